@@ -1,0 +1,1 @@
+"""Estimates with intervals from ratings and scores."""

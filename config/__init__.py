@@ -1,0 +1,1 @@
+"""Settings, routes, wiring and embedded services: no rules."""

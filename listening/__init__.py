@@ -1,0 +1,1 @@
+"""Studies served to raters and ratings kept: the first room of the house."""

@@ -1,0 +1,1 @@
+"""Objective scores for every stimulus, computed from its audio."""
