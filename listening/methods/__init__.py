@@ -1,0 +1,11 @@
+"""The methods: importing this package registers every file in it."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from listening.methods.base import Method, PlannedTrial, Scale, Step, StimulusRef, method_named
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["Method", "PlannedTrial", "Scale", "Step", "StimulusRef", "method_named"]

@@ -1,0 +1,53 @@
+"""Rating and Justification: stored judgements, which are added and never changed."""
+
+from django.db import models
+from django.db.models import Q
+
+from listening.models.material import Stimulus
+from listening.models.session import Slot, Trial
+from listening.models.study import Criterion
+
+
+class Rating(models.Model):
+    """The stored judgement of one stimulus on one criterion in one trial."""
+
+    trial = models.ForeignKey(Trial, models.CASCADE, related_name="ratings", db_index=False)
+    slot = models.ForeignKey(Slot, models.CASCADE, null=True, related_name="ratings", db_index=False)
+    criterion = models.ForeignKey(Criterion, models.PROTECT, related_name="+", db_index=False)
+    stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="ratings")
+    label = models.CharField(max_length=80)
+    score = models.FloatField()
+    counts = models.BooleanField()  # towards the slot's target; false for traps and reopened blocks
+    rated_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["trial", "stimulus", "criterion"], name="one_rating_per_trial_and_criterion"
+            ),
+            models.UniqueConstraint(
+                fields=["slot", "stimulus", "criterion"],
+                condition=Q(counts=True),
+                name="one_counting_rating_per_slot",
+            ),
+            models.CheckConstraint(
+                condition=Q(counts=False) | Q(slot__isnull=False),
+                name="a_counting_rating_fills_a_slot",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"rating {self.pk}"
+
+
+class Justification(models.Model):
+    """The rater's reason, with evidence of how it was typed."""
+
+    trial = models.OneToOneField(Trial, models.CASCADE, related_name="justification")
+    text = models.TextField()
+    keystrokes = models.PositiveIntegerField(null=True)
+    pasted_chars = models.PositiveIntegerField(null=True)
+    typing_ms = models.PositiveIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return self.text[:40]

@@ -1,0 +1,167 @@
+"""Rater, Session, Block, Slot and Trial: who hears what, when, and for how long it is theirs."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from listening.models.codes import rater_code, session_code, trial_code
+from listening.models.material import Item, Stimulus
+from listening.models.study import Study, Task
+
+
+class Rater(models.Model):
+    """A person who rates, known outside this room by a random code only."""
+
+    code = models.CharField(max_length=24, unique=True, default=rater_code, editable=False)
+    prolific_id = models.CharField(max_length=64, null=True, unique=True)  # noqa: DJ001 - NULL is "not from Prolific", and unique
+    simulated = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Session(models.Model):
+    """One sitting of a rater in a study; its code in the URL carries the rater on any device."""
+
+    class Status(models.TextChoices):
+        STARTED = "started"
+        FINISHED = "finished"
+        WITHDRAWN = "withdrawn"
+        REJECTED = "rejected"  # judged invalid: its blocks went back
+        EXPIRED = "expired"  # left, and its blocks were given to others
+
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="sessions")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="sessions")
+    code = models.CharField(max_length=32, unique=True, default=session_code, editable=False)
+    status = models.CharField(max_length=9, choices=Status, default=Status.STARTED)
+    prolific_study = models.CharField(max_length=64, blank=True)
+    prolific_session = models.CharField(max_length=64, blank=True)
+    consent_version = models.CharField(max_length=40, blank=True)
+    checks = models.JSONField(default=dict)  # check key -> {"passed": bool, "attempts": int, ...}
+    device = models.CharField(max_length=20, blank=True)  # phone, tablet, desktop
+    paid = models.BooleanField(default=False)
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["rater", "study"],
+                condition=Q(status="started"),
+                name="one_open_session_per_rater_and_study",
+            )
+        ]
+        indexes = [models.Index(fields=["study", "status"], name="session_by_status")]
+
+    def __str__(self) -> str:
+        return f"session {self.pk}"
+
+
+class Block(models.Model):
+    """Consecutive trials planned together and claimed together under a lease."""
+
+    class State(models.IntegerChoices):
+        OPEN = 0
+        LEASED = 1
+        DONE = 2
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="blocks")
+    replicate = models.PositiveSmallIntegerField()
+    ord = models.IntegerField()  # random: where the block stands in the queue
+    keys = ArrayField(models.BigIntegerField())  # what a rater may meet once: items, or stimuli
+    state = models.PositiveSmallIntegerField(choices=State, default=State.OPEN)
+    session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="blocks")
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="block_state_fits_its_lease",
+                condition=Q(state=0, session__isnull=True, lease_until__isnull=True)
+                | Q(state=1, session__isnull=False, lease_until__isnull=False)
+                | Q(state=2, lease_until__isnull=True),
+            )
+        ]
+        indexes = [
+            models.Index(fields=["task", "ord"], condition=Q(state=0), name="block_open"),
+            models.Index(fields=["lease_until"], condition=Q(state=1), name="block_leased"),
+        ]
+
+    def __str__(self) -> str:
+        return f"block {self.pk}"
+
+
+class Slot(models.Model):
+    """One presentation owed: a stimulus (maybe versus another) in one replicate of the plan."""
+
+    block = models.ForeignKey(Block, models.CASCADE, related_name="slots")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="slots", db_index=False)
+    position = models.PositiveSmallIntegerField()  # in the block
+    stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="slots")
+    versus = models.ForeignKey(Stimulus, models.PROTECT, null=True, related_name="+", db_index=False)
+    versus_first = models.BooleanField(default=False)
+    replicate = models.PositiveSmallIntegerField()
+    target = models.PositiveSmallIntegerField()  # the task's ratings_per_stimulus (foreign key)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["task", "stimulus", "versus", "replicate"],
+                nulls_distinct=False,
+                name="slot_once_per_replicate",
+            ),
+            models.UniqueConstraint(fields=["block", "position"], name="slot_position_once"),
+            models.CheckConstraint(
+                condition=Q(replicate__lt=F("target")), name="slot_replicate_below_target"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"slot {self.pk}"
+
+
+class Trial(models.Model):
+    """One screen, at one position of a session."""
+
+    class State(models.TextChoices):
+        PLANNED = "planned"
+        ANSWERED = "answered"
+        VOID = "void"  # its block went back before it was answered
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="trials", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="trials", db_index=False)
+    task = models.ForeignKey(Task, models.CASCADE, related_name="trials", db_index=False)
+    block = models.ForeignKey(Block, models.CASCADE, related_name="trials")
+    slot = models.ForeignKey(Slot, models.CASCADE, null=True, related_name="trials")
+    code = models.CharField(max_length=20, unique=True, default=trial_code, editable=False)
+    position = models.PositiveSmallIntegerField()
+    stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="trials", db_index=False)
+    versus = models.ForeignKey(Stimulus, models.PROTECT, null=True, related_name="+", db_index=False)
+    versus_first = models.BooleanField(default=False)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
+    meets = models.BigIntegerField(null=True)  # the key of the block that this trial uses up
+    trap = models.CharField(max_length=40, blank=True)
+    expected = models.JSONField(default=list)  # labels that pass the trap
+    trap_passed = models.BooleanField(null=True)
+    state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
+    served_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+    latency_ms = models.PositiveIntegerField(null=True)
+    plays = models.PositiveIntegerField(null=True)
+    heard_fraction = models.FloatField(null=True)
+    playback = models.JSONField(default=dict)  # stalls, hidden time, device facts
+
+    class Meta:
+        ordering = ["session", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["session", "position"], name="trial_position_once"),
+            models.UniqueConstraint(
+                fields=["rater", "task", "meets"],
+                condition=Q(meets__isnull=False) & ~Q(state="void"),
+                name="rater_meets_it_once_per_task",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"trial {self.pk}"

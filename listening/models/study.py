@@ -1,0 +1,107 @@
+"""Study, Task and Criterion: what is asked, of what, how often."""
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from listening.models.codes import link_code
+
+
+class Study(models.Model):
+    """One published listening test with its tasks, texts, checks and targets."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft"
+        OPEN = "open"
+        PAUSED = "paused"
+        CLOSED = "closed"
+
+    class TaskPlan(models.TextChoices):
+        ONE = "one"  # a rater gets one task
+        ALL = "all"  # a rater gets every task, in the order of the study
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="studies")
+    key = models.SlugField(max_length=80, unique=True)
+    link = models.CharField(max_length=24, unique=True, default=link_code, editable=False)
+    title = models.CharField(max_length=200)
+    language = models.CharField(max_length=16, default="en")
+    state = models.CharField(max_length=8, choices=State, default=State.DRAFT)
+    seed = models.BigIntegerField(default=0)
+    task_plan = models.CharField(max_length=3, choices=TaskPlan, default=TaskPlan.ALL)
+    sessions_per_rater = models.PositiveSmallIntegerField(default=1)
+    lease_s = models.PositiveIntegerField(
+        default=1800, validators=[MinValueValidator(60), MaxValueValidator(7 * 86_400)]
+    )
+    texts = models.JSONField(default=dict)  # welcome, consent, consent_version, end, contact
+    checks = models.JSONField(default=list)  # [{"key": "volume", ...its settings}]
+    completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "studies"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Task(models.Model):
+    """One way of asking inside a study: method, criteria, material, block size, target."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="tasks")
+    key = models.SlugField(max_length=80)
+    order = models.PositiveSmallIntegerField()
+    title = models.CharField(max_length=200, blank=True)
+    instructions = models.TextField(blank=True)
+    method = models.CharField(max_length=40)  # a key of listening.methods
+    options = models.JSONField(default=dict)  # what the method lets a study choose
+    material = models.JSONField(default=dict)  # {"conditions": [...], "dimensions": [...]}
+    block_size = models.PositiveSmallIntegerField()
+    ratings_per_stimulus = models.PositiveSmallIntegerField()
+    blocks_per_session = models.PositiveSmallIntegerField(default=1)
+    blocks_per_rater = models.PositiveSmallIntegerField(default=1)
+    repeat_items = models.BooleanField(default=False)
+    allow_missing = models.BooleanField(default=False)
+    show_text = models.BooleanField(default=False)
+    justification = models.JSONField(default=dict)  # {"required": bool, "min_chars": int, ...}
+    traps = models.JSONField(default=dict)  # see listening.design.traps.TrapPlan
+    reopen_invalid = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["study", "order"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "key"], name="task_key_once_per_study"),
+            models.UniqueConstraint(fields=["study", "order"], name="task_order_once_per_study"),
+            models.UniqueConstraint(fields=["id", "ratings_per_stimulus"], name="task_target"),
+            models.CheckConstraint(
+                condition=models.Q(block_size__gte=1, ratings_per_stimulus__gte=1),
+                name="task_counts_are_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}/{self.key}"
+
+
+class Criterion(models.Model):
+    """What is asked about a stimulus, and on which scale."""
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="criteria")
+    key = models.SlugField(max_length=80)
+    order = models.PositiveSmallIntegerField()
+    question = models.CharField(max_length=300)
+    help_text = models.TextField(blank=True)
+    scale = models.JSONField()  # Scale.as_dict() of listening.methods.base
+
+    class Meta:
+        verbose_name_plural = "criteria"
+        ordering = ["task", "order"]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "key"], name="criterion_key_once_per_task"),
+            models.UniqueConstraint(fields=["task", "order"], name="criterion_order_once_per_task"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
