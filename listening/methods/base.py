@@ -19,12 +19,13 @@ class StimulusRef:
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One presentation: the rated stimulus, maybe versus another, in one column of the design."""
+    """One presentation: what is rated, maybe versus another or after a context."""
 
     item: int
     column: str  # the condition, or the pair of conditions, that the design balances
-    rated: int
+    rated: tuple[int, ...]
     versus: int | None = None
+    context: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,15 +115,15 @@ class Method:
     ) -> Iterator[PlannedTrial]:
         """Every trial that one replicate of the design holds, one per item and column."""
         for s in sorted(stimuli, key=lambda s: (s.item, s.condition)):
-            yield PlannedTrial(item=s.item, column=s.condition, rated=s.pk)
+            yield PlannedTrial(item=s.item, column=s.condition, rated=(s.pk,))
 
     def stored_score(self, score: float, *, versus_first: bool) -> float:
         """The score as stored; pair methods turn the sign here, once, on the server."""
         return score
 
-    def clips(self, rated: int, versus: int | None, *, versus_first: bool) -> list[int]:
+    def clips(self, trial: PlannedTrial, *, versus_first: bool) -> list[int]:
         """Stimuli in the order in which the rater hears them."""
-        return [rated]
+        return [*trial.context, *trial.rated]
 
 
 def method_named(key: str) -> Method:

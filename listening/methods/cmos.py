@@ -49,13 +49,14 @@ class Cmos(Method):
         for item in sorted({s.item for s in stimuli}):
             for a, b in self.pairs(stimuli, options):
                 if (item, a) in by_cell and (item, b) in by_cell:
-                    yield PlannedTrial(item, f"{a} ~ {b}", by_cell[item, a], by_cell[item, b])
+                    yield PlannedTrial(item, f"{a} ~ {b}", (by_cell[item, a],), by_cell[item, b])
 
     def stored_score(self, score: float, *, versus_first: bool) -> float:
         """Raters say how the second clip is; stored is how `condition` is."""
         return score if versus_first else -score + 0.0
 
-    def clips(self, rated: int, versus: int | None, *, versus_first: bool) -> list[int]:
-        if versus is None:
+    def clips(self, trial: PlannedTrial, *, versus_first: bool) -> list[int]:
+        if trial.versus is None:
             raise ValueError("a comparison needs two stimuli")
-        return [versus, rated] if versus_first else [rated, versus]
+        pair = [trial.rated[0], trial.versus]
+        return pair[::-1] if versus_first else pair

@@ -101,13 +101,15 @@ class Slot(models.Model):
     stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="slots")
     versus = models.ForeignKey(Stimulus, models.PROTECT, null=True, related_name="+", db_index=False)
     versus_first = models.BooleanField(default=False)
+    others = ArrayField(models.BigIntegerField(), default=list)  # rated on the same screen
+    context = ArrayField(models.BigIntegerField(), default=list)  # heard before, not rated
     replicate = models.PositiveSmallIntegerField()
     target = models.PositiveSmallIntegerField()  # the task's ratings_per_stimulus (foreign key)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["task", "stimulus", "versus", "replicate"],
+                fields=["task", "stimulus", "versus", "context", "replicate"],
                 nulls_distinct=False,
                 name="slot_once_per_replicate",
             ),
@@ -139,6 +141,8 @@ class Trial(models.Model):
     stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="trials", db_index=False)
     versus = models.ForeignKey(Stimulus, models.PROTECT, null=True, related_name="+", db_index=False)
     versus_first = models.BooleanField(default=False)
+    others = ArrayField(models.BigIntegerField(), default=list)
+    context = ArrayField(models.BigIntegerField(), default=list)
     item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     meets = models.BigIntegerField(null=True)  # the key of the block that this trial uses up
     trap = models.CharField(max_length=40, blank=True)
