@@ -1,0 +1,100 @@
+"""Environment variables turned into checked values; a wrong one becomes a sentence that says so."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def wrong(name: str, value: str, expected: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f"{name} is {value!r}, but {expected}")
+
+
+class Environment:
+    """Reads one variable at a time; empty counts as unset."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self.variables = variables
+
+    def text(self, name: str, default: str = "") -> str:
+        return self.variables.get(name, "").strip() or default
+
+    def switch(self, name: str, default: bool) -> bool:
+        value = self.text(name).lower()
+        if value in ("", "1", "true", "yes", "on", "0", "false", "no", "off"):
+            return value in ("1", "true", "yes", "on") if value else default
+        raise wrong(name, value, "it must be 1 (on) or 0 (off).")
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        value = self.text(name, str(default))
+        if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
+            raise wrong(name, value, f"it must be a whole number from {low} to {high}.")
+        return int(value)
+
+    def folder(self, name: str, default: Path) -> Path:
+        value = self.text(name)
+        path = Path(value).expanduser().absolute() if value else default
+        if path.exists() and not path.is_dir():
+            raise wrong(name, str(path), "it must be a folder, and this is a file.")
+        return path
+
+    def url(self, name: str, schemes: tuple[str, ...], example: str) -> SplitResult | None:
+        """The parsed URL, or None; errors do not repeat the value, which may hold a password."""
+        value = self.text(name)
+        if not value:
+            return None
+        try:
+            parts = urlsplit(value)
+            valid = parts.scheme in schemes and bool(parts.netloc or parts.path.strip("/"))
+            _ = parts.port
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ImproperlyConfigured(f"{name} is not understood; it must look like {example}.")
+        return parts
+
+
+def make_folder(name: str, path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise wrong(name, str(path), f"this folder cannot be made: {error.strerror}.") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise wrong(name, str(path), "the user who starts Earnest must be able to write there.")
+    return path
+
+
+def kept_secret(path: Path) -> str:
+    """A random key, made at the first start and kept in a file only its owner can read."""
+    try:
+        return _read_secret(path)
+    except FileNotFoundError:
+        pass
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(64))
+    try:
+        os.link(draft, path)  # the first of several starting processes wins
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return _read_secret(path)
+
+
+def _read_secret(path: Path) -> str:
+    try:
+        secret = path.read_text().strip()
+    except PermissionError:
+        raise ImproperlyConfigured(
+            f"The key file {path} cannot be read by this user; start Earnest as its owner."
+        ) from None
+    if len(secret) < 50:
+        raise ImproperlyConfigured(
+            f"The key file {path} is damaged (shorter than 50 characters): restore it, or delete "
+            "it to get a new key, which ends all log-ins and open sessions."
+        )
+    return secret

@@ -1,0 +1,273 @@
+"""Every setting, read from the environment here only; a wrong value stops the start."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import dj_database_url
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+import config.celery  # noqa: F401  (so that shared jobs find their application)
+from config.embedded import POSTGRES, VALKEY, Server, socket_folder
+from config.environment import Environment, kept_secret, make_folder, wrong
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+_env = Environment(os.environ)
+
+# Where everything that is not code lives: databases, media, key, logs.
+EARNEST_VAR = make_folder("EARNEST_VAR", _env.folder("EARNEST_VAR", BASE_DIR / "var"))
+DEBUG = _env.switch("EARNEST_DEBUG", False)
+SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
+
+# --- The one address ---------------------------------------------------------------------------
+EARNEST_HOST = _env.text("EARNEST_HOST", "127.0.0.1")
+EARNEST_PORT = _env.number("EARNEST_PORT", 8000, 1, 65535)
+EARNEST_WEB_WORKERS = _env.number("EARNEST_WEB_WORKERS", 1, 1, 64)
+EARNEST_MAX_UPLOAD_BYTES = _env.number("EARNEST_MAX_UPLOAD_MB", 1024, 1, 100_000) * 1024**2
+
+
+def _public_url() -> str:
+    url = _env.url("EARNEST_PUBLIC_URL", ("http", "https"), "https://listen.example.org")
+    if url is None:
+        if EARNEST_HOST in ("0.0.0.0", "::"):
+            raise ImproperlyConfigured(
+                f"EARNEST_HOST is {EARNEST_HOST}, which listens on every address; set "
+                "EARNEST_PUBLIC_URL to the one that raters open, like http://192.168.1.20:8000."
+            )
+        host = f"[{EARNEST_HOST}]" if ":" in EARNEST_HOST else EARNEST_HOST
+        return f"http://{host}:{EARNEST_PORT}"
+    if not url.hostname or url.path.strip("/") or url.query or url.fragment or url.username:
+        expected = "it must be scheme, host and maybe port only, like https://listen.example.org."
+        raise wrong("EARNEST_PUBLIC_URL", url.geturl(), expected)
+    return f"{url.scheme}://{url.netloc}"
+
+
+EARNEST_PUBLIC_URL = _public_url()
+_public = urlsplit(EARNEST_PUBLIC_URL)
+_public_host = f"[{_public.hostname}]" if ":" in (_public.hostname or "") else _public.hostname
+ALLOWED_HOSTS = sorted({str(_public_host), "localhost", "127.0.0.1", "[::1]"})
+CSRF_TRUSTED_ORIGINS = [EARNEST_PUBLIC_URL]
+SECURE = _public.scheme == "https"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+if SECURE:  # a proxy in front ends TLS and says so; without one the site is plain HTTP
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 30 * 24 * 3600
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+# --- Applications and pages --------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "channels",
+    "csp",
+    "listening",
+    "metrics",
+    "analysis",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+# No inline script, no inline style, nothing from elsewhere; sound may come from memory (blob:).
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:", "blob:"],
+        "media-src": [SELF, "blob:"],
+        "worker-src": [SELF, "blob:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    },
+}
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+}
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+TIME_ZONE = "UTC"
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Database, cache, queues: embedded servers under EARNEST_VAR unless a URL names real ones ----
+EMBEDDED: list[Server] = []
+
+
+def _database() -> dict[str, Any]:
+    if _env.url("DATABASE_URL", ("postgres", "postgresql"), "postgresql://user:pw@host:5432/name"):
+        given = dict(dj_database_url.parse(_env.text("DATABASE_URL")))
+    else:
+        EMBEDDED.append(POSTGRES)
+        socket = str(socket_folder(EARNEST_VAR))
+        engine = "django.db.backends.postgresql"
+        given = {"ENGINE": engine, "NAME": "earnest", "USER": "earnest", "HOST": socket}
+    return {**given, "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+
+
+def _redis_urls() -> tuple[str, str, str]:
+    """Cache, channels and broker, each in a database of its own (clearing a cache empties one)."""
+    url = _env.url("REDIS_URL", ("redis", "rediss", "unix"), "redis://host:6379/0")
+    if url is None:
+        EMBEDDED.append(VALKEY)
+        socket = socket_folder(EARNEST_VAR) / "valkey.sock"
+        return f"unix://{socket}?db=1", f"unix://{socket}?db=2", _socket_broker(str(socket), 0)
+    if url.scheme == "unix":
+        path = unquote(url.path)
+        return f"unix://{path}?db=1", f"unix://{path}?db=2", _socket_broker(path, 0)
+    first = url.path.strip("/") or "0"
+    if not first.isdigit():
+        raise wrong("REDIS_URL", f".../{first}", "its path must be a database number like /0.")
+    broker, cache, channels = (url._replace(path=f"/{int(first) + n}").geturl() for n in range(3))
+    return cache, channels, broker
+
+
+def _socket_broker(path: str, database: int) -> str:
+    return f"redis+socket://{path}?virtual_host={database}"
+
+
+DATABASES = {"default": _database()}
+_cache_url, _channels_url, _broker_url = _redis_urls()
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": _cache_url,
+        "KEY_PREFIX": "earnest",
+    }
+}
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [_channels_url], "prefix": "earnest-channels"},
+    }
+}
+CELERY_BROKER_URL = _broker_url
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A job that a killed worker held comes back after this long; jobs may therefore run twice.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 30 * 60,
+    "global_keyprefix": "earnest-jobs:",
+}
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {
+    "listening.jobs.*": {"queue": "default"},
+    "analysis.jobs.*": {"queue": "analysis"},
+    "metrics.jobs.*": {"queue": "gpu"},
+}
+CELERY_BEAT_SCHEDULE = {
+    "return-expired-leases": {
+        "task": "listening.jobs.return_expired_leases",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
+}
+
+# --- Files -------------------------------------------------------------------------------------
+MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only
+MEDIA_ROOT = EARNEST_VAR / "media"
+
+
+def _media_storage() -> dict[str, Any]:
+    value = _env.text("MEDIA_STORE", str(MEDIA_ROOT))
+    parts = urlsplit(value)
+    if parts.scheme == "s3" and parts.netloc:
+        options = {
+            "bucket_name": parts.netloc,
+            "location": parts.path.strip("/"),
+            "default_acl": None,
+            "file_overwrite": False,
+        }
+        return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+    local = parts.scheme == "file" and parts.netloc in ("", "localhost")
+    if (not local and "://" in value) or parts.scheme == "s3":
+        expected = "it must be a folder, file:///folder or s3://bucket/prefix."
+        raise wrong("MEDIA_STORE", value, expected)
+    path = Path(unquote(parts.path) if local else value).expanduser().absolute()
+    location = make_folder("MEDIA_STORE", path)
+    backend = "django.core.files.storage.FileSystemStorage"
+    return {"BACKEND": backend, "OPTIONS": {"location": str(location)}}
+
+
+STATIC_URL = "/static/"
+STATIC_ROOT = make_folder("EARNEST_VAR", EARNEST_VAR / "static")
+STATICFILES_DIRS = [BASE_DIR / "static"]
+_static_backend = (
+    "django.contrib.staticfiles.storage.StaticFilesStorage"
+    if DEBUG
+    else "config.static.ModuleManifestStorage"
+)
+STORAGES = {"default": _media_storage(), "staticfiles": {"BACKEND": _static_backend}}
+if "location" in STORAGES["default"]["OPTIONS"] and "s3" not in STORAGES["default"]["BACKEND"]:
+    MEDIA_ROOT = Path(STORAGES["default"]["OPTIONS"]["location"])
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
+# Set when nginx serves the clips: the prefix of an `internal` location that aliases MEDIA_STORE.
+MEDIA_ACCEL_PREFIX = _env.text("MEDIA_ACCEL_PREFIX")
+if MEDIA_ACCEL_PREFIX and not (
+    MEDIA_ACCEL_PREFIX.startswith("/") and MEDIA_ACCEL_PREFIX.endswith("/")
+):
+    raise wrong("MEDIA_ACCEL_PREFIX", MEDIA_ACCEL_PREFIX, "it must start and end with a slash.")
+
+# --- Logs: to standard error, with no request bodies, query strings or addresses ---------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "httpx": {"level": "WARNING"},
+        "botocore": {"level": "WARNING"},
+    },
+}

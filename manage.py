@@ -1,0 +1,33 @@
+#!/usr/bin/env python
+"""Runs Django's commands, with the embedded servers started for as long as the command runs."""
+
+import os
+import sys
+
+# These answer without a database, so nothing is started for them.
+SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
+SERVERLESS |= {"diffsettings", "findstatic", "help", "makemessages", "version"}
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    from config.embedded import EmbeddedError
+    from config.keeper import join
+
+    try:
+        from django.conf import settings
+
+        command = sys.argv[1] if len(sys.argv) > 1 else ""
+        if command not in SERVERLESS and "--help" not in sys.argv:
+            join(settings.EARNEST_VAR, settings.EMBEDDED)
+    except (ImproperlyConfigured, EmbeddedError) as error:
+        sys.exit(f"Earnest cannot start. {error}")
+    execute_from_command_line(sys.argv)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Tests of the hall: settings, embedded servers, supervisor, web process."""
