@@ -91,6 +91,7 @@ class Method:
     standard: ClassVar[str]  # where the procedure is defined
     default_question: ClassVar[str]
     justification_required: ClassVar[bool] = False
+    clip_names: ClassVar[tuple[str, ...]] = ("Clip",)  # one per clip, in the order they are heard
     registry: ClassVar[dict[str, type[Method]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

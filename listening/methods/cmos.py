@@ -22,6 +22,7 @@ class Cmos(Method):
     title = "Comparison mean opinion score"
     estimand = "cmos"
     standard = "ITU-T P.800 annex E (CCR); above 0 the condition beats the one it is compared with"
+    clip_names = ("First", "Second")
     default_question = "Compared with the first clip, how is the second one?"
 
     def scale(self, options: Mapping[str, Any]) -> Scale:

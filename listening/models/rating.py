@@ -12,7 +12,9 @@ class Rating(models.Model):
     """The stored judgement of one stimulus on one criterion in one trial."""
 
     trial = models.ForeignKey(Trial, models.CASCADE, related_name="ratings", db_index=False)
-    slot = models.ForeignKey(Slot, models.CASCADE, null=True, related_name="ratings", db_index=False)
+    slot = models.ForeignKey(
+        Slot, models.CASCADE, null=True, related_name="ratings", db_index=False
+    )
     criterion = models.ForeignKey(Criterion, models.PROTECT, related_name="+", db_index=False)
     stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="ratings")
     label = models.CharField(max_length=80)

@@ -40,6 +40,8 @@ class Session(models.Model):
     consent_version = models.CharField(max_length=40, blank=True)
     checks = models.JSONField(default=dict)  # check key -> {"passed": bool, "attempts": int, ...}
     device = models.CharField(max_length=20, blank=True)  # phone, tablet, desktop
+    short = models.BooleanField(default=False)  # a lost block could not be replaced
+    rejected_because = models.CharField(max_length=300, blank=True)
     paid = models.BooleanField(default=False)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
@@ -99,7 +101,9 @@ class Slot(models.Model):
     task = models.ForeignKey(Task, models.CASCADE, related_name="slots", db_index=False)
     position = models.PositiveSmallIntegerField()  # in the block
     stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="slots")
-    versus = models.ForeignKey(Stimulus, models.PROTECT, null=True, related_name="+", db_index=False)
+    versus = models.ForeignKey(
+        Stimulus, models.PROTECT, null=True, related_name="+", db_index=False
+    )
     versus_first = models.BooleanField(default=False)
     others = ArrayField(models.BigIntegerField(), default=list)  # rated on the same screen
     context = ArrayField(models.BigIntegerField(), default=list)  # heard before, not rated
@@ -129,7 +133,8 @@ class Trial(models.Model):
     class State(models.TextChoices):
         PLANNED = "planned"
         ANSWERED = "answered"
-        VOID = "void"  # its block went back before it was answered
+        VOID = "void"  # its block went back before it was answered; may be retaken
+        GONE = "gone"  # somebody else has it now
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="trials", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="trials", db_index=False)
@@ -139,7 +144,9 @@ class Trial(models.Model):
     code = models.CharField(max_length=20, unique=True, default=trial_code, editable=False)
     position = models.PositiveSmallIntegerField()
     stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="trials", db_index=False)
-    versus = models.ForeignKey(Stimulus, models.PROTECT, null=True, related_name="+", db_index=False)
+    versus = models.ForeignKey(
+        Stimulus, models.PROTECT, null=True, related_name="+", db_index=False
+    )
     versus_first = models.BooleanField(default=False)
     others = ArrayField(models.BigIntegerField(), default=list)
     context = ArrayField(models.BigIntegerField(), default=list)
@@ -149,7 +156,6 @@ class Trial(models.Model):
     expected = models.JSONField(default=list)  # labels that pass the trap
     trap_passed = models.BooleanField(null=True)
     state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
-    served_at = models.DateTimeField(null=True)
     answered_at = models.DateTimeField(null=True)
     latency_ms = models.PositiveIntegerField(null=True)
     plays = models.PositiveIntegerField(null=True)
@@ -162,7 +168,7 @@ class Trial(models.Model):
             models.UniqueConstraint(fields=["session", "position"], name="trial_position_once"),
             models.UniqueConstraint(
                 fields=["rater", "task", "meets"],
-                condition=Q(meets__isnull=False) & ~Q(state="void"),
+                condition=Q(meets__isnull=False) & Q(state__in=["planned", "answered"]),
                 name="rater_meets_it_once_per_task",
             ),
         ]

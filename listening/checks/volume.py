@@ -1,0 +1,41 @@
+"""A sound as loud as the clips, so that the rater sets a comfortable volume first."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from listening.checks.base import SAMPLE_RATE_HZ, Check
+
+DURATION_S = 4.0
+LEVEL_DBFS = -26.0  # the active speech level that ITU-T P.800 studies use
+SYLLABLES_HZ = 4.0  # the rate at which speech rises and falls
+
+
+class Volume(Check):
+    key = "volume"
+    title = "Set your volume"
+    text = (
+        "Put your headphones on if you have them. Play the sound and set the volume so that it is "
+        "clear and comfortable. Please leave it there until the end."
+    )
+
+    def signal(self) -> npt.NDArray[np.float32]:
+        """Noise with the spectrum (pink) and the rhythm (4 Hz) of speech, seamless as a loop."""
+        n = round(DURATION_S * SAMPLE_RATE_HZ)
+        phases = np.random.default_rng(4).uniform(0, 2 * np.pi, n // 2 + 1)
+        frequency_hz = np.fft.rfftfreq(n, 1 / SAMPLE_RATE_HZ)
+        in_band = (frequency_hz > 100) & (frequency_hz < 8000)
+        size = np.where(in_band, 1 / np.sqrt(np.maximum(frequency_hz, 1)), 0)
+        noise = np.fft.irfft(size * np.exp(1j * phases), n)
+        time_s = np.arange(n) / SAMPLE_RATE_HZ
+        rhythm = 0.55 - 0.45 * np.cos(2 * np.pi * SYLLABLES_HZ * time_s)
+        wave = noise * rhythm
+        wave *= 10 ** (LEVEL_DBFS / 20) / np.sqrt(np.mean(wave**2))
+        return wave.astype(np.float32)
+
+    def result(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        if answer.get("comfortable") is not True:
+            raise ValueError("Please play the sound and set the volume first.")
+        return {"passed": True}

@@ -1,0 +1,1 @@
+"""Design of studies: folders, blocks, traps; pure rules without Django."""

@@ -1,0 +1,261 @@
+"""The only reads that leave the room: rating_rows, stimulus_rows and study_progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from listening import audio
+from listening.methods import method_named
+from listening.models import Stimulus, Study
+
+
+class RatingRow(TypedDict):
+    """One rating as it leaves the room: pseudonymous, one row each, traps included."""
+
+    study: str
+    task: str
+    method: str
+    criterion: str
+    estimand: str
+    session: str
+    rater: str
+    block: str
+    position: int
+    item: str
+    dimension: str
+    paragraph: str
+    language: str
+    split: str
+    condition: str
+    system: str
+    voice: str
+    stimulus: str
+    versus_condition: str
+    versus_stimulus: str
+    presented_first: str
+    context: str
+    label: str
+    score: float
+    trap: str
+    trap_passed: bool | None
+    justification: str
+    review: str
+    latency_ms: int | None
+    plays: int | None
+    heard_fraction: float | None
+    rated_at: str
+    session_status: str
+    paid: bool
+
+
+class StimulusRow(TypedDict):
+    """One stimulus with the local path of its original audio."""
+
+    stimulus: str
+    item: str
+    condition: str
+    system: str
+    voice: str
+    role: str
+    path: str
+    sha256: str
+    text: str
+    language: str
+    speaker: str
+    duration_s: float
+    reference_path: str
+    attributes: dict[str, str]
+
+
+RATINGS = """
+SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
+    i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
+    co.key, co.system, co.voice, x.key, coalesce(vc.key, ''), coalesce(v.key, ''),
+    CASE WHEN v.id IS NULL THEN '' WHEN t.versus_first THEN 'versus' ELSE 'rated' END,
+    coalesce((SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
+        WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id), ''),
+    q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
+    t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    s.status, s.paid
+FROM listening_rating q
+JOIN listening_trial t ON t.id = q.trial_id
+JOIN listening_session s ON s.id = t.session_id
+JOIN listening_rater r ON r.id = s.rater_id
+JOIN listening_task k ON k.id = t.task_id
+JOIN listening_study st ON st.id = s.study_id
+JOIN listening_criterion c ON c.id = q.criterion_id
+JOIN listening_stimulus x ON x.id = q.stimulus_id
+JOIN listening_condition co ON co.id = x.condition_id
+JOIN listening_item i ON i.id = x.item_id
+LEFT JOIN listening_stimulus v ON v.id = t.versus_id
+LEFT JOIN listening_condition vc ON vc.id = v.condition_id
+LEFT JOIN listening_justification j ON j.trial_id = t.id
+WHERE st.key = %s ORDER BY q.id
+"""
+BEFORE_REVIEW = 26  # columns of the query that stand before `review`
+
+
+def rating_rows(study: str) -> Iterator[RatingRow]:
+    """Every stored rating of a study in the order of storing, read in pieces, never all at once."""
+    keys = tuple(RatingRow.__annotations__)
+    with transaction.atomic():
+        raw = connection.connection
+        with raw.cursor(name="rating_rows") as cursor:
+            cursor.itersize = 5000
+            cursor.execute(RATINGS, [study])
+            for row in cursor:
+                estimand = method_named(row[2]).estimand
+                head = (*row[:4], estimand, *row[4:BEFORE_REVIEW], "", *row[BEFORE_REVIEW:])
+                yield dict(zip(keys, head, strict=True))  # type: ignore[misc]  # keys are RatingRow's
+
+
+def stimulus_rows(study: str) -> list[StimulusRow]:
+    """Every stimulus of a study, traps included, with a path that this machine can read."""
+    stimuli = (
+        Stimulus.objects.filter(study__key=study)
+        .select_related("condition", "item", "study")
+        .order_by("pk")
+    )
+    references = {s.item_id: s for s in stimuli if s.condition.role == "reference" and s.trap == ""}
+    return [_stimulus_row(s, references.get(s.item_id)) for s in stimuli]
+
+
+def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
+    return StimulusRow(
+        stimulus=s.key,
+        item=s.item.key,
+        condition=s.condition.key,
+        system=s.condition.system,
+        voice=s.condition.voice,
+        role="trap" if s.trap else s.condition.role,
+        path=str(audio.local_path(s.original)),
+        sha256=s.sha256,
+        text=s.item.text,
+        language=s.item.language or s.study.language,
+        speaker=s.item.speaker,
+        duration_s=s.duration_s,
+        reference_path=str(audio.local_path(reference.original)) if reference else "",
+        attributes={str(k): str(v) for k, v in s.attributes.items()},
+    )
+
+
+class ConditionProgress(TypedDict):
+    condition: str
+    label: str
+    planned: int
+    rated: int
+
+
+class TrapProgress(TypedDict):
+    kind: str
+    answered: int
+    passed: int
+
+
+class TaskProgress(TypedDict):
+    key: str
+    title: str
+    method: str
+    planned: int
+    rated: int
+    blocks: dict[str, int]
+    conditions: list[ConditionProgress]
+    traps: list[TrapProgress]
+
+
+class StudyProgress(TypedDict):
+    """How far a study is; sessions by status, slots planned and filled per task and condition."""
+
+    study: str
+    title: str
+    state: str
+    link: str
+    at: str
+    sessions: dict[str, int]
+    tasks: list[TaskProgress]
+
+
+SESSIONS = """
+SELECT CASE WHEN s.status = 'started' AND NOT EXISTS (
+        SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.state = 1)
+    THEN 'expired' ELSE s.status END AS shown, count(*), count(*) FILTER (WHERE r.simulated)
+FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+WHERE s.study_id = %s GROUP BY shown
+"""
+SLOTS = """
+SELECT p.task_id, co.key, co.label, sum(p.planned)::bigint, sum(coalesce(f.filled, 0))::bigint
+FROM (SELECT task_id, stimulus_id, count(*) AS planned FROM listening_slot
+      WHERE task_id = ANY(%s) GROUP BY task_id, stimulus_id) p
+JOIN listening_stimulus x ON x.id = p.stimulus_id
+JOIN listening_condition co ON co.id = x.condition_id
+LEFT JOIN (SELECT s.task_id, s.stimulus_id, count(DISTINCT s.id) AS filled FROM listening_slot s
+      JOIN listening_rating q ON q.slot_id = s.id AND q.counts
+      WHERE s.task_id = ANY(%s) GROUP BY s.task_id, s.stimulus_id) f
+  ON f.task_id = p.task_id AND f.stimulus_id = p.stimulus_id
+GROUP BY p.task_id, co.key, co.label ORDER BY p.task_id, co.key
+"""
+BLOCKS = (
+    "SELECT task_id, state, count(*) FROM listening_block WHERE task_id = ANY(%s) GROUP BY 1, 2"
+)
+TRAPS = """
+SELECT task_id, trap, count(*), count(*) FILTER (WHERE trap_passed) FROM listening_trial
+WHERE task_id = ANY(%s) AND trap <> '' AND state = 'answered' GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+
+def study_progress(study: str) -> StudyProgress:
+    """Counts as they stand now; a few aggregates, so callers cache it."""
+    row = Study.objects.get(key=study)
+    tasks = list(row.tasks.order_by("order"))
+    ids = [task.pk for task in tasks]
+    statuses = ("started", "finished", "withdrawn", "rejected", "expired")
+    sessions = dict.fromkeys((*statuses, "simulated"), 0)
+    with connection.cursor() as cursor:
+        cursor.execute(SESSIONS, [row.pk])
+        for shown, count, simulated in cursor.fetchall():
+            sessions[shown] += count
+            sessions["simulated"] += simulated
+        cursor.execute(SLOTS, [ids, ids])
+        slots = cursor.fetchall()
+        cursor.execute(BLOCKS, [ids])
+        blocks = cursor.fetchall()
+        cursor.execute(TRAPS, [ids])
+        traps = cursor.fetchall()
+    names = {0: "open", 1: "leased", 2: "done"}
+    progress: list[TaskProgress] = []
+    for task in tasks:
+        conditions = [
+            ConditionProgress(condition=key, label=label or key, planned=planned, rated=rated)
+            for task_id, key, label, planned, rated in slots
+            if task_id == task.pk
+        ]
+        counted = {names[state]: n for task_id, state, n in blocks if task_id == task.pk}
+        progress.append(
+            TaskProgress(
+                key=task.key,
+                title=task.title or task.key,
+                method=task.method,
+                planned=sum(c["planned"] for c in conditions),
+                rated=sum(c["rated"] for c in conditions),
+                blocks={name: counted.get(name, 0) for name in names.values()},
+                conditions=conditions,
+                traps=[
+                    TrapProgress(kind=kind, answered=answered, passed=passed)
+                    for task_id, kind, answered, passed in traps
+                    if task_id == task.pk
+                ],
+            )
+        )
+    return StudyProgress(
+        study=row.key,
+        title=row.title,
+        state=row.state,
+        link=row.link,
+        at=timezone.now().isoformat(),
+        sessions=sessions,
+        tasks=progress,
+    )

@@ -1,0 +1,323 @@
+"""A session started, resumed, answered, finished, withdrawn: the writer of Rater to Rating."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from listening import allocation
+from listening.answers import Answer, Refused, StoredAnswer, store_answer
+from listening.design.traps import TrapPlan, draw_traps, weave
+from listening.models import Rater, Session, Slot, Stimulus, Study, Task, Trial
+
+__all__ = ["Answer", "Arrival", "NoRoom", "Refused", "StoredAnswer"]
+
+
+class NoRoom(Exception):
+    """The study has nothing (left) for this rater: `reason` is closed, paused, not_open or full."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How a rater came: from Prolific with three ids, by the plain link, or as a script."""
+
+    prolific_id: str = ""
+    prolific_study: str = ""
+    prolific_session: str = ""
+    device: str = ""
+    simulated: bool = False
+    rater: Rater | None = None
+
+
+def session_of(study: Study, arrival: Arrival) -> Session | None:
+    """The session that this rater already has here: the open one, else the last one."""
+    sessions = Session.objects.filter(study=study)
+    if arrival.prolific_id:
+        sessions = sessions.filter(rater__prolific_id=arrival.prolific_id)
+    elif arrival.rater is not None:
+        sessions = sessions.filter(rater=arrival.rater)
+    else:
+        return None
+    opened = sessions.filter(status=Session.Status.STARTED).first()
+    if opened is not None or sessions.count() < study.sessions_per_rater:
+        return opened
+    return sessions.order_by("-started_at").first()
+
+
+def start(study: Study, arrival: Arrival) -> Session:
+    """A new session with all its trials, or the one that the rater has; NoRoom when it is full."""
+    if study.state != Study.State.OPEN:
+        raise NoRoom({"draft": "not_open"}.get(study.state, study.state))
+    existing = session_of(study, arrival)
+    if existing is not None:
+        return existing
+    try:
+        with transaction.atomic():
+            return _start(study, arrival)
+    except IntegrityError:  # the same rater arrived twice at once: the first arrival counts
+        existing = session_of(study, arrival)
+        if existing is None:
+            raise
+        return existing
+
+
+def _start(study: Study, arrival: Arrival) -> Session:
+    session = Session.objects.create(
+        rater=_rater(arrival),
+        study=study,
+        prolific_study=arrival.prolific_study,
+        prolific_session=arrival.prolific_session,
+        consent_version=str(study.texts.get("consent_version", "1")),
+        device=arrival.device,
+    )
+    rng = Random(f"{study.seed} {session.code}")
+    trials: list[Trial] = []
+    for task in _tasks_for(study, rng):
+        taken = _take_blocks(session, task, rng, first_position=len(trials) + 1)
+        trials += taken
+        if taken and study.task_plan == Study.TaskPlan.ONE:
+            break
+    if not trials:
+        raise NoRoom("full")
+    Trial.objects.bulk_create(trials)
+    return session
+
+
+def _rater(arrival: Arrival) -> Rater:
+    if arrival.rater is not None:
+        return arrival.rater
+    if arrival.prolific_id:
+        return Rater.objects.get_or_create(prolific_id=arrival.prolific_id)[0]
+    return Rater.objects.create(simulated=arrival.simulated)
+
+
+def _tasks_for(study: Study, rng: Random) -> list[Task]:
+    """All tasks in order; or, where a rater gets one, the task that lags behind most first."""
+    tasks = list(study.tasks.order_by("order"))
+    if study.task_plan == Study.TaskPlan.ALL:
+        return tasks
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT task_id, avg((state = 0)::int) FROM listening_block"
+            " WHERE task_id = ANY(%s) GROUP BY task_id",
+            [[t.pk for t in tasks]],
+        )
+        unclaimed = {task: float(share) for task, share in cursor.fetchall()}
+    return sorted(tasks, key=lambda t: (-unclaimed.get(t.pk, 0.0), rng.random()))
+
+
+def _take_blocks(
+    session: Session, task: Task, rng: Random, *, first_position: int, wanted: int | None = None
+) -> list[Trial]:
+    """Claim blocks of one task and lay out their trials, traps woven in; maybe none."""
+    room = task.blocks_per_rater - allocation.blocks_taken(session.rater_id, task.pk)
+    blocks = allocation.claim_blocks(
+        task,
+        session=session.pk,
+        rater=session.rater_id,
+        lease_s=session.study.lease_s,
+        wanted=min(task.blocks_per_session if wanted is None else wanted, room),
+        rng=rng,
+    )
+    slots = allocation.open_slots(blocks)
+    items = dict(
+        Stimulus.objects.filter(pk__in=[s.stimulus_id for s in slots]).values_list("pk", "item_id")
+    )
+    trials: list[Trial] = []
+    for block in blocks:
+        own = [_slot_trial(task, slot, items) for slot in slots if slot.block_id == block]
+        trials += _with_traps(session, task, block, own, rng)
+    for position, trial in enumerate(trials, start=first_position):
+        trial.session, trial.rater_id, trial.task = session, session.rater_id, task
+        trial.position = position
+    return trials
+
+
+def _slot_trial(task: Task, slot: Slot, items: Mapping[int, int]) -> Trial:
+    item = items[slot.stimulus_id]
+    return Trial(
+        block_id=slot.block_id,
+        slot=slot,
+        stimulus_id=slot.stimulus_id,
+        versus_id=slot.versus_id,
+        versus_first=slot.versus_first,
+        others=slot.others,
+        context=slot.context,
+        item_id=item,
+        meets=slot.stimulus_id if task.repeat_items else item,
+    )
+
+
+def _with_traps(
+    session: Session, task: Task, block: int, rated: list[Trial], rng: Random
+) -> list[Trial]:
+    plan = TrapPlan.from_dict(task.traps)
+    if not plan.kinds:
+        return rated
+    kinds = [kind.kind for kind in plan.kinds]
+    stimuli = Stimulus.objects.filter(study=session.study_id, trap__in=kinds)
+    rows = list(stimuli.values_list("pk", "trap", "item_id"))
+    pool = {kind: [pk for pk, trap, _ in rows if trap == kind] for kind in kinds}
+    items = {pk: item for pk, _, item in rows}
+    heard = set(
+        Trial.objects.filter(rater=session.rater_id, task=task)
+        .exclude(trap="")
+        .values_list("stimulus_id", flat=True)
+    )
+    sets = plan.sets_for(len(rated))
+    traps = [
+        Trial(
+            block_id=block,
+            stimulus_id=pk,
+            item_id=items[pk],
+            trap=kind.kind,
+            expected=list(kind.expected),
+        )
+        for kind, pk in draw_traps(plan, pool, heard, sets, rng)
+    ]
+    return weave(rated, traps, sets, rng)
+
+
+def record_answer(session: Session, answer: Answer) -> StoredAnswer:
+    """Store one answer; see `listening.answers` for what is refused and why.
+
+    When the lease ran out but nobody took the block, the rater gets it back and the answer counts.
+    """
+    try:
+        stored = store_answer(session, answer)
+    except Refused as refused:
+        if refused.code != "lease_lost":
+            raise
+        refresh(session)
+        stored = store_answer(session, answer)
+    if stored.over:
+        refresh(session)
+    return stored
+
+
+def refresh(session: Session) -> Session:
+    """Bring a session up to date when its rater comes back: lost blocks are retaken or replaced."""
+    with transaction.atomic():
+        locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+        if locked.status == Session.Status.STARTED:
+            _replace_lost(locked)
+            _finish_if_over(locked)
+    session.refresh_from_db()
+    return session
+
+
+def _replace_lost(session: Session) -> None:
+    """Every block that went back is leased again if it is free; else another takes its place."""
+    void = session.trials.filter(state=Trial.State.VOID)
+    lost = list(void.values_list("block_id", "task_id").distinct())
+    position = session.trials.aggregate(last=Max("position"))["last"] or 0
+    rng = Random(f"{session.study.seed} {session.code} {position}")
+    for block, task in lost:
+        if allocation.retake_block(block, session=session.pk, lease_s=session.study.lease_s):
+            allocation.recount(block, session.pk)
+            still_open = [slot.pk for slot in allocation.open_slots([block])]
+            mine = Q(slot__isnull=True) | Q(slot__in=still_open)
+            void.filter(mine, block=block).update(state=Trial.State.PLANNED)
+            void.filter(block=block).update(state=Trial.State.GONE)
+            continue
+        void.filter(block=block).update(state=Trial.State.GONE)
+        fresh = _replacement(session, Task.objects.get(pk=task), rng, position + 1)
+        Trial.objects.bulk_create(fresh)
+        position += len(fresh)
+        session.short = session.short or not fresh
+    if lost:
+        session.save(update_fields=["short"])
+
+
+def _replacement(session: Session, task: Task, rng: Random, first_position: int) -> list[Trial]:
+    if session.study.state != Study.State.OPEN:
+        return []
+    return _take_blocks(session, task, rng, first_position=first_position, wanted=1)
+
+
+def _finish_if_over(session: Session) -> None:
+    """Close a locked session that has nothing left to answer."""
+    if session.trials.filter(state=Trial.State.PLANNED).exists():
+        return
+    session.status = Session.Status.EXPIRED if session.short else Session.Status.FINISHED
+    session.finished_at = timezone.now()
+    session.save(update_fields=["status", "finished_at"])
+
+
+def record_check(session: Session, key: str, result: Mapping[str, Any]) -> None:
+    """Keep the outcome of one check; the last attempt counts, attempts are counted."""
+    with transaction.atomic():
+        locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+        attempts = locked.checks.get(key, {}).get("attempts", 0) + 1
+        locked.checks[key] = {**result, "attempts": attempts}
+        locked.save(update_fields=["checks"])
+    session.checks = locked.checks
+
+
+def withdraw(session: Session) -> None:
+    """Delete what the rater gave and hand the places on; the empty session remains as a record."""
+    with transaction.atomic():
+        locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+        if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
+            return
+        blocks = allocation.lock_blocks_of(session.pk)
+        with deleting_ratings():
+            locked.trials.all().delete()
+        allocation.settle(blocks)
+        locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
+        locked.finished_at = timezone.now()
+        locked.save()
+
+
+def reject(session: Session, reason: str) -> None:
+    """Judge a session invalid: its ratings stay but no longer count, its places are open again."""
+    with transaction.atomic():
+        locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+        if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
+            return
+        blocks = allocation.lock_blocks_of(session.pk)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE listening_rating SET counts = false WHERE counts AND trial_id IN"
+                " (SELECT id FROM listening_trial WHERE session_id = %s)",
+                [session.pk],
+            )
+        locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.VOID)
+        allocation.settle(blocks)
+        locked.status, locked.rejected_because = Session.Status.REJECTED, reason
+        locked.finished_at = timezone.now()
+        locked.save()
+
+
+def delete_simulated(study: Study) -> int:
+    """Delete every scripted rater of a study with all that they gave; their places are open."""
+    sessions = list(Session.objects.filter(study=study, rater__simulated=True))
+    for session in sessions:
+        with transaction.atomic():
+            blocks = allocation.lock_blocks_of(session.pk)
+            with deleting_ratings():
+                session.trials.all().delete()
+            allocation.settle(blocks)
+            session.delete()
+    Rater.objects.filter(simulated=True, sessions__isnull=True).delete()
+    return len(sessions)
+
+
+@contextmanager
+def deleting_ratings() -> Iterator[None]:
+    """Ratings may be deleted inside, in this transaction: the database refuses it elsewhere."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL earnest.deleting = 'on'")
+        yield
+        cursor.execute("SET LOCAL earnest.deleting = 'off'")

@@ -1,0 +1,1 @@
+"""The doors that people use: raters' and researchers' pages."""

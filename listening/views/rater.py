@@ -1,0 +1,178 @@
+"""The rater's pages: the door, the listening room, the sounds of the checks."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from typing import Any
+
+import soundfile
+from django.core import signing
+from django.db.models import Sum
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import translation
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET, require_http_methods
+
+from listening import audio, sessions
+from listening.checks import Check, check_named
+from listening.checks.base import SAMPLE_RATE_HZ
+from listening.models import Rater, Session, Stimulus, Study
+from listening.sessions import Arrival, NoRoom
+from listening.views.state import state_of
+
+PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+MEMORY_S = 90 * 86_400  # how long the plain link finds a rater's session again in this browser
+ANSWER_S = 8.0  # what an answer takes beside listening; typed reasons take longer
+REASON_S = 15.0
+
+
+@never_cache
+@ensure_csrf_cookie
+@require_http_methods(["GET", "POST"])
+def landing(request: HttpRequest, link: str) -> HttpResponse:
+    """The study's door: who we are, what is asked, consent; then on to the session."""
+    study = get_object_or_404(Study, link=link)
+    arrival = _arrival(request, study)
+    known = sessions.session_of(study, arrival)
+    if known is not None:
+        return _enter(known)
+    if request.method == "POST" and request.POST.get("consent") == "yes":
+        try:
+            return _enter(sessions.start(study, arrival))
+        except NoRoom as no_room:
+            return _landing_page(request, study, problem=no_room.reason, status=409)
+    problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
+    missing = request.method == "POST"
+    return _landing_page(request, study, problem=problem, consent_missing=missing)
+
+
+def _landing_page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    problem: str = "",
+    consent_missing: bool = False,
+    status: int = 200,
+) -> HttpResponse:
+    with translation.override(study.language):
+        error = translation.gettext("Please tick the box to take part.") if consent_missing else ""
+        trials, minutes = _length(study)
+        context = {
+            "study": study,
+            "welcome_paragraphs": _paragraphs(study.texts.get("welcome", "")),
+            "consent_paragraphs": _paragraphs(study.texts.get("consent", "")),
+            "problem": problem,
+            "error": error,
+            "minutes": minutes,
+            "trials": trials,
+            "arrival": _carried(request),
+        }
+        code = 422 if consent_missing else status
+        return render(request, "rater/landing.html", context, status=code)
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [part.strip() for part in text.split("\n\n") if part.strip()]
+
+
+def _carried(request: HttpRequest) -> dict[str, str]:
+    """What the address brought along and the form must bring back."""
+    given = request.POST if request.method == "POST" else request.GET
+    return {k: given[k] for k in (*PROLIFIC_KEYS, "simulate") if given.get(k)}
+
+
+def _length(study: Study) -> tuple[int, int]:
+    """About how many clips a session has, and how many minutes it takes."""
+    trials, seconds = 0, 60.0
+    clips = Stimulus.objects.filter(study=study).aggregate(s=Sum("duration_s"))
+    mean_s = (clips["s"] or 0.0) / max(study.stimuli.count(), 1)
+    for task in study.tasks.all():
+        kinds = task.traps.get("kinds", [])
+        own = task.blocks_per_session * (task.block_size + sum(k["count"] for k in kinds))
+        each_s = mean_s + ANSWER_S + (REASON_S if task.justification.get("required") else 0)
+        if study.task_plan == Study.TaskPlan.ALL:
+            trials, seconds = trials + own, seconds + own * each_s
+        else:
+            trials, seconds = max(trials, own), max(seconds, 60 + own * each_s)
+    return trials, max(1, round(seconds / 60))
+
+
+def _arrival(request: HttpRequest, study: Study) -> Arrival:
+    carried = _carried(request)
+    simulated = _simulated(carried.get("simulate", ""), study)
+    memory = request.get_signed_cookie(f"rater-{study.link}", "", max_age=MEMORY_S)
+    known = Rater.objects.filter(code=memory).first() if memory else None
+    return Arrival(
+        prolific_id=carried.get("PROLIFIC_PID", "")[:64],
+        prolific_study=carried.get("STUDY_ID", "")[:64],
+        prolific_session=carried.get("SESSION_ID", "")[:64],
+        device=_device(request.headers.get("User-Agent", "")),
+        simulated=simulated,
+        rater=None if carried.get("PROLIFIC_PID") else known,
+    )
+
+
+def _simulated(token: str, study: Study) -> bool:
+    """Only who runs the server can sign a token; scripted raters are marked for good."""
+    try:
+        return bool(token) and signing.loads(token, salt="simulate", max_age=3600) == study.key
+    except signing.BadSignature:
+        return False
+
+
+def _device(agent: str) -> str:
+    if "iPad" in agent or ("Android" in agent and "Mobile" not in agent):
+        return "tablet"
+    return "phone" if "Mobi" in agent else "desktop"
+
+
+def _enter(session: Session) -> HttpResponse:
+    response = redirect("session", code=session.code)
+    response.set_signed_cookie(
+        f"rater-{session.study.link}",
+        session.rater.code,
+        max_age=MEMORY_S,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+@never_cache
+@ensure_csrf_cookie
+@require_GET
+def session_page(request: HttpRequest, code: str) -> HttpResponse:
+    """The listening room: one page for checks, trials and the end; on any device."""
+    session = Session.objects.select_related("study", "rater").filter(code=code).first()
+    if session is None:
+        return render(request, "rater/lost.html", status=404)
+    sessions.refresh(session)
+    with translation.override(session.study.language):
+        state = state_of(session)
+        context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
+        context["code"] = session.code
+        response = render(request, "rater/session.html", context)
+    audio.set_clip_cookie(response, session)
+    return response
+
+
+@require_GET
+def check_sound(request: HttpRequest, key: str) -> HttpResponse:
+    """The sound of a check, synthesised once per process."""
+    if key not in Check.registry:
+        raise Http404
+    response = HttpResponse(_check_wav(key), content_type="audio/wav")
+    response["Cache-Control"] = "public, max-age=86400"
+    return response
+
+
+@lru_cache(maxsize=16)
+def _check_wav(key: str) -> bytes:
+    buffer = io.BytesIO()
+    soundfile.write(
+        buffer, check_named(key).signal(), SAMPLE_RATE_HZ, subtype="PCM_16", format="WAV"
+    )
+    return buffer.getvalue()

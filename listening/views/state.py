@@ -1,0 +1,176 @@
+"""What the rater's page may know: texts, scales and opaque clip addresses; no score, no truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+
+from listening import audio
+from listening.answers import AHEAD, task_rules
+from listening.checks import check_named
+from listening.methods.base import PlannedTrial
+from listening.models import Session, Stimulus, Task, Trial
+
+PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A session's trials read once: what is answered, and what comes next."""
+
+    tasks: list[int]
+    answered: int
+    upcoming: list[Trial]
+    left: int
+
+
+def _plan(session: Session) -> Plan:
+    trials = list(Trial.objects.filter(session=session).order_by("position"))
+    upcoming = [t for t in trials if t.state == Trial.State.PLANNED]
+    return Plan(
+        tasks=list(dict.fromkeys(t.task_id for t in trials)),
+        answered=sum(t.state == Trial.State.ANSWERED for t in trials),
+        upcoming=upcoming[:AHEAD],
+        left=len(upcoming),
+    )
+
+
+def state_of(session: Session) -> dict[str, Any]:
+    """The State of a session, as the page draws it."""
+    study = session.study
+    plan = _plan(session)
+    stage, check = _stage(session)
+    return {
+        "stage": stage,
+        "study": {
+            "title": study.title,
+            "language": study.language,
+            "contact": study.texts.get("contact", ""),
+        },
+        "progress": {"done": plan.answered, "total": plan.answered + plan.left},
+        "check": check,
+        "tasks": [task_facts(pk, index) for index, pk in enumerate(plan.tasks)],
+        "trials": _trials(session, plan) if stage == "trial" else [],
+        "end": end_of(session) if stage == "end" else None,
+    }
+
+
+def _stage(session: Session) -> tuple[str, dict[str, Any] | None]:
+    if session.status != Session.Status.STARTED:
+        return "end", None
+    for asked in session.study.checks:
+        if asked["key"] not in session.checks:
+            return "check", check_named(asked["key"]).page(asked)
+    return "trial", None
+
+
+@lru_cache(maxsize=512)
+def task_facts(pk: int, index: int) -> dict[str, Any]:
+    """Texts and scales of a task; they do not change once its blocks are planned."""
+    task = Task.objects.get(pk=pk)
+    rules = task_rules(pk)
+    criteria = [
+        {
+            "index": place,
+            "question": criterion.question,
+            "help": criterion.help_text,
+            "scale": {
+                "widget": scale.widget,
+                "steps": [
+                    {"label": s.label, "text": s.text, "hotkey": s.hotkey} for s in scale.steps
+                ],
+            },
+        }
+        for place, (criterion, (_pk, scale)) in enumerate(
+            zip(task.criteria.order_by("order"), rules.criteria, strict=True)
+        )
+    ]
+    return {
+        "index": index,
+        "title": task.title,
+        "instructions": task.instructions,
+        "widget": criteria[0]["scale"]["widget"],  # type: ignore[index]
+        "clip_names": list(rules.method.clip_names),
+        "criteria": criteria,
+        "justification": _justification(task),
+    }
+
+
+def _justification(task: Task) -> dict[str, Any] | None:
+    asked = task.justification
+    if not asked:
+        return None
+    return {
+        "required": bool(asked.get("required")),
+        "min_chars": int(asked.get("min_chars", 0)),
+        "prompt": asked.get("prompt", ""),
+        "good": list(asked.get("good", [])),
+        "poor": list(asked.get("poor", [])),
+    }
+
+
+def _trials(session: Session, plan: Plan) -> list[dict[str, Any]]:
+    """The current trial and the next ones, which the page may only preload."""
+    heard = {trial.pk: _heard(trial) for trial in plan.upcoming}
+    wanted = {pk for clips in heard.values() for pk in clips}
+    served = dict(Stimulus.objects.filter(pk__in=wanted).values_list("pk", "served"))
+    return [
+        {
+            "id": trial.code,
+            "position": plan.answered + place,
+            "task": plan.tasks.index(trial.task_id),
+            "clips": [
+                audio.clip_url(served[pk], session, trial, clip)
+                for clip, pk in enumerate(heard[trial.pk])
+            ],
+            "text": trial.item.text if task_rules(trial.task_id).show_text else None,
+        }
+        for place, trial in enumerate(plan.upcoming, start=1)
+    ]
+
+
+def _heard(trial: Trial) -> list[int]:
+    """Stimuli of a trial in the order in which they are heard."""
+    planned = PlannedTrial(
+        item=trial.item_id,
+        column="",
+        rated=(trial.stimulus_id, *trial.others),
+        versus=trial.versus_id,
+        context=tuple(trial.context),
+    )
+    method = task_rules(trial.task_id).method
+    return method.clips(planned, versus_first=trial.versus_first)
+
+
+OUTCOMES = {
+    Session.Status.FINISHED: "complete",
+    Session.Status.WITHDRAWN: "withdrawn",
+    Session.Status.REJECTED: "complete",  # the rater did the work; the verdict is not for this page
+    Session.Status.EXPIRED: "partial",
+}
+
+
+def end_of(session: Session) -> dict[str, Any]:
+    """How it ended: the completion code of this outcome, and Prolific's return link."""
+    outcome = OUTCOMES[Session.Status(session.status)]
+    code = session.study.completion_codes.get(outcome, "")
+    from_prolific = bool(session.prolific_session)
+    words = {
+        "complete": session.study.texts.get("end") or _("Thank you. Your answers are stored."),
+        "withdrawn": _("You have withdrawn. All your answers have been deleted."),
+        "partial": _(
+            "You were away for a while and the remaining clips went to other people. "
+            "What you answered is stored. Thank you."
+        ),
+    }
+    url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
+    return {
+        "outcome": outcome,
+        "code": code,
+        "return_url": url if from_prolific and code else None,
+        "text": words[outcome],
+    }
