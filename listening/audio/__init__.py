@@ -1,0 +1,19 @@
+"""Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
+
+from listening.audio.facts import AudioError, Facts, probed
+from listening.audio.links import clip_cookie, clip_url, resolve_clip, set_clip_cookie
+from listening.audio.store import forget, keep_original, keep_served, local_path
+
+__all__ = [
+    "AudioError",
+    "Facts",
+    "clip_cookie",
+    "clip_url",
+    "forget",
+    "keep_original",
+    "keep_served",
+    "local_path",
+    "probed",
+    "resolve_clip",
+    "set_clip_cookie",
+]

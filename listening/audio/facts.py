@@ -1,0 +1,202 @@
+"""What a sound file is: rate, channels, length, level, loudness, clipping; or why it is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log10
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from listening.audio.loudness import LoudnessMeter, Samples
+
+FORMATS = ("WAV", "WAVEX", "RF64", "W64", "FLAC", "OGG", "MP3", "AIFF", "AU", "CAF")
+MAX_BYTES = 500 * 1024**2
+MAX_DURATION_S = 30 * 60
+MAX_CHANNELS = 2
+MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000
+FULL_SCALE = 32_766.5 / 32_768  # a 16-bit sample at either end of its range reaches this
+SILENCE_BELOW_PEAK_DB = 40
+UNKNOWN_LENGTH = 2**40  # streamed files declare more frames than any file holds
+LOST_TAIL_S = 0.1  # what lossy formats may declare too much
+
+
+class AudioError(ValueError):
+    """Why a file cannot be a stimulus, and what to do about it."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason} {remedy}")
+        self.reason = reason
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was measured by decoding the whole file once."""
+
+    sha256: str
+    size_bytes: int
+    format: str
+    subtype: str
+    sample_rate_hz: int
+    channels: int
+    duration_s: float
+    peak_dbfs: float | None  # None: digital silence
+    loudness_lufs: float | None  # None: too quiet to measure (ITU-R BS.1770 gating)
+    clipped_share: float  # of all samples
+    leading_silence_s: float  # until the first 10 ms less than 40 dB below the clip's peak
+
+
+def probed(path: Path) -> Facts:
+    """The facts of a sound file; AudioError says why it is no acceptable stimulus."""
+    size = path.stat().st_size
+    _check_size(size)
+    with opened(path) as sound:
+        _check_shape(sound)
+        trace = _Trace(sound.samplerate, sound.channels)
+        for block in decoded(sound, trace.block_frames):
+            trace.add(block)
+        _check_length(trace.frames, sound)
+        return Facts(
+            sha256=sha256_of(path),
+            size_bytes=size,
+            format=sound.format,
+            subtype=sound.subtype,
+            sample_rate_hz=sound.samplerate,
+            channels=sound.channels,
+            duration_s=trace.frames / sound.samplerate,
+            peak_dbfs=20 * log10(trace.peak) if trace.peak > 0 else None,
+            loudness_lufs=trace.loudness.integrated_lufs(),
+            clipped_share=trace.clipped / (trace.frames * sound.channels),
+            leading_silence_s=trace.leading_silence_s(),
+        )
+
+
+def opened(path: Path) -> soundfile.SoundFile:
+    """The file, open for reading, if it is in a format that is accepted."""
+    try:
+        sound = soundfile.SoundFile(path)
+    except (soundfile.LibsndfileError, TypeError, ValueError, OSError) as error:
+        raise AudioError(
+            f"This is no sound file that can be read ({_words(error)}).",
+            "Save it again as FLAC or WAV.",
+        ) from None
+    if sound.format not in FORMATS:
+        sound.close()
+        raise AudioError(
+            f"Sound in the format {sound.format} is not accepted.", "Save it as FLAC or WAV."
+        )
+    return sound
+
+
+def decoded(sound: soundfile.SoundFile, frames: int, dtype: str = "float64") -> Iterator[Samples]:
+    """Blocks of (frames, channels), so that long clips need no more memory than short ones."""
+    while True:
+        try:
+            block = sound.read(frames, dtype=dtype, always_2d=True)
+        except (soundfile.LibsndfileError, RuntimeError) as error:
+            raise AudioError(
+                f"The sound is damaged {sound.tell() / sound.samplerate:.1f} s after its start "
+                f"({_words(error)}).",
+                "Save it again from its source.",
+            ) from None
+        if not len(block):
+            return
+        yield block
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _words(error: Exception) -> str:
+    text = getattr(error, "error_string", None) or str(error)
+    return text.strip().rstrip(".")
+
+
+def _check_size(size: int) -> None:
+    if size == 0:
+        raise AudioError("The file is empty (0 bytes).", "Copy it again from its source.")
+    if size > MAX_BYTES:
+        raise AudioError(
+            f"The file has {size / 1024**2:.0f} MB, more than the {MAX_BYTES // 1024**2} MB that "
+            "a clip may have.",
+            "Save it as FLAC, or cut it.",
+        )
+
+
+def _check_shape(sound: soundfile.SoundFile) -> None:
+    if sound.channels > MAX_CHANNELS:
+        raise AudioError(
+            f"The sound has {sound.channels} channels; raters hear one or two.",
+            "Mix it down to mono or stereo.",
+        )
+    if not MIN_RATE_HZ <= sound.samplerate <= MAX_RATE_HZ:
+        raise AudioError(
+            f"The sampling rate is {sound.samplerate} Hz; it must lie between {MIN_RATE_HZ} and "
+            f"{MAX_RATE_HZ} Hz.",
+            "Convert the sampling rate.",
+        )
+    if sound.frames < UNKNOWN_LENGTH:
+        _check_duration(sound.frames / sound.samplerate)
+
+
+def _check_duration(duration_s: float) -> None:
+    if duration_s > MAX_DURATION_S:
+        raise AudioError(
+            f"The clip is longer than {MAX_DURATION_S // 60} minutes.", "Cut it into shorter clips."
+        )
+
+
+def _check_length(frames: int, sound: soundfile.SoundFile) -> None:
+    if frames == 0:
+        raise AudioError(
+            "The file holds no sound (0 samples).", "Export it again, or remove its row."
+        )
+    missing_s = (sound.frames - frames) / sound.samplerate
+    if sound.frames < UNKNOWN_LENGTH and missing_s > LOST_TAIL_S:
+        raise AudioError(
+            f"The sound ends {missing_s:.1f} s before the length that its header promises.",
+            "The file was cut off: copy it again from its source.",
+        )
+
+
+class _Trace:
+    """What is measured while the blocks go by."""
+
+    def __init__(self, rate_hz: int, channels: int) -> None:
+        self.window = max(1, rate_hz // 100)  # 10 ms
+        self.block_frames = self.window * 400
+        self.rate_hz = rate_hz
+        self.frames = 0
+        self.clipped = 0
+        self.envelope: list[Samples] = []
+        self.loudness = LoudnessMeter(rate_hz, channels)
+
+    def add(self, block: Samples) -> None:
+        level = np.abs(block)
+        if not np.isfinite(level).all():
+            raise AudioError(
+                "The sound holds values that are no numbers (NaN or infinite).",
+                "Export it again, as 16 or 24 bit.",
+            )
+        self.frames += len(block)
+        _check_duration(self.frames / self.rate_hz)
+        self.clipped += int((level >= FULL_SCALE).sum())
+        loudest = level.max(axis=1)
+        self.envelope.append(np.maximum.reduceat(loudest, range(0, len(loudest), self.window)))
+        self.loudness.add(block)
+
+    @property
+    def peak(self) -> float:
+        return max((float(part.max()) for part in self.envelope), default=0.0)
+
+    def leading_silence_s(self) -> float:
+        """Zero for a clip that is silent throughout: that is another warning."""
+        threshold = self.peak * 10 ** (-SILENCE_BELOW_PEAK_DB / 20)
+        loud = np.concatenate(self.envelope) > threshold
+        return float(np.argmax(loud)) * self.window / self.rate_hz

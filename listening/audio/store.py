@@ -1,0 +1,99 @@
+"""The two copies of a stimulus: the original kept byte for byte, and the one that raters hear."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import soundfile
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+
+from listening.audio.facts import AudioError, decoded, opened, sha256_of
+
+NAME = re.compile(r"(served|original)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
+SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show in a header
+SIXTEEN_BIT = ("PCM_16", "PCM_S8", "PCM_U8", "ULAW", "ALAW")
+WHOLE_NUMBERS = (*SIXTEEN_BIT, "PCM_24", "PCM_32")
+BLOCK_FRAMES = 65_536
+
+
+def keep_original(source: Path) -> str:
+    """Stores the file byte for byte; its storage name says nothing but the file type."""
+    suffix = re.sub(r"[^a-z0-9]", "", source.suffix.lower())[:8] or "bin"
+    return _keep("original", suffix, source)
+
+
+def keep_served(source: Path) -> tuple[str, str]:
+    """Stores what raters hear: the same samples as FLAC without any tag; its name and SHA-256."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.flac"
+        write_plain_flac(source, copy)
+        return _keep("served", "flac", copy), sha256_of(copy)
+
+
+def write_plain_flac(source: Path, target: Path) -> None:
+    """Rate, channels and samples stay; whole numbers are copied exactly, floats become 24 bit."""
+    with opened(source) as sound:
+        subtype = "PCM_16" if sound.subtype in SIXTEEN_BIT else "PCM_24"
+        dtype = "float64"
+        if sound.subtype in WHOLE_NUMBERS:
+            dtype = "int16" if subtype == "PCM_16" else "int32"
+        try:
+            with soundfile.SoundFile(
+                target, "w", sound.samplerate, sound.channels, subtype, format="FLAC"
+            ) as copy:
+                for block in decoded(sound, BLOCK_FRAMES, dtype):
+                    copy.write(block)
+        except soundfile.LibsndfileError as error:
+            raise AudioError(
+                f"The sound cannot be copied as FLAC ({error.error_string}).",
+                "Save it again as FLAC or WAV.",
+            ) from None
+
+
+def local_path(name: str) -> Path:
+    """A stored file on this machine; a remote store's file is fetched once and kept."""
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
+    try:
+        return Path(default_storage.path(name))
+    except NotImplementedError:
+        return _fetched(name)
+
+
+def forget(names: Iterable[str]) -> None:
+    """Deletes stored files; one that is gone already, or that cannot go, stops nothing."""
+    for name in names:
+        with contextlib.suppress(OSError):
+            default_storage.delete(name)
+
+
+def _keep(kind: str, suffix: str, source: Path) -> str:
+    code = secrets.token_hex(16)
+    with source.open("rb") as file:
+        name = default_storage.save(f"{kind}/{code[:2]}/{code}.{suffix}", File(file))
+    with contextlib.suppress(NotImplementedError):
+        os.utime(default_storage.path(name), (SAME_TIME_FOR_ALL, SAME_TIME_FOR_ALL))
+    return name
+
+
+def _fetched(name: str) -> Path:
+    target = Path(settings.EARNEST_VAR) / "media-cache" / name
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+        try:
+            with default_storage.open(name) as remote, draft.open("wb") as file:
+                shutil.copyfileobj(remote, file, 1024**2)
+            draft.rename(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    return target
