@@ -220,7 +220,7 @@ def refresh(session: Session) -> Session:
 def _replace_lost(session: Session) -> None:
     """Every block that went back is leased again if it is free; else another takes its place."""
     void = session.trials.filter(state=Trial.State.VOID)
-    lost = list(void.values_list("block_id", "task_id").distinct())
+    lost = list(void.order_by("block_id").values_list("block_id", "task_id").distinct())
     position = session.trials.aggregate(last=Max("position"))["last"] or 0
     rng = Random(f"{session.study.seed} {session.code} {position}")
     for block, task in lost:

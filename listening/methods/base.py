@@ -75,9 +75,9 @@ def number_scale(low: float, high: float, step: float, names: Mapping[str, str])
         raise ValueError(f"a scale from {low:g} to {high:g} cannot have steps of {step:g}")
     steps = []
     for k in range(count + 1):
-        value = round(low + k * step, 6)
+        value = round(float(low + k * step), 6)
         label = f"{value:g}"
-        hotkey = label if value.is_integer() and 0 <= value <= 9 else ""
+        hotkey = label if value.is_integer() and 1 <= value <= 9 else ""
         steps.append(Step(label, value, names.get(label, ""), hotkey))
     return Scale(tuple(steps), "steps")
 

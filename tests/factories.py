@@ -1,0 +1,131 @@
+"""Small studies made straight in the database, without audio files: for rules, not for pages."""
+
+import secrets
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from listening import allocation, sessions
+from listening.methods import method_named
+from listening.models import Condition, Criterion, Item, Session, Stimulus, Study, Task
+from listening.sessions import Answer, Arrival
+
+ATT_TRAPS = {
+    "placement": "outside",
+    "per": 10,
+    "kinds": [
+        {"kind": "flawed", "count": 1, "expected": ["Machine"], "pass_at_least": 1},
+        {"kind": "human", "count": 2, "expected": ["Human"], "pass_at_least": 1},
+    ],
+}
+CLIP_S = 5.0
+
+
+def make_user(name: str = "researcher", **fields: Any) -> User:
+    return User.objects.get_or_create(username=name, defaults=fields)[0]
+
+
+def make_material(study: Study, conditions: int, items: int, traps: dict[str, int]) -> None:
+    made = [Condition.objects.create(study=study, key=f"cond-{c}") for c in range(conditions)]
+    texts = [Item.objects.create(study=study, key=f"item-{i}") for i in range(items)]
+    for condition in made:
+        for item in texts:
+            make_stimulus(study, condition, item)
+    trap_condition = Condition.objects.create(study=study, key="trap", role="trap")
+    for kind, count in traps.items():
+        for k in range(count):
+            item = Item.objects.create(study=study, key=f"{kind}-{k}")
+            make_stimulus(study, trap_condition, item, trap=kind)
+
+
+def make_stimulus(study: Study, condition: Condition, item: Item, trap: str = "") -> Stimulus:
+    name = secrets.token_hex(16)
+    return Stimulus.objects.create(
+        study=study,
+        key=f"{condition.key}_{item.key}",
+        condition=condition,
+        item=item,
+        trap=trap,
+        file=f"audio/{name}.wav",
+        original=f"originals/{name[:2]}/{name}.wav",
+        served=f"served/{name[:2]}/{name}.flac",
+        sha256=secrets.token_hex(32),
+        served_sha256=secrets.token_hex(32),
+        duration_s=CLIP_S,
+        sample_rate_hz=16_000,
+        channels=1,
+    )
+
+
+def add_task(study: Study, *, method: str = "mos", key: str = "", **fields: Any) -> Task:
+    defaults: dict[str, Any] = {"block_size": 5, "ratings_per_stimulus": 2}
+    task = Task.objects.create(
+        study=study,
+        key=key or method,
+        order=study.tasks.count(),
+        method=method,
+        **{**defaults, **fields},
+    )
+    scale = method_named(method).scale(task.options).as_dict()
+    Criterion.objects.create(
+        task=task, key="naturalness", order=0, question="How natural?", scale=scale
+    )
+    return task
+
+
+def make_study(
+    *,
+    conditions: int = 3,
+    items: int = 10,
+    traps: dict[str, int] | None = None,
+    task: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Study:
+    """An open study with one planned task; more tasks: add_task, then allocation.plan_study."""
+    key = fields.pop("key", f"study-{secrets.token_hex(4)}")
+    study = Study.objects.create(
+        owner=make_user(), key=key, title="A study", state=Study.State.OPEN, seed=1, **fields
+    )
+    make_material(study, conditions, items, traps or {})
+    add_task(study, **(task or {}))
+    allocation.plan_study(study)
+    return study
+
+
+def arrive(study: Study, **fields: Any) -> Session:
+    return sessions.start(study, Arrival(**{"simulated": True, **fields}))
+
+
+def current(session: Session) -> Any:
+    return session.trials.filter(state="planned").order_by("position").first()
+
+
+def an_answer(trial: Any, label: str = "", **fields: Any) -> Answer:
+    scale = trial.task.criteria.first().scale
+    label = label or scale["steps"][0]["label"]
+    return Answer(
+        trial=trial.code,
+        labels={"0": label},
+        **{
+            "justification": {"text": "the rhythm is unlike a person's"},
+            "latency_ms": 1000,
+            "plays": 1,
+            "heard_fraction": 1.0,
+            **fields,
+        },
+    )
+
+
+def answer_all(session: Session, *, pass_traps: bool = True, stop_after: int = 10**6) -> int:
+    """Answer what the session still holds, in order; how many answers that were."""
+    count = 0
+    while count < stop_after and (trial := current(session)) is not None:
+        label = ""
+        if trial.trap:
+            steps = [s["label"] for s in trial.task.criteria.first().scale["steps"]]
+            wrong = [s for s in steps if s not in trial.expected]
+            label = trial.expected[0] if pass_traps else wrong[0]
+        sessions.record_answer(session, an_answer(trial, label))
+        count += 1
+    session.refresh_from_db()
+    return count
