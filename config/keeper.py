@@ -90,20 +90,26 @@ class Use:
                 raise EmbeddedError(f"{self.server.name} does not answer; see {log}.")
             time.sleep(0.03)
 
-    def leave(self, wait_s: float = 0) -> None:
-        """Gives up the hold; with `wait_s`, waits until the server stopped or others use it."""
+    def leave(self) -> None:
+        """Gives up the hold; the keeper stops the server soon if nobody else holds it."""
         os.close(self._users)
-        deadline = time.monotonic() + wait_s
-        while time.monotonic() < deadline and self._is_kept() and not self._others(deadline):
-            time.sleep(0.02)
-        if self._keeper is not None:
-            self._keeper.poll()
 
-    def _others(self, deadline: float) -> bool:
-        """Whether somebody else uses the server: the keeper had time to see that nobody does."""
+    def wait_until_stopped(self, limit_s: float) -> bool:
+        """After `leave`: waits for the server to stop; False when others still use it."""
+        time.sleep(2 * LOOK_EVERY_S)  # so that the keeper has looked
+        deadline = time.monotonic() + limit_s
+        while self._is_kept():
+            if time.monotonic() > deadline or self._is_used():
+                return False
+            if self._keeper is not None:
+                self._keeper.poll()
+            time.sleep(0.02)
+        return True
+
+    def _is_used(self) -> bool:
+        """Whether anybody holds the server; a keeper that is stopping it holds it alone."""
         handle = _open(self.var / f"{self.server.name}.users")
         try:
-            time.sleep(3 * LOOK_EVERY_S)
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return self._is_kept()
         except BlockingIOError:

@@ -1,0 +1,116 @@
+"""The clip route /c/<token>: ranged audio that tells nothing but its sound."""
+
+import hashlib
+import logging
+import os
+import tempfile
+from asyncio import get_running_loop
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import quote
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import close_old_connections
+from django.http import parse_cookie
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, Response
+
+from config.bridge import Receive, Scope, Send, send_plain
+
+PREFIX = "/c/"
+TYPES = {
+    ".wav": "audio/wav",
+    ".flac": "audio/flac",
+    ".mp3": "audio/mpeg",
+    ".opus": "audio/ogg",
+    ".ogg": "audio/ogg",
+    ".m4a": "audio/mp4",
+    ".webm": "audio/webm",
+}
+log = logging.getLogger(__name__)
+
+
+class ClipResponse(FileResponse):
+    """A file without its dates: the times of files would tell which were made together."""
+
+    def set_stat_headers(self, stat_result: os.stat_result) -> None:
+        self.headers.setdefault("content-length", str(stat_result.st_size))
+
+    def _should_use_range(self, http_if_range: str) -> bool:
+        return http_if_range == self.headers["etag"]
+
+
+class Clips:
+    """An ASGI application for the clip route; rights are looked up in threads of its own."""
+
+    def __init__(self, threads: int = 4) -> None:
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="clips")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            return await send_plain(send, HTTPStatus.METHOD_NOT_ALLOWED)
+        token = scope["path"].removeprefix(PREFIX)
+        headers = Headers(scope=scope)
+        cookies = parse_cookie(headers.get("cookie", ""))
+        try:
+            path = await get_running_loop().run_in_executor(self.pool, find_clip, token, cookies)
+            response = clip_response(token, path, headers) if path else None
+        except FileNotFoundError:
+            response = None
+        except Exception:
+            log.exception("A clip could not be looked up")
+            return await send_plain(send, HTTPStatus.INTERNAL_SERVER_ERROR)
+        if response is None:
+            return await send_plain(send, HTTPStatus.NOT_FOUND)
+        await response(scope, receive, send)
+
+
+def find_clip(token: str, cookies: dict[str, str]) -> Path | None:
+    """The local file behind a token, if this browser may hear it."""
+    audio = import_module("listening.audio")
+    close_old_connections()  # no request signals here, and the database may have restarted
+    try:
+        found = audio.resolve_clip(token, cookies)
+    finally:
+        close_old_connections()
+    if found is None:
+        return None
+    path = Path(found)
+    return path if path.is_absolute() else fetched(found)
+
+
+def fetched(name: str) -> Path:
+    """A file of the media store (S3) in a local cache, so that ranges work and no bucket shows."""
+    cache: Path = settings.EARNEST_VAR / "clip-cache"
+    cache.mkdir(exist_ok=True)
+    path = cache / (hashlib.sha256(name.encode()).hexdigest() + Path(name).suffix.lower())
+    if not path.exists():
+        with (
+            default_storage.open(name) as source,
+            tempfile.NamedTemporaryFile(dir=cache, delete=False) as copy,
+        ):
+            for chunk in source.chunks():
+                copy.write(chunk)
+        os.replace(copy.name, path)
+    return path
+
+
+def clip_response(token: str, path: Path, headers: Headers) -> Response:
+    etag = f'"{hashlib.sha256(token.encode()).hexdigest()[:32]}"'
+    shown = {
+        "Cache-Control": "private, max-age=86400, immutable",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "ETag": etag,
+        "X-Content-Type-Options": "nosniff",
+    }
+    media_type = TYPES.get(path.suffix.lower(), "application/octet-stream")
+    if headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=shown)
+    if settings.MEDIA_ACCEL_PREFIX and path.is_relative_to(settings.MEDIA_ROOT):
+        inside = quote(str(path.relative_to(settings.MEDIA_ROOT)))
+        shown["X-Accel-Redirect"] = settings.MEDIA_ACCEL_PREFIX + inside
+        return Response(headers=shown, media_type=media_type)
+    return ClipResponse(path, headers=shown, media_type=media_type, stat_result=path.stat())

@@ -1,0 +1,93 @@
+"""The processes of a running Earnest: how each is started, and that it is started again."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from config.processes import signal_group, spawn
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+STEADY_S = 30.0  # a process that lived this long may restart at once
+LONGEST_PAUSE_S = 10.0
+LARGEST_LOG_BYTES = 20 * 1024**2
+
+
+@dataclass
+class Service:
+    """One supervised process."""
+
+    name: str
+    command: list[str]
+    log: Path
+    death_signal: int = signal.SIGTERM
+    child: subprocess.Popen[bytes] | None = None
+    failures: int = 0
+    started_at: float = 0.0
+    wait_until: float = field(default=0.0)
+
+    def start(self) -> None:
+        if self.log.exists() and self.log.stat().st_size > LARGEST_LOG_BYTES:
+            self.log.replace(self.log.with_suffix(".log.1"))
+        self.child = spawn(self.command, log=self.log, cwd=BASE_DIR, death_signal=self.death_signal)
+        self.started_at = time.monotonic()
+
+    def heal(self) -> str | None:
+        """Starts the process again when it ended and its pause is over; says what it saw."""
+        if self.child is None:
+            if time.monotonic() >= self.wait_until:
+                self.start()
+            return None
+        status = self.child.poll()
+        if status is None:
+            return None
+        signal_group(self.child, signal.SIGKILL)  # what it left behind would keep its port
+        lived_s = time.monotonic() - self.started_at
+        self.failures = 0 if lived_s > STEADY_S else self.failures + 1
+        pause_s = min(0.1 * 2**self.failures, LONGEST_PAUSE_S)
+        self.child, self.wait_until = None, time.monotonic() + pause_s
+        reason = f"signal {-status}" if status < 0 else f"status {status}"
+        return f"{self.name} ended ({reason}); starting again in {pause_s:.1f} s, see {self.log}"
+
+
+def web_command(host: str, port: int, workers: int, target: str) -> list[str]:
+    """Granian starts killed workers again and ends those that do not stop in time."""
+    options = {
+        "--interface": "asginl",
+        "--host": host,
+        "--port": str(port),
+        "--workers": str(workers),
+        "--workers-kill-timeout": "5",
+        "--respawn-interval": "0.5",
+        "--loop": "asyncio",
+        "--task-impl": "asyncio",
+        "--log-level": "warning",
+        "--http": "1",
+    }
+    words = [word for option in options.items() for word in option]
+    return [sys.executable, "-m", "granian", *words, "--respawn-failed-workers", "--ws", target]
+
+
+def _celery(*words: str) -> list[str]:
+    return [sys.executable, "-m", "celery", "-A", "config.celery", *words]
+
+
+def _worker(name: str, *words: str) -> list[str]:
+    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    return _celery("worker", "-n", f"{name}@%h", "--loglevel", "info", *quiet, *words)
+
+
+def services(var: Path, host: str, port: int, workers: int) -> list[Service]:
+    logs = var / "logs"
+    pages = web_command(host, port, workers, "config.web:application")
+    jobs = _worker("jobs", "-Q", "default,analysis", "--pool", "threads", "--concurrency", "4")
+    gpu = _worker("gpu", "-Q", "gpu", "--pool", "solo")
+    beat = _celery("beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
+    return [
+        Service("web", pages, logs / "web.log"),
+        Service("jobs", jobs, logs / "jobs.log", signal.SIGQUIT),
+        Service("gpu", gpu, logs / "gpu.log", signal.SIGQUIT),
+        Service("beat", beat, logs / "beat.log"),
+    ]

@@ -1,0 +1,224 @@
+"""One process tree: databases, pages and workers started in order, healed, and stopped together."""
+
+import errno
+import fcntl
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from config.embedded import EmbeddedError
+from config.keeper import Use, join
+from config.processes import last_lines, signal_group, spawn, stop
+from config.services import BASE_DIR, Service, services
+
+LOOK_EVERY_S = 0.1
+GRACE_S = 4.0
+RESEARCHER_PATH = "/studies/"
+
+
+class StartError(Exception):
+    """Earnest cannot start; the message says why and what to do."""
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+class Supervisor:
+    def __init__(self) -> None:
+        self.var: Path = settings.EARNEST_VAR
+        self.host: str = settings.EARNEST_HOST
+        self.port: int = settings.EARNEST_PORT
+        self.stopping = False
+        self.after_a_kill = False
+        self.uses: list[Use] = []
+        self.services: list[Service] = []
+
+    def run(self) -> int:
+        self.take_lock()
+        try:
+            self.check_port()
+            self.catch_signals()
+            say(f"Earnest starts; its data and logs are in {self.var} ...")
+            self.uses = join(self.var, settings.EMBEDDED)
+            rater_path = self.prepare()
+            self.services = services(self.var, self.host, self.port, settings.EARNEST_WEB_WORKERS)
+            if not self.stopping:
+                self.open_pages()
+                self.announce(rater_path)
+            self.watch()
+        finally:
+            self.stop()
+        return 0
+
+    # --- Starting ------------------------------------------------------------------------------
+
+    def take_lock(self) -> None:
+        """One supervisor per EARNEST_VAR; the kernel frees the lock of a killed one."""
+        self.lock = os.open(self.var / "supervisor.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        where = os.pread(self.lock, 200, 0).decode(errors="replace")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartError(
+                f"It already runs with the data in {self.var} (at {where or 'another address'}). "
+                "Stop that one with Ctrl-C first, or set EARNEST_VAR to another folder."
+            ) from None
+        self.after_a_kill = bool(where)  # a clean stop empties the file
+        os.truncate(self.lock, 0)
+        os.pwrite(self.lock, settings.EARNEST_PUBLIC_URL.encode(), 0)
+
+    def check_port(self) -> None:
+        """A killed predecessor's pages get time to go; another program's port is an error."""
+        deadline = time.monotonic() + (8.0 if self.after_a_kill else 0.0)
+        while error := self.bind_error():
+            taken = error.errno == errno.EADDRINUSE
+            if not taken or time.monotonic() > deadline:
+                os.truncate(self.lock, 0)
+                why = "is taken by another program" if taken else f"cannot be used ({error})"
+                raise StartError(
+                    f"Port {self.port} on {self.host} {why}. Stop that program, or choose another "
+                    f"port, for instance: EARNEST_PORT={self.port + 1} make run"
+                )
+            time.sleep(LOOK_EVERY_S)
+
+    def bind_error(self) -> OSError | None:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.host, self.port))
+            except OSError as error:
+                return error
+        return None
+
+    def prepare(self) -> str:
+        """Tables, demo study, static files and log-in; returns the path where raters start."""
+        result, log = self.var / "prepared.json", self.var / "logs" / "prepare.log"
+        result.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "config.prepare", str(result)]
+        child = spawn(command, log=log, cwd=BASE_DIR)
+        while child.poll() is None and not self.stopping:
+            time.sleep(LOOK_EVERY_S / 4)
+        stop([child], grace_s=GRACE_S)
+        if self.stopping:
+            return "/"
+        if child.returncode:
+            raise StartError(f"The preparation failed; see {log}. Its end:\n{last_lines(log)}")
+        return str(json.loads(result.read_text())["rater_path"])
+
+    def open_pages(self, limit_s: float = 60.0) -> None:
+        web, *workers = self.services
+        deadline = time.monotonic() + limit_s
+        web.start()
+        while self.health() != 200 and not self.stopping:
+            self.heal(web)
+            if time.monotonic() > deadline:
+                raise StartError(
+                    f"The pages do not answer; see {web.log}. Its end:\n{last_lines(web.log)}"
+                )
+            time.sleep(LOOK_EVERY_S / 4)
+        for worker in workers:
+            worker.start()
+
+    def health(self) -> int | None:
+        """The status of the health page, or None when nothing answers."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        client = http.client.HTTPConnection(host, self.port, timeout=5)
+        try:
+            client.request("GET", "/healthz", headers={"Host": "localhost"})
+            return client.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            client.close()
+
+    def announce(self, rater_path: str) -> None:
+        if self.stopping:
+            return
+        url: str = settings.EARNEST_PUBLIC_URL
+        say(f"\n  Raters:      {url}{rater_path}\n  Researcher:  {url}{RESEARCHER_PATH}")
+        login = self.var / "researcher-login.txt"
+        if login.exists():
+            words = ", ".join(login.read_text().split("\n")).strip(", ")
+            say(f"               {words}   (kept in {login})")
+        say("\nCtrl-C stops everything; the data stays.")
+
+    # --- Running -------------------------------------------------------------------------------
+
+    def catch_signals(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self.on_signal)
+
+    def on_signal(self, number: int, frame: object) -> None:
+        if self.stopping:  # asked twice: at once
+            for service in self.services:
+                if service.child:
+                    signal_group(service.child, signal.SIGKILL)
+        self.stopping = True
+
+    def watch(self) -> None:
+        while not self.stopping:
+            self.heal(*self.services)
+            time.sleep(LOOK_EVERY_S)
+
+    def heal(self, *started: Service) -> None:
+        for service in started:
+            seen = service.heal()
+            if seen:
+                say(seen)
+        for use in self.uses:
+            try:
+                use.ensure_kept()
+            except EmbeddedError as error:
+                say(f"{error}\nTrying again.")
+                time.sleep(1)
+
+    # --- Stopping ------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        began = time.monotonic()
+        children = [service.child for service in self.services if service.child]
+        ask(children, signal.SIGTERM, GRACE_S * 0.75)  # jobs may end
+        ask(children, signal.SIGQUIT, GRACE_S * 0.25)  # jobs go back to their queue
+        stop(children, grace_s=0)
+        for use in self.uses:
+            use.leave()
+        for use in self.uses:
+            use.wait_until_stopped(10)
+        os.truncate(self.lock, 0)
+        if self.uses or children:
+            say(f"Earnest stopped in {time.monotonic() - began:.1f} s.")
+
+
+def ask(children: list[subprocess.Popen[bytes]], number: int, patience_s: float) -> None:
+    """Signals all that still run, and waits until they ended or the patience did."""
+    for child in children:
+        if child.poll() is None:
+            child.send_signal(number)
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline and any(child.poll() is None for child in children):
+        time.sleep(0.02)
+
+
+def main() -> int:
+    try:
+        return Supervisor().run()
+    except (ImproperlyConfigured, EmbeddedError, StartError) as error:
+        print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

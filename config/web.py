@@ -1,0 +1,63 @@
+"""One process, one port: pages (WSGI), clips (ranged files), monitor (WebSocket)."""
+
+import ctypes
+import os
+import signal
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+if sys.platform == "linux":  # a worker whose server was killed must not keep the port
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
+from django.core.wsgi import get_wsgi_application
+
+from config.bridge import Bridge, Receive, Scope, Send
+from config.clips import PREFIX, Clips
+
+THREADS = 8  # per web worker; each keeps its own database connection
+
+pages = Bridge(
+    get_wsgi_application(), threads=THREADS, max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES
+)
+clips = Clips()
+
+
+class Sockets:
+    """WebSockets of the researcher's pages: same origin only, with the log-in of the pages."""
+
+    def __init__(self, routes: list[object]) -> None:
+        self.routed = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes)))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self.routed(scope, receive, send)
+        except ValueError as error:
+            if not str(error).startswith("No route found"):
+                raise
+            await receive()
+            await send({"type": "websocket.close", "code": 4404})
+
+
+def socket_routes() -> list[object]:
+    if not find_spec("listening.routing"):
+        return []
+    return list(import_module("listening.routing").websocket_urlpatterns)
+
+
+sockets = Sockets(socket_routes())
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI application that granian serves."""
+    if scope["type"] == "websocket":
+        await sockets(scope, receive, send)
+    elif scope["path"].startswith(PREFIX):
+        await clips(scope, receive, send)
+    else:
+        await pages(scope, receive, send)
