@@ -1,0 +1,120 @@
+"""A table taken apart: families of ratings that belong together, and the cells of a breakdown."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.intervals import Codes, Floats
+from analysis.options import OFFERED, Breakdown
+from analysis.ratings import rated
+
+
+@dataclass(frozen=True)
+class Family:
+    """The ratings of one task, criterion and estimand, with raters and items as codes (n,)."""
+
+    table: pd.DataFrame
+    group: dict[str, str]
+    estimand: str
+    rater: Codes
+    item: Codes
+    n_raters: int
+    n_items: int
+
+    def seed(self, seed: int) -> list[int]:
+        """The seed of this family's random numbers: the same whatever else the table holds."""
+        name = "\x1f".join([*self.group.values(), self.estimand])
+        return [seed, zlib.crc32(name.encode())]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The ratings whose conditions are compared with one another: scores and codes (n,)."""
+
+    group: dict[str, str]
+    names: list[str]
+    y: Floats
+    labels: list[str]
+    condition: Codes
+    rater: Codes
+    item: Codes
+
+
+def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
+    """Overall, by each column that varies within conditions, and by system where that pools."""
+    use = rated(table)
+    found = [Breakdown()]
+    for name in OFFERED:
+        if use[use[name] != ""].groupby("condition")[name].nunique().gt(1).any():
+            found.append(Breakdown(by=(name,)))
+    pooled = use[use["system"] != ""].groupby("system")["condition"].nunique()
+    if pooled.gt(1).any():
+        found.append(Breakdown("system"))
+        found += [Breakdown("system", (name,)) for name in OFFERED if use[name].nunique() > 1]
+    return found
+
+
+def families(table: pd.DataFrame) -> Iterator[Family]:
+    """The table's tasks, criteria and estimands, kept apart; traps and empty scores left out."""
+    use = rated(table)
+    keys = ["study", "task", "method", "criterion", "estimand"]
+    several = use["study"].nunique() > 1
+    for key, rows in use.groupby(keys, sort=True):
+        study, task, _, criterion, estimand = map(str, key)
+        group = {"study": study} if several else {}
+        rater, n_raters = _codes(rows["rater"])
+        item, n_items = _codes(rows["item"].where(rows["item"] != "", rows["stimulus"]))
+        yield Family(
+            table=rows,
+            group={**group, "task": task, "criterion": criterion},
+            estimand=estimand,
+            rater=rater,
+            item=item,
+            n_raters=n_raters,
+            n_items=n_items,
+        )
+
+
+def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
+    """The family's ratings by the breakdown's crossing, each with its conditions as codes."""
+    table = family.table.reset_index(drop=True)
+    paired = bool((table["versus_condition"] != "").any())
+    by = [*(["versus_condition"] if paired else []), *breakdown.by]
+    named = (table[breakdown.compare] != "").to_numpy(dtype=bool)
+    if not by:
+        places = [((), np.flatnonzero(named))]
+    else:
+        grouped = table[named].groupby(by, sort=True).groups
+        places = [
+            (key if isinstance(key, tuple) else (key,), np.asarray(rows))
+            for key, rows in grouped.items()
+        ]
+    for key, rows in places:
+        if len(rows):
+            group = dict(zip(by, map(str, key), strict=True))
+            yield _cell(family, table, breakdown.compare, group, rows)
+
+
+def _cell(
+    family: Family, table: pd.DataFrame, compare: str, group: dict[str, str], rows: Codes
+) -> Cell:
+    names, condition = np.unique(table[compare].to_numpy(dtype=object)[rows], return_inverse=True)
+    return Cell(
+        group={**family.group, **group},
+        names=[str(name) for name in names],
+        y=table["score"].to_numpy(dtype=np.float64)[rows],
+        labels=[str(label) for label in table["label"].to_numpy(dtype=object)[rows]],
+        condition=condition.astype(np.int64),
+        rater=family.rater[rows],
+        item=family.item[rows],
+    )
+
+
+def _codes(column: pd.Series) -> tuple[Codes, int]:
+    names, codes = np.unique(column.to_numpy(dtype=object), return_inverse=True)
+    return codes.astype(np.int64), len(names)

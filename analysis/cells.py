@@ -1,0 +1,191 @@
+"""The columns of a rating: cells read and written, and plain rows as lines of CSV or JSON.
+
+No pandas here: the web process streams a study's ratings with this module alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+COLUMNS: tuple[str, ...] = (
+    "study",
+    "task",
+    "method",
+    "criterion",
+    "estimand",
+    "session",
+    "rater",
+    "block",
+    "position",
+    "item",
+    "dimension",
+    "paragraph",
+    "language",
+    "split",
+    "condition",
+    "system",
+    "voice",
+    "stimulus",
+    "versus_condition",
+    "versus_stimulus",
+    "presented_first",
+    "context",
+    "label",
+    "score",
+    "trap",
+    "trap_passed",
+    "justification",
+    "review",
+    "latency_ms",
+    "plays",
+    "heard_fraction",
+    "rated_at",
+    "session_status",
+    "paid",
+)
+INTEGERS = frozenset({"position", "latency_ms", "plays"})
+REALS = frozenset({"score", "heard_fraction"})
+TRUTHS = frozenset({"trap_passed", "paid"})
+_DANGEROUS_CELL = re.compile(r"^'*[=+\-@\t\r]")
+_ESCAPED_CELL = re.compile(r"^'+[=+\-@\t\r]")
+_PLAIN_NUMBER = re.compile(r"^[+-]?\d+(\.\d+)?$")
+_NOTHING = frozenset({"", "na", "nan", "null", "none"})
+_YES = frozenset({"true", "1", "yes"})
+_NO = frozenset({"false", "0", "no"})
+
+
+def csv_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """CSV text of plain rows, line by line, so that a big study can be streamed.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front, which
+    `from_csv` takes away again.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([csv_cell(row[name]) for name in COLUMNS])
+        if buffer.tell() > 16_384:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A JSON array of plain rows, one row per line, so that a big study can be streamed."""
+    yield "["
+    separator = "\n"
+    for row in rows:
+        ordered = {name: json_value(row[name]) for name in COLUMNS}
+        yield separator + json.dumps(ordered, ensure_ascii=False, allow_nan=False)
+        separator = ",\n"
+    yield "\n]\n"
+
+
+def dtype_of(name: str) -> Any:
+    """The pandas type of a column: Int64, float64, boolean or str."""
+    if name in INTEGERS:
+        return "Int64"
+    if name in REALS:
+        return "float64"
+    return "boolean" if name in TRUTHS else "str"
+
+
+def reader_of(name: str) -> Callable[[Any], Any]:
+    """What turns a cell of a column (text or plain value) into its typed value, None when empty."""
+    if name in INTEGERS:
+        return _as_integer
+    if name in REALS:
+        return _as_real
+    if name in TRUTHS:
+        return _as_paid if name == "paid" else _as_truth
+    return _as_text
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _as_integer(value: Any) -> Any:
+    if value is None or str(value).strip().lower() in _NOTHING:
+        return None
+    number = float(_number(value, "is no whole number; write one such as 1500, or leave it empty"))
+    if not number.is_integer() or number < 0:
+        raise ValueError("is no whole number from 0 up; write one such as 1500, or leave it empty")
+    return int(number)
+
+
+def _as_real(value: Any) -> float:
+    if value is None or str(value).strip().lower() in _NOTHING:
+        return math.nan
+    number = _number(value, "is no number; write one such as 3.5, or leave it empty")
+    if not math.isfinite(number):
+        raise ValueError("is not finite; write a number such as 3.5, or leave it empty")
+    return number + 0.0  # -0.0 and 0.0 are the same score
+
+
+def _number(value: Any, remedy: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(remedy) from None
+
+
+def _as_truth(value: Any) -> Any:
+    text = "" if value is None else str(value).strip().lower()
+    if text in _YES:
+        return True
+    if text in _NO:
+        return False
+    if text in _NOTHING:
+        return None
+    raise ValueError("is neither true nor false; write true or false, or leave it empty")
+
+
+def _as_paid(value: Any) -> bool:
+    truth = _as_truth(value)
+    return bool(truth)
+
+
+def canonical_cell(value: Any) -> str:
+    """A plain value as it enters the hash: text with separators escaped, numbers exactly."""
+    if isinstance(value, str):
+        return value.replace("\\", "\\\\").replace("\x1f", "\\f").replace("\x1e", "\\e")
+    return _number_text(value)
+
+
+def _number_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def csv_cell(value: Any) -> str:
+    """A plain value as CSV text; what a spreadsheet takes for a formula gets an apostrophe."""
+    if not isinstance(value, str):
+        return _number_text(json_value(value))
+    if _DANGEROUS_CELL.match(value) and not _PLAIN_NUMBER.match(value):
+        return "'" + value
+    return value
+
+
+def json_value(value: Any) -> Any:
+    """A plain value that JSON can hold: no number becomes null."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def unescaped(values: list[str], name: str) -> list[str]:
+    """A column of CSV cells with the apostrophes of `csv_cell` taken away again."""
+    if name in INTEGERS | REALS | TRUTHS:
+        return values
+    known = {text: text[1:] if _ESCAPED_CELL.match(text) else text for text in set(values)}
+    return [known[text] for text in values]

@@ -1,0 +1,321 @@
+"""The mean of the scores: MOS, CMOS and HLS, with two-way clustered and naive intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from analysis.base import Contrast, Estimate, Estimator
+from analysis.breakdowns import Cell, Family, cells, families
+from analysis.intervals import (
+    BOOTSTRAP,
+    NAIVE,
+    NAIVE_RATERS,
+    NAIVE_WELCH,
+    NAIVE_WELCH_RATERS,
+    TWO_WAY,
+    Clustered,
+    Floats,
+    PigeonholeWeights,
+    clustered,
+    has_no_width,
+    holm,
+    naive_interval,
+    percentile_interval,
+    rater_weights,
+    rating_weights,
+    t_interval,
+    t_test,
+    welch_interval,
+)
+from analysis.options import INTERVALS, REPLICATES, Breakdown
+
+WEIGHTINGS = ("ratings", "raters")
+FEW = 10
+MOST_LABELS = 11
+
+Bounds = tuple[float, float] | None
+
+
+class MeanScore(Estimator):
+    """MOS, CMOS or HLS per condition: the mean score, and the mean over raters of their means."""
+
+    key = "mean_score"
+    version = "1"
+    methods = frozenset({"mos", "context_mos", "att", "cmos", "preference", "dcr"})
+
+    def __init__(
+        self,
+        breakdown: Breakdown | None = None,
+        intervals: Sequence[str] = INTERVALS,
+        weightings: Sequence[str] = WEIGHTINGS,
+        replicates: int = REPLICATES,
+    ) -> None:
+        self.breakdown = breakdown or Breakdown()
+        self.intervals = tuple(name for name in INTERVALS if name in intervals)
+        self.weightings = tuple(name for name in WEIGHTINGS if name in weightings)
+        self.replicates = replicates
+        if set(intervals) - set(INTERVALS) or not self.intervals:
+            raise ValueError(f"intervals are {' and '.join(INTERVALS)}, not {list(intervals)}")
+        if set(weightings) - set(WEIGHTINGS) or not self.weightings:
+            raise ValueError(f"weightings are {' and '.join(WEIGHTINGS)}, not {list(weightings)}")
+
+    def fit(self, ratings: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> list[Estimate]:
+        """One estimate per group, weighting and interval; the naive interval is always there."""
+        estimates: list[Estimate] = []
+        for study in self._cells(ratings, seed):
+            for code in range(len(study.cell.names)):
+                estimates += study.estimates(code, level)
+        return estimates
+
+    def contrasts(
+        self, ratings: pd.DataFrame, *, level: float = 0.95, seed: int = 0
+    ) -> list[Contrast]:
+        """All differences between conditions of one group, per weighting and interval."""
+        contrasts: list[Contrast] = []
+        for study in self._cells(ratings, seed):
+            contrasts += study.contrasts(level)
+        return contrasts
+
+    def shares(self, ratings: pd.DataFrame, *, level: float = 0.95) -> list[Estimate]:
+        """The share of each label per group (estimand ``share of LABEL``), by ratings."""
+        shares: list[Estimate] = []
+        for family in families(ratings):
+            for cell in cells(family, self.breakdown):
+                shares += _shares(family, cell, level)
+        return shares
+
+    def _cells(self, ratings: pd.DataFrame, seed: int) -> Iterator[_WeightedCell]:
+        for family in families(ratings):
+            draws = None
+            if "bootstrap" in self.intervals:
+                draws = PigeonholeWeights(
+                    family.n_raters, family.n_items, self.replicates, family.seed(seed)
+                )
+            for cell in cells(family, self.breakdown):
+                for weighting in self.weightings:
+                    yield _WeightedCell(family, cell, weighting, self.intervals, draws)
+
+
+class _WeightedCell:
+    """One cell under one weighting: its means, and every interval that was asked for."""
+
+    def __init__(
+        self,
+        family: Family,
+        cell: Cell,
+        weighting: str,
+        intervals: Sequence[str],
+        draws: PigeonholeWeights | None,
+    ) -> None:
+        self.family, self.cell, self.weighting = family, cell, weighting
+        self.intervals = intervals
+        self.by_rater = weighting == "raters"
+        n = len(cell.names)
+        weights = (
+            rater_weights(cell.condition, cell.rater, n)
+            if self.by_rater
+            else rating_weights(cell.condition, n)
+        )
+        self.means = clustered(cell.y, cell.condition, cell.rater, cell.item, n, weights)
+        self.units = [self._units(cell.condition == code) for code in range(n)]
+        self.replicates = [
+            draws.means(cell.y[rows], cell.rater[rows], cell.item[rows], self.by_rater)
+            for rows in (cell.condition == code for code in range(n))
+            if draws is not None
+        ]
+
+    def _units(self, rows: np.ndarray) -> Floats:
+        """What the naive interval takes as independent: ratings, or rater means."""
+        y: Floats = self.cell.y[rows]
+        if not self.by_rater:
+            return y
+        _, rater = np.unique(self.cell.rater[rows], return_inverse=True)
+        return np.asarray(np.bincount(rater, weights=y) / np.bincount(rater), dtype=np.float64)
+
+    def estimates(self, code: int, level: float) -> Iterator[Estimate]:
+        y = self.cell.y[self.cell.condition == code]
+        if "two_way" in self.intervals:
+            bounds, note = two_way_bounds(self.means, code, y, level)
+            yield self._estimate(code, level, TWO_WAY, bounds, note)
+        if "bootstrap" in self.intervals:
+            bounds, note = self._bootstrap(self.replicates[code], _few(self.means, code), level)
+            yield self._estimate(code, level, BOOTSTRAP, bounds, note)
+        bounds = naive_interval(self.units[code], level)
+        unit = "rater" if self.by_rater else "rating"
+        note = "" if bounds else f"one {unit} only: no interval"
+        if bounds and bounds[0] == bounds[1]:
+            note = _all_equal()
+        name = NAIVE_RATERS if self.by_rater else NAIVE
+        yield self._estimate(code, level, name, bounds, note)
+
+    def contrasts(self, level: float) -> list[Contrast]:
+        pairs = list(combinations(range(len(self.cell.names)), 2))
+        found: list[Contrast] = []
+        if "two_way" in self.intervals:
+            tested = [self._two_way_difference(a, b, level) for a, b in pairs]
+            adjusted = holm([p for _, p, _ in tested])
+            found += [
+                self._contrast(pair, level, TWO_WAY, bounds, p, p_holm, note)
+                for pair, (bounds, p, note), p_holm in zip(pairs, tested, adjusted, strict=True)
+            ]
+        if "bootstrap" in self.intervals:
+            for a, b in pairs:
+                few = _few(self.means, a) or _few(self.means, b)
+                difference = self.replicates[a] - self.replicates[b]
+                bounds, note = self._bootstrap(difference, few, level)
+                found.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, None, note))
+        return found + self._naive_contrasts(pairs, level)
+
+    def _two_way_difference(self, a: int, b: int, level: float) -> tuple[Bounds, float | None, str]:
+        few = _few(self.means, a) or _few(self.means, b)
+        if few:
+            return None, None, few
+        variance = self.means.variance(a, b)
+        if has_no_width(variance, self.cell.y):
+            return None, None, "the difference does not vary at all: a test is undefined"
+        value = float(self.means.value[a] - self.means.value[b])
+        degrees, se = self.means.degrees(a, b), variance**0.5
+        note = ""
+        if not self.means.shared_raters[a, b]:
+            note = "the two have no rater in common: raters may explain the difference"
+        return t_interval(value, se, degrees, level), t_test(value, se, degrees), note
+
+    def _naive_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
+        tested = [welch_interval(self.units[a], self.units[b], level) for a, b in pairs]
+        adjusted = holm([found[2] if found else None for found in tested])
+        name = NAIVE_WELCH_RATERS if self.by_rater else NAIVE_WELCH
+        contrasts = []
+        for pair, found, p_holm in zip(pairs, tested, adjusted, strict=True):
+            note = "" if found else "fewer than two values on one side: no test"
+            if found and found[2] is None:
+                note = "the ratings of each side are all equal: a test is undefined"
+            bounds, p = ((found[0], found[1]), found[2]) if found else (None, None)
+            contrasts.append(self._contrast(pair, level, name, bounds, p, p_holm, note))
+        return contrasts
+
+    def _bootstrap(self, replicates: Floats, few: str, level: float) -> tuple[Bounds, str]:
+        if few:
+            return None, few
+        bounds = percentile_interval(replicates, level)
+        if bounds is None:
+            return None, "too few raters or items: many bootstrap replicates hold no rating"
+        return bounds, _all_equal() if bounds[0] == bounds[1] else ""
+
+    def _estimate(
+        self, code: int, level: float, interval: str, bounds: Bounds, note: str
+    ) -> Estimate:
+        low, high = bounds or (None, None)
+        return Estimate(
+            estimand=self.family.estimand,
+            condition=self.cell.names[code],
+            value=float(self.means.value[code]),
+            low=low,
+            high=high,
+            level=level,
+            interval=interval,
+            n_ratings=int(self.means.n_ratings[code]),
+            n_raters=int(self.means.n_raters[code]),
+            n_items=int(self.means.n_items[code]),
+            group=self.cell.group,
+            weighting=self.weighting,
+            note=note,
+        )
+
+    def _contrast(
+        self,
+        pair: tuple[int, int],
+        level: float,
+        interval: str,
+        bounds: Bounds,
+        p: float | None,
+        p_holm: float | None,
+        note: str,
+    ) -> Contrast:
+        a, b = pair
+        rows = np.isin(self.cell.condition, pair)
+        low, high = bounds or (None, None)
+        return Contrast(
+            estimand=self.family.estimand,
+            condition=self.cell.names[a],
+            versus=self.cell.names[b],
+            value=float(self.means.value[a] - self.means.value[b]),
+            low=low,
+            high=high,
+            level=level,
+            interval=interval,
+            p=p,
+            p_holm=p_holm,
+            n_ratings=int(rows.sum()),
+            n_raters=len(np.unique(self.cell.rater[rows])),
+            n_items=len(np.unique(self.cell.item[rows])),
+            group=self.cell.group,
+            weighting=self.weighting,
+            note=note,
+        )
+
+
+def two_way_bounds(means: Clustered, code: int, y: Floats, level: float) -> tuple[Bounds, str]:
+    """The two-way clustered t interval of one mean, or None; and the reason or a warning."""
+    few = _few(means, code)
+    if few:
+        return None, few
+    value, variance = float(means.value[code]), means.variance(code)
+    if has_no_width(variance, y):
+        if float(np.ptp(y)) > 0:
+            return None, "the sums per rater and per item cancel out: no clustered interval"
+        return (value, value), _all_equal()
+    groups = means.degrees(code) + 1
+    note = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
+    return t_interval(value, variance**0.5, groups - 1, level), note
+
+
+def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
+    steps = sorted(set(zip(cell.labels, cell.y.tolist(), strict=True)), key=lambda s: -s[1])
+    labels = list(dict.fromkeys(label for label, _ in steps))
+    if len(labels) > MOST_LABELS:
+        return
+    given = np.asarray(cell.labels, dtype=object)
+    for label in labels:
+        y = (given == label).astype(np.float64)
+        means = clustered(y, cell.condition, cell.rater, cell.item, len(cell.names))
+        for code, name in enumerate(cell.names):
+            mine = y[cell.condition == code]
+            bounds, note = two_way_bounds(means, code, mine, level)
+            naive = naive_interval(mine, level)
+            naive_note = "" if naive else "one rating only: no interval"
+            for interval, (low, high), why in (
+                (TWO_WAY, bounds or (None, None), note),
+                (NAIVE, naive or (None, None), naive_note),
+            ):
+                yield Estimate(
+                    estimand=f"share of {label}" if label else "share of no label",
+                    condition=name,
+                    value=float(means.value[code]),
+                    low=low,
+                    high=high,
+                    level=level,
+                    interval=interval,
+                    n_ratings=int(means.n_ratings[code]),
+                    n_raters=int(means.n_raters[code]),
+                    n_items=int(means.n_items[code]),
+                    group=cell.group,
+                    note=why,
+                )
+
+
+def _few(means: Clustered, code: int) -> str:
+    if means.n_ratings[code] < 2:
+        return "one rating only: no interval"
+    if means.n_raters[code] < 2:
+        return "one rater only: how raters differ cannot be estimated"
+    if means.n_items[code] < 2:
+        return "one item only: how items differ cannot be estimated"
+    return ""
+
+
+def _all_equal() -> str:
+    return "all ratings are equal: the interval has no width and says nothing of other raters"

@@ -1,0 +1,117 @@
+"""What an analysis is asked for: breakdowns, level, seed, intervals and rules, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from analysis.screening import DEFAULT, Rule, rule_from, rule_text
+
+COMPARABLE = ("condition", "system", "voice")
+CROSSABLE = ("voice", "dimension", "language", "split", "system", "condition", "paragraph")
+OFFERED = ("voice", "dimension", "language", "split")
+CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
+INTERVALS = ("two_way", "bootstrap")
+REPLICATES = 2000
+MOST_REPLICATES = 100_000
+
+
+class OptionsError(ValueError):
+    """An option that makes no sense; the message says which would."""
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """One table of results: what its lines compare, and what they are crossed with."""
+
+    compare: str = "condition"
+    by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.compare}:{','.join(self.by)}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """All that decides the numbers of a report, but for the ratings themselves.
+
+    ``breakdowns`` empty means: overall, and by each column that varies within conditions.
+    """
+
+    estimator: str = "mean_score"
+    breakdowns: tuple[Breakdown, ...] = ()
+    level: float = 0.95
+    seed: int = 0
+    intervals: tuple[str, ...] = INTERVALS
+    rules: tuple[Rule, ...] = field(default=DEFAULT)
+    replicates: int = REPLICATES
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.level < 1:
+            raise OptionsError(f"level is {self.level:g}; give one from 0.5 to below 1, like 0.95")
+        if self.seed < 0:
+            raise OptionsError(f"seed is {self.seed}; give a whole number from 0 up")
+        if not 100 <= self.replicates <= MOST_REPLICATES:
+            raise OptionsError(f"replicates are {self.replicates}; give 100 to {MOST_REPLICATES}")
+        if not self.intervals or set(self.intervals) - set(INTERVALS):
+            wrong = ", ".join(self.intervals) or "empty"
+            raise OptionsError(f"intervals are {wrong}; choose from {', '.join(INTERVALS)}")
+
+    def parameters(self) -> dict[str, Any]:
+        """The options as plain values that JSON and a table row can hold."""
+        return {
+            "estimator": self.estimator,
+            "by": [str(breakdown) for breakdown in self.breakdowns],
+            "level": self.level,
+            "seed": self.seed,
+            "intervals": list(self.intervals),
+            "rules": [rule_text(rule) for rule in self.rules],
+            "replicates": self.replicates,
+        }
+
+
+def options_from(parameters: Mapping[str, Any]) -> Options:
+    """Options from plain values, as `Options.parameters` gives them; what is absent is default."""
+    given = dict(parameters)
+    unknown = sorted(set(given) - set(Options().parameters()))
+    if unknown:
+        raise OptionsError(f"no option {', '.join(unknown)}")
+    try:
+        if "by" in given:
+            given["breakdowns"] = tuple(breakdown_from(text) for text in given.pop("by"))
+        if "rules" in given:
+            given["rules"] = tuple(rule_from(text) for text in given["rules"])
+        if "intervals" in given:
+            given["intervals"] = tuple(given["intervals"])
+        for name, kind in (("level", float), ("seed", int), ("replicates", int)):
+            if name in given:
+                given[name] = kind(given[name])
+    except (TypeError, ValueError) as error:
+        raise OptionsError(str(error)) from None
+    return Options(**given)
+
+
+def breakdown_from(text: str) -> Breakdown:
+    """A breakdown from text: ``voice,dimension``, ``system:voice``; ``condition:`` is overall."""
+    compare, colon, rest = text.partition(":")
+    if not colon:
+        compare, rest = "condition", text
+    by = tuple(dict.fromkeys(name.strip() for name in rest.split(",") if name.strip()))
+    if compare not in COMPARABLE:
+        raise OptionsError(f"{compare!r} cannot be compared; choose {', '.join(COMPARABLE)}")
+    unknown = [name for name in by if name not in (*CROSSABLE, CRITERION)]
+    if unknown:
+        raise OptionsError(f"no results by {', '.join(unknown)}; choose {', '.join(CROSSABLE)}")
+    return Breakdown(compare, tuple(name for name in by if name not in (compare, CRITERION)))
+
+
+def command_line(options: Options, columns: Sequence[str] = ()) -> str:
+    """The command that makes the same numbers from the exported ratings.csv."""
+    parts = ["manage.py analyse ratings.csv", *columns, f"--estimator {options.estimator}"]
+    parts += [f"--by {breakdown}" for breakdown in options.breakdowns]
+    parts += [f"--level {options.level:g}", f"--seed {options.seed}"]
+    parts += [f"--interval {name}" for name in options.intervals]
+    parts += [f"--rule {rule_text(rule)}" for rule in options.rules] or ["--no-screening"]
+    parts += [f"--replicates {options.replicates}"]
+    return " ".join(parts)
