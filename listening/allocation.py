@@ -156,11 +156,12 @@ def met_keys(rater: int, task: int) -> set[int]:
 
 
 def blocks_taken(rater: int, task: int) -> int:
-    """Blocks of which the rater answered or still holds something: what the cap counts."""
+    """Blocks that the rater holds or has answered, but for those that were lost half-way."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(DISTINCT block_id) FROM listening_trial"
-            " WHERE rater_id = %s AND task_id = %s AND state IN ('planned', 'answered')",
+            "SELECT count(*) FROM (SELECT FROM listening_trial"
+            " WHERE rater_id = %s AND task_id = %s GROUP BY block_id"
+            " HAVING bool_or(state IN ('planned', 'answered')) AND NOT bool_or(state = 'gone')) b",
             [rater, task],
         )
         return int(cursor.fetchone()[0])

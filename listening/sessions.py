@@ -229,7 +229,7 @@ def _replace_lost(session: Session) -> None:
             still_open = [slot.pk for slot in allocation.open_slots([block])]
             mine = Q(slot__isnull=True) | Q(slot__in=still_open)
             void.filter(mine, block=block).update(state=Trial.State.PLANNED)
-            void.filter(block=block).update(state=Trial.State.GONE)
+            void.filter(block=block).delete()  # others answered these meanwhile
             continue
         void.filter(block=block).update(state=Trial.State.GONE)
         fresh = _replacement(session, Task.objects.get(pk=task), rng, position + 1)
