@@ -1,0 +1,87 @@
+"""The records as they stand, to look at: everything here is written by the room's own modules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from listening.models import Condition, Item, Rater, Rating, Session, Stimulus, Study, Task
+
+if TYPE_CHECKING:
+    Records = admin.ModelAdmin[Any]
+else:
+    Records = admin.ModelAdmin
+
+
+class ReadOnly(Records):
+    """A list and a page per record; nothing can be added, changed or deleted here."""
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Study)
+class StudyRecords(ReadOnly):
+    list_display = ("key", "title", "owner", "state", "created_at")
+    list_filter = ("state",)
+    search_fields = ("key", "title")
+
+
+@admin.register(Task)
+class TaskRecords(ReadOnly):
+    list_display = ("key", "study", "method", "block_size", "ratings_per_stimulus")
+    list_select_related = ("study",)
+
+
+@admin.register(Condition)
+class ConditionRecords(ReadOnly):
+    list_display = ("key", "study", "label", "system", "voice", "role")
+    list_filter = ("role",)
+    list_select_related = ("study",)
+
+
+@admin.register(Item)
+class ItemRecords(ReadOnly):
+    list_display = ("key", "study", "dimension", "language", "text")
+    search_fields = ("key", "text")
+    list_select_related = ("study",)
+
+
+@admin.register(Stimulus)
+class StimulusRecords(ReadOnly):
+    list_display = ("key", "study", "condition", "item", "trap", "duration_s", "loudness_lufs")
+    search_fields = ("key",)
+    list_select_related = ("study", "condition", "item")
+
+
+@admin.register(Rater)
+class RaterRecords(ReadOnly):
+    list_display = ("code", "simulated", "created_at")
+    exclude = ("prolific_id",)  # for the study's owner only, on the study's page
+    search_fields = ("code",)
+
+
+@admin.register(Session)
+class SessionRecords(ReadOnly):
+    list_display = ("pk", "study", "rater", "status", "device", "started_at", "finished_at")
+    exclude = ("code", "prolific_study", "prolific_session")  # the code opens the session
+    list_filter = ("status",)
+    list_select_related = ("study", "rater")
+
+
+@admin.register(Rating)
+class RatingRecords(ReadOnly):
+    list_display = ("pk", "stimulus", "criterion", "label", "score", "counts", "rated_at")
+    list_select_related = ("stimulus", "criterion")
+    raw_id_fields = ("trial", "slot", "stimulus")

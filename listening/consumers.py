@@ -1,0 +1,81 @@
+"""The live monitor of one study: a WebSocket for its owner that ticks once a second."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.db import DatabaseError
+from redis.exceptions import RedisError
+
+from listening.models import Study
+from listening.monitor import Snapshot, latest_progress
+
+NOT_LOGGED_IN = 4403
+NO_SUCH_STUDY = 4404
+
+
+class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channels is untyped
+    """Sends a study's progress when it changed, and a heartbeat when it did not."""
+
+    tick_s = 1.0
+    heartbeat_s = 15.0
+
+    async def connect(self) -> None:
+        self.ticking: asyncio.Task[None] | None = None
+        self.study = str(self.scope["url_route"]["kwargs"]["key"])
+        await self.accept()  # first, so that the browser learns the reason of a refusal
+        refusal = await self._refusal()
+        if refusal:
+            await self.close(code=refusal)
+            return
+        self.ticking = asyncio.create_task(self._tick())
+
+    async def disconnect(self, code: int) -> None:
+        if self.ticking is not None:
+            self.ticking.cancel()
+
+    async def receive_json(self, content: Any, **kwargs: Any) -> None:
+        """The page has nothing to say; what comes is ignored."""
+
+    async def _refusal(self) -> int:
+        return int(await database_sync_to_async(self._check_right)())
+
+    def _check_right(self) -> int:
+        """0 when this user may watch this study, now; else the code to close with."""
+        user = self.scope["user"]
+        if not user.is_authenticated or not self.scope["session"].exists(
+            self.scope["session"].session_key
+        ):
+            return NOT_LOGGED_IN
+        user.refresh_from_db()
+        mine = Study.objects.filter(key=self.study)
+        if not user.is_superuser:
+            mine = mine.filter(owner=user)
+        return 0 if user.is_active and mine.exists() else NO_SUCH_STUDY
+
+    async def _tick(self) -> None:
+        shown, sent_at = "", time.monotonic()
+        while True:
+            snapshot = await database_sync_to_async(self._snapshot)()
+            silent_s = time.monotonic() - sent_at
+            if snapshot and snapshot["version"] != shown:
+                shown, sent_at = snapshot["version"], time.monotonic()
+                await self.send_json({"type": "progress", "progress": snapshot["progress"]})
+            elif silent_s >= self.heartbeat_s:
+                if refusal := await self._refusal():
+                    await self.close(code=refusal)
+                    return
+                sent_at = time.monotonic()
+                await self.send_json({"type": "heartbeat", "counting": snapshot is not None})
+            await asyncio.sleep(self.tick_s)
+
+    def _snapshot(self) -> Snapshot | None:
+        """None while the database or the cache is away: the next tick asks again."""
+        try:
+            return latest_progress(self.study)
+        except (DatabaseError, RedisError):
+            return None

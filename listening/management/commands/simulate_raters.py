@@ -1,0 +1,148 @@
+"""Sends scripted raters with known opinions through the pages of a study that is open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+from django.conf import settings
+from django.core import signing
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+
+from listening.bots import (
+    Kind,
+    Shares,
+    Summary,
+    Truth,
+    drawn_qualities,
+    planned_kinds,
+    send_crowd,
+)
+from listening.bots.knowledge import known_clips, roles_of, stored_trials, truth_file
+from listening.models import Rating, Study
+
+
+class Command(BaseCommand):
+    help = "Send scripted raters with known opinions through the real pages of an open study."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        address = f"http://{settings.EARNEST_HOST}:{settings.EARNEST_PORT}"
+        parser.add_argument("--raters", type=int, default=60)
+        parser.add_argument("--study", default="", help="its key; may be left out if one is open")
+        parser.add_argument("--url", default=address, help=f"where Earnest runs ({address})")
+        parser.add_argument("--seed", type=int, default=1, help="same seed, same opinions")
+        defaults = Shares()
+        for kind in ("careless", "leaver", "returner", "double", "withdrawer"):
+            names = [f"--{kind}", *{"leaver": ["--leave"], "returner": ["--return"]}.get(kind, [])]
+            default = getattr(defaults, kind)
+            parser.add_argument(*names, dest=kind, type=float, default=default, metavar="SHARE")
+        parser.add_argument("--concurrency", type=int, default=16, help="raters at one time")
+        parser.add_argument(
+            "--truth", type=Path, metavar="FILE.json", help="write the opinions that were used"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = chosen_study(options["study"])
+        kinds = self._kinds(options)
+        insist_on_server(options["url"])
+        truth = Truth(options["seed"], drawn_qualities(roles_of(study), options["seed"]))
+        if options["truth"]:
+            write_json(options["truth"], truth_file(study, truth, kinds))
+        token = signing.dumps(study.key, salt="simulate")
+        landing = f"{reverse('landing', args=[study.link])}?{urlencode({'simulate': token})}"
+        self.stdout.write(f"{len(kinds)} scripted raters take “{study.key}” at {options['url']} …")
+        summary = asyncio.run(
+            send_crowd(
+                options["url"],
+                landing,
+                known_clips(study),
+                truth,
+                kinds,
+                concurrency=options["concurrency"],
+            )
+        )
+        lost = self._report(summary)
+        if lost or summary.trouble or summary.failures:
+            raise CommandError("Something unexpected happened, see above.", returncode=1)
+
+    def _kinds(self, options: dict[str, Any]) -> list[Kind]:
+        if options["raters"] < 1 or options["concurrency"] < 1:
+            raise CommandError("--raters and --concurrency must be at least 1.")
+        names = ("careless", "leaver", "returner", "double", "withdrawer")
+        try:
+            shares = Shares(**{name: options[name] for name in names})
+            return planned_kinds(options["raters"], shares, options["seed"])
+        except ValueError as error:
+            raise CommandError(f"Please check the shares: {error}.") from None
+
+    def _report(self, summary: Summary) -> set[str]:
+        """Prints what happened; returns the acknowledged trials that are not in the database."""
+        for kind, ends in sorted(summary.ends.items()):
+            told = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
+            self.stdout.write(f"  {kind:<15} {told}")
+        due = summary.acknowledged - summary.withdrawn
+        stored = stored_trials(due)
+        repeats = sum(report.repeats for report in summary.reports)
+        self.stdout.write(
+            f"Answers: acknowledged {len(summary.acknowledged)}, of these {len(summary.withdrawn)} "
+            f"deleted on withdrawal; {len(due)} due, stored {len(stored)} "
+            f"({Rating.objects.filter(trial__code__in=stored).count()} ratings). "
+            f"Sent twice and stored once: {repeats}. In {summary.seconds:.1f} s, "
+            f"{len(summary.acknowledged) / max(summary.seconds, 0.1):.0f} answers per second."
+        )
+        for title, counts in (
+            ("Refused", summary.refused),
+            ("Server errors and broken connections", summary.trouble),
+            ("Raters who could not go on", summary.failures),
+        ):
+            for what, count in sorted(counts.items()):
+                self.stdout.write(f"{title}: {count} × {what}")
+        if due - stored:
+            self.stdout.write(f"LOST: {len(due - stored)} acknowledged answers are not stored.")
+        return due - stored
+
+
+def chosen_study(key: str) -> Study:
+    """The study named, or the only one that is open."""
+    if key:
+        study = Study.objects.filter(key=key).first()
+        if study is None:
+            known = ", ".join(Study.objects.values_list("key", flat=True)[:20]) or "none yet"
+            raise CommandError(f"There is no study “{key}”. There are: {known}.")
+        if study.state != Study.State.OPEN:
+            raise CommandError(
+                f"The study “{key}” is {study.get_state_display().lower()}, not open. "
+                f"Open it on its page (/studies/{key}/) and run this again."
+            )
+        return study
+    found = list(Study.objects.filter(state=Study.State.OPEN)[:20])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        keys = ", ".join(study.key for study in found)
+        raise CommandError(f"Several studies are open: choose one with --study ({keys}).")
+    raise CommandError("No study is open. Open one on its page (/studies/) and run this again.")
+
+
+def insist_on_server(url: str) -> None:
+    remedy = "Start it with `make run`, or name its address with --url."
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/healthz", timeout=10)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = str(error) or type(error).__name__
+        raise CommandError(f"No Earnest answers at {url} ({reason}). {remedy}") from None
+    if answer.status_code != 200:
+        raise CommandError(f"Earnest at {url} is not well (status {answer.status_code}). {remedy}")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    try:
+        path.write_text(json.dumps(content, indent=2) + "\n")
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from None

@@ -1,0 +1,200 @@
+"""The researcher's pages: the list of studies, one study live, and the few things to do with it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Page, Paginator
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value, When
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from listening import sessions
+from listening.models import Block, Session, Study, Trial
+from listening.monitor import forget_progress, latest_progress
+
+STUDIES_PER_PAGE = 50
+SESSIONS_PER_PAGE = 50
+LIST_MAX_AGE_S = 20.0  # the list need not be as fresh as the monitor
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    return redirect("studies" if request.user.is_authenticated else "login")
+
+
+def own_studies(request: HttpRequest) -> QuerySet[Study]:
+    """What this researcher may see: their own studies, or all for a superuser."""
+    user = request.user
+    if not user.is_authenticated or user.is_superuser:
+        return Study.objects.all() if user.is_authenticated else Study.objects.none()
+    return Study.objects.filter(owner=user)
+
+
+# --- The list ------------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def studies(request: HttpRequest) -> HttpResponse:
+    found = own_studies(request).select_related("owner")
+    page = Paginator(found, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
+    seen = _last_activity([study.pk for study in page])
+    rows = [
+        {
+            "study": study,
+            "progress": latest_progress(study.key, max_age_s=LIST_MAX_AGE_S)["progress"],
+            "last_activity": seen.get(study.pk),
+        }
+        for study in page
+    ]
+    return render(request, "researcher/studies.html", {"rows": rows, "page": page})
+
+
+def _last_activity(studies: list[int]) -> dict[int, datetime]:
+    """When a session began or ended last, or an answer extended a lease."""
+    began = dict(
+        Session.objects.filter(study__in=studies)
+        .values_list("study")
+        .annotate(Max("started_at"))
+        .values_list("study", "started_at__max")
+    )
+    ended = dict(
+        Session.objects.filter(study__in=studies, finished_at__isnull=False)
+        .values_list("study")
+        .annotate(Max("finished_at"))
+        .values_list("study", "finished_at__max")
+    )
+    leases = (
+        Block.objects.filter(task__study__in=studies, state=Block.State.LEASED)
+        .values_list("task__study")
+        .annotate(Max("lease_until"), lease_s=Max("task__study__lease_s"))
+        .values_list("task__study", "lease_until__max", "lease_s")
+    )
+    answered = {study: until - timedelta(seconds=lease_s) for study, until, lease_s in leases}
+    known = (began, ended, answered)
+    return {
+        study: max(times[study] for times in known if times.get(study))
+        for study in studies
+        if any(times.get(study) for times in known)
+    }
+
+
+# --- One study -----------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def study(request: HttpRequest, key: str) -> HttpResponse:
+    mine = get_object_or_404(own_studies(request), key=key)
+    snapshot = latest_progress(key)
+    status = request.GET.get("status", "")
+    context = {
+        "study": mine,
+        "progress": snapshot["progress"],
+        "problems": _problems(mine) if mine.state in ("draft", "paused") else [],
+        "link": request.build_absolute_uri(f"/r/{mine.link}/"),
+        "sessions": _session_page(mine, status, request.GET.get("page")),
+        "status": status,
+        "statuses": Session.Status.values,
+        "status_query": f"status={status}" if status in Session.Status.values else "",
+        "shows_prolific_ids": mine.owner_id == request.user.pk,
+    }
+    return render(request, "researcher/study.html", context)
+
+
+def _problems(study: Study) -> list[str]:
+    from listening import studies as writer
+
+    return [str(p) for p in writer.check_study(study)]
+
+
+def _session_page(study: Study, status: str, number: str | None) -> Page[Any]:
+    """One page of the study's sessions, newest first, with what each has done."""
+    holds = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
+    left = Q(status=Session.Status.STARTED) & ~Exists(holds)  # its places went to others
+    shown = Case(When(left, then=Value(str(Session.Status.EXPIRED))), default=F("status"))
+    found = Session.objects.filter(study=study).select_related("rater").annotate(shown=shown)
+    if status in Session.Status.values:
+        found = found.filter(shown=status)
+    page: Page[Any] = Paginator(found.order_by("-started_at", "-pk"), SESSIONS_PER_PAGE).get_page(number)
+    facts = _session_facts([session.pk for session in page])
+    for session in page:
+        session.facts = facts.get(session.pk, {})
+        last = session.finished_at or session.facts.get("last")
+        took = last - session.started_at if last else None
+        session.minutes = took.total_seconds() / 60 if took else None
+    return page
+
+
+def _session_facts(sessions: list[int]) -> dict[int, dict[str, Any]]:
+    answered = Q(state=Trial.State.ANSWERED)
+    planned = Q(state=Trial.State.PLANNED)
+    rows = (
+        Trial.objects.filter(session__in=sessions)
+        .order_by()
+        .values("session")
+        .annotate(
+            done=Count("pk", filter=answered),
+            total=Count("pk", filter=answered | planned),
+            traps=Count("pk", filter=answered & ~Q(trap="")),
+            passed=Count("pk", filter=Q(trap_passed=True)),
+            last=Max("answered_at"),
+        )
+    )
+    return {row["session"]: row for row in rows}
+
+
+# --- What can be done ----------------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def change_state(request: HttpRequest, key: str) -> HttpResponse:
+    """Open, pause or close; a study that is not ready says what is missing instead."""
+    from listening import studies as writer
+
+    mine = get_object_or_404(own_studies(request), key=key)
+    moves = {
+        Study.State.OPEN: writer.open_study,
+        Study.State.PAUSED: writer.pause_study,
+        Study.State.CLOSED: writer.close_study,
+    }
+    to = request.POST.get("to", "")
+    moves[Study.State(to)](mine)
+    return redirect("study", key=mine.key)
+
+
+@login_required
+@require_POST
+def reject(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    mine = get_object_or_404(own_studies(request), key=key)
+    session = get_object_or_404(mine.sessions.select_related("rater"), pk=pk)
+    reason = request.POST.get("reason", "").strip()
+    if not reason:
+        messages.error(request, "A session is rejected for a reason. Please write it down.")
+    elif session.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
+        messages.warning(request, f"This session of {session.rater} is {session.status} already.")
+    else:
+        sessions.reject(session, reason)
+        forget_progress(key)
+        messages.success(
+            request,
+            f"Rejected the session of {session.rater}. Its ratings are kept but no longer count, "
+            "and its places are open again.",
+        )
+    return redirect("study", key=key)
+
+
+@login_required
+@require_POST
+def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
+    mine = get_object_or_404(own_studies(request), key=key)
+    deleted = sessions.delete_simulated(mine)
+    forget_progress(key)
+    word = "session" if deleted == 1 else "sessions"
+    messages.success(request, f"Deleted {deleted} {word} of simulated raters with their ratings.")
+    return redirect("study", key=key)
