@@ -1,0 +1,15 @@
+"""Celery jobs of queue gpu: a study's stimuli scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from celery import shared_task
+
+
+@shared_task(name="metrics.jobs.score_study", queue="gpu")
+def score_study(study_slug: str, metric_keys: Sequence[str] = ()) -> None:
+    """Score a study's stimuli; scores are stored as they come, so a second run adds the rest."""
+    from metrics import scoring
+
+    scoring.score_study(study_slug, list(metric_keys))

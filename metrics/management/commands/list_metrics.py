@@ -1,0 +1,35 @@
+"""manage.py list_metrics: every metric with its version, parameters and source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from metrics.base import Metric, registry
+
+DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no direction"}
+
+
+class Command(BaseCommand):
+    """List the metrics."""
+
+    help = "List every metric with its version, direction, default parameters and source."
+    requires_system_checks = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for metric in registry().values():
+            self.stdout.write(described(metric()))
+
+
+def described(metric: Metric) -> str:
+    """A metric in a few lines of text."""
+    settings = ", ".join(f"{name}={value}" for name, value in metric.parameters_dict().items())
+    return "\n".join(
+        [
+            f"{metric.key} (version {metric.version}, {DIRECTIONS[metric.higher_is_better]})",
+            f"    {metric.description}",
+            f"    parameters: {settings or 'none'}; audio at {metric.sample_rate_hz} Hz",
+            f"    source: {metric.source}",
+        ]
+    )

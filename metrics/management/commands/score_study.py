@@ -1,0 +1,43 @@
+"""manage.py score_study STUDY: its stimuli scored here and now, resumed where it stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics import scoring
+from metrics.management.options import add_metric_options, chosen_metrics, chosen_parameters
+from metrics.runner import ScoredClip
+
+
+class Command(BaseCommand):
+    """Score a study's stimuli."""
+
+    help = "Score a study's stimuli; audio that has its score already is skipped."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", help="The study's slug.")
+        add_metric_options(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            tallies = scoring.score_study(
+                options["study"],
+                chosen_metrics(options),
+                options["device"],
+                chosen_parameters(options),
+                report=self.report,
+            )
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        for tally in tallies:
+            self.stdout.write(
+                f"{tally.metric}: {tally.scored} scored, {tally.stored} scored before, "
+                f"{tally.undefined} without a value, {tally.failed} failed"
+            )
+
+    def report(self, metric: str, scored: ScoredClip) -> None:
+        """Say at once which file has no value, and why."""
+        if scored.score.value is None:
+            self.stderr.write(f"{metric}: {scored.clip.path}: {scored.score.reason}")

@@ -1,0 +1,70 @@
+"""Speech segments of clips (silero-vad), windows, and the share of a window without speech."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+RATE_HZ = 16_000
+STEP = 512  # samples per probability, fixed by the network
+Segments = list[tuple[int, int]]  # (start, end) in samples, in order, not overlapping
+
+
+def load_detector(device: str = "cpu") -> Any:
+    """The silero-vad network (weights inside its package) on `device`."""
+    import torch
+
+    threads = torch.get_num_threads()
+    import silero_vad
+
+    torch.set_num_threads(threads)  # importing silero_vad sets it to 1 for the whole process
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "`torch.jit.load` is deprecated", FutureWarning)
+        return silero_vad.load_silero_vad().to(device)
+
+
+def speech_segments(waves: Sequence[torch.Tensor], detector: Any) -> list[Segments]:
+    """Segments of each wave, (samples,) at 16 kHz, by the defaults of `get_speech_timestamps`.
+
+    The network runs once over all waves side by side; shorter ones are followed by silence,
+    which changes nothing before it.
+    """
+    from silero_vad.utils_vad import get_speech_timestamps_from_probs
+
+    segments = []
+    for wave, row in zip(waves, probabilities(waves, detector), strict=True):
+        found = get_speech_timestamps_from_probs(
+            row, sampling_rate=RATE_HZ, audio_length_samples=len(wave)
+        )
+        segments.append([(int(part["start"]), int(part["end"])) for part in found])
+    return segments
+
+
+def probabilities(waves: Sequence[torch.Tensor], detector: Any) -> list[list[float]]:
+    """Probability of speech in each 512 samples of each wave; one list per wave."""
+    import torch
+
+    counts = [-(-len(wave) // STEP) for wave in waves]
+    stacked = torch.zeros(len(waves), max(counts), STEP, device=waves[0].device)
+    for row, wave in zip(stacked.flatten(1), waves, strict=True):
+        row[: len(wave)] = wave
+    detector.reset_states()
+    with torch.inference_mode():
+        steps = [detector(chunk, RATE_HZ) for chunk in stacked.unbind(1)]
+    table = torch.cat(steps, dim=1).tolist()
+    return [row[:count] for row, count in zip(table, counts, strict=True)]
+
+
+def window_starts(n_samples: int, window: int, hop: int) -> range:
+    """Starts of the full windows; what is left at the end is dropped, never padded."""
+    return range(0, n_samples - window + 1, hop)
+
+
+def non_speech_share(segments: Segments, start: int, end: int) -> float:
+    """Share of samples start..end outside the speech segments, in [0, 1]."""
+    inside = sum(max(0, min(end, stop) - max(start, begin)) for begin, stop in segments)
+    return 1.0 - inside / (end - start)

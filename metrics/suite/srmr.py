@@ -1,0 +1,61 @@
+"""Speech-to-reverberation modulation energy ratio of a whole clip (Falk et al. 2010)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metrics import modulation
+from metrics.base import Metric, ParameterError, Parameters, Score
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class SrmrParameters(Parameters):
+    """Which published variant, and the number type it is computed in."""
+
+    variant: str = "slow"
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, modulation.VARIANTS)
+        check_choice("precision", self.precision, modulation.PRECISIONS)
+
+
+class Srmr(Metric):
+    """SRMR of the whole clip at 16 kHz: higher is drier. No voice detection is inside."""
+
+    key = "srmr"
+    version = "1"
+    description = "Modulation energy of speech against that of reverberation; higher is drier"
+    source = "Falk, Zheng and Chan (2010), IEEE TASLP 18(7); numbers of SRMRpy, fast=False"
+    higher_is_better = True
+    packages = ("torch", "numpy", "scipy", "soundfile")
+    parameters_type = SrmrParameters
+    parameters: SrmrParameters
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One ratio per wave, (samples,) at 16 kHz; waves of one length are one batch."""
+        import torch
+
+        same_length = defaultdict(list)
+        for place, wave in enumerate(waves):
+            same_length[len(wave)].append(place)
+        scores = [Score(None)] * len(waves)
+        for places in same_length.values():
+            batch = torch.stack([waves[place] for place in places])
+            found = modulation.srmr(batch, self.parameters.variant, self.parameters.precision)
+            for place, result in zip(places, found, strict=True):
+                details = {"k_star": result.k_star, "k90_margin": result.k90_margin}
+                scores[place] = Score(result.value, result.reason, details)
+        return scores
+
+
+def check_choice(name: str, given: str, choices: Iterable[str]) -> None:
+    """Raise a ParameterError that lists the choices when `given` is not one of them."""
+    if given not in choices:
+        raise ParameterError(f"{name} is {given!r}; choose one of {', '.join(choices)}")
