@@ -1,0 +1,78 @@
+/** Templates of the page cloned into views, and places in them found by name. */
+
+/**
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page lacks #${id}`);
+  return found;
+}
+
+/**
+ * What the template with this id holds, as one fresh element (or a fragment of several).
+ * @param {string} id
+ * @returns {DocumentFragment}
+ */
+export function cloned(id) {
+  const template = byId(id);
+  if (!(template instanceof HTMLTemplateElement)) throw new Error(`#${id} is no template`);
+  return /** @type {DocumentFragment} */ (template.content.cloneNode(true));
+}
+
+/**
+ * A view: the template's one element and a finder for its data-part places.
+ * @param {string} id
+ * @returns {{root: HTMLElement, part: (name: string) => any}}
+ */
+export function view(id) {
+  const root = cloned(id).firstElementChild;
+  if (!(root instanceof HTMLElement)) throw new Error(`#${id} is empty`);
+  return { root, part: (name) => partOf(root, name) };
+}
+
+/**
+ * @param {Element} root
+ * @param {string} name
+ * @returns {any}
+ */
+export function partOf(root, name) {
+  const found = root.matches(`[data-part="${name}"]`)
+    ? root
+    : root.querySelector(`[data-part="${name}"]`);
+  if (!found) throw new Error(`the view lacks the part ${name}`);
+  return found;
+}
+
+/**
+ * Sets text only when it changes, so that screen readers hear each change once.
+ * @param {Element} element
+ * @param {string} text
+ */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Greys a button out but leaves it reachable, so that pressing it can say what is missing.
+ * @param {Element} button
+ * @param {boolean} enabled
+ */
+export function setEnabled(button, enabled) {
+  button.setAttribute("aria-disabled", String(!enabled));
+}
+
+/**
+ * @param {Element} list
+ * @param {string[]} texts
+ */
+export function fillList(list, texts) {
+  list.replaceChildren(
+    ...texts.map((text) => {
+      const entry = document.createElement("li");
+      entry.textContent = text;
+      return entry;
+    }),
+  );
+}

@@ -1,0 +1,93 @@
+/** Facts about one trial that help to judge its answer: time, hidden page, device, stalls. */
+
+let sample_rate_hz = 0;
+
+/** The rate of this device's sound output; asked for once, after the first tap. */
+export function sampleRate() {
+  if (!sample_rate_hz && typeof AudioContext === "function") {
+    try {
+      const context = new AudioContext();
+      sample_rate_hz = context.sampleRate;
+      context.close();
+    } catch {
+      sample_rate_hz = 0;
+    }
+  }
+  return sample_rate_hz;
+}
+
+export class Facts {
+  /** @param {{elapsed_ms?: number, hidden_ms?: number, device_changes?: number, reloads?: number}} [draft] */
+  constructor(draft = {}) {
+    this.elapsed_ms = draft.elapsed_ms ?? 0; // before a reload
+    this.hidden_ms = draft.hidden_ms ?? 0;
+    this.device_changes = draft.device_changes ?? 0;
+    this.reloads = draft.reloads ?? 0;
+    this.ready_at = 0;
+    this.hidden_at = document.hidden ? performance.now() : 0;
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    document.addEventListener("visibilitychange", () => this.seen(), { signal });
+    navigator.mediaDevices?.addEventListener?.(
+      "devicechange",
+      () => {
+        this.device_changes += 1;
+      },
+      { signal },
+    );
+  }
+
+  seen() {
+    const now = performance.now();
+    if (document.hidden) this.hidden_at = now;
+    else if (this.hidden_at) {
+      this.hidden_ms += now - this.hidden_at;
+      this.hidden_at = 0;
+    }
+  }
+
+  /** The first clip can be played: from here on the rater's time counts. */
+  ready() {
+    this.ready_at ||= performance.now();
+  }
+
+  get latency_ms() {
+    return Math.round(this.elapsed_ms + (this.ready_at ? performance.now() - this.ready_at : 0));
+  }
+
+  get draft() {
+    const { hidden_ms, device_changes, reloads } = this;
+    return { elapsed_ms: this.latency_ms, hidden_ms, device_changes, reloads: reloads + 1 };
+  }
+
+  /**
+   * @param {import("./player.js").Player[]} players
+   * @returns {Record<string, number | boolean | number[]>}
+   */
+  playback(players) {
+    this.seen();
+    const sum = (/** @type {keyof import("./player.js").Player["facts"]} */ name) =>
+      players.reduce((all, player) => all + player.facts[name], 0);
+    const thousandth = (/** @type {number} */ x) => Math.round(1000 * x) / 1000;
+    return {
+      stalls: sum("stalls"),
+      stalled_ms: sum("stalled_ms"),
+      hidden_ms: Math.round(this.hidden_ms),
+      sample_rate_hz: sampleRate(),
+      device_changes: this.device_changes,
+      reloads: this.reloads,
+      blocked: sum("blocked"),
+      skips: sum("skips"),
+      decode_errors: sum("decode_errors"),
+      load_failures: players.reduce((all, player) => all + player.clip.failures, 0),
+      streamed: players.some((player) => player.clip.streamed),
+      plays_each: players.map((player) => player.plays),
+      heard_s: players.map((player) => thousandth(player.heard.seconds)),
+      duration_s: players.map((player) => thousandth(player.duration)),
+    };
+  }
+
+  end() {
+    this.stop.abort();
+  }
+}

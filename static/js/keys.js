@@ -1,0 +1,85 @@
+/** The keys of the session page, the same on every trial. */
+
+/**
+ * @typedef {object} KeyDoors what the keys may do just now
+ * @property {() => void} play
+ * @property {() => void} again
+ * @property {(place: number) => void} playAt
+ * @property {(key: string) => boolean} choose
+ * @property {(direction: 1 | -1) => boolean} step
+ * @property {() => boolean} write
+ * @property {() => void} next
+ */
+
+/**
+ * @param {EventTarget | null} target
+ * @returns {"text" | "radio" | "button" | ""} what the key already means where it was pressed
+ */
+function placeOf(target) {
+  if (!(target instanceof HTMLElement)) return "";
+  if (target.matches("textarea, input:not([type=radio], [type=checkbox]), select")) return "text";
+  if (target.matches("input[type=radio]")) return "radio";
+  return target.matches("button, a[href], summary, input") ? "button" : "";
+}
+
+/** Touch keyboards have an Enter of their own: there it makes a new line. */
+const hasKeyboard = () => matchMedia("(any-hover: hover) and (any-pointer: fine)").matches;
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {KeyDoors} doors
+ * @returns {boolean} whether the key was used
+ */
+function inText(event, doors) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Escape") {
+    target.blur();
+    return true;
+  }
+  if (event.key !== "Enter" || event.shiftKey) return false;
+  if (!hasKeyboard() && !event.ctrlKey && !event.metaKey) return false;
+  doors.next();
+  return true;
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {KeyDoors} doors
+ * @returns {boolean}
+ */
+function onPage(event, doors) {
+  const place = placeOf(event.target);
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const chosen = event.target instanceof HTMLInputElement && event.target.checked;
+  if (key === " " && place !== "" && !chosen) return false;
+  if (key === "Enter" && place === "button") return false;
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    if (place === "radio") return false;
+    return doors.step(key === "ArrowRight" ? 1 : -1);
+  }
+  /** @type {Record<string, () => boolean | void>} */
+  const meanings = {
+    " ": doors.play,
+    p: doors.play,
+    r: doors.again,
+    f: () => doors.playAt(0),
+    s: () => doors.playAt(1),
+    w: doors.write,
+    Enter: doors.next,
+  };
+  const meaning = meanings[key];
+  if (meaning) return meaning() !== false;
+  return doors.choose(key);
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {KeyDoors} doors
+ */
+export function handleKey(event, doors) {
+  if (event.defaultPrevented || event.isComposing || event.repeat) return;
+  if (document.querySelector("dialog[open]")) return;
+  const text = placeOf(event.target) === "text";
+  if (!text && (event.ctrlKey || event.metaKey || event.altKey)) return;
+  if (text ? inText(event, doors) : onPage(event, doors)) event.preventDefault();
+}

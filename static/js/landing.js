@@ -1,0 +1,38 @@
+/** The landing page: says at once when cookies are off or consent is missing, and sends the form once. */
+
+import { byId } from "./dom.js";
+
+const form = /** @type {HTMLFormElement} */ (byId("consent-form"));
+const box = /** @type {HTMLInputElement} */ (byId("consent"));
+const missing = byId("consent-missing");
+
+/** Asks the browser for a cookie, rather than trusting what it says of itself. */
+function cookiesWork() {
+  document.cookie = "earnest_probe=1; SameSite=Lax; path=/";
+  const kept = document.cookie.includes("earnest_probe=1");
+  document.cookie = "earnest_probe=; Max-Age=0; SameSite=Lax; path=/";
+  return kept;
+}
+
+byId("cookies-off").hidden = cookiesWork();
+
+box.addEventListener("change", () => {
+  missing.hidden = box.checked;
+  box.removeAttribute("aria-invalid");
+});
+
+let sent = false;
+form.addEventListener("submit", (event) => {
+  if (!box.checked) {
+    event.preventDefault();
+    missing.hidden = false;
+    box.setAttribute("aria-invalid", "true");
+    box.focus();
+  } else if (sent) {
+    event.preventDefault();
+  }
+  sent ||= box.checked;
+});
+window.addEventListener("pageshow", () => {
+  sent = false;
+});

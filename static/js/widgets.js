@@ -1,0 +1,147 @@
+/** The scales: radio buttons drawn by the server, with number keys, arrow keys and a lock. */
+
+import { say } from "./strings.js";
+
+/** Words longer than this do not fit under a narrow step: such a scale becomes a list on a phone. */
+const SHORT_WORD = 11;
+
+/**
+ * How the steps lie: "halves" (whole and half steps alternate), "short" (one row), "long" (a list
+ * where the screen is narrow).
+ * @param {{label: string, text: string}[]} steps
+ * @returns {"halves" | "short" | "long"}
+ */
+export function layoutOf(steps) {
+  if (steps.some((step) => step.text.length > SHORT_WORD)) return "long";
+  const alternate = steps.every((step, k) => Number.isInteger(Number(step.label)) === (k % 2 === 0));
+  if (alternate && steps.length > 5) return "halves";
+  return steps.length > 7 ? "long" : "short";
+}
+
+/** One criterion on the page; fires "change" when its answer changes. */
+export class Criterion extends EventTarget {
+  /**
+   * @param {HTMLFieldSetElement} fieldset
+   * @param {{index: number, question: string, scale: {steps: {label: string, text: string}[]}}} plan
+   */
+  constructor(fieldset, plan) {
+    super();
+    this.fieldset = fieldset;
+    this.index = plan.index;
+    this.question = plan.question;
+    /** @type {HTMLInputElement[]} */
+    this.inputs = [...fieldset.querySelectorAll("input")];
+    const steps = fieldset.querySelector(".steps");
+    if (steps instanceof HTMLElement) steps.dataset.layout = layoutOf(plan.scale.steps);
+    fieldset.addEventListener("change", () => this.dispatchEvent(new Event("change")));
+  }
+
+  /** @returns {string} the label chosen, or "" */
+  get value() {
+    return this.inputs.find((input) => input.checked)?.value ?? "";
+  }
+
+  /** @param {boolean} locked */
+  lock(locked) {
+    if (this.fieldset.disabled !== locked) this.fieldset.disabled = locked;
+  }
+
+  /** @param {string} label */
+  choose(label) {
+    const input = this.inputs.find((each) => each.value === label);
+    if (!input || this.fieldset.disabled) return false;
+    if (!input.checked) {
+      input.checked = true;
+      this.dispatchEvent(new Event("change"));
+    }
+    return true;
+  }
+
+  /** Restores an answer even while the scale is locked. @param {string} label */
+  restore(label) {
+    for (const input of this.inputs) input.checked = input.value === label;
+  }
+
+  /**
+   * @param {string} key
+   * @returns {boolean} whether this scale knows the key
+   */
+  hotkey(key) {
+    const input = this.inputs.find((each) => each.dataset.hotkey === key);
+    return input ? this.choose(input.value) : false;
+  }
+
+  /**
+   * One step up (1) or down (-1); from the middle when nothing was chosen.
+   * @param {1 | -1} direction
+   */
+  step(direction) {
+    if (this.fieldset.dataset.widget !== "steps") return false;
+    const at = this.inputs.findIndex((input) => input.checked);
+    const middle = Math.floor((this.inputs.length - 1) / 2);
+    const next = at < 0 ? middle : at + direction;
+    const input = this.inputs[Math.max(0, Math.min(this.inputs.length - 1, next))];
+    return this.choose(input.value);
+  }
+
+  focus() {
+    const input = this.inputs.find((each) => each.checked) ?? this.inputs[0];
+    input?.focus();
+  }
+}
+
+/** The criteria of one trial; number and arrow keys go to the one that is next to be answered. */
+export class Criteria extends EventTarget {
+  /**
+   * @param {DocumentFragment} fragment the server's markup of the task
+   * @param {{index: number, question: string, scale: any}[]} plans
+   */
+  constructor(fragment, plans) {
+    super();
+    const fieldsets = [...fragment.querySelectorAll("fieldset")];
+    this.list = plans.map((plan, k) => new Criterion(fieldsets[k], plan));
+    /** @type {Criterion | null} */
+    this.touched = null;
+    for (const criterion of this.list) {
+      criterion.addEventListener("change", () => {
+        this.touched = criterion;
+        this.dispatchEvent(new Event("change"));
+      });
+    }
+  }
+
+  /** @returns {Criterion} where keys go */
+  get active() {
+    const focused = this.list.find((each) => each.fieldset.contains(document.activeElement));
+    const open = this.list.find((each) => !each.value);
+    return focused ?? open ?? this.touched ?? this.list[0];
+  }
+
+  get unanswered() {
+    return this.list.find((each) => !each.value) ?? null;
+  }
+
+  /** @returns {Record<string, string>} */
+  get answers() {
+    return Object.fromEntries(this.list.map((each) => [String(each.index), each.value]));
+  }
+
+  /** @param {boolean} locked */
+  lock(locked) {
+    for (const each of this.list) each.lock(locked);
+  }
+
+  /** @param {Record<string, string>} answers */
+  restore(answers) {
+    for (const each of this.list) each.restore(answers[String(each.index)] ?? "");
+  }
+
+  /** What is still missing, in words; "" when nothing is. */
+  get missing() {
+    const open = this.unanswered;
+    if (!open) return "";
+    return this.list.length === 1
+      ? say("missing_answer")
+      : say("missing_answer_of", { question: open.question });
+  }
+}
