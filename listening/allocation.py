@@ -43,6 +43,7 @@ def _plan_task(task: Task) -> int:
         replicates=task.ratings_per_stimulus,
         seed=task.study.seed + task.order,
         repeat_items=task.repeat_items,
+        steady_chunks=task.blocks_per_rater > 1,
     )
     rng = Random(f"queue {task.study.seed} {task.order}")
     while batch := list(islice(blocks, COPY_BATCH)):

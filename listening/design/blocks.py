@@ -39,12 +39,15 @@ def plan_blocks(
     replicates: int,
     seed: int,
     repeat_items: bool = False,
+    steady_chunks: bool = False,
 ) -> Iterator[PlannedBlock]:
     """Every trial exactly once per replicate, in blocks of at most `block_size`.
 
     Without `repeat_items` a block holds each item at most once and its columns within one of each
     other. With it, items and columns both cycle, so that a block holds each of them as evenly as
     their numbers allow and no trial twice. Cells that the material lacks leave shorter blocks.
+    Items are cut into chunks anew in each replicate; with `steady_chunks` they are cut once, so
+    that a rater who takes several blocks always finds some that share nothing with them.
     """
     cells = {(t.item, t.column): t for t in trials}
     if len(cells) != len(trials):
@@ -54,8 +57,12 @@ def plan_blocks(
     rng = Random(seed)
     first_order = _first_orders(sorted(cells), rng)
     plan = _cycling_chunks if repeat_items else _latin_chunks
+    items, columns = _axes(cells, rng)
     for replicate in range(replicates):
-        for chunk in plan(cells, block_size, rng):
+        if not steady_chunks:
+            rng.shuffle(items)
+            rng.shuffle(columns)
+        for chunk in plan(cells, items, columns, block_size, rng):
             present = [cell for cell in chunk if cell in cells]
             rng.shuffle(present)
             slots = tuple(_slot(cells[c], (first_order[c] + replicate) % 2 == 1) for c in present)
@@ -87,18 +94,20 @@ def _axes(cells: Cells, rng: Random) -> tuple[list[int], list[str]]:
     return items, columns
 
 
-def _latin_chunks(cells: Cells, block_size: int, rng: Random) -> Iterator[list[Cell]]:
+def _latin_chunks(
+    cells: Cells, items: list[int], columns: list[str], block_size: int, rng: Random
+) -> Iterator[list[Cell]]:
     """Chunks of distinct items; one block per shift of a Latin square over the columns."""
-    items, columns = _axes(cells, rng)
     for chunk in even_chunks(items, block_size):
-        rng.shuffle(columns)
-        for shift in range(len(columns)):
-            yield [(item, columns[(i + shift) % len(columns)]) for i, item in enumerate(chunk)]
+        order = rng.sample(columns, len(columns))
+        for shift in range(len(order)):
+            yield [(item, order[(i + shift) % len(order)]) for i, item in enumerate(chunk)]
 
 
-def _cycling_chunks(cells: Cells, block_size: int, rng: Random) -> Iterator[list[Cell]]:
+def _cycling_chunks(
+    cells: Cells, items: list[int], columns: list[str], block_size: int, rng: Random
+) -> Iterator[list[Cell]]:
     """Chunks of a walk in which items and columns both cycle and every cell comes once."""
-    items, columns = _axes(cells, rng)
     n_items, n_columns = len(items), len(columns)
     lap = n_items * n_columns // gcd(n_items, n_columns)
     walk = [

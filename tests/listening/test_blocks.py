@@ -158,3 +158,12 @@ def test_even_chunks_keep_everything_and_differ_by_one_at_most(length, size):
     assert all(len(c) <= size for c in chunks)
     if chunks:
         assert max(map(len, chunks)) - min(map(len, chunks)) <= 1
+
+
+def test_steady_chunks_give_a_rater_disjoint_blocks_in_every_replicate():
+    blocks = list(
+        plan_blocks(material(12, 3), block_size=4, replicates=5, seed=9, steady_chunks=True)
+    )
+    chunks = {frozenset(s.trial.item for s in b.slots) for b in blocks}
+    assert len(chunks) == 3
+    assert sum(map(len, chunks)) == 12

@@ -1,0 +1,314 @@
+"""500 raters at once, some leaving, late or rejected: exact counts, no repeats, no deadlock."""
+
+import threading
+import time
+from collections import Counter, deque
+from itertools import pairwise
+from random import Random
+
+import pytest
+from django.db import connection, connections
+from django.utils import timezone
+
+from listening import allocation, sessions
+from listening.models import Block, Rating, Session, Slot, Study, Trial
+from listening.sessions import NoRoom, Refused
+from tests.factories import (
+    ATT_TRAPS,
+    add_task,
+    an_answer,
+    answer_all,
+    arrive,
+    current,
+    make_stimulus,
+    make_study,
+)
+
+
+def counting(study: Study) -> Counter:
+    """Counting ratings per task and stimulus."""
+    rows = Rating.objects.filter(counts=True, slot__task__study=study)
+    return Counter(rows.values_list("slot__task__key", "stimulus_id"))
+
+
+def assert_exact(study: Study) -> None:
+    for task in study.tasks.all():
+        counts = [n for (key, _), n in counting(study).items() if key == task.key]
+        assert set(counts) == {task.ratings_per_stimulus}
+        assert len(counts) == Slot.objects.filter(task=task, replicate=0).count()
+        assert set(task.blocks.values_list("state", flat=True)) == {Block.State.DONE}
+
+
+def assert_no_repeats(study: Study) -> None:
+    heard = Counter(
+        Trial.objects.filter(
+            session__study=study, state="answered", slot__isnull=False
+        ).values_list("rater_id", "task_id", "meets")
+    )
+    assert max(heard.values()) == 1
+
+
+@pytest.mark.django_db
+def test_a_study_filled_one_rater_after_another_is_exact_and_then_full():
+    study = make_study(conditions=4, items=12, task={"block_size": 4, "ratings_per_stimulus": 3})
+    raters = 0
+    while Block.objects.filter(state=Block.State.OPEN).exists():
+        answer_all(arrive(study))
+        raters += 1
+    assert raters == 4 * 12 * 3 / 4
+    with pytest.raises(NoRoom, match="full"):
+        arrive(study)
+    assert_exact(study)
+    assert_no_repeats(study)
+
+
+@pytest.mark.django_db
+def test_a_rater_with_several_blocks_and_sessions_never_meets_an_item_twice():
+    study = make_study(
+        items=20,
+        sessions_per_rater=3,
+        task={"block_size": 5, "blocks_per_session": 2, "blocks_per_rater": 4},
+    )
+    first = arrive(study)
+    assert answer_all(first) == 10
+    second = arrive(study, rater=first.rater)
+    assert second.pk != first.pk
+    answer_all(second)
+    taken = second.rater.trials.values("block").distinct().count()
+    assert taken == 4
+    assert_no_repeats(study)
+    with pytest.raises(NoRoom, match="full"):  # the cap of four blocks
+        arrive(study, rater=first.rater)
+
+
+@pytest.mark.django_db
+def test_tasks_come_in_order_or_one_each_and_evenly():
+    in_order = make_study(items=6, task={"block_size": 3})
+    add_task(in_order, method="att", block_size=6)
+    allocation.plan_study(in_order)
+    session = arrive(in_order)
+    tasks = [t.task.key for t in session.trials.order_by("position")]
+    assert tasks == ["mos"] * 3 + ["att"] * 6
+    one_each = make_study(items=6, task_plan="one", task={"block_size": 3})
+    add_task(one_each, method="att", block_size=3)
+    allocation.plan_study(one_each)
+    given = Counter(arrive(one_each).trials.first().task.key for _ in range(10))
+    assert given == {"mos": 5, "att": 5}
+
+
+@pytest.mark.django_db
+def test_a_rater_who_arrives_again_is_in_the_same_session():
+    study = make_study()
+    first = arrive(study, prolific_id="5f0", simulated=False)
+    again = arrive(study, prolific_id="5f0", simulated=False)
+    assert again == first
+    answer_all_simulated(first)
+    assert arrive(study, prolific_id="5f0", simulated=False) == first  # finished: still the same
+
+
+def answer_all_simulated(session: Session) -> None:
+    session.rater.simulated = True
+    session.rater.save()
+    answer_all(session)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("state", "reason"), [("draft", "not_open"), ("paused", "paused")])
+def test_a_study_that_is_not_open_takes_nobody(state, reason):
+    study = make_study()
+    Study.objects.update(state=state)
+    study.refresh_from_db()
+    with pytest.raises(NoRoom) as no_room:
+        arrive(study)
+    assert no_room.value.reason == reason
+
+
+@pytest.mark.django_db
+def test_withdrawal_reopens_places_that_others_completed():
+    study = make_study(conditions=1, items=5, task={"ratings_per_stimulus": 1})
+    first = arrive(study)
+    answer_all(first, stop_after=2)
+    Block.objects.update(lease_until=timezone.now() - timezone.timedelta(seconds=1))
+    second = arrive(study)  # finds the lease run out by itself
+    assert answer_all(second) == 3
+    assert_exact(study)
+    sessions.withdraw(first)
+    assert Block.objects.get().state == Block.State.OPEN
+    assert answer_all(arrive(study)) == 2
+    assert_exact(study)
+
+
+@pytest.mark.django_db
+def test_simulated_raters_are_deleted_with_all_that_they_gave():
+    study = make_study()
+    human = arrive(study, simulated=False)
+    answer_all(arrive(study))
+    assert sessions.delete_simulated(study) == 1
+    assert list(study.sessions.all()) == [human]
+    assert Rating.objects.count() == 0
+    assert Block.objects.filter(state=Block.State.DONE).count() == 0
+
+
+class Crowd:
+    """Many raters at once: each is a generator, and threads give them a step in turn."""
+
+    def __init__(self, study: Study, seed: int) -> None:
+        self.study, self.rng, self.lock = study, Random(seed), threading.Lock()
+        self.raters: deque = deque()
+        self.seen: Counter = Counter()
+        self.errors: list[BaseException] = []
+        self.full = threading.Event()
+
+    def rater(self, number: int):
+        kind = self.rng.random()
+        try:
+            session = arrive(self.study)
+        except NoRoom:
+            self.full.set()
+            self.seen["no room"] += 1
+            return
+        self.seen["sessions"] += 1
+        leaves_at = self.rng.randrange(1, 9) if kind < 0.12 else None
+        returns = kind < 0.02
+        step = 0
+        while (trial := current(session)) is not None:
+            if step == leaves_at:
+                self.seen["left"] += 1
+                if not returns:
+                    return
+                yield from self.away()
+                self.seen["came back"] += 1
+            step += 1
+            label = trial.expected[0] if trial.trap and self.rng.random() < 0.95 else ""
+            try:
+                sessions.record_answer(session, an_answer(trial, label))
+            except Refused as refused:
+                self.seen[refused.code] += 1
+                sessions.refresh(session)
+            yield
+        if 0.12 <= kind < 0.15:
+            sessions.reject(session, "a test of rejection")
+            self.seen["rejected"] += 1
+        elif 0.15 <= kind < 0.16:
+            sessions.withdraw(session)
+            self.seen["withdrew"] += 1
+
+    def away(self):
+        until = time.monotonic() + self.study.lease_s * 1.5
+        while time.monotonic() < until:
+            yield
+
+    def work(self) -> None:
+        try:
+            while True:
+                with self.lock:
+                    if not self.raters:
+                        return
+                    rater = self.raters.popleft()
+                if next(rater, self) is not self:
+                    self.raters.append(rater)
+        except BaseException as error:
+            self.errors.append(error)
+        finally:
+            connections.close_all()
+
+    def run(self, count: int, threads: int) -> None:
+        self.raters.extend(self.rater(n) for n in range(count))
+        workers = [threading.Thread(target=self.work) for _ in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(timeout=300)
+        assert not any(worker.is_alive() for worker in workers), "a deadlock"
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_500_raters_at_once_leave_exactly_n_valid_ratings_everywhere(capsys):
+    study = make_study(
+        conditions=8,
+        items=40,
+        traps={"flawed": 3, "human": 5},
+        lease_s=4,
+        task={
+            "method": "att",
+            "block_size": 10,
+            "ratings_per_stimulus": 13,
+            "traps": ATT_TRAPS,
+            "reopen_invalid": True,
+        },
+    )
+    crowd = Crowd(study, seed=3)
+    start = time.monotonic()
+    crowd.run(500, threads=24)
+    while not crowd.full.is_set() or Block.objects.exclude(state=Block.State.DONE).exists():
+        assert time.monotonic() - start < 300, "the study does not fill"
+        crowd.run(20, threads=8)
+    took_s = time.monotonic() - start
+    assert crowd.errors == []
+    assert_exact(study)
+    assert_no_repeats(study)
+    assert crowd.seen["left"] > 20
+    assert crowd.seen["rejected"] > 5
+    stored = Rating.objects.count()
+    with capsys.disabled():
+        print(f"\n500 raters at once: {dict(crowd.seen)}; {stored} ratings in {took_s:.0f} s")
+
+
+@pytest.mark.django_db
+def test_the_order_of_the_queue_tells_nothing_about_the_plan():
+    study = make_study(conditions=4, items=40, task={"ratings_per_stimulus": 10})
+    queue = list(
+        Block.objects.filter(task__study=study).order_by("ord").values_list("pk", flat=True)
+    )
+    neighbours = sum(abs(a - b) == 1 for a, b in pairwise(queue))
+    assert len(queue) > 300
+    assert neighbours < 12  # 2 are expected of a random order
+
+
+@pytest.mark.django_db
+def test_slots_of_pairs_are_planned_once_per_replicate_with_both_orders():
+    study = make_study(conditions=3, items=6, task={"method": "cmos", "block_size": 3})
+    slots = Slot.objects.filter(task__study=study)
+    assert slots.count() == 3 * 6 * 2
+    orders = Counter(slots.values_list("stimulus", "versus", "versus_first"))
+    assert set(orders.values()) == {1}  # each pair once in each order
+
+
+@pytest.mark.django_db
+def test_a_comparison_is_stored_as_the_condition_against_the_other():
+    study = make_study(conditions=2, items=6, task={"method": "cmos", "block_size": 6})
+    session = arrive(study)
+    for trial in session.trials.order_by("position"):
+        sessions.record_answer(session, an_answer(trial, "2"))
+        score = Rating.objects.get(trial=trial).score
+        assert score == (2 if trial.versus_first else -2)  # “the second is better by 2”
+
+
+@pytest.mark.django_db
+def test_material_named_by_conditions_and_dimensions_only_is_rated():
+    study = make_study()
+    extra = study.conditions.get(key="cond-0")
+    item = study.items.create(key="other", dimension="chat")
+    make_stimulus(study, extra, item)
+    task = add_task(
+        study,
+        method="att",
+        material={"conditions": ["cond-0"], "dimensions": ["chat"]},
+        block_size=1,
+    )
+    allocation.plan_study(study)
+    assert {s.stimulus.item for s in task.slots.all()} == {item}
+
+
+@pytest.mark.django_db
+def test_claims_walk_the_index_not_the_table():
+    study = make_study(conditions=6, items=50, task={"ratings_per_stimulus": 20})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "EXPLAIN SELECT id FROM listening_block WHERE task_id = %s AND state = 0"
+            " AND ord >= 5 ORDER BY ord LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
+            [study.tasks.get().pk],
+        )
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "block_open" in plan
