@@ -98,7 +98,8 @@ def _rater(arrival: Arrival) -> Rater:
     if arrival.rater is not None:
         return arrival.rater
     if arrival.prolific_id:
-        return Rater.objects.get_or_create(prolific_id=arrival.prolific_id)[0]
+        marks = {"simulated": arrival.simulated}
+        return Rater.objects.get_or_create(prolific_id=arrival.prolific_id, defaults=marks)[0]
     return Rater.objects.create(simulated=arrival.simulated)
 
 
