@@ -1,6 +1,6 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
-from listening.audio.facts import AudioError, Facts, probed
+from listening.audio.facts import AudioError, Facts, probed, sha256_of
 from listening.audio.links import clip_cookie, clip_url, resolve_clip, set_clip_cookie
 from listening.audio.store import forget, keep_original, keep_served, local_path
 
@@ -16,4 +16,5 @@ __all__ = [
     "probed",
     "resolve_clip",
     "set_clip_cookie",
+    "sha256_of",
 ]

@@ -1,0 +1,90 @@
+"""A study folder read into plain objects or a complete list of mistakes, and written back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from listening.design.studyfile.archive import Limits, study_folder, unpack
+from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of
+from listening.design.studyfile.entries import (
+    ConditionEntry,
+    CriterionEntry,
+    ItemEntry,
+    StimulusEntry,
+    StudyFile,
+    TaskEntry,
+)
+from listening.design.studyfile.files import AudioUse, audio_of
+from listening.design.studyfile.fit import check_fit
+from listening.design.studyfile.problems import (
+    CSV,
+    TOML,
+    Notebook,
+    Problem,
+    StudyProblems,
+    did_you_mean,
+)
+from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.writer import csv_text, toml_text
+
+__all__ = [
+    "CSV",
+    "TOML",
+    "AudioUse",
+    "ConditionEntry",
+    "CriterionEntry",
+    "ItemEntry",
+    "Limits",
+    "Problem",
+    "Reading",
+    "StimulusEntry",
+    "StudyFile",
+    "StudyProblems",
+    "TaskEntry",
+    "csv_text",
+    "did_you_mean",
+    "read_folder",
+    "study_folder",
+    "toml_text",
+    "unpack",
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A folder as read: the study if nothing is wrong, else what is; and the files it names."""
+
+    study: StudyFile | None
+    problems: tuple[Problem, ...]
+    audio: dict[str, AudioUse]  # whether they hold sound is for listening.audio to say
+
+
+def read_folder(folder: Path) -> Reading:
+    """Everything that is wrong with study.toml and stimuli.csv is found in one go."""
+    notes = Notebook()
+    toml, table = _content(folder, TOML, notes), _content(folder, CSV, notes)
+    study = None if toml is None else read_study_toml(toml, notes)
+    rows = [] if table is None else read_rows(table, notes)
+    stimuli = stimuli_of(rows, notes)
+    items = items_of(rows, study.language if study else "", notes)
+    audio = audio_of(folder, rows, notes)
+    if study:
+        study = replace(study, items=items, stimuli=stimuli)
+        check_fit(study, rows, notes)
+    problems = tuple(notes.in_order())
+    return Reading(None if problems else study, problems, audio)
+
+
+def _content(folder: Path, name: str, notes: Notebook) -> bytes | None:
+    try:
+        path = (folder / name).resolve(strict=True)
+        if not path.is_relative_to(folder.resolve()):
+            notes.note(Problem(name, "", "This is a link out of the folder.", "Copy the file."))
+            return None
+        return path.read_bytes()
+    except (OSError, RuntimeError) as error:
+        words = getattr(error, "strerror", None) or "it is a link to itself"
+        what = f"The file cannot be read ({words})."
+        notes.note(Problem(name, "", what, f"A study folder holds {TOML} and {CSV}."))
+        return None

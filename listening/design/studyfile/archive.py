@@ -1,0 +1,164 @@
+"""A zip archive unpacked with suspicion: no bombs, no escapes, no surprises."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from listening.design.studyfile.files import check_relative
+from listening.design.studyfile.problems import TOML, Problem
+from listening.design.studyfile.shapes import Wrong
+
+PIECE = 1024**2
+LITTER = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
+ENCRYPTED = 0x1
+UTF8_NAMES = 0x800
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an archive may at most hold; sound hardly compresses, so high ratios are bombs."""
+
+    entries: int = 250_000
+    entry_bytes: int = 500 * 1024**2
+    total_bytes: int = 50 * 1024**3
+    ratio: float = 100
+    ratio_counts_above_bytes: int = 20 * 1024**2
+    depth: int = 12
+
+
+def unpack(archive: Path, into: Path, limits: Limits | None = None) -> list[Problem]:
+    """Unpacks into an empty folder, or says all that is wrong and unpacks nothing more."""
+    limits = limits or Limits()
+    found: list[Problem] = []
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            found = list(_problems(opened, archive, limits))
+            if not found:
+                found = list(_extract(opened, archive, into))
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+        words = f"The file is no zip archive that can be read ({error})."
+        found.append(Problem(archive.name, "", words, "Zip the folder again."))
+    return found
+
+
+def study_folder(unpacked: Path) -> Path:
+    """Where study.toml lies: at the top, or in the only folder there."""
+    if (unpacked / TOML).exists():
+        return unpacked
+    inside = [entry for entry in unpacked.iterdir() if entry.is_dir()]
+    return inside[0] if len(inside) == 1 else unpacked
+
+
+def _problems(opened: zipfile.ZipFile, archive: Path, limits: Limits) -> Iterator[Problem]:
+    """What the table of contents tells, before a byte is unpacked."""
+    infos = opened.infolist()
+    size, packed = sum(i.file_size for i in infos), sum(i.compress_size for i in infos)
+    whole = _whole_archive_problem(len(infos), size, packed, archive.stat().st_size, limits)
+    if whole:
+        yield Problem(archive.name, "", *whole)
+    if len(infos) > limits.entries:
+        return
+    names = Counter(_name(info).casefold() for info in infos if not info.is_dir())
+    for info in infos:
+        try:
+            _check_entry(info, limits)
+            if names[_name(info).casefold()] > 1 and not info.is_dir():
+                raise Wrong("The archive holds this name more than once.", "Zip the folder again.")
+        except Wrong as wrong:
+            yield Problem(archive.name, _shown(info.filename), wrong.what, wrong.remedy)
+
+
+def _whole_archive_problem(
+    entries: int, size: int, packed: int, archive_size: int, limits: Limits
+) -> tuple[str, str] | None:
+    if entries > limits.entries:
+        what = f"The archive holds {entries:,} files; {limits.entries:,} are allowed."
+        return what, "Split the study."
+    if size > limits.total_bytes:
+        what = (
+            f"Unpacked, the archive has {size / 1024**3:.1f} GB; "
+            f"{limits.total_bytes / 1024**3:.0f} GB are allowed."
+        )
+        return what, "Import the folder itself, or split the study."
+    if size > limits.ratio_counts_above_bytes and size > limits.ratio * max(packed, 1):
+        what = f"Unpacked, the archive would be {size / max(packed, 1):,.0f} times as large."
+        return what, "Sound never packs that well: this looks like a zip bomb. Import the folder."
+    if packed > archive_size:
+        return "Entries of the archive overlap: this is a zip bomb.", "Zip the folder again."
+    return None
+
+
+def _check_entry(info: zipfile.ZipInfo, limits: Limits) -> None:
+    name = _name(info)
+    if info.flag_bits & ENCRYPTED:
+        raise Wrong("This entry is encrypted.", "Zip the folder without a password.")
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise Wrong("This entry is a link or a device.", "Zip the files themselves.")
+    if "\0" in info.orig_filename or any(unicodedata.category(c) == "Cc" for c in name):
+        raise Wrong("The name holds a control character.", "Rename the file.")
+    check_relative(name.rstrip("/"))
+    if name.count("/") > limits.depth:
+        raise Wrong(f"This entry lies more than {limits.depth} folders deep.", "Flatten it.")
+    if info.file_size > limits.entry_bytes:
+        raise Wrong(
+            f"Unpacked, this file has {info.file_size / 1024**2:,.0f} MB; "
+            f"{limits.entry_bytes // 1024**2} MB are allowed.",
+            "Cut it, or save it as FLAC.",
+        )
+
+
+def _extract(opened: zipfile.ZipFile, archive: Path, into: Path) -> Iterator[Problem]:
+    total = sum(info.file_size for info in opened.infolist())
+    if total > shutil.disk_usage(into).free:
+        what = f"There is no room for {total / 1024**2:,.0f} MB on the disk."
+        yield Problem(archive.name, "", what, "Free some room.")
+        return
+    for info in opened.infolist():
+        name = _name(info)
+        if info.is_dir() or name.startswith(LITTER[0]) or name.rpartition("/")[2] in LITTER:
+            continue
+        target = into / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write(opened, info, target)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+            what = f"This entry cannot be unpacked ({error})."
+            yield Problem(archive.name, _shown(name), what, "Zip the folder again.")
+
+
+def _write(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
+    """Stops at the promised size, whatever the packed data would go on to give."""
+    left = info.file_size
+    with opened.open(info) as source, target.open("xb") as file:
+        while piece := source.read(min(PIECE, left + 1)):
+            left -= len(piece)
+            if left < 0:
+                raise zipfile.BadZipFile("it holds more than it promises")
+            file.write(piece)
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """The entry's name; archives made without the UTF-8 mark mostly hold UTF-8 all the same."""
+    # zipfile turns backslashes of the platform into slashes; the original is what we check
+    name = info.orig_filename
+    if not info.flag_bits & UTF8_NAMES and not name.isascii():
+        try:
+            name = name.encode("cp437").decode("utf-8")
+        except UnicodeError:
+            raise Wrong(
+                "The name is in an unknown encoding.", "Zip the folder with names in UTF-8."
+            ) from None
+    return unicodedata.normalize("NFC", name)
+
+
+def _shown(name: str) -> str:
+    return ascii(name)[1:-1] if any(unicodedata.category(c) == "Cc" for c in name) else name

@@ -1,0 +1,91 @@
+"""A study as plain objects: what a study folder says, without Django and without audio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ConditionEntry:
+    key: str
+    label: str = ""
+    system: str = ""
+    voice: str = ""
+    role: str = "test"
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ItemEntry:
+    key: str
+    text: str = ""
+    dimension: str = ""
+    paragraph: str = ""
+    position: int | None = None
+    speaker: str = ""
+    language: str = ""
+    split: str = ""
+
+
+@dataclass(frozen=True)
+class StimulusEntry:
+    key: str
+    condition: str
+    item: str
+    file: str  # relative to the folder, with forward slashes
+    trap: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CriterionEntry:
+    key: str
+    question: str
+    help_text: str = ""
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    key: str
+    method: str
+    block_size: int
+    ratings_per_stimulus: int
+    title: str = ""
+    instructions: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()  # empty: all that have rated stimuli
+    dimensions: tuple[str, ...] = ()  # empty: all
+    blocks_per_session: int = 1
+    blocks_per_rater: int = 1
+    repeat_items: bool = False
+    allow_missing: bool = False
+    show_text: bool = False
+    reopen_invalid: bool = False
+    justification: dict[str, Any] = field(default_factory=dict)  # empty: not asked
+    traps: dict[str, Any] = field(default_factory=dict)  # empty: none
+    criteria: tuple[CriterionEntry, ...] = ()
+
+    @property
+    def material(self) -> dict[str, list[str]]:
+        """Which conditions and dimensions are rated; a part that is not named is not limited."""
+        parts = {"conditions": list(self.conditions), "dimensions": list(self.dimensions)}
+        return {name: keys for name, keys in parts.items() if keys}
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    key: str
+    title: str
+    language: str = "en"
+    seed: int = 0
+    task_plan: str = "all"
+    sessions_per_rater: int = 1
+    lease_minutes: float = 30
+    texts: dict[str, str] = field(default_factory=dict)
+    completion_codes: dict[str, str] = field(default_factory=dict)
+    checks: tuple[dict[str, Any], ...] = ()
+    conditions: tuple[ConditionEntry, ...] = ()
+    tasks: tuple[TaskEntry, ...] = ()
+    items: tuple[ItemEntry, ...] = ()
+    stimuli: tuple[StimulusEntry, ...] = ()

@@ -1,0 +1,109 @@
+"""Files that a table names, found inside the folder and never outside it."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from listening.design.studyfile.csvpart import Row
+from listening.design.studyfile.problems import Notebook, did_you_mean
+from listening.design.studyfile.shapes import Wrong
+
+MAX_FILES = 400_000
+
+
+@dataclass(frozen=True)
+class AudioUse:
+    """A file that exists, and the first row that names it."""
+
+    path: Path
+    row: int
+
+
+def audio_of(folder: Path, rows: Sequence[Row], notes: Notebook) -> dict[str, AudioUse]:
+    """Every named file that exists inside the folder, by its name in the table."""
+    shelf = Shelf(folder)
+    found: dict[str, AudioUse] = {}
+    refused: dict[str, Wrong] = {}
+    folded: dict[str, tuple[str, int]] = {}
+    for row in rows:
+        name = row.cells["file"]
+        first, number = folded.setdefault(name.casefold(), (name, row.number))
+        if first != name:
+            what = f"“{name}” and “{first}” (row {number}) differ only in capitals."
+            notes.csv(row.number, "file", what, "Rename one: many disks take them for one file.")
+        if name not in found and name not in refused:
+            try:
+                found[name] = AudioUse(shelf.file(name), row.number)
+            except Wrong as wrong:
+                refused[name] = wrong
+        if name in refused:
+            notes.csv(row.number, "file", refused[name].what, refused[name].remedy)
+    return found
+
+
+class Shelf:
+    """A folder whose files are found by name, whatever Unicode form the disk keeps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder.resolve()
+        self.names: dict[str, Path] = {}
+        for parent, _, files in os.walk(self.root):
+            for file in files:
+                path = Path(parent, file)
+                name = path.relative_to(self.root).as_posix()
+                self.names[unicodedata.normalize("NFC", name)] = path
+            if len(self.names) > MAX_FILES:
+                break
+        self.folded = {name.casefold(): name for name in self.names}
+
+    def file(self, name: str) -> Path:
+        """The path of a file; Wrong says why there is none."""
+        check_relative(name)
+        path = self.names.get(name, self.root / name)
+        try:
+            real = path.resolve(strict=True)
+        except (OSError, RuntimeError):
+            raise Wrong(f"There is no file “{name}” in the folder.", self._hint(name)) from None
+        if not real.is_relative_to(self.root):
+            raise Wrong(
+                f"“{name}” is a link to a place outside the folder.", "Copy the file itself."
+            )
+        if not real.is_file():
+            raise Wrong(f"“{name}” is no file.", "Name a sound file.")
+        if not os.access(real, os.R_OK):
+            raise Wrong(f"“{name}” may not be read.", "Change its permissions.")
+        return real
+
+    def _hint(self, name: str) -> str:
+        if name.casefold() in self.folded:
+            return f"It is written “{self.folded[name.casefold()]}”: mind the capitals."
+        last = name.rpartition("/")[2]
+        same = [known for known in self.names if known.rpartition("/")[2] == last]
+        if same:
+            return f"Did you mean “{same[0]}”?"
+        if len(self.names) <= 5000 and (hint := did_you_mean(name, self.names)).startswith("Did"):
+            return hint
+        return "Copy it there, or correct the name."
+
+
+def check_relative(name: str) -> None:
+    """Wrong unless the name leads, with forward slashes, to a place inside the folder."""
+    if "\\" in name:
+        raise Wrong(
+            f"“{name}” holds a backslash.", "Write folders with a forward slash: audio/a.wav"
+        )
+    if name.startswith("/") or name[1:2] == ":" or name.startswith("~"):
+        raise Wrong(f"“{name}” is an absolute path.", "Write it relative to the folder.")
+    parts = name.split("/")
+    if ".." in parts:
+        raise Wrong(f"“{name}” leads out of the folder.", "Copy the file into the folder.")
+    if "" in parts or "." in parts or any(part != part.strip() for part in parts):
+        raise Wrong(f"“{name}” is no plain path.", "Write it like audio/clip.wav")
+    if "\n" in name or "\t" in name:
+        raise Wrong("The name holds a line break or a tab.", "Rename the file.")
+    if any(len(part.encode()) > 255 for part in parts):
+        raise Wrong("A part of the path is longer than 255 bytes.", "Shorten the name.")

@@ -1,0 +1,81 @@
+"""What is wrong with a study folder: where, what, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+TOML = "study.toml"
+CSV = "stimuli.csv"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake; `place` is a column of a table or a key path of study.toml."""
+
+    file: str
+    place: str
+    what: str
+    remedy: str
+    row: int | None = None  # as a spreadsheet counts: the header is row 1
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f", row {self.row}"
+        place = f", {self.place}" if self.place else ""
+        return f"{self.file}{row}{place}: {self.what} {self.remedy}".rstrip()
+
+
+class StudyProblems(ValueError):
+    """The study folder cannot be used; `problems` is the complete list."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(p) for p in problems))
+
+
+class Notebook:
+    """Problems in the order in which they were found, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Problem, None] = {}
+
+    def toml(self, place: str, what: str, remedy: str = "") -> None:
+        self._found[Problem(TOML, place, what, remedy)] = None
+
+    def csv(self, row: int | None, place: str, what: str, remedy: str = "") -> None:
+        self._found[Problem(CSV, place, what, remedy, row)] = None
+
+    def note(self, problem: Problem) -> None:
+        self._found[problem] = None
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def in_order(self) -> list[Problem]:
+        """By file and row; problems of one row, or of study.toml, as they were found."""
+        files = (TOML, CSV)
+        return sorted(
+            self._found,
+            key=lambda p: (
+                files.index(p.file) if p.file in files else -1,
+                p.file,
+                p.row or 0,
+            ),
+        )
+
+
+def quoted(words: Iterable[str], limit: int = 12) -> str:
+    """A list for a sentence: “a”, “b” and 3 more."""
+    names = [f"“{word}”" for word in words]
+    more = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The closest known word, or the known words."""
+    names = list(dict.fromkeys(known))
+    folded = {name.casefold(): name for name in reversed(names)}
+    if close := get_close_matches(word.casefold(), folded, n=1, cutoff=0.6):
+        return f"Did you mean “{folded[close[0]]}”?"
+    return f"There are: {quoted(names)}." if names else ""

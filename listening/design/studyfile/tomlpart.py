@@ -1,0 +1,273 @@
+"""study.toml read: the study, its conditions, tasks, criteria and traps."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from typing import Any
+
+from listening.design.studyfile import shapes
+from listening.design.studyfile.entries import (
+    ConditionEntry,
+    CriterionEntry,
+    StudyFile,
+    TaskEntry,
+)
+from listening.design.studyfile.problems import Notebook, did_you_mean
+from listening.design.studyfile.shapes import Field, read_table
+from listening.methods import Method, method_named
+
+MAX_TOML_BYTES = 5 * 1024**2
+ROLES = ("test", "reference", "anchor", "trap")
+SMALL = 32_767  # the largest number of a small column of the database
+
+TOP = {
+    "study": Field(shapes.raw_table, required=True, default={}),
+    "conditions": Field(shapes.raw_tables, required=True, default=()),
+    "tasks": Field(shapes.raw_tables, required=True, default=()),
+}
+STUDY = {
+    "key": Field(shapes.slug, required=True, longest=80, default=""),
+    "title": Field(shapes.text, required=True, longest=200, default=""),
+    "language": Field(shapes.language, default="en", longest=16),
+    "seed": Field(shapes.whole, default=0, low=-(2**62), high=2**62),
+    "task_plan": Field(shapes.choice, default="all", choices=("one", "all")),
+    "sessions_per_rater": Field(shapes.whole, default=1, low=1, high=1000),
+    "lease_minutes": Field(shapes.number, default=30, low=1, high=7 * 24 * 60),
+    "texts": Field(shapes.raw_table, default={}),
+    "completion_codes": Field(shapes.raw_table, default={}),
+    "checks": Field(shapes.raw_tables, default=()),
+}
+TEXT_KEYS = ("welcome", "consent", "consent_version", "end", "contact")
+CODE_KEYS = ("complete", "screened_out", "partial")
+TEXTS = {key: Field(shapes.text) for key in TEXT_KEYS} | {
+    "consent_version": Field(shapes.text, longest=40)
+}
+CODES = {key: Field(shapes.code, longest=64) for key in CODE_KEYS}
+CONDITION = {
+    "key": Field(shapes.identifier, required=True, longest=80, default=""),
+    "label": Field(shapes.text, default="", longest=120),
+    "system": Field(shapes.text, default="", longest=80),
+    "voice": Field(shapes.text, default="", longest=80),
+    "role": Field(shapes.choice, default="test", choices=ROLES),
+    "attributes": Field(shapes.words, default={}, longest=2000),
+}
+TASK = {
+    "key": Field(shapes.slug, required=True, longest=80, default=""),
+    "title": Field(shapes.text, default="", longest=200),
+    "instructions": Field(shapes.text, default=""),
+    "method": Field(shapes.text, required=True, longest=40, default=""),
+    "options": Field(shapes.table, default={}),
+    "conditions": Field(shapes.texts, default=(), longest=80),
+    "dimensions": Field(shapes.texts, default=(), longest=80),
+    "block_size": Field(shapes.whole, required=True, low=1, high=1000),
+    "ratings_per_stimulus": Field(shapes.whole, required=True, low=1, high=10_000),
+    "blocks_per_session": Field(shapes.whole, default=1, low=1, high=1000),
+    "blocks_per_rater": Field(shapes.whole, low=1, high=SMALL),
+    "repeat_items": Field(shapes.flag, default=False),
+    "allow_missing": Field(shapes.flag, default=False),
+    "show_text": Field(shapes.flag, default=False),
+    "reopen_invalid": Field(shapes.flag, default=False),
+    "justification": Field(shapes.raw_table),
+    "traps": Field(shapes.raw_table),
+    "criteria": Field(shapes.raw_tables, default=()),
+}
+CRITERION = {
+    "key": Field(shapes.slug, required=True, longest=80, default=""),
+    "question": Field(shapes.text, default="", longest=300),
+    "help_text": Field(shapes.text, default=""),
+}
+JUSTIFICATION = {
+    "required": Field(shapes.flag, default=True),
+    "min_chars": Field(shapes.whole, default=10, low=0, high=2000),
+    "prompt": Field(shapes.text, default="", longest=300),
+    "good": Field(shapes.texts, default=(), longest=1000),
+    "poor": Field(shapes.texts, default=(), longest=1000),
+}
+TRAPS = {
+    "placement": Field(shapes.choice, default="outside", choices=("outside", "inside")),
+    "per": Field(shapes.whole, default=10, low=1, high=1000),
+    "kinds": Field(shapes.raw_tables, required=True, default=()),
+}
+KIND = {
+    "kind": Field(shapes.identifier, required=True, longest=40, default=""),
+    "count": Field(shapes.whole, default=1, low=1, high=100),
+    "expected": Field(shapes.texts, required=True, default=(), longest=80),
+    "pass_at_least": Field(shapes.whole, low=1, high=100),
+}
+CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
+
+
+def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
+    """The study without its material; None when the file is no TOML at all."""
+    top = _parsed(data, notes)
+    if top is None:
+        return None
+    parts = read_table(top, TOP, "", notes)
+    study = read_table(parts["study"], STUDY, "study", notes) if "study" in top else {}
+    if not study:
+        return None
+    study["texts"] = _given(read_table(study["texts"], TEXTS, "study.texts", notes))
+    study["completion_codes"] = _codes(study["completion_codes"], notes)
+    study["checks"] = _checks(study["checks"], notes)
+    study["conditions"] = _conditions(parts["conditions"], notes)
+    study["tasks"] = _tasks(parts["tasks"], notes)
+    return StudyFile(**study)
+
+
+def _parsed(data: bytes, notes: Notebook) -> dict[str, Any] | None:
+    if len(data) > MAX_TOML_BYTES:
+        notes.toml("", f"The file has {len(data):,} bytes; a study needs a few thousand.", "")
+        return None
+    try:
+        return tomllib.loads(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        notes.toml(
+            f"line {line}",
+            f"Byte {error.start} ({data[error.start]:#04x}) is not UTF-8.",
+            "Save the file with the encoding UTF-8.",
+        )
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r" \(at (.*)\)$", str(error))
+        what = str(error)[: place.start()] if place else str(error)
+        remedy = "Correct it; toml.io shows how TOML is written."
+        notes.toml(place[1] if place else "", f"This is not TOML: {what}.", remedy)
+    except RecursionError:
+        notes.toml("", "The tables are nested too deeply.", "Keep to the fields of the guide.")
+    return None
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value not in (None, "")}
+
+
+def _codes(table: Any, notes: Notebook) -> dict[str, str]:
+    codes = _given(read_table(table, CODES, "study.completion_codes", notes))
+    for key, value in codes.items():
+        same = [other for other in codes if other < key and codes[other] == value]
+        if same:
+            notes.toml(
+                f"study.completion_codes.{key}",
+                f"The code “{value}” is also that of “{same[0]}”, so the outcomes look alike.",
+                "Give each outcome a code of its own.",
+            )
+    return codes
+
+
+def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str, Any], ...]:
+    from listening.checks import Check  # brings numpy along
+
+    checks: list[dict[str, Any]] = []
+    for n, table in enumerate(tables, start=1):
+        key = table.get("key")
+        where = f"study.checks[{n}].key"
+        if key not in Check.registry:
+            known = did_you_mean(str(key), Check.registry)
+            notes.toml(where, f"There is no check “{key}”." if key else "It is missing.", known)
+        elif key in [check["key"] for check in checks]:
+            notes.toml(where, f"The check “{key}” stands here twice.", "Remove one.")
+        else:
+            checks.append(table)
+    return tuple(checks)
+
+
+def _conditions(tables: Iterable[Any], notes: Notebook) -> tuple[ConditionEntry, ...]:
+    found = []
+    for n, table in enumerate(tables, start=1):
+        fields = read_table(table, CONDITION, f"conditions[{n}]", notes)
+        if " ~ " in fields["key"]:
+            remedy = "It joins the two conditions of a pair; choose another name."
+            notes.toml(f"conditions[{n}].key", "A condition's key may not hold “ ~ ”.", remedy)
+        found.append(ConditionEntry(**fields))
+    _say_duplicates([c.key for c in found], "conditions", "condition", notes)
+    return tuple(c for c in found if c.key)
+
+
+def _tasks(tables: Iterable[Any], notes: Notebook) -> tuple[TaskEntry, ...]:
+    found = [_task(table, f"tasks[{n}]", notes) for n, table in enumerate(tables, start=1)]
+    _say_duplicates([t.key for t in found], "tasks", "task", notes)
+    return tuple(found)
+
+
+def _task(table: Any, where: str, notes: Notebook) -> TaskEntry:
+    fields = read_table(table, TASK, where, notes)
+    method = _method(fields["method"], where, notes)
+    fields["block_size"] = fields["block_size"] or 0  # 0: missing, and said so
+    fields["ratings_per_stimulus"] = fields["ratings_per_stimulus"] or 0
+    fields["blocks_per_rater"] = fields["blocks_per_rater"] or fields["blocks_per_session"]
+    fields["justification"] = _justification(fields["justification"], method, where, notes)
+    fields["traps"] = _traps(fields["traps"], where, notes)
+    fields["criteria"] = _criteria(fields["criteria"], method, where, notes)
+    return TaskEntry(**fields)
+
+
+def _method(key: str, where: str, notes: Notebook) -> Method | None:
+    if not key:
+        return None
+    try:
+        return method_named(key)
+    except KeyError:
+        known = did_you_mean(key, sorted(Method.registry))
+        notes.toml(f"{where}.method", f"There is no method “{key}”.", known)
+        return None
+
+
+def _justification(
+    table: Any, method: Method | None, where: str, notes: Notebook
+) -> dict[str, Any]:
+    if table is None:
+        if method is None or not method.justification_required:
+            return {}
+        table = {}
+    fields = read_table(table, JUSTIFICATION, f"{where}.justification", notes)
+    lists = {"good": list(fields["good"]), "poor": list(fields["poor"])}
+    return fields | lists
+
+
+def _traps(table: Any, where: str, notes: Notebook) -> dict[str, Any]:
+    if table is None:
+        return {}
+    where = f"{where}.traps"
+    fields = read_table(table, TRAPS, where, notes)
+    kinds = []
+    for n, entry in enumerate(fields["kinds"], start=1):
+        kind = read_table(entry, KIND, f"{where}.kinds[{n}]", notes)
+        kind["expected"] = list(kind["expected"])
+        kind["pass_at_least"] = kind["pass_at_least"] or kind["count"]
+        if kind["pass_at_least"] > kind["count"]:
+            notes.toml(
+                f"{where}.kinds[{n}].pass_at_least",
+                f"{kind['pass_at_least']} must pass of {kind['count']} traps: nobody can.",
+                f"Choose at most {kind['count']}.",
+            )
+        kinds.append(kind)
+    _say_duplicates([k["kind"] for k in kinds], f"{where}.kinds", "kind of trap", notes, "kind")
+    return fields | {"kinds": kinds} if kinds else {}
+
+
+def _criteria(
+    tables: Iterable[Any], method: Method | None, where: str, notes: Notebook
+) -> tuple[CriterionEntry, ...]:
+    found = []
+    question = method.default_question if method else ""
+    for n, table in enumerate(tables, start=1):
+        fields = read_table(table, CRITERION, f"{where}.criteria[{n}]", notes)
+        fields["question"] = fields["question"] or question
+        found.append(CriterionEntry(**fields))
+    _say_duplicates([c.key for c in found], f"{where}.criteria", "criterion", notes)
+    if not found and method:
+        found.append(CriterionEntry(CRITERION_KEYS.get(method.key, "naturalness"), question))
+    return tuple(found)
+
+
+def _say_duplicates(
+    keys: list[str], where: str, noun: str, notes: Notebook, field: str = "key"
+) -> None:
+    first: dict[str, int] = {}
+    for n, key in enumerate(keys, start=1):
+        if key and key in first:
+            what = f"The {noun} “{key}” stands already at number {first[key]}."
+            notes.toml(f"{where}[{n}].{field}", what, "Give it another name or remove it.")
+        first.setdefault(key, n)

@@ -1,0 +1,68 @@
+"""A study written back as study.toml and stimuli.csv, so that reading them gives it again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import tomli_w
+
+from listening.design.studyfile.csvpart import COLUMNS, ITEM_COLUMNS
+from listening.design.studyfile.entries import StudyFile, TaskEntry
+
+
+def toml_text(study: StudyFile) -> str:
+    """study.toml; what equals its default is left out where it can be."""
+    minutes = study.lease_minutes
+    head = {
+        "key": study.key,
+        "title": study.title,
+        "language": study.language,
+        "seed": study.seed,
+        "task_plan": study.task_plan,
+        "sessions_per_rater": study.sessions_per_rater,
+        "lease_minutes": int(minutes) if float(minutes).is_integer() else minutes,
+        "texts": study.texts,
+        "completion_codes": study.completion_codes,
+        "checks": list(study.checks),
+    }
+    top = {
+        "study": _filled(head),
+        "conditions": [_filled(asdict(c)) for c in study.conditions],
+        "tasks": [_task_table(t) for t in study.tasks],
+    }
+    return tomli_w.dumps(top, multiline_strings=True)
+
+
+def csv_text(study: StudyFile) -> str:
+    """stimuli.csv: our columns in their order, then the attributes by name."""
+    attributes = sorted({name for s in study.stimuli for name in s.attributes})
+    items = {item.key: item for item in study.items}
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*COLUMNS, *attributes])
+    for s in study.stimuli:
+        item = asdict(items[s.item])
+        cells: dict[str, Any] = {column: item[column] for column in ITEM_COLUMNS}
+        cells |= {"stimulus": s.key, "condition": s.condition, "item": s.item, "file": s.file}
+        cells["trap"] = s.trap
+        row = [cells[column] for column in COLUMNS]
+        row += [s.attributes.get(name, "") for name in attributes]
+        writer.writerow(["" if cell is None else cell for cell in row])
+    return out.getvalue()
+
+
+def _task_table(task: TaskEntry) -> dict[str, Any]:
+    table = asdict(task)
+    table["conditions"], table["dimensions"] = list(task.conditions), list(task.dimensions)
+    table["criteria"] = [_filled(asdict(c)) for c in task.criteria]
+    for part in ("justification", "traps"):
+        table[part] = _filled(table[part])
+    return {key: value for key, value in _filled(table).items() if value is not False}
+
+
+def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value not in ("", None, {}, [], ())}

@@ -1,0 +1,28 @@
+"""Writes a study as a folder that import_study takes: study.toml, stimuli.csv, audio."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening import studies
+from listening.management.commands.open_study import study_named
+
+
+class Command(BaseCommand):
+    help = "Writes a study and its original audio as a folder that import_study takes."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="the key of the study")
+        parser.add_argument("folder", type=Path, help="a new or an empty folder")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study, folder = study_named(options["study"]), options["folder"]
+        try:
+            count = studies.export_study(study, folder)
+        except (studies.StudyError, OSError) as error:
+            raise CommandError(f"The study was not exported. {error}") from None
+        self.stdout.write(f"Wrote study.toml, stimuli.csv and {count} sound files to {folder}.")

@@ -1,0 +1,93 @@
+"""Imports a study from a folder or a .zip, or lists everything that is wrong with it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractUser
+from django.core.management.base import BaseCommand, CommandError
+
+from listening import studies
+from listening.design.studyfile import Problem
+from listening.models import Study
+
+
+class Command(BaseCommand):
+    help = "Imports a study from a folder or a .zip (docs/study-folder.md describes both)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("source", type=Path, help="a folder with study.toml, or a .zip of one")
+        parser.add_argument("--owner", default="", help="user name of the researcher it belongs to")
+        parser.add_argument("--open", action="store_true", help="let raters in at once")
+        parser.add_argument(
+            "--replace", action="store_true", help="replace a study of this key without ratings"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        owner = owner_named(options["owner"])
+        try:
+            study = studies.create_study(options["source"], owner, replace=options["replace"])
+        except studies.StudyProblems as error:
+            self._list(error.problems)
+            raise SystemExit(1) from None
+        except studies.StudyError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(imported(study))
+        for finding in studies.check_study(study):
+            self.stdout.write(f"{finding.level.capitalize()}: {finding}")
+        if options["open"]:
+            self.stdout.write(opened(study))
+
+    def _list(self, problems: tuple[Problem, ...]) -> None:
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        self.stderr.write(f"Nothing was imported: {count}.")
+        for file, group in groupby(problems, key=lambda p: p.file):
+            self.stderr.write(file)
+            for p in group:
+                where = ", ".join(filter(None, [f"row {p.row}" if p.row else "", p.place]))
+                words = f"{p.what} {p.remedy}".rstrip()
+                self.stderr.write(f"  {where}: {words}" if where else f"  {words}")
+
+
+def owner_named(name: str) -> AbstractUser:
+    """The user of this name; without a name, `researcher` or the only user there is."""
+    users = get_user_model().objects.all()
+    if name:
+        user = users.filter(username=name).first()
+        if user is None:
+            raise CommandError(f"There is no user “{name}”. Make one: manage.py createsuperuser")
+        return user
+    user = users.filter(username="researcher").first()
+    if user is None and users.count() == 1:
+        user = users.get()
+    if user is None:
+        raise CommandError("Say whose study it is: --owner NAME")
+    return user
+
+
+def imported(study: Study) -> str:
+    counts = ", ".join(
+        f"{number} {one if number == 1 else many}"
+        for number, one, many in (
+            (study.tasks.count(), "task", "tasks"),
+            (study.conditions.count(), "condition", "conditions"),
+            (study.items.count(), "item", "items"),
+            (study.stimuli.count(), "stimulus", "stimuli"),
+        )
+    )
+    return f"Imported “{study.key}”: {counts}."
+
+
+def opened(study: Study, *, anyway: bool = False) -> str:
+    """Opens the study and says where raters start."""
+    try:
+        planned = studies.open_study(study, anyway=anyway)
+    except studies.StudyError as error:
+        raise CommandError(f"The study was not opened. {error}") from None
+    address = f"{settings.EARNEST_PUBLIC_URL}/r/{study.link}/"
+    return f"Open, with {planned:,} presentations planned. Raters start at {address}"

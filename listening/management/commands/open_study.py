@@ -1,0 +1,35 @@
+"""Lets raters into a study; the first time, its blocks are planned."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening import studies
+from listening.management.commands.import_study import opened
+from listening.models import Study
+
+
+class Command(BaseCommand):
+    help = "Lets raters into a study; problems found by the checks before launch stop it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="the key of the study")
+        parser.add_argument("--anyway", action="store_true", help="open in spite of problems")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = study_named(options["study"])
+        if study.state == Study.State.DRAFT:
+            for finding in studies.check_study(study):
+                self.stdout.write(f"{finding.level.capitalize()}: {finding}")
+        self.stdout.write(opened(study, anyway=options["anyway"]))
+
+
+def study_named(key: str) -> Study:
+    try:
+        return Study.objects.get(key=key)
+    except Study.DoesNotExist:
+        known = ", ".join(Study.objects.values_list("key", flat=True)) or "none yet"
+        raise CommandError(f"There is no study “{key}”. Studies: {known}.") from None

@@ -1,0 +1,172 @@
+"""What a researcher should know before raters come: audio that is missing, odd, or betrays."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from listening import audio
+from listening.design.studyfile.problems import quoted
+from listening.models import Stimulus, Study
+
+MAX_LOUDNESS_SPREAD_LU = 6.0
+MAX_LEADING_SILENCE_S = 1.0
+MAX_CLIPPED_SHARE = 1e-4
+MIN_DURATION_S = 0.2
+MAX_LENGTH_RATIO = 3.0  # median of a condition against that of all, item by item
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found: a problem stops the launch, a warning does not."""
+
+    level: Literal["problem", "warning"]
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.remedy}"
+
+
+def check_study(study: Study) -> list[Finding]:
+    """Everything worth knowing, problems first."""
+    stimuli = list(study.stimuli.select_related("condition", "item").order_by("pk"))
+    rated = [s for s in stimuli if not s.trap]
+    found = [
+        *_about_texts(study),
+        *_about_files(stimuli),
+        *_about_loudness(rated),
+        *_about_formats(rated),
+        *_about_lengths(rated),
+        *_about_duplicates(rated),
+    ]
+    return sorted(found, key=lambda finding: finding.level)  # "problem" < "warning"
+
+
+def _about_texts(study: Study) -> Iterator[Finding]:
+    if not study.texts.get("consent"):
+        yield Finding(
+            "warning", "There is no consent text.", "Write one in [study.texts] of study.toml."
+        )
+    if not study.texts.get("contact"):
+        yield Finding(
+            "warning", "Raters are not told whom to write to.", "Add contact to [study.texts]."
+        )
+
+
+def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """Both copies are there and whole; each original is decoded once more for its sound."""
+    silent, hot, late, short = [], [], [], []
+    for s in stimuli:
+        try:
+            intact = audio.sha256_of(audio.local_path(s.served)) == s.served_sha256
+            facts = audio.probed(audio.local_path(s.original))
+        except (OSError, audio.AudioError) as error:
+            what = f"The audio of “{s.key}” cannot be read ({error})."
+            yield Finding("problem", what, "Import the study again.")
+            continue
+        if not intact or facts.sha256 != s.sha256:
+            what = f"The stored audio of “{s.key}” has changed since it was imported."
+            yield Finding("problem", what, "Import the study again.")
+        if facts.peak_dbfs is None:
+            silent.append(s.key)
+        if facts.clipped_share > MAX_CLIPPED_SHARE:
+            hot.append(s.key)
+        if facts.leading_silence_s > MAX_LEADING_SILENCE_S:
+            late.append(s.key)
+        if facts.duration_s < MIN_DURATION_S:
+            short.append(s.key)
+    yield from _if_any(silent, "Digital silence", "Check these files.", "problem")
+    yield from _if_any(hot, "Clipped (full scale reached)", "Lower the level before export.")
+    yield from _if_any(
+        late, f"More than {MAX_LEADING_SILENCE_S:g} s of silence at the start", "Trim it."
+    )
+    yield from _if_any(short, f"Shorter than {MIN_DURATION_S:g} s", "Check these files.")
+
+
+def _if_any(
+    keys: Sequence[str],
+    what: str,
+    remedy: str,
+    level: Literal["problem", "warning"] = "warning",
+) -> Iterator[Finding]:
+    if keys:
+        yield Finding(level, f"{what}: {quoted(keys)}.", remedy)
+
+
+def _by_condition(stimuli: Iterable[Stimulus]) -> dict[str, list[Stimulus]]:
+    groups: dict[str, list[Stimulus]] = defaultdict(list)
+    for s in stimuli:
+        groups[s.condition.key].append(s)
+    return dict(groups)
+
+
+def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """Louder sounds better: conditions that differ by level are compared by level."""
+    levels = {
+        key: median(known)
+        for key, group in _by_condition(stimuli).items()
+        if (known := [s.loudness_lufs for s in group if s.loudness_lufs is not None])
+    }
+    if len(levels) < 2:
+        return
+    loudest, softest = max(levels, key=levels.__getitem__), min(levels, key=levels.__getitem__)
+    spread = levels[loudest] - levels[softest]
+    if spread > MAX_LOUDNESS_SPREAD_LU:
+        yield Finding(
+            "warning",
+            f"The condition “{loudest}” is {spread:.1f} LU louder than “{softest}” "
+            f"({levels[loudest]:.1f} and {levels[softest]:.1f} LUFS).",
+            "Bring all clips to one loudness, unless level is what you study.",
+        )
+
+
+def _about_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    groups = _by_condition(stimuli)
+    for name, unit, field in (
+        ("sampling rate", "Hz", "sample_rate_hz"),
+        ("number of channels", "", "channels"),
+    ):
+        kinds = {key: sorted({getattr(s, field) for s in group}) for key, group in groups.items()}
+        if len({tuple(values) for values in kinds.values()}) > 1:
+            shown = "; ".join(
+                f"{key} {'/'.join(map(str, values))} {unit}".strip()
+                for key, values in sorted(kinds.items())
+            )
+            yield Finding(
+                "warning",
+                f"The {name} differs between conditions and could betray them: {shown}.",
+                "Bring all clips to one, unless it is what you study.",
+            )
+
+
+def _about_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """A condition whose clips are several times as long as the others' of the same items."""
+    by_item: dict[int, list[float]] = defaultdict(list)
+    for s in stimuli:
+        by_item[s.item_id].append(s.duration_s)
+    for key, group in _by_condition(stimuli).items():
+        ratio = median(s.duration_s / median(by_item[s.item_id]) for s in group)
+        if not 1 / MAX_LENGTH_RATIO <= ratio <= MAX_LENGTH_RATIO:
+            yield Finding(
+                "warning",
+                f"The clips of “{key}” are {ratio:.1f} times as long as those of the other "
+                "conditions.",
+                "Check that they hold the same words, without long silence.",
+            )
+
+
+def _about_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    same: dict[str, list[str]] = defaultdict(list)
+    for s in stimuli:
+        same[s.sha256].append(s.key)
+    for keys in same.values():
+        if len(keys) > 1:
+            yield Finding(
+                "warning",
+                f"The same file stands behind {quoted(keys)}.",
+                "Check that none was copied by mistake.",
+            )
