@@ -1,0 +1,180 @@
+"""The house stands as drawn: arrows between rooms, pure modules, sizes, one sentence per module."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("config", "listening", "metrics", "analysis")
+PURE = (
+    "listening.methods",
+    "listening.checks",
+    "listening.design",
+    "listening.validity",
+    "metrics.base",
+    "metrics.suite",
+    "metrics.audio",
+    "metrics.runner",
+    "analysis.base",
+    "analysis.ratings",
+    "analysis.screening",
+    "analysis.intervals",
+    "analysis.estimators",
+    "analysis.correlations",
+    "analysis.figures",
+    "analysis.report",
+)
+HEAVY = ("django", "torch", "pymc", "rest_framework", "celery", "psycopg")
+ALLOWED = {  # room -> what it may import of other rooms
+    "listening": (),
+    "metrics": ("listening.selectors",),
+    "analysis": ("listening.selectors", "metrics.selectors"),
+}
+NEVER_IN_LISTENING = ("pandas", "torch", "torchaudio", "pymc", "arviz")
+
+
+def sources(room: str) -> list[Path]:
+    return [p for p in sorted((ROOT / room).rglob("*.py")) if "migrations" not in p.parts]
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def inside(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_arrows_between_rooms_point_one_way(room):
+    wrong = []
+    for path in sources(room):
+        for name in imports(path):
+            other = next((r for r in ROOMS if r != room and inside(name, r)), None)
+            if other is None or name == other:
+                continue
+            if not any(inside(name, allowed) for allowed in ALLOWED[room]):
+                wrong.append(f"{path.relative_to(ROOT)} imports {name}")
+    assert wrong == []
+
+
+def test_listening_knows_nothing_of_tables_and_tensors():
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sources("listening")
+        for name in imports(path)
+        if any(inside(name, heavy) for heavy in NEVER_IN_LISTENING)
+    ]
+    assert wrong == []
+
+
+def test_doors_of_listening_are_not_imported_by_its_rules():
+    doors = ("views", "api", "consumers", "jobs", "bots", "management", "admin", "urls", "routing")
+    rules = ("models", "methods", "checks", "design", "audio")
+    singles = ("studies", "allocation", "sessions", "answers", "validity", "selectors", "prelaunch")
+    wrong = []
+    for path in sources("listening"):
+        noun = path.relative_to(ROOT / "listening").parts[0].removesuffix(".py")
+        if noun in rules + singles:
+            wrong += [
+                f"{path.relative_to(ROOT)} imports {name}"
+                for name in imports(path)
+                if any(inside(name, f"listening.{door}") for door in doors)
+            ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_a_pure_module_brings_no_framework_along(module):
+    code = (
+        f"import importlib, pkgutil, sys; m = importlib.import_module({module!r})\n"
+        "for part in pkgutil.walk_packages(getattr(m, '__path__', []), m.__name__ + '.'):\n"
+        "    importlib.import_module(part.name)\n"
+        f"print(sorted(set(sys.modules) & set({HEAVY!r})))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_columns_of_the_ratings_table_are_the_keys_of_a_rating_row():
+    from analysis.ratings import COLUMNS
+    from listening.selectors import RatingRow
+
+    assert list(COLUMNS) == list(RatingRow.__annotations__)
+
+
+def test_every_module_opens_with_one_sentence():
+    wrong = []
+    for path in (p for room in ROOMS for p in sources(room)):
+        if path.name == "__init__.py" and not path.read_text().strip():
+            continue
+        docstring = ast.get_docstring(tree(path)) or ""
+        first = docstring.split("\n")[0]
+        if not first.endswith("."):
+            wrong.append(f"{path.relative_to(ROOT)}: {first!r}")
+    assert wrong == []
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    for path in (p for room in ROOMS for p in sources(room)):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                yield f"{path.relative_to(ROOT)}:{node.name}", length
+
+
+def test_functions_stay_short():
+    lengths = sorted(length for _, length in functions())
+    longest = [f"{name} ({length})" for name, length in functions() if length > 80]
+    assert longest == []
+    assert lengths[int(len(lengths) * 0.95)] <= 40
+
+
+def test_files_stay_short():
+    long = [
+        f"{path.relative_to(ROOT)} ({count})"
+        for room in (*ROOMS, "static", "templates")
+        for path in (ROOT / room).rglob("*")
+        if path.suffix in (".py", ".js", ".html") and "migrations" not in path.parts
+        if (count := len(path.read_text().splitlines())) > 400
+    ]
+    assert long == []
+
+
+def test_ids_and_file_names_of_the_machine_stay_out_of_the_house():
+    """Settings read the environment; nobody else does."""
+    wrong = [
+        str(path.relative_to(ROOT))
+        for room in ("listening", "metrics", "analysis")
+        for path in sources(room)
+        if "os.environ" in path.read_text() or "getenv" in path.read_text()
+    ]
+    assert wrong == []
+
+
+def headings(name: str) -> list[str]:
+    lines = (ROOT / "docs" / name).read_text().splitlines()
+    return [line.lstrip("# ").strip() for line in lines if line.startswith("#")]
+
+
+def test_every_method_and_check_has_its_heading_in_the_docs():
+    from listening.checks import Check
+    from listening.methods import Method
+
+    found = " ".join(headings("methods.md"))
+    assert [key for key in (*Method.registry, *Check.registry) if f"`{key}`" not in found] == []
