@@ -18,7 +18,7 @@ from django.core.files.storage import default_storage
 
 from listening.audio.facts import AudioError, decoded, opened, sha256_of
 
-NAME = re.compile(r"(served|original)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
+NAME = re.compile(r"(served|originals)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
 SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show in a header
 SIXTEEN_BIT = ("PCM_16", "PCM_S8", "PCM_U8", "ULAW", "ALAW")
 WHOLE_NUMBERS = (*SIXTEEN_BIT, "PCM_24", "PCM_32")
@@ -28,7 +28,7 @@ BLOCK_FRAMES = 65_536
 def keep_original(source: Path) -> str:
     """Stores the file byte for byte; its storage name says nothing but the file type."""
     suffix = re.sub(r"[^a-z0-9]", "", source.suffix.lower())[:8] or "bin"
-    return _keep("original", suffix, source)
+    return _keep("originals", suffix, source)
 
 
 def keep_served(source: Path) -> tuple[str, str]:
