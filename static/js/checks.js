@@ -50,7 +50,7 @@ export class VolumeCheck extends EventTarget {
     this.sent = true;
     this.player.stop();
     const played_s = Math.round(10 * this.played_s) / 10;
-    const answer = { confirmed: true, played_s, plays: this.player.plays };
+    const answer = { comfortable: true, played_s, plays: this.player.plays };
     this.dispatchEvent(new CustomEvent("answer", { detail: answer }));
   }
 
