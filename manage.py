@@ -6,7 +6,7 @@ import sys
 
 # These answer without a database, so nothing is started for them.
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
-SERVERLESS |= {"diffsettings", "findstatic", "help", "makemessages", "version"}
+SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "version"}
 
 
 def main() -> int:
@@ -20,9 +20,10 @@ def main() -> int:
     try:
         from django.conf import settings
 
+        var = settings.EARNEST_VAR
         command = sys.argv[1] if len(sys.argv) > 1 else ""
         if command not in SERVERLESS and "--help" not in sys.argv:
-            join(settings.EARNEST_VAR, settings.EMBEDDED)
+            join(var, settings.EMBEDDED)
     except (ImproperlyConfigured, EmbeddedError) as error:
         sys.exit(f"Earnest cannot start. {error}")
     execute_from_command_line(sys.argv)

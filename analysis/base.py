@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from analysis.options import Breakdown
 
 _registry: dict[str, type[Estimator]] = {}
 
@@ -111,6 +113,18 @@ class Estimator:
         if cls.key in _registry:
             raise ValueError(f"two estimators have the key {cls.key}; rename one")
         _registry[cls.key] = cls
+
+    @classmethod
+    def for_breakdown(
+        cls,
+        breakdown: Breakdown,
+        *,
+        intervals: Sequence[str],
+        weightings: Sequence[str],
+        replicates: int,
+    ) -> Estimator:
+        """The estimator set up for one table of a report; by default nothing can be set."""
+        return cls()
 
     def fit(self, ratings: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> list[Estimate]:
         """The estimates of a ratings table; trap rows and rows without score are left out."""

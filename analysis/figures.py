@@ -115,9 +115,9 @@ def _interval_line(line: IntervalLine, y: float, ticks: Sequence[float]) -> Iter
     yield '<g class="plot-line">'
     yield f"<title>{_clean(_spoken(line))}</title>"
     yield _text(_LEFT, y, shortened(line.name, 30), "plot-name")
-    told = f"{line.value:.3g}"
+    told = f"{line.value:.3f}"
     if line.low is not None and line.high is not None:
-        told += f" [{line.low:.3g}, {line.high:.3g}]"
+        told += f" [{line.low:.3f}, {line.high:.3f}]"
         yield _stroke(line.low, line.high, middle, ticks, "interval-clustered", 4)
     if line.naive_low is not None and line.naive_high is not None:
         yield _stroke(line.naive_low, line.naive_high, middle + 8, ticks, "interval-naive", 1.5)
@@ -189,10 +189,10 @@ def _edges(line: IntervalLine) -> list[float]:
 
 
 def _spoken(line: IntervalLine) -> str:
-    told = f"{line.name}: {line.value:.3g}"
+    told = f"{line.name}: {line.value:.3f}"
     if line.low is None or line.high is None:
         return f"{told}, no clustered interval"
-    return f"{told}, from {line.low:.3g} to {line.high:.3g}"
+    return f"{told}, from {line.low:.3f} to {line.high:.3f}"
 
 
 def _text(

@@ -35,8 +35,8 @@ class Clustered:
 
     ``value`` (C,); ``by_rater``, ``by_item`` and ``by_both`` (C, C) are cross products of the
     summed contributions w * (y - mean) per rater, per item, and per rater-and-item;
-    ``n_ratings``, ``n_raters`` and ``n_items`` (C,); ``shared_raters`` (C, C) counts raters that
-    two conditions have in common.
+    ``n_ratings``, ``n_raters`` and ``n_items`` (C,); ``shared_raters`` and ``shared_items`` (C, C)
+    count what two conditions have in common.
     """
 
     value: Floats
@@ -47,6 +47,7 @@ class Clustered:
     n_raters: Codes
     n_items: Codes
     shared_raters: Codes
+    shared_items: Codes
 
     def variance(self, a: int, b: int | None = None) -> float:
         """The variance of mean a, or of mean a - mean b, floored at the larger one-way one.
@@ -109,6 +110,7 @@ def clustered(
         n_raters=_distinct(condition, rater, n_conditions),
         n_items=_distinct(condition, item, n_conditions),
         shared_raters=_shared(condition, rater, n_conditions),
+        shared_items=_shared(condition, item, n_conditions),
     )
 
 
@@ -229,10 +231,10 @@ def _cross_products(contribution: Floats, condition: Codes, group: Codes, n: int
     return np.asarray((sums @ sums.T).toarray(), dtype=np.float64)
 
 
-def _shared(condition: Codes, rater: Codes, n: int) -> Codes:
-    first = np.unique(_paired(condition, rater), return_index=True)[1]
+def _shared(condition: Codes, group: Codes, n: int) -> Codes:
+    first = np.unique(_paired(condition, group), return_index=True)[1]
     once = np.ones(len(first))
-    return np.rint(_cross_products(once, condition[first], rater[first], n)).astype(np.int64)
+    return np.rint(_cross_products(once, condition[first], group[first], n)).astype(np.int64)
 
 
 def _quadratic(gram: Floats, a: int, b: int | None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,9 +106,10 @@ def breakdown_from(text: str) -> Breakdown:
     return Breakdown(compare, tuple(name for name in by if name not in (compare, CRITERION)))
 
 
-def command_line(options: Options, columns: Sequence[str] = ()) -> str:
+def command_line(options: Options, with_scores: bool = False) -> str:
     """The command that makes the same numbers from the exported ratings.csv."""
-    parts = ["manage.py analyse ratings.csv", *columns, f"--estimator {options.estimator}"]
+    parts = ["manage.py analyse ratings.csv"] + ["--scores scores.csv"] * with_scores
+    parts += [f"--estimator {options.estimator}"]
     parts += [f"--by {breakdown}" for breakdown in options.breakdowns]
     parts += [f"--level {options.level:g}", f"--seed {options.seed}"]
     parts += [f"--interval {name}" for name in options.intervals]

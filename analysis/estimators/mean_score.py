@@ -63,6 +63,18 @@ class MeanScore(Estimator):
         if set(weightings) - set(WEIGHTINGS) or not self.weightings:
             raise ValueError(f"weightings are {' and '.join(WEIGHTINGS)}, not {list(weightings)}")
 
+    @classmethod
+    def for_breakdown(
+        cls,
+        breakdown: Breakdown,
+        *,
+        intervals: Sequence[str],
+        weightings: Sequence[str],
+        replicates: int,
+    ) -> MeanScore:
+        """The means of one table of a report."""
+        return cls(breakdown, intervals, weightings, replicates)
+
     def fit(self, ratings: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> list[Estimate]:
         """One estimate per group, weighting and interval; the naive interval is always there."""
         estimates: list[Estimate] = []
@@ -236,22 +248,22 @@ class _WeightedCell:
         note: str,
     ) -> Contrast:
         a, b = pair
-        rows = np.isin(self.cell.condition, pair)
+        means = self.means
         low, high = bounds or (None, None)
         return Contrast(
             estimand=self.family.estimand,
             condition=self.cell.names[a],
             versus=self.cell.names[b],
-            value=float(self.means.value[a] - self.means.value[b]),
+            value=float(means.value[a] - means.value[b]),
             low=low,
             high=high,
             level=level,
             interval=interval,
             p=p,
             p_holm=p_holm,
-            n_ratings=int(rows.sum()),
-            n_raters=len(np.unique(self.cell.rater[rows])),
-            n_items=len(np.unique(self.cell.item[rows])),
+            n_ratings=int(means.n_ratings[a] + means.n_ratings[b]),
+            n_raters=int(means.n_raters[a] + means.n_raters[b] - means.shared_raters[a, b]),
+            n_items=int(means.n_items[a] + means.n_items[b] - means.shared_items[a, b]),
             group=self.cell.group,
             weighting=self.weighting,
             note=note,

@@ -1,0 +1,90 @@
+"""manage.py analyse RATINGS.csv: estimates with intervals from a CSV file, without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analysis.management.options import add_options, chosen_options, pairs
+
+
+class Command(BaseCommand):
+    """Analyse ratings from a CSV file."""
+
+    help = "Estimate MOS, CMOS or HLS from a CSV of ratings; prints them, or writes files to --out."
+    requires_system_checks = []
+    requires_migrations_checks = False
+    needs_database = False  # manage.py starts no server for it
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("ratings", help="A CSV of ratings (UTF-8), as export_study writes it.")
+        parser.add_argument(
+            "--scores", help="A CSV of metric scores: stimulus,metric,version,value."
+        )
+        parser.add_argument("--out", type=Path, help="A folder for CSV, JSON, HTML and SVG files.")
+        parser.add_argument(
+            "--column",
+            action="append",
+            metavar="OURS=THEIRS",
+            help="The file's name for a column, like --column condition=system.",
+        )
+        parser.add_argument(
+            "--set",
+            action="append",
+            metavar="COLUMN=VALUE",
+            help="One value for a whole column, like --set estimand=hls --set method=att.",
+        )
+        add_options(parser)
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        from analysis.correlations import scores_from_csv
+        from analysis.ratings import RatingsError, from_csv
+        from analysis.report.build import report_of
+        from analysis.report.writers import write_report
+
+        options = chosen_options(given)
+        columns, constants = pairs(given["column"], "--column"), pairs(given["set"], "--set")
+        try:
+            table = from_csv(given["ratings"], columns, constants)
+            scores = scores_from_csv(given["scores"]) if given["scores"] else None
+            report = report_of(table, scores, options)
+        except (RatingsError, KeyError) as error:
+            raise CommandError(str(error).strip("'")) from None
+        if given["out"] is None:
+            for line in summary(report):
+                self.stdout.write(line)
+            return
+        for path in write_report(report, given["out"]):
+            self.stdout.write(str(path))
+
+
+def summary(report: Mapping[str, Any]) -> Iterator[str]:
+    """A report in lines of text: the overall estimates with both kinds of interval."""
+    from analysis.report.pivot import lines_of
+    from analysis.report.plots import family_title
+    from analysis.report.tables import bounds, number
+
+    data = report["data"]
+    yield f"{data['ratings_kept']} of {data['ratings']} ratings kept"
+    for rule in report["exclusions"]:
+        if rule["ratings"]:
+            yield f"  left out: {rule['ratings']} {rule['what']}"
+    for warning in report["warnings"]:
+        yield f"  note: {warning}"
+    title = ""
+    for line in lines_of(report["estimates"]):
+        row = line.row
+        if row["weighting"] != "ratings":
+            continue
+        named = f"{family_title(row)} ({row['breakdown'].rstrip(':')})"
+        if named != title:
+            title = named
+            yield f"\n{title}, {row['level'] * 100:g} % intervals"
+        known = ("voice", "dimension", "language", "split", "paragraph", "system")
+        place = " / ".join([row["condition"], *(str(row[k]) for k in known if row.get(k))])
+        counts = f"n={row['n_ratings']}, {row['n_raters']} raters, {row['n_items']} items"
+        told = f"{number(row['value'])} {bounds(line.main)}  naive {bounds(line.naive)}"
+        yield f"  {place:<32} {told}  {counts}"

@@ -1,0 +1,66 @@
+"""The command-line options that decide the numbers of a report."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from analysis.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
+from analysis.screening import rules
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options that `chosen_options` reads."""
+    parser.add_argument("--estimator", default="mean_score", help="Default: mean_score.")
+    parser.add_argument(
+        "--by",
+        action="append",
+        metavar="COLUMNS",
+        help="Results by these columns crossed, like voice,dimension; system:dimension compares "
+        "systems instead of conditions. May be given several times. Default: each column that "
+        "varies within conditions.",
+    )
+    parser.add_argument("--level", type=float, default=0.95, help="Of intervals. Default: 0.95.")
+    parser.add_argument("--seed", type=int, default=0, help="Of the bootstrap. Default: 0.")
+    parser.add_argument(
+        "--interval",
+        action="append",
+        choices=INTERVALS,
+        help="Which intervals stand beside the naive one. Default: both.",
+    )
+    parser.add_argument("--replicates", type=int, default=REPLICATES, help="Of the bootstrap.")
+    screened = parser.add_mutually_exclusive_group()
+    screened.add_argument("--no-screening", action="store_true", help="Leave no ratings out.")
+    screened.add_argument(
+        "--rule",
+        action="append",
+        metavar="RULE",
+        help=f"An exclusion rule, like att_traps:flawed=1/1,human=2/2 or answer_time:"
+        f"minimum_ms=800; may be given several times. Known: {', '.join(rules())}. "
+        "Default: session_status and att_traps.",
+    )
+
+
+def chosen_options(given: Mapping[str, Any]) -> Options:
+    """The options of a command line; raises CommandError that says what is wrong."""
+    parameters = {name: given[name] for name in ("estimator", "level", "seed", "replicates")}
+    for name, key in (("by", "by"), ("interval", "intervals"), ("rule", "rules")):
+        if given[name]:
+            parameters[key] = given[name]
+    if given["no_screening"]:
+        parameters["rules"] = []
+    try:
+        return options_from(parameters)
+    except OptionsError as error:
+        raise CommandError(str(error)) from None
+
+
+def pairs(words: Sequence[str] | None, option: str) -> dict[str, str]:
+    """NAME=VALUE words as a mapping; raises CommandError for a word without an equals sign."""
+    wrong = [word for word in words or [] if not word.partition("=")[1]]
+    if wrong:
+        raise CommandError(f"{option} {wrong[0]}: write it as NAME=VALUE")
+    return {word.partition("=")[0]: word.partition("=")[2] for word in words or []}

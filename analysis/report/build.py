@@ -1,0 +1,227 @@
+"""A report made from a table of ratings (and metric scores): every number, and where it is from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.base import Contrast, Estimate, Estimator, estimator
+from analysis.breakdowns import default_breakdowns, families
+from analysis.correlations import Correlation, correlations, points
+from analysis.options import Breakdown, Options, command_line
+from analysis.ratings import table_hash
+from analysis.report.provenance import code_revision, now, package_versions
+from analysis.screening import STRUCTURAL, Rule, Screened, screen
+
+FORMAT = 1
+CEILING = 0.6
+FEW_RATERS = 10
+MOST_CONDITIONS = 24
+
+
+def report_of(
+    table: pd.DataFrame,
+    scores: pd.DataFrame | None = None,
+    options: Options | None = None,
+    *,
+    made_at: str | None = None,
+) -> dict[str, Any]:
+    """The report of a ratings table: plain values only, the same for the same table and options.
+
+    ``scores`` holds metric scores (stimulus, metric, version, value). Only ``made_at`` differs
+    between two reports of the same table, scores, options and code.
+    """
+    options = options or Options()
+    maker = estimator(options.estimator)
+    screened = screen(table, options.rules)
+    kept = screened.kept(options.rules)
+    known = kept[kept["method"].isin(maker.methods)]
+    breakdowns = list(options.breakdowns) or default_breakdowns(known)
+    if Breakdown() not in breakdowns:
+        breakdowns.insert(0, Breakdown())
+    overall = _made(options, Breakdown())
+    report: dict[str, Any] = {
+        "format": FORMAT,
+        "made_at": made_at or now(),
+        "provenance": _provenance(table, scores, options, breakdowns),
+        "data": _data(table, kept),
+        "warnings": _warnings(table, kept, maker),
+        "exclusions": screened.counts(),
+        "estimates": _estimates(known, options, breakdowns),
+        "contrasts": _contrasts(known, options, breakdowns),
+        "shares": _rows(overall.shares(known, level=options.level)),
+        "screening": _sensitivity(screened, options, maker),
+        "correlations": [],
+        "points": [],
+    }
+    if scores is not None and len(scores):
+        report["correlations"] = _rows(
+            correlations(
+                known,
+                scores,
+                level=options.level,
+                seed=options.seed,
+                replicates=options.replicates,
+            )
+        )
+        report["points"] = points(known, scores)
+    return report
+
+
+def _made(
+    options: Options,
+    breakdown: Breakdown,
+    intervals: Sequence[str] | None = None,
+    weightings: Sequence[str] = ("ratings", "raters"),
+) -> Estimator:
+    return estimator(options.estimator).for_breakdown(
+        breakdown,
+        intervals=tuple(intervals or options.intervals),
+        weightings=tuple(weightings),
+        replicates=options.replicates,
+    )
+
+
+def _estimates(
+    known: pd.DataFrame, options: Options, breakdowns: Iterable[Breakdown]
+) -> list[dict[str, Any]]:
+    return [
+        {"breakdown": str(breakdown), **row}
+        for breakdown in breakdowns
+        for row in _rows(
+            _made(options, breakdown).fit(known, level=options.level, seed=options.seed)
+        )
+    ]
+
+
+def _contrasts(
+    known: pd.DataFrame, options: Options, breakdowns: Iterable[Breakdown]
+) -> list[dict[str, Any]]:
+    """All intervals for the overall differences; the first one only inside finer breakdowns.
+
+    With more than MOST_CONDITIONS conditions, finer breakdowns have no contrasts (see warnings).
+    """
+    found = []
+    for breakdown in breakdowns:
+        finer = bool(breakdown.by)
+        if finer and known[breakdown.compare].nunique() > MOST_CONDITIONS:
+            continue
+        made = _made(
+            options,
+            breakdown,
+            intervals=options.intervals[:1] if finer else None,
+            weightings=("ratings",) if finer else ("ratings", "raters"),
+        )
+        rows = _rows(made.contrasts(known, level=options.level, seed=options.seed))
+        found += [{"breakdown": str(breakdown), **row} for row in rows]
+    return found
+
+
+def _sensitivity(
+    screened: Screened, options: Options, maker: type[Estimator]
+) -> list[dict[str, Any]]:
+    """The overall estimates under no rule, under each rule alone, and under all of them."""
+    choices: list[tuple[str, list[Rule]]] = [("no rule", [])]
+    choices += [(rule.key, [rule]) for rule in options.rules]
+    if len(options.rules) != 1:
+        choices.append(("all rules", list(options.rules)))
+    made = _made(options, Breakdown(), intervals=options.intervals[:1], weightings=("ratings",))
+    found = []
+    for name, rules in choices:
+        kept = screened.kept(rules)
+        kept = kept[kept["method"].isin(maker.methods)]
+        rows = _rows(made.fit(kept, level=options.level, seed=options.seed))
+        found += [{"screening": name, **row} for row in rows]
+    return found
+
+
+def _rows(lines: Iterable[Estimate | Contrast | Correlation]) -> list[dict[str, Any]]:
+    return [line.row() for line in lines]
+
+
+def _provenance(
+    table: pd.DataFrame,
+    scores: pd.DataFrame | None,
+    options: Options,
+    breakdowns: Iterable[Breakdown],
+) -> dict[str, Any]:
+    return {
+        "studies": sorted({str(study) for study in table["study"] if study}),
+        "table_hash": table_hash(table),
+        "scores_hash": _scores_hash(scores),
+        "estimator": options.estimator,
+        "estimator_version": estimator(options.estimator).version,
+        **{k: v for k, v in options.parameters().items() if k not in ("estimator", "by")},
+        "breakdowns": [str(breakdown) for breakdown in breakdowns],
+        "structural_rules": [rule.key for rule in STRUCTURAL],
+        "code": code_revision(),
+        "packages": package_versions(),
+        "again": command_line(options, scores is not None and len(scores) > 0),
+    }
+
+
+def _scores_hash(scores: pd.DataFrame | None) -> str:
+    if scores is None or not len(scores):
+        return ""
+    lines = scores.to_csv(index=False, float_format=repr, lineterminator="\n")
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _data(table: pd.DataFrame, kept: pd.DataFrame) -> dict[str, int]:
+    rated = table["trap"] == ""
+    return {
+        "ratings": int(rated.sum()),
+        "ratings_kept": len(kept),
+        "trap_ratings": int((~rated).sum()),
+        "raters": int(table["rater"].nunique()),
+        "raters_kept": int(kept["rater"].nunique()),
+        "sessions": int(table["session"].nunique()),
+        "items_kept": int(kept["item"].nunique()),
+        "stimuli_kept": int(kept["stimulus"].nunique()),
+        "conditions_kept": int(kept["condition"].nunique()),
+    }
+
+
+def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -> list[str]:
+    told = []
+    if table.empty:
+        return ["No ratings yet."]
+    if kept.empty:
+        return ["The rules leave out every rating."]
+    for method in sorted(set(kept["method"]) - maker.methods):
+        count = int((kept["method"] == method).sum())
+        told.append(f"{count} ratings of method {method} are not among what {maker.key} can show.")
+    seen: dict[str, list[str]] = {}
+    for family in families(kept):
+        name = family.group["task"]
+        if family.group["criterion"]:
+            name += f", {family.group['criterion']}"
+        seen.setdefault(family.estimand, []).append(name)
+        if min(family.n_raters, family.n_items) < FEW_RATERS:
+            few = f"{family.n_raters} raters and {family.n_items} items"
+            told.append(f"{name}: only {few}, so the intervals are rough.")
+        told += _ceilings(name, family.table)
+    if kept["condition"].nunique() > MOST_CONDITIONS:
+        told.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")
+    for names in seen.values():
+        if len(names) > 1:
+            told.append(f"Scores of {' and '.join(names)} were given apart: do not compare them.")
+    return told
+
+
+def _ceilings(name: str, table: pd.DataFrame) -> list[str]:
+    scores = table["score"]
+    ends = {"highest": scores.max(), "lowest": scores.min()}
+    if ends["highest"] == ends["lowest"]:
+        return [f"{name}: every rating is {ends['highest']:g}."]
+    told = []
+    for end, value in ends.items():
+        share = (scores == value).groupby(table["condition"]).mean()
+        crowded = sorted(str(condition) for condition in share.index[share > CEILING])
+        if crowded:
+            what = f"of the ratings have the {end} score given ({value:g})"
+            told.append(f"{name}: over {CEILING:.0%} {what} for {', '.join(crowded)}.")
+    return told

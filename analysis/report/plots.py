@@ -1,0 +1,97 @@
+"""The plots of a report: estimates per condition, and each metric against the human score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.figures import IntervalLine, Point, interval_plot, scatter_plot
+from analysis.report.pivot import Line, lines_of
+
+AXES = {
+    "hls": "HLS: taken for a human (1), unclear (0.5), machine (0)",
+    "mos": "MOS: mean opinion score",
+    "cmos": "CMOS: above 0 beats the other",
+}
+MOST_LINES = 200
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure: a key that fits a file name, a title, and the SVG."""
+
+    key: str
+    title: str
+    svg: str
+
+
+def plots(report: Mapping[str, Any], standalone: bool = False) -> list[Plot]:
+    """All figures of a report, the overall estimates of each task and criterion first."""
+    return [*_estimate_plots(report, standalone), *_metric_plots(report, standalone)]
+
+
+def family_title(row: Mapping[str, Any]) -> str:
+    """What a row is about, for headings: estimand, task, criterion and what it is compared with."""
+    parts = [row["estimand"].upper(), row.get("study", ""), row["task"], row["criterion"]]
+    title = " · ".join(part for part in parts if part)
+    versus = row.get("versus_condition", "")
+    return f"{title} · versus {versus}" if versus else title
+
+
+def _estimate_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
+    overall = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
+    families: dict[str, list[Line]] = {}
+    for line in lines_of(overall):
+        if line.weighting == "ratings":
+            families.setdefault(family_title(line.row), []).append(line)
+    made = []
+    for number, (title, lines) in enumerate(families.items(), start=1):
+        key = f"estimates-{number}-{_slug(title)}"
+        axis = AXES.get(lines[0].row["estimand"], lines[0].row["estimand"])
+        drawn = [_interval_line(line) for line in _falling(lines)[:MOST_LINES]]
+        svg = interval_plot(title, drawn, axis=axis, key=key, standalone=standalone)
+        made.append(Plot(key, title, svg))
+    return made
+
+
+def _metric_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
+    families: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in report["points"]:
+        families.setdefault((family_title(row), row["metric"], row["version"]), []).append(row)
+    made = []
+    for number, ((title, metric, version), rows) in enumerate(families.items(), start=1):
+        key = f"metric-{number}-{_slug(f'{metric}-{title}')}"
+        drawn = [Point(row["condition"], row["metric_mean"], row["human_mean"]) for row in rows]
+        heading = f"{metric} (version {version}) and {title}"
+        svg = scatter_plot(
+            heading,
+            drawn,
+            x=f"{metric}, mean of the condition",
+            y=str(rows[0]["estimand"]).upper(),
+            key=key,
+            standalone=standalone,
+        )
+        made.append(Plot(key, heading, svg))
+    return made
+
+
+def _falling(lines: Sequence[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: (-line.row["value"], line.row["condition"]))
+
+
+def _interval_line(line: Line) -> IntervalLine:
+    main, naive = line.main, line.naive
+    return IntervalLine(
+        name=line.row["condition"],
+        value=line.row["value"],
+        low=main["low"] if main else None,
+        high=main["high"] if main else None,
+        naive_low=naive["low"] if naive else None,
+        naive_high=naive["high"] if naive else None,
+    )
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "plot"

@@ -1,0 +1,50 @@
+"""Where a report comes from: code revision, package versions, date."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import tomllib
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("numpy", "pandas", "scipy")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def code_revision() -> str:
+    """What ``git describe`` says of this code, or the package's version without a repository."""
+    if (ROOT / ".git").exists():
+        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return package_version()
+        if done.returncode == 0:
+            return done.stdout.strip()
+    return package_version()
+
+
+def package_version() -> str:
+    """The version of Earnest, from its project file or from its installed metadata."""
+    project = ROOT / "pyproject.toml"
+    if project.exists():
+        return "earnest " + str(tomllib.loads(project.read_text("utf-8"))["project"]["version"])
+    try:
+        return "earnest " + version("earnest")
+    except PackageNotFoundError:
+        return "earnest, version unknown"
+
+
+def package_versions() -> dict[str, str]:
+    """The versions of Python and of the packages that the numbers come from."""
+    found = {"python": platform.python_version()}
+    return found | {name: version(name) for name in PACKAGES}
+
+
+def now() -> str:
+    """The present moment in UTC (ISO 8601, to the second)."""
+    return datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
