@@ -1,4 +1,4 @@
-"""Celery jobs of queue gpu: a study's stimuli scored."""
+"""Celery jobs of queue gpu (the settings route metrics.jobs.* there): a study's stimuli scored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from celery import shared_task
 
 
-@shared_task(name="metrics.jobs.score_study", queue="gpu")
+@shared_task(name="metrics.jobs.score_study")
 def score_study(study_slug: str, metric_keys: Sequence[str] = ()) -> None:
     """Score a study's stimuli; scores are stored as they come, so a second run adds the rest."""
     from metrics import scoring

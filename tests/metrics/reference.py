@@ -1,0 +1,46 @@
+"""The reference clips and values of tests/data/metrics."""
+
+import csv
+import functools
+import json
+from pathlib import Path
+
+import pytest
+
+from metrics import audio
+
+torch = pytest.importorskip("torch")
+
+DATA = Path(__file__).parent.parent / "data" / "metrics"
+VARIANTS = ("slow", "slow_norm30", "slow_norm128")
+LONG = ("long_same-human", "long_dialog-human-flite_slt", "long_pauses-human")
+
+
+@functools.cache
+def wave(clip):
+    return torch.from_numpy(audio.load_wave(path(clip), 16_000))
+
+
+def path(clip):
+    return DATA / "audio" / f"{clip}.flac"
+
+
+def rows(name):
+    with open(DATA / name, newline="") as source:
+        return list(csv.DictReader(source))
+
+
+def clip_row(clip):
+    return next(row for row in rows("clips.csv") if row["clip"] == clip)
+
+
+def cut(row):
+    """The samples of a row of windows.csv."""
+    return wave(row["clip"])[int(row["start"]) : int(row["end"])]
+
+
+def segments():
+    return {
+        clip: [(start, end) for start, end in parts]
+        for clip, parts in json.loads((DATA / "segments.json").read_text()).items()
+    }

@@ -1,0 +1,116 @@
+"""Audio files of many kinds as mono float32 waves; broken files named."""
+
+import numpy as np
+import pytest
+import soundfile
+from scipy.signal import resample_poly
+
+from metrics import audio
+
+
+def tone(rate_hz, seconds=1.0, hz=440.0):
+    return 0.5 * np.sin(2 * np.pi * hz * np.arange(round(rate_hz * seconds)) / rate_hz)
+
+
+def written(folder, name, samples, rate_hz, **options):
+    path = folder / name
+    soundfile.write(path, samples, rate_hz, **options)
+    return path
+
+
+FORMATS = [
+    ("a.wav", "PCM_16"),
+    ("a.wav", "PCM_U8"),
+    ("a.wav", "FLOAT"),
+    ("a.wav", "DOUBLE"),
+    ("a.flac", "PCM_24"),
+    ("a.ogg", "VORBIS"),
+    ("a.mp3", "MPEG_LAYER_III"),
+    ("a.aiff", "PCM_16"),
+]
+RATES = [(44_100, 16_000), (8_000, 16_000), (48_000, 16_000), (997, 1000)]
+
+
+@pytest.mark.parametrize(("name", "subtype"), FORMATS)
+def test_any_format_soundfile_reads_gives_mono_float32(tmp_path, name, subtype):
+    path = written(tmp_path, name, tone(16_000), 16_000, subtype=subtype)
+    wave = audio.load_wave(path, 16_000)
+    assert wave.dtype == np.float32
+    assert len(wave) == 16_000
+    assert np.abs(wave[1000:-1000]).max() == pytest.approx(0.5, abs=0.02)
+
+
+def test_channels_are_averaged(tmp_path):
+    left, right = tone(16_000, hz=300), tone(16_000, hz=500)
+    stereo = written(tmp_path, "s.wav", np.stack([left, right], axis=1), 16_000, subtype="DOUBLE")
+    assert audio.load_wave(stereo, 16_000) == pytest.approx((left + right) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 11_025, 22_050, 24_000, 44_100, 44_101, 48_000, 96_000])
+def test_a_tone_survives_resampling(tmp_path, rate_hz):
+    path = written(tmp_path, "t.wav", tone(rate_hz), rate_hz, subtype="FLOAT")
+    wave = audio.load_wave(path, 16_000)
+    assert len(wave) == 16_000
+    inner = slice(500, -500)
+    assert wave[inner] == pytest.approx(tone(16_000)[inner], abs=3e-3)
+
+
+def test_a_tone_above_the_new_nyquist_frequency_does_not_come_back(tmp_path):
+    path = written(tmp_path, "t.wav", tone(48_000, hz=12_000), 48_000, subtype="FLOAT")
+    assert np.abs(audio.load_wave(path, 16_000)[500:-500]).max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    "rates", [(44_100, 16_000), (8_000, 16_000), (48_000, 16_000), (997, 1000)]
+)
+@pytest.mark.parametrize("n_samples", [1, 999, 30_000])
+def test_resampling_in_blocks_equals_resampling_in_one_piece(monkeypatch, rates, n_samples):
+    monkeypatch.setattr(audio, "BLOCK_FRAMES", 1024)
+    samples = np.random.default_rng(0).normal(size=n_samples).astype(np.float32)
+    blocks = (samples[start : start + 700] for start in range(0, n_samples, 700))
+    got = np.concatenate(list(audio.resampled(blocks, *rates)))
+    common = np.gcd(*rates)
+    assert got == pytest.approx(
+        resample_poly(samples, rates[1] // common, rates[0] // common), abs=1e-5
+    )
+
+
+def test_full_scale_of_16_bits_is_exact(tmp_path):
+    path = written(tmp_path, "i.wav", np.array([-32768, 0, 16384], np.int16), 16_000)
+    assert audio.load_wave(path, 16_000).tolist() == [-1.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "no such file"), (b"", "read"), (b"words " * 99, "read")]
+)
+def test_a_file_that_is_no_audio_is_named(tmp_path, content, said):
+    path = tmp_path / "clip.wav"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(audio.AudioError, match=said) as caught:
+        audio.load_wave(path, 16_000)
+    assert str(path) in str(caught.value)
+    with pytest.raises(audio.AudioError):
+        audio.duration_s(path)
+
+
+def test_a_file_without_samples_is_named(tmp_path):
+    path = written(tmp_path, "empty.wav", np.zeros(0), 16_000)
+    with pytest.raises(audio.AudioError, match=r"empty\.wav: the file holds no samples"):
+        audio.load_wave(path, 16_000)
+
+
+def test_an_absurdly_long_file_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(audio, "MAX_DURATION_S", 0.5)
+    path = written(tmp_path, "long.wav", tone(16_000), 16_000)
+    with pytest.raises(audio.AudioError, match=r"long\.wav: longer than"):
+        audio.load_wave(path, 16_000)
+
+
+def test_a_changed_file_is_noticed(tmp_path):
+    path = written(tmp_path, "c.wav", tone(16_000), 16_000)
+    before = audio.file_sha256(path)
+    audio.check_unchanged(path, before)
+    written(tmp_path, "c.wav", tone(16_000, hz=500), 16_000)
+    with pytest.raises(audio.AudioError, match="has changed"):
+        audio.check_unchanged(path, before)

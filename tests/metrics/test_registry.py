@@ -1,0 +1,137 @@
+"""Every metric of the registry keeps the contract; a new one needs one file only."""
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metrics import base, suite
+from metrics.base import Metric, Score, make_metric, registry
+from tests.metrics import reference
+
+torch = pytest.importorskip("torch")
+
+ROOT = Path(__file__).parent.parent.parent
+KEYS = sorted(registry())
+LONG_ENOUGH = 6 * 16_000
+
+
+@pytest.fixture(scope="module", params=KEYS)
+def metric(request):
+    made = make_metric(request.param)
+    made.load("cpu")
+    return made
+
+
+@pytest.fixture
+def rms_level():
+    """A metric as a newcomer would write it; it leaves the registry after the test."""
+
+    class RmsLevel(Metric):
+        key = "rms_level_dbfs"
+        sample_rate_hz = 16_000
+
+        def score(self, waves):
+            return [float(20 * w.square().mean().sqrt().log10()) for w in waves]
+
+    yield RmsLevel
+    del base.REGISTRY["rms_level_dbfs"]
+
+
+def test_a_metric_describes_itself(metric):
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.key)
+    assert metric.version
+    assert len(metric.description) > 20
+    assert len(metric.source) > 10
+    assert metric.sample_rate_hz > 0
+    assert metric.higher_is_better in (True, False, None)
+
+
+def test_parameters_have_defaults_and_come_back_from_json(metric):
+    stored = json.loads(base.canonical_json(metric.parameters_dict()))
+    assert make_metric(metric.key, stored).parameters == metric.parameters
+    assert dataclasses.is_dataclass(metric.parameters_type)
+
+
+def test_one_score_per_wave_in_order_batched_or_alone(metric):
+    wave = metric_wave(metric)
+    waves = [wave[:LONG_ENOUGH], wave[16_000:], wave[: LONG_ENOUGH - 16_000]]
+    together = metric.measure(waves)
+    assert len(together) == 3
+    for each, score in zip(waves, together, strict=True):
+        (alone,) = metric.measure([each])
+        assert score.value == pytest.approx(alone.value, rel=1e-5)
+        assert (score.value is None) == bool(score.reason)
+
+
+@pytest.mark.parametrize(
+    "wave",
+    [
+        torch.zeros(0),
+        torch.zeros(1),
+        torch.ones(10) * torch.nan,
+        torch.full((LONG_ENOUGH,), torch.inf),
+        torch.zeros(2, 16_000),
+    ],
+    ids=["empty", "one sample", "NaN", "infinite", "stereo"],
+)
+def test_a_wave_without_a_value_has_a_reason_and_spares_the_others(metric, wave):
+    good = metric_wave(metric)
+    broken, fine = metric.measure([wave, good])
+    assert broken.value is None
+    assert broken.reason
+    assert fine.value == pytest.approx(metric.measure([good])[0].value, rel=1e-5)
+
+
+def test_silence_is_never_scored_as_zero(metric):
+    (score,) = metric.measure([torch.zeros(LONG_ENOUGH)])
+    assert score.value is None
+    assert score.reason
+
+
+def test_every_metric_is_documented_under_its_key():
+    text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## `([a-z0-9_]+)`", text, flags=re.MULTILINE)
+    assert sorted(headings) == KEYS
+
+
+def test_every_file_of_the_suite_brings_a_metric():
+    files = {path.stem for path in Path(suite.__path__[0]).glob("*.py")} - {"__init__"}
+    assert files == {cls.__module__.rsplit(".", 1)[1] for cls in registry().values()}
+
+
+def test_a_new_metric_registers_itself_and_may_return_plain_numbers(rms_level):
+    metric = make_metric("rms_level_dbfs")
+    half, silent = metric.measure([torch.full((100,), 0.5), torch.zeros(100)])
+    assert half == Score(pytest.approx(-6.0206, abs=1e-3))
+    assert (silent.value, silent.reason) == (None, "result is -inf")
+
+
+def test_a_key_is_taken_once(rms_level):
+    with pytest.raises(TypeError, match="rms_level_dbfs"):
+
+        class Other(Metric):
+            key = "rms_level_dbfs"
+
+
+def test_an_unknown_metric_is_answered_with_the_known_ones():
+    with pytest.raises(base.ParameterError, match="reverb_consistency"):
+        make_metric("srmrr")
+
+
+@pytest.mark.parametrize("module", ["base", "suite", "modulation", "envelopes", "audio", "runner"])
+def test_pure_modules_bring_neither_django_nor_torch(module):
+    code = f"import sys, metrics.{module}; print(sorted({{'django', 'torch'}} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def metric_wave(metric):
+    assert metric.sample_rate_hz == 16_000, "take the wave at the metric's rate here"
+    return reference.wave("long_same-human")[: 8 * 16_000]

@@ -1,0 +1,278 @@
+"""A study's stimuli scored, stored, resumed, and read back as rows; the job and the commands."""
+
+import json
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from celery import current_app
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from metrics import audio, jobs, runner, scoring, selectors
+from metrics.base import Score, make_metric
+from metrics.models import MetricScore
+from metrics.runner import ScoredClip
+from tests.metrics import reference
+
+CLIPS = ("human-0880-clean", "human-0930-rt08", "flite_rms-0920-clean")
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Four stimuli, two of one file; the rows that listening would give."""
+    rows = []
+    for place, clip in enumerate([*CLIPS, CLIPS[0]]):
+        path = tmp_path / f"{clip}.flac"
+        shutil.copyfile(reference.path(clip), path)
+        rows.append({"stimulus": f"s{place}", "path": str(path), "sha256": audio.file_sha256(path)})
+    monkeypatch.setattr(
+        "listening.selectors.stimulus_rows", lambda slug: rows if slug == "demo" else []
+    )
+    return rows
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The clips that are really scored, by metric."""
+    seen = []
+    original = runner.score_batch
+
+    def spy(metric, clips, device):
+        seen.extend((metric.key, clip.sha256) for clip in clips)
+        yield from original(metric, clips, device)
+
+    monkeypatch.setattr(runner, "score_batch", spy)
+    return seen
+
+
+@pytest.mark.django_db
+def test_a_study_is_scored_and_its_rows_carry_the_values(study):
+    tallies = scoring.score_study("demo", ["srmr", "reverb_consistency"], "cpu")
+    assert [(t.metric, t.scored, t.undefined, t.failed) for t in tallies] == [
+        ("srmr", 3, 0, 0),
+        ("reverb_consistency", 1, 2, 0),  # two clips are shorter than two windows
+    ]
+    rows = selectors.score_rows("demo", "srmr")
+    assert [row["stimulus"] for row in rows] == ["s0", "s1", "s2", "s3"]
+    assert list(rows[0]) == ["sha256", "stimulus", "metric", "version", "value"]
+    for row, clip in zip(rows, [*CLIPS, CLIPS[0]], strict=True):
+        wanted = float(reference.clip_row(clip)["srmr_slow"])
+        assert row["value"] == pytest.approx(wanted, rel=5e-5)
+    everything = selectors.score_rows("demo")
+    assert len(everything) == 8
+    assert [r["value"] is None for r in everything if r["metric"] == "reverb_consistency"] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.django_db
+def test_a_second_run_scores_only_what_is_missing(study, counted):
+    (first,) = scoring.score_study("demo", ["srmr"], "cpu")
+    assert (first.scored, first.stored, len(counted)) == (3, 0, 3)  # the shared file once
+    (second,) = scoring.score_study("demo", ["srmr"], "cpu")
+    assert (second.scored, second.stored, len(counted)) == (0, 3, 3)
+    MetricScore.objects.filter(sha256=study[1]["sha256"]).delete()
+    (third,) = scoring.score_study("demo", ["srmr"], "cpu")
+    assert (third.scored, third.stored) == (1, 2)
+    assert counted[3:] == [("srmr", study[1]["sha256"])]
+
+
+@pytest.mark.django_db
+def test_other_parameters_and_other_versions_are_scored_anew(study, counted, monkeypatch):
+    scoring.score_study("demo", ["srmr"], "cpu")
+    (other,) = scoring.score_study("demo", ["srmr"], "cpu", {"srmr": {"variant": "slow_norm30"}})
+    assert other.scored == 3
+    assert MetricScore.objects.count() == 6
+    before = [row["value"] for row in selectors.score_rows("demo", "srmr")]
+    assert before[0] == pytest.approx(
+        float(reference.clip_row(CLIPS[0])["srmr_slow"]), rel=5e-5
+    )  # rows give the default parameters
+    monkeypatch.setattr("metrics.suite.srmr.Srmr.version", "2")
+    assert selectors.score_rows("demo", "srmr") == []
+    (new,) = scoring.score_study("demo", ["srmr"], "cpu")
+    assert (new.scored, MetricScore.objects.count()) == (3, 9)
+
+
+@pytest.mark.django_db
+def test_scores_stored_before_a_crash_are_kept(study, monkeypatch):
+    monkeypatch.setitem(runner.BATCH_S, "cpu", 0.1)  # a batch per clip
+    original, calls = runner.score_batch, []
+
+    def killed(metric, clips, device):
+        calls.append(clips)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        yield from original(metric, clips, device)
+
+    monkeypatch.setattr(runner, "score_batch", killed)
+    with pytest.raises(KeyboardInterrupt):
+        scoring.score_study("demo", ["srmr"], "cpu")
+    assert MetricScore.objects.count() == 2
+    (again,) = scoring.score_study("demo", ["srmr"], "cpu")
+    assert (again.stored, again.scored) == (2, 1)
+
+
+@pytest.mark.django_db
+def test_a_failed_clip_is_kept_with_its_reason_and_tried_again(study):
+    broken = study[1]
+    file = Path(broken["path"])
+    good = file.read_bytes()
+    file.write_bytes(b"not audio")
+    (first,) = scoring.score_study("demo", ["srmr"], "cpu")
+    assert (first.scored, first.failed) == (2, 1)
+    stored = MetricScore.objects.get(sha256=broken["sha256"])
+    assert stored.failed
+    assert "human-0930-rt08.flac" in stored.reason
+    assert len(selectors.score_rows("demo", "srmr")) == 3  # no row for the failed one
+    file.write_bytes(good)
+    (second,) = scoring.score_study("demo", ["srmr"], "cpu")
+    assert (second.stored, second.scored, second.failed) == (2, 1, 0)
+    stored.refresh_from_db()
+    assert (stored.failed, stored.reason) == (False, "")
+    assert stored.value > 0
+
+
+@pytest.mark.django_db
+def test_a_score_says_how_it_was_made(study):
+    scoring.score_study("demo", ["reverb_consistency"], "cpu")
+    stored = MetricScore.objects.get(value__isnull=False)
+    assert stored.parameters["variant"] == "slow"
+    assert stored.parameters["window_s"] == 3.0
+    assert stored.details["n_windows"] == 2
+    assert set(stored.provenance["packages"]) >= {"torch", "silero-vad", "soundfile"}
+    assert stored.provenance["device"].startswith("cpu")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"value": None, "reason": ""},
+        {"value": 1.0, "reason": "silent"},
+        {"value": 1.0, "reason": "", "failed": True},
+    ],
+)
+def test_the_table_refuses_a_score_that_is_neither_value_nor_reason(wrong):
+    fields = {"sha256": "0" * 64, "metric": "srmr", "version": "1", "computed_at": timezone.now()}
+    with pytest.raises(IntegrityError), transaction.atomic():
+        MetricScore.objects.create(**fields, **wrong)
+
+
+@pytest.mark.django_db
+def test_one_score_per_audio_metric_version_and_parameters():
+    metric = make_metric("srmr")
+    clip = runner.Clip("a.wav", "0" * 64)
+    scoring.store(metric, ScoredClip(clip, Score(1.0)), {})
+    scoring.store(metric, ScoredClip(clip, Score(2.0)), {})
+    assert MetricScore.objects.get().value == 2.0
+
+
+@pytest.mark.django_db
+def test_the_job_scores_on_queue_gpu_and_may_run_twice(study, counted):
+    route = current_app.amqp.router.route({}, jobs.score_study.name)
+    assert route["queue"].name == "gpu"
+    jobs.score_study.run("demo", ["srmr"])
+    jobs.score_study.run("demo", ["srmr"])
+    assert len(counted) == 3
+    assert MetricScore.objects.count() == 3
+
+
+@pytest.mark.django_db
+def test_score_study_reports_counts_and_reasons(study):
+    out, err = StringIO(), StringIO()
+    call_command(
+        "score_study",
+        "demo",
+        "--metrics=reverb_consistency",
+        "--device=cpu",
+        stdout=out,
+        stderr=err,
+    )
+    assert "reverb_consistency: 1 scored, 0 scored before, 2 without a value, 0 failed" in (
+        out.getvalue()
+    )
+    assert "human-0880-clean.flac: too short: 2.99 s" in err.getvalue()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "no such study"),
+        (["demo", "--metrics=srmrr"], "srmrr"),
+        (["demo", "--parameters=[]"], "JSON object"),
+        (["demo", "--parameters={"], "JSON object"),
+        (["demo", '--parameters={"srmr": {"variant": "loud"}}'], "slow_norm30"),
+    ],
+)
+def test_score_study_refuses_what_it_does_not_know(study, arguments, said):
+    with pytest.raises(CommandError, match=said):
+        call_command("score_study", *arguments, "--device=cpu")
+
+
+def test_score_files_works_without_a_database():
+    """pytest-django fails any test without its mark that touches the database."""
+    out = StringIO()
+    paths = [str(reference.path(clip)) for clip in CLIPS]
+    call_command("score_files", *paths, "--metrics=srmr", "--jsonl", "--device=cpu", stdout=out)
+    records = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert {record["file"] for record in records} == set(paths)
+    for record in records:
+        clip = record["file"].rsplit("/", 1)[1].removesuffix(".flac")
+        wanted = reference.clip_row(clip)
+        assert record["value"] == pytest.approx(float(wanted["srmr_slow"]), rel=5e-5)
+        assert record["sha256"] == wanted["sha256"]
+        assert record["parameters"] == {"precision": "float32", "variant": "slow"}
+        assert record["provenance"]["packages"]["torch"]
+
+
+def test_score_files_names_the_files_that_failed_and_scores_the_rest(tmp_path):
+    out, err = StringIO(), StringIO()
+    text = tmp_path / "text.wav"
+    text.write_text("hello")
+    short = tmp_path / "short.wav"
+    soundfile.write(short, np.ones(100) / 2, 16_000)
+    paths = [str(text), str(tmp_path / "gone.wav"), str(short), str(reference.path(CLIPS[0]))]
+    with pytest.raises(CommandError, match="2 scores failed"):
+        call_command("score_files", *paths, "--metrics=srmr", stdout=out, stderr=err)
+    assert "gone.wav" in err.getvalue()
+    lines = {line.split("  (")[0].rsplit("/", 1)[1]: line for line in out.getvalue().splitlines()}
+    assert "no audio" in lines["text.wav"]
+    assert "too short" in lines["short.wav"]
+    assert "2.2724" in lines["human-0880-clean.flac"]
+
+
+def test_list_metrics_names_each_with_its_parameters():
+    out = StringIO()
+    call_command("list_metrics", stdout=out)
+    assert "reverb_consistency (version 1, lower is better)" in out.getvalue()
+    assert "window_s=3.0" in out.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_study_of_the_listening_room_is_scored_from_its_original_files():
+    from listening.audio import keep_original
+    from listening.models import Condition, Item, Study
+    from tests.factories import make_stimulus, make_user
+
+    study = Study.objects.create(owner=make_user(), key="real", title="Real", seed=1)
+    condition = Condition.objects.create(study=study, key="c")
+    for clip in CLIPS[:2]:
+        item = Item.objects.create(study=study, key=clip)
+        stimulus = make_stimulus(study, condition, item)
+        stimulus.original = keep_original(reference.path(clip))
+        stimulus.sha256 = reference.clip_row(clip)["sha256"]
+        stimulus.save()
+    (tally,) = scoring.score_study("real", ["srmr"], "cpu")
+    assert (tally.scored, tally.failed) == (2, 0)
+    assert [row["stimulus"] for row in selectors.score_rows("real", "srmr")] == [
+        f"c_{clip}" for clip in CLIPS[:2]
+    ]

@@ -1,0 +1,91 @@
+"""SRMR gives the numbers of SRMRpy, and nearly those of torchmetrics."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from metrics import modulation
+from tests.metrics import reference
+
+torch = pytest.importorskip("torch")
+
+FLOAT32 = 5e-5  # promised where K* is not on the step
+FLOAT64 = 1e-9
+ON_THE_STEP = 0.01  # percentage points between the cumulative energy and 90 %
+
+
+def compare(rows, variant, precision):
+    """Relative errors of `rows` of windows.csv, and the results."""
+    waves = torch.stack([reference.cut(row) for row in rows])
+    results = modulation.srmr(waves, variant, precision)
+    wanted = np.array([float(row[f"srmr_{variant}"]) for row in rows])
+    return np.abs(np.array([result.value for result in results]) / wanted - 1), results
+
+
+@pytest.mark.parametrize("variant", reference.VARIANTS)
+def test_float32_windows_agree_with_srmrpy(variant):
+    rows = reference.rows("windows.csv")
+    rows = rows if variant == "slow" else rows[::3]
+    errors, results = compare(rows, variant, "float32")
+    clear = np.array([float(row[f"k90margin_{variant}"]) > ON_THE_STEP for row in rows])
+    assert clear.sum() > 0.9 * len(rows)
+    assert errors[clear].max() < FLOAT32
+    chosen = np.array([result.k_star for result in results])
+    wanted = np.array([int(row[f"kstar_{variant}"]) for row in rows])
+    assert (chosen == wanted)[clear].all()
+    if variant == "slow":
+        assert {7, 8} <= set(wanted)  # both sides of the step are in the data
+
+
+@pytest.mark.parametrize("variant", reference.VARIANTS)
+def test_float64_windows_agree_with_srmrpy_to_nine_digits(variant):
+    rows = reference.rows("windows.csv")
+    rows.sort(key=lambda row: float(row[f"k90margin_{variant}"]))
+    rows = rows[:3] + rows[3::30]  # those closest to the step first
+    errors, results = compare(rows, variant, "float64")
+    assert errors.max() < FLOAT64
+    for result, row in zip(results, rows, strict=True):
+        assert result.k_star == int(row[f"kstar_{variant}"])
+        assert result.k90_margin == pytest.approx(float(row[f"k90margin_{variant}"]), abs=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", reference.VARIANTS)
+def test_every_float64_window_agrees_with_srmrpy_to_nine_digits(variant):
+    errors, _ = compare(reference.rows("windows.csv"), variant, "float64")
+    assert errors.max() < FLOAT64
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", FLOAT32), ("float64", FLOAT64)])
+@pytest.mark.parametrize("variant", reference.VARIANTS)
+def test_whole_clips_of_any_length_agree_with_srmrpy(variant, precision, tolerance):
+    rows = [row for row in reference.rows("clips.csv") if int(row["n_samples"]) < 60_000]
+    assert any(int(row["n_samples"]) % 16 for row in rows)
+    for row in rows:
+        waves = reference.wave(row["clip"]).unsqueeze(0)
+        (result,) = modulation.srmr(waves, variant, precision)
+        assert result.value == pytest.approx(float(row[f"srmr_{variant}"]), rel=tolerance)
+        assert result.k_star == int(row[f"kstar_{variant}"])
+
+
+@pytest.mark.parametrize("variant", ["slow", "slow_norm30"])
+def test_a_clip_of_44_seconds_agrees_with_srmrpy(variant):
+    (result,) = modulation.srmr(reference.wave("long_same-human").unsqueeze(0), variant)
+    wanted = float(reference.clip_row("long_same-human")[f"srmr_{variant}"])
+    assert result.value == pytest.approx(wanted, rel=FLOAT32)
+
+
+@pytest.mark.parametrize(("norm", "variant"), [(False, "slow"), (True, "slow_norm30")])
+def test_torchmetrics_agrees_to_its_window(norm, variant):
+    """torchmetrics' Hamming window has a period of 4,097 samples, hence the tolerance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torchmetrics.functional.audio import (
+            speech_reverberation_modulation_energy_ratio as second_opinion,
+        )
+
+        clip = reference.wave("human-0930-rt08").double()
+        wanted = second_opinion(clip, 16_000, norm=norm).item()
+    (result,) = modulation.srmr(clip.unsqueeze(0), variant, "float64")
+    assert result.value == pytest.approx(wanted, rel=2e-4)

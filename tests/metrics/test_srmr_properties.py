@@ -1,0 +1,195 @@
+"""What SRMR must do with any audio: batches, levels, lengths, silence, broken samples."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics import envelopes, filterbanks, modulation
+from metrics.base import make_metric
+from tests.metrics import reference
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture
+def windows():
+    return torch.stack([reference.cut(row) for row in reference.rows("windows.csv")[:5]])
+
+
+def values(waves, *settings):
+    return [result.value for result in modulation.srmr(waves, *settings)]
+
+
+def synthetic(n_samples, seed=1):
+    """Noise with a speech-like rhythm of 4 Hz."""
+    generator = torch.Generator().manual_seed(seed)
+    time_s = torch.arange(n_samples) / 16_000
+    rhythm = 1 + torch.sin(2 * math.pi * 4 * time_s)
+    return torch.randn(n_samples, generator=generator) * rhythm / 8
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_batch_gives_what_its_waves_give_alone(windows, precision):
+    alone = [values(wave.unsqueeze(0), "slow", precision)[0] for wave in windows]
+    assert values(windows, "slow", precision) == pytest.approx(alone, rel=1e-6)
+
+
+def test_waves_side_by_side_in_large_blocks_give_the_same(windows, monkeypatch):
+    small = values(windows)
+    monkeypatch.setitem(modulation.BLOCK_SAMPLES, "cpu", 1 << 22)  # several waves, as on a GPU
+    assert values(windows) == pytest.approx(small, rel=1e-6)
+
+
+def test_the_level_changes_nothing(windows):
+    exact = values(windows[:1].double(), "slow_norm30", "float64") * 3
+    levels = torch.tensor([[1e-7], [300.0], [-1.0]], dtype=torch.float64)
+    louder = windows[:1].double() * levels
+    assert values(louder, "slow_norm30", "float64") == pytest.approx(exact, rel=1e-11)
+    assert values(louder.float()) == pytest.approx(values(windows[:1]) * 3, rel=1e-6)
+
+
+def test_reverberation_lowers_srmr():
+    dry = synthetic(48_000)
+    decay = torch.exp(-6.9 * torch.arange(12_800) / 12_800) * torch.randn(
+        12_800, generator=torch.Generator().manual_seed(2)
+    )
+    wet = torch.fft.irfft(torch.fft.rfft(dry, n=64_000) * torch.fft.rfft(decay, n=64_000))
+    (high, low) = values(torch.stack([dry, wet[:48_000]]))
+    assert low < 0.8 * high
+
+
+@pytest.mark.parametrize("variant", modulation.VARIANTS)
+def test_silence_has_no_value(variant):
+    (result,) = modulation.srmr(torch.zeros(1, 48_000), variant)
+    assert (result.value, result.reason) == (None, "silent")
+
+
+def test_a_silent_wave_does_not_disturb_its_neighbours(windows):
+    mixed = torch.stack([windows[0], torch.zeros(48_000), windows[1]])
+    found = values(mixed)
+    assert found[1] is None
+    assert [found[0], found[2]] == pytest.approx(values(windows[:2]), rel=1e-6)
+
+
+def test_the_shortest_wave_has_4081_samples():
+    (short,) = modulation.srmr(synthetic(4080).unsqueeze(0))
+    assert short.value is None
+    assert short.reason.startswith("too short: 4080 samples")
+    (enough,) = modulation.srmr(synthetic(4081).unsqueeze(0))
+    assert enough.value is not None
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "frames"), [(4081, 1), (4096, 1), (5104, 1), (5105, 2), (5120, 2), (48_000, 43)]
+)
+def test_frames_are_counted_on_a_multiple_of_16_samples(n_samples, frames):
+    """SRMRpy's envelope is that long: one frame more when the length % 1024 is 1009 to 1023."""
+    assert modulation.frame_count(n_samples) == frames
+    energy = modulation.modulation_energies(
+        synthetic(n_samples).unsqueeze(0), 128.0, modulation.PRECISIONS["float32"]
+    )
+    assert energy.shape == (1, 23, 8, frames)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(4081, 30_000))
+def test_both_precisions_agree_at_every_length(n_samples):
+    waves = synthetic(n_samples, seed=n_samples).unsqueeze(0)
+    (quick,), (exact,) = (modulation.srmr(waves, "slow", p) for p in ("float32", "float64"))
+    if exact.k90_margin > 0.01:
+        assert quick.k_star == exact.k_star
+        assert quick.value == pytest.approx(exact.value, rel=2e-4)  # the promise is for 3 s
+
+
+@pytest.mark.parametrize("padded", [4096, 16 * 257, 16 * 311])
+def test_the_envelope_is_that_of_scipy_at_quick_and_slow_lengths(padded):
+    from scipy.signal import hilbert
+
+    wave = synthetic(padded - 5).double()
+    padded_wave = np.pad(wave.numpy(), (0, 5))
+    found = envelopes.analytic_magnitude(wave, padded).numpy()
+    assert found == pytest.approx(np.abs(hilbert(padded_wave)), abs=1e-12)
+
+
+@given(st.integers(1, 10**8))
+def test_transform_lengths_are_quick_and_little_longer(n_samples):
+    length = envelopes.round_up(n_samples)
+    assert n_samples <= length <= max(1.21 * n_samples, 1024)
+    assert length % 64 == 0
+    assert envelopes.quick_length(length)
+
+
+def test_k_star_counts_the_modulation_filters_below_the_bandwidth():
+    stars = modulation.k_stars(128.0).tolist()
+    edges = filterbanks.modulation_lower_edges(filterbanks.modulation_centres(4.0, 128.0))
+    for star, centre in zip(stars, filterbanks.centre_frequencies()[::-1], strict=True):
+        bandwidth = filterbanks.erb_hz(centre)
+        assert all(bandwidth > edge for edge in edges[:star])
+        assert all(bandwidth <= edge for edge in edges[star:])
+    assert stars[0] == 6  # 38.19 Hz: above the sixth edge (35.7 Hz), below the seventh
+    assert stars[-1] == 8
+
+
+def test_a_bandwidth_below_the_fifth_filter_has_no_k_star():
+    """SRMRpy raises UnboundLocalError there: with filters up to 512 Hz it can happen."""
+    energy = torch.zeros(1, 23, 8, dtype=torch.float64)
+    energy[0, -1] = 1.0  # all in the lowest channel
+    (result,) = modulation.ratios(energy, 512.0)
+    assert result.value is None
+    assert "fifth modulation filter" in result.reason
+
+
+def test_the_ratio_by_hand():
+    """Channels equal: 90 % is passed at the 21st of 23, whose K* is 8: 4 low over 4 high."""
+    energy = torch.ones(1, 23, 8, dtype=torch.float64)
+    energy[:, :, :4] = 3.0
+    (result,) = modulation.ratios(energy, 128.0)
+    assert result.value == pytest.approx(3.0)
+    assert result.k_star == 8
+    assert result.k90_margin == pytest.approx(21 / 23 * 100 - 90)
+
+
+def test_the_range_is_limited_to_30_db_below_the_peak_of_the_channel_mean():
+    energy = torch.rand(2, 23, 8, 5, dtype=torch.float64) ** 20
+    limited = modulation.limited_range(energy)
+    for before, after in zip(energy, limited, strict=True):
+        peak = before.mean(dim=0).max()
+        assert after.max() <= peak
+        assert after.min() >= peak / 1000 * (1 - 1e-12)
+        inside = (before > peak / 1000) & (before < peak)
+        assert torch.equal(before[inside], after[inside])
+
+
+def test_broken_waves_get_reasons_and_the_others_their_values(windows):
+    srmr = make_metric("srmr")
+    broken = windows[0].clone()
+    broken[100] = torch.nan
+    infinite = windows[0].clone()
+    infinite[7] = torch.inf
+    stereo = windows[:2].T
+    scores = srmr.measure([broken, windows[0], torch.zeros(0), infinite, stereo, windows[1][:99]])
+    assert [score.value is None for score in scores] == [True, False, True, True, True, True]
+    assert scores[0].reason == scores[3].reason == "audio holds NaN or infinity"
+    assert scores[2].reason == "no samples"
+    assert "not mono" in scores[4].reason
+    assert "too short" in scores[5].reason
+    assert scores[1].value == pytest.approx(values(windows[:1])[0], rel=1e-6)
+
+
+def test_integer_waves_are_taken_at_full_scale(windows):
+    integers = (windows[0].double() * 32_768).round().to(torch.int16)
+    srmr = make_metric("srmr", {"precision": "float64"})
+    as_integers, as_floats = srmr.measure([integers, windows[0].double()])
+    assert as_integers.value == pytest.approx(as_floats.value, rel=1e-12)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("float64", 1e-9)])
+def test_the_gpu_gives_what_the_cpu_gives(windows, precision, tolerance):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    on_gpu = values(windows.cuda(), "slow_norm30", precision)
+    assert on_gpu == pytest.approx(values(windows, "slow_norm30", precision), rel=tolerance)
