@@ -7,18 +7,35 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from listening import sessions
 from listening.models import Block, Session, Study, Trial
 from listening.monitor import forget_progress, latest_progress
+from listening.studies import (
+    Finding,
+    StudyError,
+    check_study,
+    close_study,
+    open_study,
+    pause_study,
+)
 
 STUDIES_PER_PAGE = 50
-SESSIONS_PER_PAGE = 50
+SESSIONS_PER_PAGE = 25
+CHECKED_UNASKED = 200  # clips; a larger draft is checked when its researcher asks
+FINDINGS_KEPT_S = 600
+TOLD = {
+    Study.State.OPEN: "The study is open: raters can start.",
+    Study.State.PAUSED: "The study is paused: nobody new can start.",
+    Study.State.CLOSED: "The study is closed.",
+}
 LIST_MAX_AGE_S = 20.0  # the list need not be as fresh as the monitor
 
 
@@ -43,15 +60,21 @@ def studies(request: HttpRequest) -> HttpResponse:
     found = own_studies(request).select_related("owner")
     page = Paginator(found, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     seen = _last_activity([study.pk for study in page])
-    rows = [
-        {
-            "study": study,
-            "progress": latest_progress(study.key, max_age_s=LIST_MAX_AGE_S)["progress"],
-            "last_activity": seen.get(study.pk),
-        }
-        for study in page
-    ]
+    rows = [_study_row(study, seen.get(study.pk)) for study in page]
     return render(request, "researcher/studies.html", {"rows": rows, "page": page})
+
+
+def _study_row(study: Study, last_activity: datetime | None) -> dict[str, Any]:
+    progress = latest_progress(study.key, max_age_s=LIST_MAX_AGE_S)["progress"]
+    by_status = {k: n for k, n in progress["sessions"].items() if k != "simulated"}
+    return {
+        "study": study,
+        "total": progress["total"],
+        "sessions": sum(by_status.values()),
+        "simulated": progress["sessions"]["simulated"],
+        "last_activity": last_activity,
+        "just_now": last_activity and timezone.now() - last_activity < timedelta(minutes=1),
+    }
 
 
 def _last_activity(studies: list[int]) -> dict[int, datetime]:
@@ -92,10 +115,12 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = get_object_or_404(own_studies(request), key=key)
     snapshot = latest_progress(key)
     status = request.GET.get("status", "")
+    findings = _findings(mine, asked="check" in request.GET)
     context = {
         "study": mine,
         "progress": snapshot["progress"],
-        "problems": _problems(mine) if mine.state in ("draft", "paused") else [],
+        "findings": findings,
+        "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": request.build_absolute_uri(f"/r/{mine.link}/"),
         "sessions": _session_page(mine, status, request.GET.get("page")),
         "status": status,
@@ -106,10 +131,20 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "researcher/study.html", context)
 
 
-def _problems(study: Study) -> list[str]:
-    from listening import studies as writer
+def _findings(study: Study, asked: bool) -> list[Finding] | None:
+    """What stands against opening a draft; None when that has to be asked for.
 
-    return [str(p) for p in writer.check_study(study)]
+    Every clip is decoded for it, so a large study is looked at on request, and what was found is
+    kept for a while.
+    """
+    if study.state != Study.State.DRAFT:
+        return []
+    name = f"findings/{study.pk}"
+    kept: list[Finding] | None = cache.get(name)
+    if asked or (kept is None and study.stimuli.count() <= CHECKED_UNASKED):
+        kept = check_study(study)
+        cache.set(name, kept, timeout=FINDINGS_KEPT_S)
+    return kept
 
 
 def _session_page(study: Study, status: str, number: str | None) -> Page[Any]:
@@ -120,7 +155,9 @@ def _session_page(study: Study, status: str, number: str | None) -> Page[Any]:
     found = Session.objects.filter(study=study).select_related("rater").annotate(shown=shown)
     if status in Session.Status.values:
         found = found.filter(shown=status)
-    page: Page[Any] = Paginator(found.order_by("-started_at", "-pk"), SESSIONS_PER_PAGE).get_page(number)
+    page: Page[Any] = Paginator(found.order_by("-started_at", "-pk"), SESSIONS_PER_PAGE).get_page(
+        number
+    )
     facts = _session_facts([session.pk for session in page])
     for session in page:
         session.facts = facts.get(session.pk, {})
@@ -155,17 +192,24 @@ def _session_facts(sessions: list[int]) -> dict[int, dict[str, Any]]:
 @require_POST
 def change_state(request: HttpRequest, key: str) -> HttpResponse:
     """Open, pause or close; a study that is not ready says what is missing instead."""
-    from listening import studies as writer
-
     mine = get_object_or_404(own_studies(request), key=key)
-    moves = {
-        Study.State.OPEN: writer.open_study,
-        Study.State.PAUSED: writer.pause_study,
-        Study.State.CLOSED: writer.close_study,
-    }
     to = request.POST.get("to", "")
-    moves[Study.State(to)](mine)
-    return redirect("study", key=mine.key)
+    try:
+        if to == Study.State.OPEN:
+            open_study(mine, anyway="anyway" in request.POST)
+        elif to == Study.State.PAUSED:
+            pause_study(mine)
+        elif to == Study.State.CLOSED:
+            close_study(mine)
+        else:
+            raise StudyError("A study can be opened, paused or closed.")
+    except StudyError as error:
+        for line in str(error).splitlines():
+            messages.error(request, line)
+    else:
+        forget_progress(key)
+        messages.success(request, TOLD[Study.State(to)])
+    return redirect("study", key=key)
 
 
 @login_required
@@ -173,7 +217,7 @@ def change_state(request: HttpRequest, key: str) -> HttpResponse:
 def reject(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     mine = get_object_or_404(own_studies(request), key=key)
     session = get_object_or_404(mine.sessions.select_related("rater"), pk=pk)
-    reason = request.POST.get("reason", "").strip()
+    reason = request.POST.get("reason", "").strip()[:300]
     if not reason:
         messages.error(request, "A session is rejected for a reason. Please write it down.")
     elif session.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):

@@ -22,5 +22,6 @@ def give_sound(study: Study, duration_s: float = 0.2) -> None:
             soundfile.write(path, wave, RATE_HZ, subtype="PCM_16")
             stimulus.original = audio.keep_original(path)
             stimulus.served, stimulus.served_sha256 = audio.keep_served(path)
+            stimulus.sha256 = audio.probed(path).sha256
             stimulus.duration_s = duration_s
             stimulus.save()
