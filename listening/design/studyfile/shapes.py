@@ -139,8 +139,10 @@ def whole(value: Any, field: Field) -> int:
 
 
 def number(value: Any, field: Field) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise Wrong(f"This is {_kind_of(value)} and no number.", "Write a number.")
+    if not math.isfinite(value):
+        raise Wrong(f"“{value}” is no number that can be used.", "Write a number.")
     _check_range(value, field)
     return int(value) if float(value).is_integer() else float(value)
 
@@ -167,23 +169,23 @@ def texts(value: Any, field: Field) -> tuple[str, ...]:
 
 
 def table(value: Any, field: Field) -> dict[str, Any]:
-    """A table with fields of its own, as it may be kept as JSON."""
-    if not isinstance(value, dict):
-        raise Wrong(f"This is {_kind_of(value)} and no table.", "Write it as a [table].")
-    return {composed(key): _plain(inner) for key, inner in value.items()}
+    """A table without a shape, as it may be kept as JSON."""
+    return {composed(key): plain(inner, field) for key, inner in raw_table(value, field).items()}
 
 
 def words(value: Any, field: Field) -> dict[str, str]:
     """A table of texts; numbers and true/false are taken as written."""
     return {
-        key: text(inner if isinstance(inner, str) else _as_written(inner), field)
-        for key, inner in table(value, field).items()
+        identifier(key, field): text(_as_written(inner), field)
+        for key, inner in raw_table(value, field).items()
     }
 
 
 def raw_table(value: Any, field: Field) -> dict[str, Any]:
-    """A table that its own shape reads later."""
-    return dict(table(value, field))
+    """A table whose values its own shape checks later."""
+    if not isinstance(value, dict):
+        raise Wrong(f"This is {_kind_of(value)} and no table.", "Write it as a [table].")
+    return value
 
 
 def raw_tables(value: Any, field: Field) -> list[dict[str, Any]]:
@@ -191,7 +193,7 @@ def raw_tables(value: Any, field: Field) -> list[dict[str, Any]]:
         raise Wrong(f"This is {_kind_of(value)} and no list of tables.", "Write it as [[tables]].")
     if field.required and not value:
         raise Wrong("The list is empty.", "Write at least one.")
-    return [raw_table(entry, field) for entry in value]
+    return value
 
 
 def composed(value: str) -> str:
@@ -206,12 +208,12 @@ def check_characters(value: str) -> None:
             raise Wrong(f"There is {name} at place {place + 1} of the text.", "Delete it.")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any, field: Field) -> Any:
     """A value that JSON keeps as it is."""
     if isinstance(value, dict):
-        return {composed(key): _plain(inner) for key, inner in value.items()}
+        return {composed(key): plain(inner, field) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_plain(inner) for inner in value]
+        return [plain(inner, field) for inner in value]
     if isinstance(value, str):
         clean = composed(value)
         check_characters(clean)
@@ -224,6 +226,8 @@ def _plain(value: Any) -> Any:
 
 
 def _as_written(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

@@ -96,6 +96,8 @@ KIND = {
     "expected": Field(shapes.texts, required=True, default=(), longest=80),
     "pass_at_least": Field(shapes.whole, low=1, high=100),
 }
+CHECK_KEY = Field(shapes.slug, required=True, longest=40, default="")
+ANYTHING = Field(shapes.plain)  # the settings of a check are its own affair
 CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
 
 
@@ -160,16 +162,18 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
     from listening.checks import Check  # brings numpy along
 
     checks: list[dict[str, Any]] = []
-    for n, table in enumerate(tables, start=1):
-        key = table.get("key")
-        where = f"study.checks[{n}].key"
-        if key not in Check.registry:
-            known = did_you_mean(str(key), Check.registry)
-            notes.toml(where, f"There is no check “{key}”." if key else "It is missing.", known)
-        elif key in [check["key"] for check in checks]:
-            notes.toml(where, f"The check “{key}” stands here twice.", "Remove one.")
-        else:
-            checks.append(table)
+    for n, raw in enumerate(tables, start=1):
+        where = f"study.checks[{n}]"
+        shape = dict.fromkeys(raw, ANYTHING) | {"key": CHECK_KEY}
+        check = _given(read_table(raw, shape, where, notes))
+        key = check.get("key", "")
+        if key and key not in Check.registry:
+            known = did_you_mean(key, Check.registry)
+            notes.toml(f"{where}.key", f"There is no check “{key}”.", known)
+        elif key in [other["key"] for other in checks]:
+            notes.toml(f"{where}.key", f"The check “{key}” stands here twice.", "Remove one.")
+        elif key:
+            checks.append(check)
     return tuple(checks)
 
 

@@ -1,0 +1,136 @@
+"""A right folder becomes plain objects; an error-free reading has no surprises in it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder
+from tests.listening.folders import CSV, HEADER, ROWS, TOML, csv_with, make_folder, problems_of
+
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+
+
+def test_the_smallest_study(tmp_path: Path) -> None:
+    reading = read_folder(make_folder(tmp_path))
+    assert reading.problems == ()
+    study = reading.study
+    assert study is not None
+    assert (study.key, study.title, study.language, study.seed) == (
+        "small",
+        "A small study",
+        "en",
+        0,
+    )
+    assert [c.key for c in study.conditions] == ["sys-a", "sys-b"]
+    assert [(s.key, s.condition, s.item) for s in study.stimuli] == [
+        ("a1", "sys-a", "i1"),
+        ("a2", "sys-a", "i2"),
+        ("b1", "sys-b", "i1"),
+        ("b2", "sys-b", "i2"),
+    ]
+    assert study.items == (ItemEntry("i1", language="en"), ItemEntry("i2", language="en"))
+    assert set(reading.audio) == {f"audio/{clip}.wav" for clip in ("a1", "a2", "b1", "b2")}
+    task = study.tasks[0]
+    assert (task.blocks_per_session, task.blocks_per_rater, task.traps) == (1, 1, {})
+    question = "How natural does this speech sound?"
+    assert task.criteria == (CriterionEntry("naturalness", question),)
+
+
+def test_the_demo_is_right() -> None:
+    reading = read_folder(DEMO)
+    assert reading.problems == ()
+    assert reading.study is not None
+    assert [t.key for t in reading.study.tasks] == ["att", "mos"]
+    assert sum(s.trap == "human" for s in reading.study.stimuli) == 5
+    assert sum(s.trap == "flawed" for s in reading.study.stimuli) == 3
+    assert sum(not s.trap for s in reading.study.stimuli) == 35
+
+
+def test_reading_needs_no_django() -> None:
+    code = (
+        "import sys; from pathlib import Path; from listening.design.studyfile import read_folder;"
+        f"r = read_folder(Path({str(DEMO)!r})); assert r.study;"
+        "assert not {'django', 'torch', 'pymc', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=DEMO.parent)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
+    mark = b"\xef\xbb\xbf"
+    toml = mark + TOML.replace("\n", "\r\n").encode()
+    csv = mark + CSV.replace("\n", "\r\n").encode()
+    plain = read_folder(make_folder(tmp_path / "plain"))
+    assert read_folder(make_folder(tmp_path / "marked", toml, csv)).study == plain.study
+
+
+def test_ids_in_any_script(tmp_path: Path) -> None:
+    toml = TOML.replace('"sys-a"', '"甲方案"').replace('"sys-b"', '"Système é"')
+    csv = csv_with(
+        "句一甲,甲方案,句一,audio/a1.wav",
+        "句二甲,甲方案,句二,audio/a2.wav",
+        "句一乙,Système é,句一,audio/b1.wav",
+        "句二乙,Système é,句二,audio/b2.wav",
+    )
+    study = read_folder(make_folder(tmp_path, toml, csv)).study
+    assert study is not None
+    assert [c.key for c in study.conditions] == ["甲方案", "Système é"]
+    assert study.stimuli[0].key == "句一甲"
+
+
+def test_a_file_name_is_found_in_either_unicode_form(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, csv=CSV.replace("audio/a1.wav", "audio/caf\u00e9.wav"))
+    (folder / "audio" / "a1.wav").rename(folder / "audio" / "cafe\u0301.wav")  # as macOS writes it
+    reading = read_folder(folder)
+    assert reading.problems == ()
+    assert reading.audio["audio/café.wav"].path.exists()
+
+
+def test_further_columns_become_attributes_of_the_stimulus(tmp_path: Path) -> None:
+    rows = [f"{row},{n},{'x' if n else ''}" for n, row in enumerate(ROWS)]
+    csv = csv_with(*rows, header=f"{HEADER},seed of synthesis,note")
+    study = read_folder(make_folder(tmp_path, csv=csv)).study
+    assert study is not None
+    assert study.stimuli[0].attributes == {"seed of synthesis": "0"}
+    assert study.stimuli[1].attributes == {"seed of synthesis": "1", "note": "x"}
+
+
+def test_rows_of_one_item_complete_each_other(tmp_path: Path) -> None:
+    rows = [f"{ROWS[0]},Hello there,,3", f"{ROWS[1]},,,", f"{ROWS[2]},,chat,", f"{ROWS[3]},,,"]
+    csv = csv_with(*rows, header=f"{HEADER},text,dimension,position")
+    study = read_folder(make_folder(tmp_path, csv=csv)).study
+    assert study is not None
+    assert study.items[0] == ItemEntry("i1", "Hello there", "chat", "", 3, "", "en", "")
+
+
+def test_blank_rows_are_passed_over_and_still_counted(tmp_path: Path) -> None:
+    csv = csv_with(ROWS[0], ROWS[1], "", ",,,", ROWS[2], "b2,sys-c,i2,audio/b2.wav")
+    found = problems_of(tmp_path, csv=csv)
+    assert [(p.row, p.place) for p in found if p.place == "condition"] == [(7, "condition")]
+
+
+def test_an_att_task_asks_for_a_reason_unless_told_otherwise(tmp_path: Path) -> None:
+    att = TOML.replace('method = "mos"', 'method = "att"')
+    study = read_folder(make_folder(tmp_path / "asked", att)).study
+    assert study is not None
+    assert study.tasks[0].justification["required"] is True
+    assert study.tasks[0].criteria[0].key == "human_likeness"
+    free = att + "[tasks.justification]\nrequired = false\n"
+    study = read_folder(make_folder(tmp_path / "free", free)).study
+    assert study is not None
+    assert study.tasks[0].justification["required"] is False
+
+
+def test_material_may_be_limited_to_conditions_and_dimensions(tmp_path: Path) -> None:
+    toml = TOML + 'conditions = ["sys-a"]\ndimensions = ["short"]\n'
+    rows = [f"{row},{'short' if 'i1' in row else 'long'}" for row in ROWS]
+    csv = csv_with(*rows, header=f"{HEADER},dimension")
+    found = problems_of(tmp_path, toml.replace("block_size = 2", "block_size = 1"), csv)
+    assert found == []
+
+
+def test_fifty_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
+    rows = [f"s{n},sys-{'ab'[n % 2]},i{n // 2},audio/a1.wav,some text" for n in range(50_000)]
+    csv = csv_with(*rows, header=f"{HEADER},text")
+    reading = read_folder(make_folder(tmp_path, csv=csv))
+    assert reading.study is not None
+    assert len(reading.study.items) == 25_000
