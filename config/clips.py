@@ -3,22 +3,20 @@
 import hashlib
 import logging
 import os
-import tempfile
 from asyncio import get_running_loop
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote
 
 from django.conf import settings
-from django.core.files.storage import default_storage
 from django.db import close_old_connections
 from django.http import parse_cookie
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
 from config.bridge import Receive, Scope, Send, send_plain
+from listening.audio import resolve_clip
 
 PREFIX = "/c/"
 TYPES = {
@@ -70,32 +68,11 @@ class Clips:
 
 def find_clip(token: str, cookies: dict[str, str]) -> Path | None:
     """The local file behind a token, if this browser may hear it."""
-    audio = import_module("listening.audio")
     close_old_connections()  # no request signals here, and the database may have restarted
     try:
-        found = audio.resolve_clip(token, cookies)
+        return resolve_clip(token, cookies)
     finally:
         close_old_connections()
-    if found is None:
-        return None
-    path = Path(found)
-    return path if path.is_absolute() else fetched(found)
-
-
-def fetched(name: str) -> Path:
-    """A file of the media store (S3) in a local cache, so that ranges work and no bucket shows."""
-    cache: Path = settings.EARNEST_VAR / "clip-cache"
-    cache.mkdir(exist_ok=True)
-    path = cache / (hashlib.sha256(name.encode()).hexdigest() + Path(name).suffix.lower())
-    if not path.exists():
-        with (
-            default_storage.open(name) as source,
-            tempfile.NamedTemporaryFile(dir=cache, delete=False) as copy,
-        ):
-            for chunk in source.chunks():
-                copy.write(chunk)
-        os.replace(copy.name, path)
-    return path
 
 
 def clip_response(token: str, path: Path, headers: Headers) -> Response:

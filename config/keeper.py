@@ -38,6 +38,9 @@ def log_file(var: Path, server: Server) -> Path:
     return var / "logs" / f"{server.name}.log"
 
 
+_keepers: list[subprocess.Popen[bytes]] = []  # started here; they may outlive their users
+
+
 # --- The user's side -----------------------------------------------------------------------------
 
 
@@ -73,6 +76,7 @@ class Use:
                     stderr=log,
                     start_new_session=True,
                 )
+            _keepers.append(self._keeper)
 
     def _is_kept(self) -> bool:
         handle = _open(self.var / f"{self.server.name}.keeper")

@@ -11,6 +11,7 @@ from pathlib import Path
 import django
 from django.conf import settings
 from django.core.management import call_command, get_commands
+from django.urls import reverse
 
 RESEARCHER = "researcher"
 
@@ -58,7 +59,10 @@ def collect_static() -> None:
 
 def rater_path() -> str:
     """The page where raters enter the newest open study, or the front page when there is none."""
-    return "/"
+    from listening.models import Study
+
+    study = Study.objects.filter(state=Study.State.OPEN).order_by("-opened_at").first()
+    return reverse("landing", args=[study.link]) if study else "/"
 
 
 def main(result: Path) -> int:
@@ -70,7 +74,7 @@ def main(result: Path) -> int:
     call_command("check")  # a mistake in the code is said here, once, and not by every process
     call_command("migrate", interactive=False, verbosity=1)
     ensure_researcher()
-    if "ensure_demo" in get_commands():
+    if settings.EARNEST_DEMO and "ensure_demo" in get_commands():
         call_command("ensure_demo")
     collect_static()
     result.write_text(json.dumps({"rater_path": rater_path()}))

@@ -1,16 +1,26 @@
 """Static files under hashed names, in scripts' imports too, so that browsers may keep them."""
 
-from whitenoise.storage import CompressedManifestStaticFilesStorage
+import re
+from collections.abc import Callable
 
-_FILES, _PATTERNS = CompressedManifestStaticFilesStorage._js_module_import_aggregation_patterns
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class ModuleManifestStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped
+    """Leaves comments alone: the types they name point in circles, which would never settle."""
+
     support_js_module_import_aggregation = True
-    # Without `import("…")`: our modules load nothing late, and types in their comments are written
-    # like that, in circles that would never settle.
-    _js_module_import_aggregation_patterns = (
-        _FILES,
-        tuple(pattern for pattern in _PATTERNS if r"import\(" not in pattern[0]),
-    )
-    max_post_process_passes = 20  # modules import modules; only a circle never settles
+    max_post_process_passes = 20  # modules import modules that import modules
+
+    def url_converter(
+        self, name: str, hashed_files: dict[str, str], template: str | None = None
+    ) -> Callable[[re.Match[str]], str]:
+        convert: Callable[[re.Match[str]], str]
+        convert = super().url_converter(name, hashed_files, template)
+        return lambda match: match[0] if in_comment(match) else convert(match)
+
+
+def in_comment(match: re.Match[str]) -> bool:
+    before = match.string[: match.start()]
+    line = before[before.rfind("\n") + 1 :]
+    return before.rfind("/*") > before.rfind("*/") or bool(re.search(r"(^|\s)//", line))

@@ -4,8 +4,7 @@ import ctypes
 import os
 import signal
 import sys
-from importlib import import_module
-from importlib.util import find_spec
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 if sys.platform == "linux":  # a worker whose server was killed must not keep the port
@@ -31,7 +30,7 @@ clips = Clips()
 class Sockets:
     """WebSockets of the researcher's pages: same origin only, with the log-in of the pages."""
 
-    def __init__(self, routes: list[object]) -> None:
+    def __init__(self, routes: list[Any]) -> None:
         self.routed = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,10 +43,10 @@ class Sockets:
             await send({"type": "websocket.close", "code": 4404})
 
 
-def socket_routes() -> list[object]:
-    if not find_spec("listening.routing"):
-        return []
-    return list(import_module("listening.routing").websocket_urlpatterns)
+def socket_routes() -> list[Any]:
+    from listening.routing import websocket_urlpatterns  # after Django's set-up, above
+
+    return websocket_urlpatterns
 
 
 sockets = Sockets(socket_routes())

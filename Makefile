@@ -1,0 +1,71 @@
+# Everything sets itself up: a first `make run` or `make test` on a fresh Debian needs Python 3.11 only.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+WORKERS ?= 2
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
+TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
+ROOMS := config listening metrics analysis
+
+.PHONY: help run test quick check bench clean
+.DELETE_ON_ERROR:
+
+help:  ## what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until Ctrl-C
+	@$(VENV)/bin/python -m config.supervisor
+
+test: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## all tests, with coverage
+	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup \
+		$(ROOMS:%=--cov=%) --cov-report=term:skip-covered
+
+quick: $(VENV)/dev.stamp  ## the tests that take seconds: no browser, nothing slow
+	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup \
+		-m "not slow and not browser and not gpu" --ignore tests/browser
+
+check: $(VENV)/dev.stamp  ## style, types, and whether models and migrations agree
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py check
+	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py makemigrations --check --dry-run
+
+bench: $(VENV)/dev.stamp  ## each speed claim, measured on this machine
+	@set -e; for script in benchmarks/bench_*.py; do \
+		echo "== $$script"; $(VENV)/bin/python "$$script"; done
+
+clean:  ## removes what tools left behind; never the data in var/
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.* htmlcov build var/test
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# --- Set-up ------------------------------------------------------------------------------------
+
+# Installs a Debian package when root, else says what to do: $(call debian,package,why)
+define debian
+if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(1); \
+else \
+	echo "$(2) Install it as administrator with: apt-get install $(1)" >&2; exit 1; \
+fi
+endef
+
+$(VENV)/bin/pip:
+	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo "Earnest needs Python 3.11. If it has another name here: make run PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		$(call debian,python3-venv,Python's venv module is missing.); }
+	$(PYTHON) -m venv --clear $(VENV)
+
+$(VENV)/run.stamp: requirements.txt requirements-web.txt | $(VENV)/bin/pip
+	$(PIP) install -r requirements.txt
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
+	$(PIP) install -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/chromium.stamp: | $(VENV)/bin/pip
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+		$(call debian,chromium,The browser tests need Chromium; \`make quick\` runs the tests without it.); }
+	@touch $@

@@ -1,0 +1,259 @@
+"""Embedded servers: the first user starts them, the last one stops them, whatever was killed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from config.embedded import POSTGRES, VALKEY, EmbeddedError, Server, socket_folder
+from config.keeper import Use
+from tests.config.helpers import BASE_DIR, own_folder, processes_in, wait_for
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.xdist_group("keeper")]
+
+
+@pytest.fixture
+def var() -> Iterator[Path]:
+    with own_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def seed() -> Iterator[Path]:
+    """A prepared database folder to copy: making one anew takes a second."""
+    with own_folder() as folder:
+        use = Use(folder, POSTGRES)
+        use.wait_until_ready(60)
+        with connect(folder) as connection:
+            connection.execute("CREATE TABLE kept (value int)")
+            connection.execute("INSERT INTO kept VALUES (7)")
+        use.leave()
+        assert use.wait_until_stopped(20)
+        yield folder
+
+
+@pytest.fixture
+def data(var: Path, seed: Path) -> Path:
+    """The folder of a database that was used before and is stopped."""
+    subprocess.run(["cp", "-a", seed / "postgres", var / "postgres"], check=True)
+    return var / "postgres" / "data"
+
+
+def connect(var: Path) -> psycopg.Connection:
+    host = str(socket_folder(var))
+    return psycopg.connect(host=host, dbname="earnest", user="earnest", autocommit=True)
+
+
+def kept(var: Path) -> int:
+    with connect(var) as connection:
+        row = connection.execute("SELECT value FROM kept").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def servers(var: Path, server: Server) -> list[psutil.Process]:
+    """The main processes of a server (PostgreSQL's have children of the same name)."""
+    found = [p for p in processes_in(var) if p.name() == server.process_name]
+    pids = {p.pid for p in found}
+    return [p for p in found if p.ppid() not in pids]
+
+
+def stopped(use: Use) -> bool:
+    use.leave()
+    return use.wait_until_stopped(20)
+
+
+def user_process(var: Path, name: str = "postgres") -> subprocess.Popen[str]:
+    """Another process that uses the server until its standard input ends."""
+    code = (
+        "import sys; from pathlib import Path; from config.embedded import SERVERS\n"
+        "from config.keeper import join\n"
+        f"join(Path({str(var)!r}), [SERVERS[{name!r}]]); print('ready', flush=True)\n"
+        "sys.stdin.read()"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=BASE_DIR,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    process.wait(20)
+    process.stdout.close()
+
+
+def said_ready(process: subprocess.Popen[str]) -> bool:
+    assert process.stdout is not None
+    return process.stdout.readline() == "ready\n"
+
+
+def test_the_last_user_stops_the_server_and_not_the_first(var: Path):
+    first, second = Use(var, VALKEY), Use(var, VALKEY)
+    first.wait_until_ready(30)
+    second.wait_until_ready(30)
+    first.leave()
+    assert not first.wait_until_stopped(5)
+    assert VALKEY.answers(var)
+    assert stopped(second)
+    assert not VALKEY.answers(var)
+    assert processes_in(var) == []
+
+
+@pytest.mark.usefixtures("data")
+def test_rows_are_there_after_a_stop_and_a_start(var: Path):
+    for _ in range(2):
+        use = Use(var, POSTGRES)
+        use.wait_until_ready(30)
+        assert kept(var) == 7
+        assert stopped(use)
+
+
+@pytest.mark.usefixtures("data")
+def test_a_killed_user_leaves_no_server_behind(var: Path):
+    user = user_process(var)
+    assert said_ready(user)
+    user.kill()
+    user.wait(5)
+    wait_for(lambda: processes_in(var) == [], 10)
+    end(user)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data")
+def test_many_users_at_once_share_one_server_and_killed_ones_do_no_harm(var: Path):
+    users = [user_process(var) for _ in range(8)]
+    for victim in users[::4]:
+        time.sleep(0.1)
+        victim.kill()
+    living = [user for index, user in enumerate(users) if index % 4]
+    assert all(said_ready(user) for user in living)
+    assert len(servers(var, POSTGRES)) == 1
+    assert kept(var) == 7
+    for user in users:
+        end(user)
+    wait_for(lambda: processes_in(var) == [], 20)
+
+
+def test_the_pid_file_of_a_foreign_process_is_no_obstacle_and_that_process_lives(
+    var: Path, data: Path
+):
+    stranger = subprocess.Popen(["sleep", "300"])
+    try:
+        lines = [str(stranger.pid), str(data), "1700000000", "5432", str(data), "", "", "ready"]
+        (data / "postmaster.pid").write_text("\n".join(lines) + "\n")
+        use = Use(var, POSTGRES)
+        use.wait_until_ready(30)
+        assert kept(var) == 7
+        assert stopped(use)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+@pytest.mark.parametrize("content", ["", "12", "not a number\n"])
+def test_a_half_written_pid_file_is_no_obstacle(var: Path, data: Path, content: str):
+    (data / "postmaster.pid").write_text(content)
+    use = Use(var, POSTGRES)
+    use.wait_until_ready(30)
+    assert kept(var) == 7
+    assert stopped(use)
+
+
+@pytest.mark.usefixtures("data")
+def test_a_server_that_was_left_alone_is_stopped_before_a_new_one_starts(var: Path):
+    use = Use(var, POSTGRES)
+    use.wait_until_ready(30)
+    (postmaster,) = servers(var, POSTGRES)
+    keeper = psutil.Process(postmaster.ppid())
+    os.kill(postmaster.pid, signal.SIGSTOP)  # it cannot follow its keeper into death
+    keeper.kill()
+    keeper.wait(5)
+    assert postmaster.is_running()
+    os.kill(postmaster.pid, signal.SIGCONT)
+
+    def replaced() -> bool:
+        use.ensure_kept()
+        return not postmaster.is_running() and POSTGRES.answers(var)
+
+    wait_for(replaced, 40)
+    assert len(servers(var, POSTGRES)) == 1
+    assert kept(var) == 7
+    assert stopped(use)
+
+
+def test_an_interrupted_first_start_is_begun_anew(var: Path, data: Path):
+    half = var / "postgres" / "data.new"
+    data.rename(half)
+    (half / "PG_VERSION").unlink()
+    use = Use(var, POSTGRES)
+    use.wait_until_ready(60)
+    assert stopped(use)
+    assert (data / "PG_VERSION").exists()
+    assert not half.exists()
+
+
+def test_data_of_another_major_version_is_refused_with_a_remedy(var: Path, data: Path):
+    (data / "PG_VERSION").write_text("16\n")
+    use = Use(var, POSTGRES)
+    with pytest.raises(EmbeddedError, match=r"written by PostgreSQL 16.*pg_upgrade"):
+        use.wait_until_ready(30)
+    use.leave()
+
+
+@pytest.mark.slow
+def test_a_folder_with_a_long_name_gets_its_sockets_elsewhere(var: Path):
+    long = var / ("a-long-name-" * 9)
+    long.mkdir()
+    assert not socket_folder(long).is_relative_to(long)
+    try:
+        for server in (POSTGRES, VALKEY):
+            use = Use(long, server)
+            use.wait_until_ready(60)
+            assert stopped(use)
+    finally:
+        shutil.rmtree(socket_folder(long), ignore_errors=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's servers run as another user")
+def test_root_may_keep_its_data_below_a_folder_that_is_closed_to_others(var: Path):
+    closed = var / "closed"
+    closed.mkdir(mode=0o700)
+    use = Use(closed, POSTGRES)
+    use.wait_until_ready(60)
+    (postmaster,) = servers(closed, POSTGRES)
+    assert postmaster.uids().real != 0
+    psutil.Process(postmaster.ppid()).kill()  # the death signal must outlive the extra privilege
+    wait_for(lambda: not postmaster.is_running(), 10)
+    assert closed.stat().st_mode & 0o777 == 0o700
+    use.leave()
+
+
+def test_valkey_keeps_what_was_queued_when_it_is_killed(var: Path):
+    import redis
+
+    use = Use(var, VALKEY)
+    use.wait_until_ready(30)
+    client = redis.Redis(unix_socket_path=str(socket_folder(var) / "valkey.sock"))
+    client.rpush("queue", "job")
+    time.sleep(1.2)  # the append-only file is flushed every second
+    servers(var, VALKEY)[0].kill()
+    wait_for(lambda: VALKEY.answers(var))
+    assert client.lrange("queue", 0, -1) == [b"job"]
+    client.close()
+    assert stopped(use)

@@ -1,0 +1,59 @@
+"""Scripts import each other by hashed names; what comments say is left alone."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+
+FILES = {
+    "main.js": 'import { play } from "./deep1.js";\nconst later = () => import("./face.js");\n',
+    "face.js": '/** @typedef {import("./main.js").Main} Main */\nexport const face = 1;\n',
+} | {f"deep{n}.js": f'export {{ play }} from "./deep{n + 1}.js";\n' for n in range(1, 8)}
+FILES["deep8.js"] = "export const play = 1; // like import('./main.js')\n"
+
+
+def collect(folder: Path, files: dict[str, str]) -> Path:
+    source, target = folder / "source", folder / "target"
+    source.mkdir(parents=True)
+    for name, text in files.items():
+        (source / name).write_text(text)
+    storages = {"staticfiles": {"BACKEND": "config.static.ModuleManifestStorage"}}
+    finders = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    with override_settings(
+        STATICFILES_DIRS=[source],
+        STATIC_ROOT=target,
+        STORAGES=storages,
+        STATICFILES_FINDERS=finders,
+    ):
+        call_command("collectstatic", interactive=False, verbosity=0)
+    return target
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return collect(tmp_path_factory.mktemp("static"), FILES)
+
+
+def hashed(folder: Path, stem: str) -> str:
+    (found,) = [p for p in folder.iterdir() if re.fullmatch(rf"{stem}\.[0-9a-f]{{12}}\.js", p.name)]
+    return found.read_text()
+
+
+def test_imports_get_hashed_names_however_deep(collected: Path):
+    assert re.search(r'from "\./deep1\.[0-9a-f]{12}\.js"', hashed(collected, "main"))
+    assert re.search(r'import\("\./face\.[0-9a-f]{12}\.js"\)', hashed(collected, "main"))
+    assert re.search(r'from "\./deep8\.[0-9a-f]{12}\.js"', hashed(collected, "deep7"))
+
+
+def test_types_named_in_comments_make_no_circle(collected: Path):
+    assert 'import("./main.js").Main' in hashed(collected, "face")
+
+
+def test_a_changed_script_changes_all_that_import_it(collected: Path, tmp_path: Path):
+    changed = FILES | {"deep8.js": "export const play = 2;\n"}
+    again = collect(tmp_path, changed)
+    for stem in ("deep7", "deep1", "main"):
+        assert hashed(again, stem) != hashed(collected, stem)
+    assert hashed(again, "face") == hashed(collected, "face")

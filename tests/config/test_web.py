@@ -1,0 +1,273 @@
+"""The web process: pages through the bridge, ranged clips, sockets, all on one port."""
+
+import asyncio
+import http.client
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import websockets
+
+from config.services import web_command
+from tests.config.helpers import BASE_DIR, free_port, wait_for
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("web")]
+SOUND = bytes(range(256)) * 1200
+MINE = {"Cookie": "session=mine; other=1"}
+
+
+@dataclass
+class Served:
+    url: str
+    port: int
+    clips: Path
+    log: Path
+    process: subprocess.Popen[bytes]
+
+
+def serve(folder: Path, **environment: str) -> Served:
+    (folder / "secretly-human.wav").write_bytes(SOUND)
+    port, log = free_port(), folder / "web.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            web_command("127.0.0.1", port, 1, "tests.config.served:application"),
+            cwd=BASE_DIR,
+            env=os.environ | {"TEST_CLIPS": str(folder), **environment},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    served = Served(f"http://127.0.0.1:{port}", port, folder, log, process)
+
+    def answers() -> bool:
+        assert process.poll() is None, log.read_text()
+        try:
+            return httpx.get(f"{served.url}/c/unknown").status_code == 404
+        except httpx.TransportError:
+            return False
+
+    wait_for(answers)
+    return served
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    served = serve(tmp_path_factory.mktemp("web"), TEST_PAGES="wsgi")
+    yield served
+    served.process.terminate()
+    assert served.process.wait(15) == 0
+
+
+# --- Pages -------------------------------------------------------------------------------------
+
+
+def test_a_page_arrives_with_all_its_headers(web: Served):
+    response = httpx.get(f"{web.url}/environ?q=%C3%A4", headers={"X-One": "1", "X_Two": "2"})
+    assert response.headers.get_list("set-cookie") == ["a=1", "b=2"]
+    environ = dict(line.split("=", 1) for line in response.text.splitlines())
+    assert environ["QUERY_STRING"] == "q=%C3%A4"
+    assert environ["HTTP_X_ONE"] == "1"
+    assert environ["HTTP_HOST"] == f"127.0.0.1:{web.port}"
+    assert environ["REMOTE_ADDR"] == "127.0.0.1"
+    assert "HTTP_X_TWO" not in environ  # it would pass for X-Two behind a careful proxy
+
+
+def test_an_encoded_path_reaches_the_pages_as_pep_3333_says(web: Served):
+    response = httpx.get(f"{web.url}/environ")
+    assert "PATH_INFO=/environ" in response.text
+    assert httpx.get(f"{web.url}/%C3%A4").text == "hello"
+
+
+def test_a_large_upload_is_read_whole_without_filling_memory(web: Served):
+    def chunks() -> Iterator[bytes]:
+        for _ in range(60):
+            yield b"x" * 1024**2
+
+    size = 60 * 1024**2
+    assert httpx.post(f"{web.url}/echo", content=chunks()).text == f"POST {size} {size}"
+    assert httpx.put(f"{web.url}/echo", content=b"y" * 70000).text == "PUT 70000 70000"
+
+
+def test_an_upload_above_the_limit_is_refused(web: Served):
+    response = httpx.post(f"{web.url}/echo", content=b"x" * (65 * 1024**2))
+    assert response.status_code == 413
+
+
+def test_a_head_request_gets_headers_and_no_body(web: Served):
+    response = httpx.head(f"{web.url}/hello")
+    assert response.headers["content-length"] == "5"
+    assert response.content == b""
+    assert httpx.get(f"{web.url}/hello").content == b"hello"
+    assert httpx.head(f"{web.url}/endless").status_code == 200
+
+
+def test_a_streamed_answer_arrives_while_it_is_made(web: Served):
+    began = time.monotonic()
+    with httpx.stream("GET", f"{web.url}/slow") as response:
+        arrivals = [(time.monotonic() - began, part) for part in response.iter_raw()]
+    assert b"".join(part for _, part in arrivals) == b"line 0\nline 1\nline 2\n"
+    assert arrivals[0][0] < 0.35
+    assert arrivals[-1][0] > 0.7
+
+
+def test_a_client_that_leaves_ends_the_stream(web: Served):
+    with httpx.stream("GET", f"{web.url}/endless") as response:
+        next(response.iter_raw())
+    wait_for((web.clips / "closed").exists, 10)
+
+
+def test_a_stream_that_breaks_is_not_taken_for_whole(web: Served):
+    with pytest.raises(httpx.TransportError), httpx.stream("GET", f"{web.url}/breaking") as reply:
+        reply.read()
+
+
+def test_an_error_outside_django_is_a_plain_500_and_logged(web: Served):
+    response = httpx.get(f"{web.url}/fails")
+    assert response.status_code == 500
+    assert response.text == "Internal Server Error\n"
+    wait_for(lambda: "RuntimeError: outside Django" in web.log.read_text(), 5)
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_upload_does_no_harm(web: Served):
+    client = http.client.HTTPConnection("127.0.0.1", web.port)
+    client.putrequest("POST", "/echo")
+    client.putheader("Content-Length", "1000000")
+    client.endheaders(b"x" * 1000)
+    client.close()
+    assert httpx.get(f"{web.url}/hello").text == "hello"
+
+
+# --- Clips -------------------------------------------------------------------------------------
+
+
+def clip(web: Served, **headers: str) -> httpx.Response:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.get(f"{web.url}/c/secretly-human", headers=MINE | names)
+
+
+def test_a_clip_tells_nothing_but_its_sound(web: Served):
+    response = clip(web)
+    assert response.status_code == 200
+    assert response.content == SOUND
+    assert response.headers["content-type"] == "audio/wav"
+    assert response.headers["cache-control"] == "private, max-age=86400, immutable"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["accept-ranges"] == "bytes"
+    assert "last-modified" not in response.headers
+    assert "content-disposition" not in response.headers
+    assert "human" not in str(response.headers)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "first", "last"),
+    [("bytes=0-1", 0, 1), ("bytes=100-", 100, len(SOUND) - 1), ("bytes=-5", len(SOUND) - 5, -1)],
+)
+def test_a_range_gets_206_and_its_bytes(web: Served, wanted: str, first: int, last: int):
+    last = last % len(SOUND)
+    response = clip(web, Range=wanted)
+    assert response.status_code == 206
+    assert response.content == SOUND[first : last + 1]
+    assert response.headers["content-range"] == f"bytes {first}-{last}/{len(SOUND)}"
+    assert response.headers["content-length"] == str(last - first + 1)
+
+
+def test_a_range_beyond_the_end_gets_416(web: Served):
+    response = clip(web, Range=f"bytes={len(SOUND)}-")
+    assert response.status_code == 416
+    assert response.headers["content-range"] == f"bytes */{len(SOUND)}"
+
+
+def test_a_range_of_an_older_clip_gets_the_whole_one(web: Served):
+    etag = clip(web).headers["etag"]
+    assert clip(web, Range="bytes=0-1", If_Range=etag).status_code == 206
+    assert clip(web, Range="bytes=0-1", If_Range='"other"').status_code == 200
+    assert clip(web, If_None_Match=etag).status_code == 304
+
+
+def test_head_and_other_methods(web: Served):
+    url = f"{web.url}/c/secretly-human"
+    response = httpx.head(url, headers=MINE)
+    assert response.status_code == 200
+    assert response.headers["content-length"] == str(len(SOUND))
+    assert response.content == b""
+    assert httpx.post(url, headers=MINE).status_code == 405
+
+
+def test_foreign_unknown_and_lost_clips_look_the_same(web: Served):
+    foreign = httpx.get(f"{web.url}/c/secretly-human", headers={"Cookie": "session=other"})
+    unknown = httpx.get(f"{web.url}/c/unknown", headers=MINE)
+    lost = httpx.get(f"{web.url}/c/lost", headers=MINE)
+    assert [foreign.status_code, unknown.status_code, lost.status_code] == [404] * 3
+    assert foreign.content == unknown.content == lost.content
+    assert foreign.headers.keys() == unknown.headers.keys() == lost.headers.keys()
+
+
+def test_a_failing_look_up_is_a_plain_500(web: Served):
+    response = httpx.get(f"{web.url}/c/broken", headers=MINE)
+    assert response.status_code == 500
+    assert "database away" not in response.text
+
+
+# --- Sockets -----------------------------------------------------------------------------------
+
+
+async def echo(web: Served, origin: str, path: str = "/ws/echo") -> str:
+    url = f"ws://127.0.0.1:{web.port}{path}"
+    async with websockets.connect(url, origin=websockets.Origin(origin)) as socket:
+        await socket.send("hello")
+        return str(await asyncio.wait_for(socket.recv(), 10))
+
+
+def test_a_socket_answers_and_knows_who_is_logged_in(web: Served):
+    assert asyncio.run(echo(web, web.url)) == "AnonymousUser: hello"
+
+
+def test_a_socket_from_another_site_is_refused(web: Served):
+    with pytest.raises(websockets.InvalidStatus):
+        asyncio.run(echo(web, "https://evil.example.org"))
+
+
+def test_a_socket_without_a_route_is_refused(web: Served):
+    with pytest.raises((websockets.InvalidStatus, websockets.ConnectionClosed)):
+        asyncio.run(echo(web, web.url, "/ws/nowhere"))
+
+
+# --- The real pages ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_django_answers_behind_the_bridge(tmp_path: Path):
+    served = serve(tmp_path)
+    try:
+        assert httpx.get(f"{served.url}/healthz").json() == {"status": "ok", "missing": []}
+        page = httpx.get(f"{served.url}/admin/login/")
+        assert "csrftoken" in page.headers["set-cookie"]
+        assert httpx.get(f"{served.url}/healthz", headers={"Host": "evil"}).status_code == 400
+    finally:
+        served.process.terminate()
+        assert served.process.wait(15) == 0
+
+
+def test_with_nginx_in_front_the_file_is_named_to_nginx_only(tmp_path: Path):
+    code = """
+import os, pathlib, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+import django; django.setup()
+from django.conf import settings
+from starlette.datastructures import Headers
+from config.clips import clip_response
+path = settings.MEDIA_ROOT / "ab" / "a b.flac"; path.parent.mkdir(); path.write_bytes(b"sound")
+response = clip_response("token", path, Headers({}))
+print(response.headers["x-accel-redirect"], response.headers["content-type"], response.body)
+"""
+    environment = {**os.environ, "EARNEST_VAR": str(tmp_path), "MEDIA_ACCEL_PREFIX": "/inside/"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == ["/inside/ab/a%20b.flac", "audio/flac", "b''"], done.stderr
