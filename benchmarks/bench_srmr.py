@@ -1,0 +1,185 @@
+"""SRMR of Earnest against torchmetrics: CPU seconds per second of audio, in one run.
+
+    python benchmarks/bench_srmr.py [FILE ...] [--seconds 30] [--repeats 3] [--threads 1,2]
+
+The rival is torchmetrics (`speech_reverberation_modulation_energy_ratio`, float64, which it needs).
+SRMRpy, whose numbers both reproduce, is in no package registry and therefore not run here. Every
+row is the median of the repeats, measured in turn so that a busy machine is busy for all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+if TYPE_CHECKING:
+    import torch
+
+RATE_HZ = 16_000
+CLIPS = [
+    ROOT / "tests/data/metrics/audio" / f"{name}.flac"
+    for name in ("long_same-human", "long_dialog-human-flite_slt")
+]
+RIVAL = "torchmetrics float64"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A way to compute something about `audio_s` seconds of audio."""
+
+    task: str
+    name: str
+    audio_s: float
+    run: Callable[[], Sequence[float]]
+
+
+@dataclass
+class Timing:
+    """What one contender took with one number of threads, and what it gave."""
+
+    contender: Contender
+    cpu_s: list[float]
+    wall_s: list[float]
+    values: Sequence[float]
+
+    def per_second(self, seconds: list[float]) -> float:
+        """Median seconds per second of audio."""
+        return statistics.median(seconds) / self.contender.audio_s
+
+
+def main() -> None:
+    """Measure and print one table per number of threads."""
+    options = arguments()
+    wave = speech(options.files, options.seconds)
+    contenders = all_contenders(wave)
+    print(f"{len(wave) / RATE_HZ:g} s of speech, median of {options.repeats}; {machine()}")
+    for threads in options.threads:
+        set_threads(threads)
+        timings = measure(contenders, options.repeats)
+        print(f"\n{threads} thread{'s' * (threads > 1)}")
+        print_table(timings)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("files", nargs="*", type=Path, default=CLIPS, metavar="FILE")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of audio, at least 3")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", default="1,2", type=lambda t: [int(n) for n in t.split(",")])
+    return parser.parse_args()
+
+
+def speech(files: Sequence[Path], seconds: float) -> torch.Tensor:
+    """The files one after another, cut to `seconds`."""
+    import numpy as np
+    import torch
+
+    from metrics import audio
+
+    waves = [audio.load_wave(path, RATE_HZ) for path in files]
+    return torch.from_numpy(np.concatenate(waves)[: round(seconds * RATE_HZ)])
+
+
+def all_contenders(wave: torch.Tensor) -> list[Contender]:
+    """What is compared: 3 s windows every 2 s, the whole clip, and reverb consistency."""
+    from metrics import modulation
+    from metrics.base import make_metric
+    from metrics.speech import window_starts
+
+    def ours(waves: torch.Tensor, precision: str) -> list[float]:
+        return [float(found.value or 0) for found in modulation.srmr(waves, "slow", precision)]
+
+    def rival(waves: torch.Tensor) -> list[float]:
+        return [float(value) for part in waves for value in torchmetrics_srmr(part)]
+
+    starts = window_starts(len(wave), 3 * RATE_HZ, 2 * RATE_HZ)
+    windows = wave.unfold(0, 3 * RATE_HZ, 2 * RATE_HZ).contiguous()
+    contenders = []
+    for task, waves in ((f"{len(starts)} windows of 3 s", windows), ("whole clip", wave[None])):
+        seconds = waves.numel() / RATE_HZ
+        for precision in ("float32", "float64"):
+            run = lambda w=waves, p=precision: ours(w, p)  # noqa: E731
+            contenders.append(Contender(task, f"Earnest {precision}", seconds, run))
+        run = lambda w=waves: rival(w)  # noqa: E731
+        contenders.append(Contender(task, RIVAL, seconds, run))
+    metric = make_metric("reverb_consistency")
+    metric.load("cpu")
+    whole = lambda: [float(metric.measure([wave])[0].value or 0)]  # noqa: E731
+    name = "Earnest float32 with silero-vad"
+    return [*contenders, Contender("reverb consistency", name, len(wave) / RATE_HZ, whole)]
+
+
+def torchmetrics_srmr(wave: torch.Tensor) -> Any:
+    """The rival's score of one wave, one at a time: its batches are slower still."""
+    from torchmetrics.functional.audio import speech_reverberation_modulation_energy_ratio
+
+    return speech_reverberation_modulation_energy_ratio(wave.double(), RATE_HZ)
+
+
+def set_threads(threads: int) -> None:
+    """Both sides compute with this many threads in torch; nothing else is parallel."""
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def measure(contenders: Sequence[Contender], repeats: int) -> list[Timing]:
+    """CPU and wall seconds of each contender, after one run to warm up, in turns."""
+    timings = [Timing(each, [], [], each.run()) for each in contenders]
+    for _ in range(repeats):
+        for timing in timings:
+            cpu_s, wall_s = time.process_time(), time.perf_counter()
+            timing.contender.run()
+            timing.cpu_s.append(time.process_time() - cpu_s)
+            timing.wall_s.append(time.perf_counter() - wall_s)
+    return timings
+
+
+def print_table(timings: Sequence[Timing]) -> None:
+    """One line each: seconds per second of audio, and how many times quicker than the rival."""
+    print(f"{'task':<22} {'what':<32} {'CPU s/s':>9} {'wall s/s':>9} {'ratio':>7} {'differs':>9}")
+    rivals = {t.contender.task: t for t in timings if t.contender.name == RIVAL}
+    for timing in timings:
+        each, cpu_s = timing.contender, timing.per_second(timing.cpu_s)
+        line = (
+            f"{each.task:<22} {each.name:<32} {cpu_s:9.5f} {timing.per_second(timing.wall_s):9.5f}"
+        )
+        rival = rivals.get(each.task)
+        if rival:
+            ratio = rival.per_second(rival.cpu_s) / cpu_s
+            line += f" {ratio:7.1f} {largest_difference(timing.values, rival.values):9.1e}"
+        print(line)
+
+
+def largest_difference(values: Sequence[float], others: Sequence[float]) -> float:
+    """The largest relative difference."""
+    return max(abs(a / b - 1) for a, b in zip(values, others, strict=True))
+
+
+def machine() -> str:
+    """Processors and versions, for the record."""
+    import torch
+    import torchmetrics
+
+    load = os.getloadavg()[0]
+    return (
+        f"{os.cpu_count()} processors (load {load:.1f}), torch {torch.__version__}, "
+        f"torchmetrics {torchmetrics.__version__}"
+    )
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main()
