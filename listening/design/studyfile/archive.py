@@ -98,6 +98,7 @@ def _whole_archive_problem(
 
 def _check_entry(info: zipfile.ZipInfo, limits: Limits) -> None:
     name = _name(info)
+    _check_encoding(info)
     if info.flag_bits & ENCRYPTED:
         raise Wrong("This entry is encrypted.", "Zip the folder without a password.")
     kind = stat.S_IFMT(info.external_attr >> 16)
@@ -148,16 +149,27 @@ def _write(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None
 
 def _name(info: zipfile.ZipInfo) -> str:
     """The entry's name; archives made without the UTF-8 mark mostly hold UTF-8 all the same."""
-    # zipfile turns backslashes of the platform into slashes; the original is what we check
-    name = info.orig_filename
-    if not info.flag_bits & UTF8_NAMES and not name.isascii():
+    name = info.orig_filename  # `filename` has slashes put in and is cut at a NUL
+    if not _marked(info):
         try:
             name = name.encode("cp437").decode("utf-8")
         except UnicodeError:
-            raise Wrong(
-                "The name is in an unknown encoding.", "Zip the folder with names in UTF-8."
-            ) from None
+            return name  # refused by _check_entry
     return unicodedata.normalize("NFC", name)
+
+
+def _marked(info: zipfile.ZipInfo) -> bool:
+    return bool(info.flag_bits & UTF8_NAMES) or info.orig_filename.isascii()
+
+
+def _check_encoding(info: zipfile.ZipInfo) -> None:
+    try:
+        if not _marked(info):
+            info.orig_filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        raise Wrong(
+            "The name is in an unknown encoding.", "Zip the folder with names in UTF-8."
+        ) from None
 
 
 def _shown(name: str) -> str:

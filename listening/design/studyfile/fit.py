@@ -16,6 +16,8 @@ MAX_PLANNED = 20_000_000  # presentations of one task
 
 def check_fit(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:
     """`rows` are those of the study's stimuli, in the same order."""
+    if not rows:
+        return  # why there are none is said already
     _check_conditions(study, rows, notes)
     _check_traps_used(study, rows, notes)
     numbers = {s.key: row.number for s, row in zip(study.stimuli, rows, strict=True)}
@@ -89,8 +91,6 @@ class TaskFit:
         self.roles = {c.key: c.role for c in study.conditions}
 
     def check(self) -> None:
-        if not self.study.stimuli:
-            return  # said already
         self._check_limits()
         scale = self._scale()
         if scale:
