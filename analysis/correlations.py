@@ -233,6 +233,8 @@ def _lines(
     else:
         bounds = percentile_interval(bootstrap_replicates(statistic, x, y, rng, replicates), level)
         why = "" if bounds else f"only {len(x)} units: too many replicates are undefined"
+        if bounds and bounds[0] == bounds[1]:
+            bounds, why = None, f"all replicates of {len(x)} units give {value:.3g}"
     yield value, *(bounds or (None, None)), BOOTSTRAP_UNITS[unit], why
     bounds = fisher_interval(statistic, value, len(x), level)
     why = "" if bounds else f"no interval from {len(x)} units with a coefficient of {value:.3g}"

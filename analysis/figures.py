@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH = 440
+WIDTH = 380
 _LEFT, _RIGHT = 14, WIDTH - 14
 _LINE_HEIGHT = 46
 _MOST_KEYS = 40
@@ -81,8 +81,8 @@ def scatter_plot(
         )
     listed = points[:_MOST_KEYS]
     for number, point in enumerate(listed, start=1):
-        line = f"{number}  {shortened(point.name, 34)}  ({point.x:.3g}, {point.y:.3g})"
-        body.append(_text(left, bottom + 44 + 18 * number, line, "plot-key", "start", 12))
+        line = f"{number}  {shortened(point.name, 26)}  ({point.x:.3g}, {point.y:.3g})"
+        body.append(_text(left, bottom + 44 + 18 * number, line, "plot-key", "start", 13))
     height = bottom + 60 + 18 * len(listed)
     told = "; ".join(f"{p.name}: {p.x:.3g}, {p.y:.3g}" for p in points)
     return _svg(key, title, f"{x} and {y}. {told}.", height, body, standalone)
@@ -114,7 +114,7 @@ def _interval_line(line: IntervalLine, y: float, ticks: Sequence[float]) -> Iter
     middle = y + 15
     yield '<g class="plot-line">'
     yield f"<title>{_clean(_spoken(line))}</title>"
-    yield _text(_LEFT, y, shortened(line.name, 30), "plot-name")
+    yield _text(_LEFT, y, shortened(line.name, 25), "plot-name")
     told = f"{line.value:.3f}"
     if line.low is not None and line.high is not None:
         told += f" [{line.low:.3f}, {line.high:.3f}]"
@@ -139,11 +139,11 @@ def _stroke(
 
 
 def _legend() -> Iterator[str]:
-    yield '<path class="interval-clustered" d="M14 14H44" stroke="currentColor" stroke-width="4"/>'
-    yield '<circle class="plot-dot" cx="29" cy="14" r="5" fill="currentColor"/>'
-    yield _text(50, 18, "raters and items crossed", "plot-legend", "start", 11)
-    yield '<path class="interval-naive" d="M214 14H244" stroke="currentColor" stroke-width="1.5"/>'
-    yield _text(250, 18, "naive, as if independent", "plot-legend", "start", 11)
+    yield '<path class="interval-clustered" d="M14 14H40" stroke="currentColor" stroke-width="4"/>'
+    yield '<circle class="plot-dot" cx="27" cy="14" r="5" fill="currentColor"/>'
+    yield _text(46, 18, "raters and items crossed", "plot-legend", "start", 11.5)
+    yield '<path class="interval-naive" d="M200 14H226" stroke="currentColor" stroke-width="1.5"/>'
+    yield _text(232, 18, "naive, as if independent", "plot-legend", "start", 11.5)
 
 
 def _axis(ticks: Sequence[float], axis: str, bottom: float) -> Iterator[str]:
@@ -154,8 +154,8 @@ def _axis(ticks: Sequence[float], axis: str, bottom: float) -> Iterator[str]:
             ' stroke-opacity="0.15"/>'
         )
         anchor = "start" if tick == ticks[0] else "end" if tick == ticks[-1] else "middle"
-        yield _text(x, bottom + 16, f"{tick:g}", "plot-tick", anchor, 11)
-    yield _text(WIDTH / 2, bottom + 36, axis, "plot-axis", "middle", 12)
+        yield _text(x, bottom + 16, f"{tick:g}", "plot-tick", anchor, 12)
+    yield _text(WIDTH / 2, bottom + 36, axis, "plot-axis", "middle", 12.5)
 
 
 def _frame(
@@ -164,11 +164,11 @@ def _frame(
     for tick in across:
         x = _scaled(tick, across, left + 12, _RIGHT - 12)
         yield _grid_line(f"M{x} {top}V{bottom}")
-        yield _text(x, bottom + 16, f"{tick:g}", "plot-tick", "middle", 11)
+        yield _text(x, bottom + 16, f"{tick:g}", "plot-tick", "middle", 12)
     for tick in up:
         y = _scaled(tick, up, bottom - 12, top + 12)
         yield _grid_line(f"M{left} {y}H{_RIGHT}")
-        yield _text(left - 6, y + 4, f"{tick:g}", "plot-tick", "end", 11)
+        yield _text(left - 6, y + 4, f"{tick:g}", "plot-tick", "end", 12)
 
 
 def _grid_line(path: str) -> str:
@@ -196,7 +196,7 @@ def _spoken(line: IntervalLine) -> str:
 
 
 def _text(
-    x: float, y: float, text: str, name: str = "", anchor: str = "start", size: float = 13
+    x: float, y: float, text: str, name: str = "", anchor: str = "start", size: float = 13.5
 ) -> str:
     known = f' class="{name}"' if name else ""
     return (

@@ -84,12 +84,20 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
             given["rules"] = tuple(rule_from(text) for text in given["rules"])
         if "intervals" in given:
             given["intervals"] = tuple(given["intervals"])
-        for name, kind in (("level", float), ("seed", int), ("replicates", int)):
-            if name in given:
-                given[name] = kind(given[name])
     except (TypeError, ValueError) as error:
         raise OptionsError(str(error)) from None
+    for name, kind in (("level", float), ("seed", int), ("replicates", int)):
+        if name in given:
+            given[name] = _number(name, given[name], kind)
     return Options(**given)
+
+
+def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
+    try:
+        return kind(value)
+    except (TypeError, ValueError, OverflowError):
+        like = "0.95" if kind is float else "7"
+        raise OptionsError(f"{name} is {value!r}; give a number, like {like}") from None
 
 
 def breakdown_from(text: str) -> Breakdown:

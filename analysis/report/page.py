@@ -81,7 +81,7 @@ def page_html(report: Mapping[str, Any]) -> str:
 
 def _warnings(report: Mapping[str, Any]) -> str:
     told = "".join(f"<li>{escape(text)}</li>" for text in report["warnings"])
-    return f'<ul class="notice notice-warn">{told}</ul>' if told else ""
+    return f'<div class="notice notice-warn"><ul>{told}</ul></div>' if told else ""
 
 
 def _estimates(report: Mapping[str, Any], drawn: Iterable[Plot]) -> str:
