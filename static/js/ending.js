@@ -18,6 +18,7 @@ export function endView(end, language) {
   const url = safeUrl(end.return_url);
   part("return-box").hidden = !url;
   if (url) part("return").href = url;
+  setText(part("code-name"), say(url ? "code_spare" : "code_name"));
   part("code-box").hidden = !end.code;
   setText(part("code"), end.code);
   part("copy").addEventListener("click", () => copy(part("code"), part("copied")));

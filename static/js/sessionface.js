@@ -34,16 +34,20 @@ export function tell(kind, text) {
 /** @type {number | undefined} */
 let slow;
 
+/** Nothing was sent yet, so there is nothing to call saved. */
+let begun = false;
+
 /** @param {import("./outbox.js").Outbox} outbox */
 export function showSaved(outbox) {
   const line = byId("saved");
   clearTimeout(slow);
+  begun ||= outbox.size > 0;
   if (outbox.status === "waiting") {
     setText(line, say(outbox.durable ? "unsent" : "unsent_memory", { n: outbox.size }));
   } else if (outbox.size) {
     slow = window.setTimeout(() => setText(line, say("saving")), SLOW_MS);
   } else {
-    setText(line, say("saved"));
+    setText(line, begun ? say("saved") : "");
   }
   line.classList.toggle("unsent", outbox.status === "waiting");
 }

@@ -219,6 +219,12 @@ export function trimKeys(root, task, clips) {
     steps: task.criteria.some((each) => each.scale.widget === "steps"),
     justification: task.justification !== null,
   };
+  const steps = task.criteria.flatMap((each) => each.scale.steps);
+  const keys = steps.map((step) => step.hotkey).filter(Boolean).sort();
+  for (const edge of root.querySelectorAll("[data-keys-edge]")) {
+    const last = edge instanceof HTMLElement && edge.dataset.keysEdge === "last";
+    edge.textContent = (last ? keys.at(-1) : keys[0]) ?? "";
+  }
   for (const entry of root.querySelectorAll("[data-keys-for]")) {
     if (entry instanceof HTMLElement) entry.hidden = !shown[entry.dataset.keysFor ?? ""];
   }

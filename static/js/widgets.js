@@ -2,8 +2,11 @@
 
 import { say } from "./strings.js";
 
-/** Words longer than this do not fit under a narrow step: such a scale becomes a list on a phone. */
+/** Words longer than this do not fit on a narrow step: such a scale becomes a list on a phone. */
 const SHORT_WORD = 11;
+
+/** More buttons than this do not fit beside each other on a phone. */
+const FEW = 3;
 
 /**
  * How the steps lie: "halves" (whole and half steps alternate), "short" (one row), "long" (a list
@@ -31,9 +34,22 @@ export class Criterion extends EventTarget {
     this.question = plan.question;
     /** @type {HTMLInputElement[]} */
     this.inputs = [...fieldset.querySelectorAll("input")];
-    const steps = fieldset.querySelector(".steps");
-    if (steps instanceof HTMLElement) steps.dataset.layout = layoutOf(plan.scale.steps);
+    this.arrange(plan.scale.steps);
     fieldset.addEventListener("change", () => this.dispatchEvent(new Event("change")));
+  }
+
+  /** @param {{label: string, text: string}[]} plan */
+  arrange(plan) {
+    const steps = this.fieldset.querySelector(".steps");
+    const choice = this.fieldset.querySelector(".choice");
+    if (steps instanceof HTMLElement) steps.dataset.layout = layoutOf(plan);
+    if (choice instanceof HTMLElement) {
+      const short = plan.every((step) => (step.text || step.label).length <= SHORT_WORD);
+      choice.dataset.layout = short && plan.length <= FEW ? "short" : "long";
+    }
+    for (const number of this.fieldset.querySelectorAll(".step-number")) {
+      number.textContent = (number.textContent ?? "").replace("-", "−");
+    }
   }
 
   /** @returns {string} the label chosen, or "" */
