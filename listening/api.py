@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django.utils import translation
@@ -9,6 +10,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from rest_framework import serializers
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -21,6 +23,10 @@ from listening.views.state import state_of
 
 STATUS = {"unknown_trial": 404, "wrong_order": 409, "session_over": 409, "lease_lost": 409}
 MALFORMED = "The page sent something we could not read. Reload it; your answers are kept."
+
+
+class Malformed(ValueError):
+    """What was sent cannot be meant; the message is for the rater."""
 
 
 class JustificationShape(serializers.Serializer[Any]):
@@ -42,7 +48,19 @@ class AnswerShape(serializers.Serializer[Any]):
     def validate_playback(self, value: dict[str, Any]) -> dict[str, Any]:
         if len(value) > 20 or len(str(value)) > 2000:
             raise serializers.ValidationError("too many playback facts")
+        if not is_storable(value):
+            raise serializers.ValidationError("playback facts that no database can keep")
         return value
+
+
+def is_storable(value: Any) -> bool:
+    """Whether PostgreSQL can keep it as JSON: no NUL, no half of a surrogate pair, no infinity."""
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except ValueError:
+        return False
+    return "\\u0000" not in text
 
 
 @method_decorator([never_cache, csrf_protect], name="dispatch")
@@ -51,18 +69,28 @@ class RaterView(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    metadata_class = None  # OPTIONS describes nothing
 
     def session(self, code: str) -> Session:
         return Session.objects.select_related("study", "rater").get(code=code)
+
+    def sent(self, request: Request) -> dict[str, Any]:
+        """The JSON object that was sent."""
+        if not isinstance(request.data, dict):
+            raise Malformed(MALFORMED)
+        return request.data
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, Session.DoesNotExist):
             message = "We do not know this session. Please use the link that you were given."
             return Response(_error("unknown_session", message), status=404)
-        if isinstance(exc, serializers.ValidationError | ValueError):
-            message = str(exc) if isinstance(exc, ValueError) else MALFORMED
+        if isinstance(exc, serializers.ValidationError | RecursionError | Malformed):
+            message = str(exc) if isinstance(exc, Malformed) else MALFORMED
             return Response(_error("malformed", message), status=422)
-        return super().handle_exception(exc)
+        response = super().handle_exception(exc)
+        if isinstance(exc, APIException):  # a reader's own words may quote what was sent
+            response.data = _error("malformed", MALFORMED)
+        return response
 
 
 class StateView(RaterView):
@@ -75,18 +103,23 @@ class StateView(RaterView):
 class CheckView(RaterView):
     def post(self, request: Request, code: str) -> Response:
         session = self.session(code)
-        key, answer = str(request.data.get("key")), request.data.get("answer")
+        sent = self.sent(request)
+        key, answer = str(sent.get("key")), sent.get("answer")
         asked = [check["key"] for check in session.study.checks]
         if key not in asked or not isinstance(answer, dict):
-            raise ValueError(MALFORMED)
-        sessions.record_check(session, key, check_named(key).result(answer))
+            raise Malformed(MALFORMED)
+        try:
+            result = check_named(key).result(answer)
+        except ValueError as error:
+            raise Malformed(str(error)) from None
+        sessions.record_check(session, key, result)
         return Response(state_of(session))
 
 
 class AnswerView(RaterView):
     def post(self, request: Request, code: str) -> Response:
         session = self.session(code)
-        shape = AnswerShape(data=request.data)
+        shape = AnswerShape(data=self.sent(request))
         shape.is_valid(raise_exception=True)
         try:
             with translation.override(session.study.language):
@@ -102,8 +135,8 @@ class AnswerView(RaterView):
 class WithdrawView(RaterView):
     def post(self, request: Request, code: str) -> Response:
         session = self.session(code)
-        if request.data.get("confirm") is not True:
-            raise ValueError(MALFORMED)
+        if self.sent(request).get("confirm") is not True:
+            raise Malformed(MALFORMED)
         sessions.withdraw(session)
         session.refresh_from_db()
         return Response(state_of(session))

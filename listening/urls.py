@@ -1,17 +1,27 @@
 """Routes of the room: raters' pages and API by random codes, researchers' by study keys."""
 
-from django.urls import include, path
+from django.urls import include, path, register_converter
+from django.urls.converters import StringConverter
 
 from listening import api
 from listening.views import rater
 
+
+class CodeConverter(StringConverter):
+    """A link or session code as far as a database can look it up; the rest are unknown pages."""
+
+    regex = r"[^/\x00]{1,64}"
+
+
+register_converter(CodeConverter, "code")
+
 urlpatterns = [
-    path("r/<str:link>/", rater.landing, name="landing"),
-    path("s/<str:code>/", rater.session_page, name="session"),
+    path("r/<code:link>/", rater.landing, name="landing"),
+    path("s/<code:code>/", rater.session_page, name="session"),
     path("checks/<slug:key>.wav", rater.check_sound, name="check-sound"),
-    path("api/s/<str:code>/", api.StateView.as_view(), name="api-state"),
-    path("api/s/<str:code>/checks/", api.CheckView.as_view(), name="api-checks"),
-    path("api/s/<str:code>/answers/", api.AnswerView.as_view(), name="api-answers"),
-    path("api/s/<str:code>/withdraw/", api.WithdrawView.as_view(), name="api-withdraw"),
+    path("api/s/<code:code>/", api.StateView.as_view(), name="api-state"),
+    path("api/s/<code:code>/checks/", api.CheckView.as_view(), name="api-checks"),
+    path("api/s/<code:code>/answers/", api.AnswerView.as_view(), name="api-answers"),
+    path("api/s/<code:code>/withdraw/", api.WithdrawView.as_view(), name="api-withdraw"),
     path("", include("listening.researcher_urls")),
 ]

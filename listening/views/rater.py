@@ -81,7 +81,13 @@ def _paragraphs(text: str) -> list[str]:
 def _carried(request: HttpRequest) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
     given = request.POST if request.method == "POST" else request.GET
-    return {k: given[k] for k in (*PROLIFIC_KEYS, "simulate") if given.get(k)}
+    words = {k: _printable(given.get(k, "")) for k in (*PROLIFIC_KEYS, "simulate")}
+    return {k: word for k, word in words.items() if word}
+
+
+def _printable(text: str) -> str:
+    """Without what no id holds and no database keeps: controls, spaces around it, half a pair."""
+    return "".join(c for c in text if c.isprintable()).strip()[:300]
 
 
 def _length(study: Study) -> tuple[int, int]:
