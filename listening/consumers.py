@@ -21,6 +21,7 @@ NO_SUCH_STUDY = 4404
 class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channels is untyped
     """Sends a study's progress when it changed, and a heartbeat when it did not."""
 
+    channel_layer_alias = ""  # none: the shared aggregate is enough, and outlives a lost Valkey
     tick_s = 1.0
     heartbeat_s = 15.0
 

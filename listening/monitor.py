@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from contextlib import suppress
 from typing import Any, TypedDict
 
 from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from listening.selectors import study_progress
 
@@ -24,6 +26,14 @@ class Snapshot(TypedDict):
     version: str
     made_at: float
     rests_until: float
+
+
+def page_progress(study: str, *, max_age_s: float = 0.0) -> dict[str, Any]:
+    """The newest aggregate for a page, which is served without the cache when that is away."""
+    try:
+        return latest_progress(study, max_age_s=max_age_s)["progress"]
+    except RedisError:
+        return _snapshot(study, time.time())["progress"]
 
 
 def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
@@ -60,4 +70,5 @@ def _snapshot(study: str, began: float) -> Snapshot:
 
 def forget_progress(study: str) -> None:
     """After a change that the researcher made: the next look counts again."""
-    cache.delete(f"monitor/{study}")
+    with suppress(RedisError):
+        cache.delete(f"monitor/{study}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,10 +15,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
+from redis.exceptions import RedisError
 
 from listening import sessions
 from listening.models import Block, Session, Study, Trial
-from listening.monitor import forget_progress, latest_progress
+from listening.monitor import forget_progress, page_progress
 from listening.studies import (
     Finding,
     StudyError,
@@ -65,7 +67,7 @@ def studies(request: HttpRequest) -> HttpResponse:
 
 
 def _study_row(study: Study, last_activity: datetime | None) -> dict[str, Any]:
-    progress = latest_progress(study.key, max_age_s=LIST_MAX_AGE_S)["progress"]
+    progress = page_progress(study.key, max_age_s=LIST_MAX_AGE_S)
     by_status = {k: n for k, n in progress["sessions"].items() if k != "simulated"}
     return {
         "study": study,
@@ -113,12 +115,11 @@ def _last_activity(studies: list[int]) -> dict[int, datetime]:
 @require_GET
 def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = get_object_or_404(own_studies(request), key=key)
-    snapshot = latest_progress(key)
     status = request.GET.get("status", "")
     findings = _findings(mine, asked="check" in request.GET)
     context = {
         "study": mine,
-        "progress": snapshot["progress"],
+        "progress": page_progress(key),
         "findings": findings,
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": request.build_absolute_uri(f"/r/{mine.link}/"),
@@ -140,10 +141,13 @@ def _findings(study: Study, asked: bool) -> list[Finding] | None:
     if study.state != Study.State.DRAFT:
         return []
     name = f"findings/{study.pk}"
-    kept: list[Finding] | None = cache.get(name)
+    kept: list[Finding] | None = None
+    with suppress(RedisError):
+        kept = cache.get(name)
     if asked or (kept is None and study.stimuli.count() <= CHECKED_UNASKED):
         kept = check_study(study)
-        cache.set(name, kept, timeout=FINDINGS_KEPT_S)
+        with suppress(RedisError):
+            cache.set(name, kept, timeout=FINDINGS_KEPT_S)
     return kept
 
 

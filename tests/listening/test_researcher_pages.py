@@ -7,6 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from listening.models import Block, Rater, Rating, Session, Study
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study, make_user
@@ -338,3 +339,16 @@ def test_records_in_the_admin_cannot_be_changed(client, study):
     assert client.get(f"{url}/change/").status_code == 200
     assert client.post(f"{url}/change/", {"score": 1}).status_code == 403
     assert client.post(f"{url}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_the_pages_stand_when_the_cache_is_away(owner, study, monkeypatch):
+    def away(*args, **kwargs):
+        raise RedisConnectionError("Valkey is being restarted")
+
+    for name in ("get", "set", "add", "delete"):
+        monkeypatch.setattr(f"django.core.cache.backends.redis.RedisCache.{name}", away)
+    answer_all(arrive(study), stop_after=2)
+    assert "2 of 60" in words_of(page_of(owner, "/studies/"))
+    owner.post("/studies/voices/state/", {"to": "paused"})
+    assert "2 of 60 ratings" in words_of(page_of(owner, "/studies/voices/"))
+    assert Study.objects.get().state == "paused"
