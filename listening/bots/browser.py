@@ -98,6 +98,7 @@ class Browser:
     client: httpx.AsyncClient
     trouble: Counter[str]  # server errors and broken connections, counted over all attempts
     tries: int = 8
+    pause_s: float = 0.2  # before the second try; doubles each time, up to 5 s
 
     @classmethod
     def at(cls, base_url: str, user_agent: str, trouble: Counter[str]) -> Browser:
@@ -138,7 +139,7 @@ class Browser:
     async def _send(self, method: str, url: str, **content: Any) -> httpx.Response:
         for attempt in range(self.tries):
             if attempt:
-                await asyncio.sleep(min(0.2 * 2**attempt, 5))
+                await asyncio.sleep(min(self.pause_s * 2 ** (attempt - 1), 5))
             try:
                 response = await self.client.request(method, url, **content)
             except httpx.TransportError as error:
