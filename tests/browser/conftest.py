@@ -30,12 +30,16 @@ PHONE = {
     "has_touch": True,
 }
 EXPECTED = ("net::ERR_", "status of 500", "status of 403", "status of 409", "status of 422")
-EXPECTED += ("status of 404", "status of 503")
+EXPECTED += ("status of 404", "status of 429", "status of 503")
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if path is None:
         pytest.skip("no Chromium on this machine: install the package chromium")
     with sync_playwright() as playwright:
@@ -71,9 +75,9 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on(
             "console",
-            lambda message: complaints.append(message.text)
-            if message.type in ("error", "warning")
-            else None,
+            lambda message: (
+                complaints.append(message.text) if message.type in ("error", "warning") else None
+            ),
         )
         page.on("dialog", lambda dialog: dialog.accept())
 

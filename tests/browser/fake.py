@@ -139,7 +139,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         is_json = "json" in (self.headers.get("Content-Type") or "")
-        self.route(json.loads(raw) if is_json else {k: v[0] for k, v in parse_qs(raw.decode()).items()})
+        self.route(
+            json.loads(raw) if is_json else {k: v[0] for k, v in parse_qs(raw.decode()).items()}
+        )
 
     def route(self, body: dict[str, Any]) -> None:
         path = urlsplit(self.path).path

@@ -82,9 +82,7 @@ CMOS = {
                         "text": f"Second is {name}" if name else "About the same",
                         "hotkey": str(value) if value >= 0 else "",
                     }
-                    for value, name in zip(
-                        range(-3, 4), [*CMOS_NAMES, "much better"], strict=True
-                    )
+                    for value, name in zip(range(-3, 4), [*CMOS_NAMES, "much better"], strict=True)
                 ],
             },
         }

@@ -1,0 +1,230 @@
+"""Answers survive what networks, servers, tabs and devices do: sent once, kept until acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.driver import at_trial, choose, enter, go_on, hear, rate, wait_stored
+from tests.browser.fake import FakeServer
+from tests.browser.story import ATT, Story, short_story
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+KEPT = "() => Object.keys(localStorage).filter((key) => key.startsWith('earnest:outbox:demo:'))"
+
+
+def saved(page: Page, text: str) -> None:
+    expect(page.locator("#saved")).to_have_text(text)
+
+
+def test_an_answer_is_on_the_device_before_it_is_sent_and_gone_after_it_was_stored(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    server.house.fail("/answers/", "drop", times=99)
+    enter(page, server)
+    rate(page)
+    assert page.evaluate(KEPT) == ["earnest:outbox:demo:t0"]
+    saved(page, "Saved on this device, will be sent: 1")
+    server.house.faults.clear()
+    wait_stored(page, server, 1)
+    saved(page, "All answers saved")
+    assert page.evaluate(KEPT) == []
+
+
+def test_the_rater_goes_on_without_network_and_every_answer_is_sent_once_after(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(4))
+    enter(page, server)
+    rate(page, "1")
+    at_trial(page, 2)
+    wait_stored(page, server, 1)
+    page.wait_for_timeout(500)
+    page.context.set_offline(True)
+    for place, label in ((2, "2"), (3, "3"), (4, "4")):
+        at_trial(page, place)
+        rate(page, label)
+    expect(page.locator(".view-wait")).to_contain_text("Your answers (3) are safe on this device")
+    assert len(server.house.posts) == 1
+    page.context.set_offline(False)
+    expect(page.locator(".view-end")).to_be_visible()
+    assert [post["answers"]["0"] for post in server.house.posts] == ["1", "2", "3", "4"]
+
+
+def test_a_reload_without_network_loses_nothing(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(3))
+    server.house.fail("/answers/", "drop", times=99)
+    enter(page, server)
+    rate(page, "2")
+    at_trial(page, 2)
+    page.reload()
+    at_trial(page, 2)
+    assert page.evaluate(KEPT) == ["earnest:outbox:demo:t0"]
+    server.house.faults.clear()
+    wait_stored(page, server, 1)
+    assert server.house.stored["t0"]["answers"] == {"0": "2"}
+    assert len(server.house.posts) == 1
+
+
+def test_an_answer_whose_acknowledgement_got_lost_is_sent_again_unchanged(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(3))
+    server.house.fail("/answers/", "lose")
+    enter(page, server)
+    rate(page, "5")
+    saved(page, "All answers saved")
+    first, second = server.house.posts
+    assert first == second
+    assert server.house.repeats == 1
+    assert list(server.house.stored) == ["t0"]
+    at_trial(page, 2)
+
+
+def test_a_broken_server_is_asked_again(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    server.house.fail("/answers/", 500)
+    server.house.fail("/answers/", 429)
+    enter(page, server)
+    rate(page)
+    wait_stored(page, server, 1)
+    assert len(server.house.posts) == 1
+
+
+def test_a_refused_token_is_renewed_without_the_rater_noticing(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    server.house.fail("/answers/", "csrf")
+    enter(page, server)
+    rate(page)
+    wait_stored(page, server, 1)
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_a_lost_lease_is_explained_and_the_next_trial_shown(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(3))
+    house = server.house
+    enter(page, server)
+    hear(page)
+    choose(page, "3")
+    house.skipped |= {"t0", "t1"}
+    reply = house.error("lease_lost", "You were away for a while; please go on with the next one.")
+    house.fail("/answers/", 409, **reply)
+    go_on(page)
+    expect(page.locator("#notice")).to_have_text(
+        "You were away for a while; please go on with the next one."
+    )
+    at_trial(page, 3)
+    rate(page)
+    wait_stored(page, server, 1)
+    expect(page.locator("#notice")).to_be_hidden()
+    assert page.evaluate(KEPT) == []
+
+
+def test_a_session_that_ended_meanwhile_shows_its_end(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(3))
+    house = server.house
+    enter(page, server)
+    hear(page)
+    choose(page, "3")
+    house.skipped |= {"t0", "t1", "t2"}
+    house.outcome = "partial"
+    house.fail("/answers/", 409, **house.error("session_over", "This session has ended."))
+    go_on(page)
+    expect(page.get_by_role("heading", name="The study stops here")).to_be_visible()
+    expect(page.locator("#notice")).to_have_text("This session has ended.")
+
+
+def test_an_answer_given_on_another_device_is_not_asked_for_again(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(3))
+    enter(page, server)
+    hear(page)
+    server.house.stored |= {"t0": {}, "t1": {}}
+    choose(page, "3")
+    go_on(page)
+    at_trial(page, 3)
+    assert server.house.repeats == 1
+
+
+def test_a_refused_answer_comes_back_and_later_ones_wait_for_it(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(3, task=ATT))
+    house = server.house
+    message = "Please give your reason in at least 10 characters."
+    house.fail("/answers/", 422, error="justification_required", message=message, state=None)
+    enter(page, server)
+    hear(page)
+    choose(page, "Human")
+    page.locator("textarea").fill("not enough?")
+    go_on(page)
+    expect(page.locator("[data-part=missing]")).to_have_text(message)
+    at_trial(page, 1)
+    expect(page.locator("textarea")).to_have_value("not enough?")
+    expect(page.locator(".player")).to_have_attribute("data-state", "heard")
+    page.locator("textarea").fill("a breath before the verb")
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert house.stored["t0"]["justification"]["text"] == "a breath before the verb"
+
+
+def test_the_older_tab_rests_and_can_take_over_again(serve: Serve, new_page: NewPage) -> None:
+    old = new_page()
+    server = serve(short_story(3))
+    enter(old, server)
+    hear(old)
+    new = new_page(old.context)
+    new.goto(f"{server.url}/s/demo/")
+    expect(old.get_by_role("dialog")).to_contain_text("open in another tab")
+    rate(new, "2")
+    wait_stored(new, server, 1)
+    old.keyboard.press("Escape")
+    expect(old.get_by_role("dialog")).to_be_visible()
+    old.get_by_role("button", name="Go on here").click()
+    at_trial(old, 2)
+    expect(new.get_by_role("dialog")).to_contain_text("open in another tab")
+    rate(old, "4")
+    wait_stored(old, server, 2)
+    assert [post["answers"]["0"] for post in server.house.posts] == ["2", "4"]
+
+
+def test_a_session_that_is_gone_says_what_to_do(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    gone = {"error": "unknown_session", "message": "We do not know this session.", "state": None}
+    server.house.fail("/answers/", 404, **gone)
+    enter(page, server)
+    rate(page)
+    expect(page.locator(".view-trouble")).to_contain_text("Open the link you were given at first")
+
+
+def test_a_check_is_sent_again_until_it_arrives(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(1, check=True))
+    server.house.fail("/checks/", "drop")
+    page.goto(f"{server.url}/s/demo/")
+    page.locator(".player-button").click()
+    confirm = page.get_by_role("button", name="The volume is right")
+    expect(confirm).to_have_attribute("aria-disabled", "false")
+    server.house.fail("/api/s/demo/checks/", 500)
+    confirm.click()
+    expect(page.locator(".view-intro")).to_be_visible()
+    assert server.house.checked["volume"]["comfortable"] is True
