@@ -57,8 +57,10 @@ class House:
     clip_requests: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def fail(self, path: str, kind: str | int, times: int = 1, **body: Any) -> None:
-        self.faults.append(Fault(path, kind, times, body or None))
+    def fail(
+        self, path: str, kind: str | int, times: int = 1, body: dict[str, Any] | None = None
+    ) -> None:
+        self.faults.append(Fault(path, kind, times, body))
 
     def fault(self, path: str) -> Fault | None:
         with self.lock:

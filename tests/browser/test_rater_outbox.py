@@ -1,4 +1,4 @@
-"""Answers survive what networks, servers, tabs and devices do: sent once, kept until acknowledged."""
+"""Answers survive what networks, servers, tabs and devices do to them, and are stored once."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_lost_lease_is_explained_and_the_next_trial_shown(
     choose(page, "3")
     house.skipped |= {"t0", "t1"}
     reply = house.error("lease_lost", "You were away for a while; please go on with the next one.")
-    house.fail("/answers/", 409, **reply)
+    house.fail("/answers/", 409, body=reply)
     go_on(page)
     expect(page.locator("#notice")).to_have_text(
         "You were away for a while; please go on with the next one."
@@ -143,7 +143,7 @@ def test_a_session_that_ended_meanwhile_shows_its_end(serve: Serve, new_page: Ne
     choose(page, "3")
     house.skipped |= {"t0", "t1", "t2"}
     house.outcome = "partial"
-    house.fail("/answers/", 409, **house.error("session_over", "This session has ended."))
+    house.fail("/answers/", 409, body=house.error("session_over", "This session has ended."))
     go_on(page)
     expect(page.get_by_role("heading", name="The study stops here")).to_be_visible()
     expect(page.locator("#notice")).to_have_text("This session has ended.")
@@ -170,7 +170,8 @@ def test_a_refused_answer_comes_back_and_later_ones_wait_for_it(
     server = serve(short_story(3, task=ATT))
     house = server.house
     message = "Please give your reason in at least 10 characters."
-    house.fail("/answers/", 422, error="justification_required", message=message, state=None)
+    refusal = {"error": "justification_required", "message": message, "state": None}
+    house.fail("/answers/", 422, body=refusal)
     enter(page, server)
     hear(page)
     choose(page, "Human")
@@ -210,7 +211,7 @@ def test_a_session_that_is_gone_says_what_to_do(serve: Serve, new_page: NewPage)
     page = new_page()
     server = serve(short_story(2))
     gone = {"error": "unknown_session", "message": "We do not know this session.", "state": None}
-    server.house.fail("/answers/", 404, **gone)
+    server.house.fail("/answers/", 404, body=gone)
     enter(page, server)
     rate(page)
     expect(page.locator(".view-trouble")).to_contain_text("Open the link you were given at first")
