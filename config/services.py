@@ -12,6 +12,7 @@ from config.processes import signal_group, spawn
 BASE_DIR = Path(__file__).resolve().parent.parent
 STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0
+MOST_CONNECTIONS = 8192  # per web worker; every rater's browser keeps one or a few open
 LARGEST_LOG_BYTES = 20 * 1024**2
 
 
@@ -61,6 +62,8 @@ def web_command(host: str, port: int, workers: int, target: str) -> list[str]:
         "--workers": str(workers),
         "--workers-kill-timeout": "5",
         "--respawn-interval": "0.5",
+        "--backlog": "4096",
+        "--backpressure": str(MOST_CONNECTIONS),
         "--loop": "asyncio",
         "--task-impl": "asyncio",
         "--log-level": "warning",

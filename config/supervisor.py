@@ -5,6 +5,7 @@ import fcntl
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.embedded import EmbeddedError
 from config.keeper import Use, join
 from config.processes import last_lines, signal_group, spawn, stop
-from config.services import BASE_DIR, Service, services
+from config.services import BASE_DIR, MOST_CONNECTIONS, Service, services
 
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0
@@ -50,6 +51,7 @@ class Supervisor:
         try:
             self.check_port()
             self.catch_signals()
+            allow_open_files(2 * MOST_CONNECTIONS)
             say(f"Earnest starts; its data and logs are in {self.var} ...")
             self.uses = join(self.var, settings.EMBEDDED)
             rater_path = self.prepare()
@@ -200,6 +202,14 @@ class Supervisor:
         os.truncate(self.lock, 0)
         if self.uses or children:
             say(f"Earnest stopped in {time.monotonic() - began:.1f} s.")
+
+
+def allow_open_files(wanted: int) -> None:
+    """Each connection is an open file, and the usual limit is 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 def ask(children: list[subprocess.Popen[bytes]], number: int, patience_s: float) -> None:

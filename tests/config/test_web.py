@@ -1,8 +1,11 @@
 """The web process: pages through the bridge, ranged clips, sockets, all on one port."""
 
 import asyncio
+import contextlib
 import http.client
 import os
+import resource
+import socket
 import subprocess
 import sys
 import time
@@ -140,6 +143,19 @@ def test_a_client_that_leaves_in_the_middle_of_its_upload_does_no_harm(web: Serv
     client.endheaders(b"x" * 1000)
     client.close()
     assert httpx.get(f"{web.url}/hello").text == "hello"
+
+
+@pytest.mark.slow
+def test_two_thousand_idle_connections_keep_nobody_out(web: Served):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 6000:
+        pytest.skip("this machine allows too few open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 6000), hard))
+    with contextlib.ExitStack() as idle:
+        for _ in range(2000):
+            connection = idle.enter_context(socket.create_connection(("127.0.0.1", web.port)))
+            connection.sendall(b"GET /c/unknown HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert httpx.get(f"{web.url}/hello", timeout=10).text == "hello"
 
 
 # --- Clips -------------------------------------------------------------------------------------
