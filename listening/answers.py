@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from django.db import connection, transaction
-from psycopg.rows import namedtuple_row
+from django.db import transaction
 
 from listening import allocation
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Scale, method_named
 from listening.models import Session, Task, Trial
+from listening.statements import rows_of
 from listening.validity import judge_block
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
@@ -88,17 +88,14 @@ def store_answer(session: Session, answer: Answer) -> StoredAnswer:
     unknown; a repeat returns the first answer; then the session must be open, the lease held,
     the trial the current one, and the answer complete, on the scale and heard out.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT status FROM listening_session WHERE id = %s FOR NO KEY UPDATE", [session.pk]
-        )
-        (status,) = cursor.fetchone()
-    trial = _load_trial(session.pk, answer.trial)
-    if trial is None:
+    (locked,) = rows_of(LOCK, session=session.pk)
+    found = rows_of(LOAD, code=answer.trial, session=session.pk, ahead=AHEAD)
+    if not found:
         raise Refused("unknown_trial", "This clip is not part of your session. Reload the page.")
+    trial = found[0]
     if trial.state == Trial.State.ANSWERED:
         return StoredAnswer(repeat=True, over=trial.left == 0)
-    if status != Session.Status.STARTED:
+    if locked.status != Session.Status.STARTED:
         raise Refused("session_over", "This session has ended, so the answer was not stored.")
     if trial.state != Trial.State.PLANNED:
         raise _lease_lost()
@@ -114,7 +111,8 @@ def store_answer(session: Session, answer: Answer) -> StoredAnswer:
     return StoredAnswer(repeat=False, over=trial.left == 1)
 
 
-LOAD = """
+LOCK = "SELECT status FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
+LOAD = """  -- what stands around the trial, read after the session's row is locked
 SELECT t.id, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.stimulus_id, t.others,
        t.versus_first, t.trap, t.expected, r.simulated,
        plan.current, plan.left_in_block, plan.left, plan.available_since,
@@ -131,13 +129,6 @@ LATERAL (SELECT min(p.position) FILTER (WHERE p.state = 'planned') AS current,
     FROM listening_trial p WHERE p.session_id = t.session_id) plan
 WHERE t.code = %(code)s AND t.session_id = %(session)s
 """
-
-
-def _load_trial(session: int, code: str) -> Any:
-    """The trial with what stands around it; read after the session's row is locked."""
-    with connection.connection.cursor(row_factory=namedtuple_row) as cursor:
-        cursor.execute(LOAD, {"code": code, "session": session, "ahead": AHEAD})
-        return cursor.fetchone()
 
 
 def _lease_lost() -> Refused:
@@ -223,22 +214,18 @@ def _write(
 ) -> None:
     criteria, stimuli, labels, scores = (list(column) for column in zip(*ratings, strict=True))
     reason = dict(answer.justification or {})
-    passed = all(label in trial.expected for label in labels) if trial.trap else None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            WRITE,
-            {
-                **{"lease_s": rules.lease_s, "block": trial.block_id, "session": session.pk},
-                **{"trial": trial.id, "slot": trial.slot_id, "trap_passed": passed},
-                **{"latency_ms": answer.latency_ms, "plays": answer.plays},
-                **{"heard": answer.heard_fraction, "playback": json.dumps(dict(answer.playback))},
-                **{"counts": trial.slot_id is not None, "criteria": criteria},
-                **{"stimuli": stimuli, "labels": labels, "scores": scores},
-                **{"text": str(reason.get("text", "")).strip()},
-                **{k: reason.get(k) for k in ("keystrokes", "pasted_chars", "typing_ms")},
-            },
-        )
-        (stored,) = cursor.fetchone()
+    passed = all(label in json.loads(trial.expected) for label in labels) if trial.trap else None
+    ((stored,),) = rows_of(
+        WRITE,
+        **{"lease_s": rules.lease_s, "block": trial.block_id, "session": session.pk},
+        **{"trial": trial.id, "slot": trial.slot_id, "trap_passed": passed},
+        **{"latency_ms": answer.latency_ms, "plays": answer.plays},
+        **{"heard": answer.heard_fraction, "playback": json.dumps(dict(answer.playback))},
+        **{"counts": trial.slot_id is not None, "criteria": criteria},
+        **{"stimuli": stimuli, "labels": labels, "scores": scores},
+        **{"text": str(reason.get("text", "")).strip()},
+        **{k: reason.get(k) for k in ("keystrokes", "pasted_chars", "typing_ms")},
+    )
     if stored != len(ratings):
         raise _lease_lost()
 

@@ -13,9 +13,20 @@ from listening import audio
 from listening.answers import AHEAD, task_rules
 from listening.checks import check_named
 from listening.methods.base import PlannedTrial
-from listening.models import Session, Stimulus, Task, Trial
+from listening.models import Session, Task, Trial
+from listening.statements import rows_of
 
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
+
+
+TRIALS = """
+SELECT id AS pk, code, state, task_id, stimulus_id, versus_id, versus_first, others, context, item_id
+FROM listening_trial WHERE session_id = %(session)s ORDER BY position
+"""
+CLIPS = """
+SELECT s.id, s.served, i.text
+FROM listening_stimulus s JOIN listening_item i ON i.id = s.item_id WHERE s.id = ANY(%(stimuli)s)
+"""
 
 
 @dataclass(frozen=True)
@@ -24,12 +35,12 @@ class Plan:
 
     tasks: list[int]
     answered: int
-    upcoming: list[Trial]
+    upcoming: list[Any]
     left: int
 
 
 def _plan(session: Session) -> Plan:
-    trials = list(Trial.objects.filter(session=session).order_by("position"))
+    trials = rows_of(TRIALS, session=session.pk)
     upcoming = [t for t in trials if t.state == Trial.State.PLANNED]
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
@@ -117,23 +128,27 @@ def _trials(session: Session, plan: Plan) -> list[dict[str, Any]]:
     """The current trial and the next ones, which the page may only preload."""
     heard = {trial.pk: _heard(trial) for trial in plan.upcoming}
     wanted = {pk for clips in heard.values() for pk in clips}
-    served = dict(Stimulus.objects.filter(pk__in=wanted).values_list("pk", "served"))
+    clips_of = {row.id: row for row in rows_of(CLIPS, stimuli=list(wanted))}
     return [
         {
             "id": trial.code,
             "position": plan.answered + place,
             "task": plan.tasks.index(trial.task_id),
             "clips": [
-                audio.clip_url(served[pk], session, trial, clip)
+                audio.clip_url(clips_of[pk].served, session, trial, clip)
                 for clip, pk in enumerate(heard[trial.pk])
             ],
-            "text": trial.item.text if task_rules(trial.task_id).show_text else None,
+            "text": _text(clips_of[trial.stimulus_id].text, trial.task_id),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
     ]
 
 
-def _heard(trial: Trial) -> list[int]:
+def _text(text: str, task: int) -> str | None:
+    return text if task_rules(task).show_text else None
+
+
+def _heard(trial: Any) -> list[int]:
     """Stimuli of a trial in the order in which they are heard."""
     planned = PlannedTrial(
         item=trial.item_id,
