@@ -86,17 +86,13 @@ def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
     paired = bool((table["versus_condition"] != "").any())
     by = [*(["versus_condition"] if paired else []), *breakdown.by]
     named = (table[breakdown.compare] != "").to_numpy(dtype=bool)
-    if not by:
-        places = [((), np.flatnonzero(named))]
-    else:
-        grouped = table[named].groupby(by, sort=True).groups
-        places = [
-            (key if isinstance(key, tuple) else (key,), np.asarray(rows))
-            for key, rows in grouped.items()
-        ]
+    places: list[tuple[tuple[str, ...], Codes]] = [((), np.flatnonzero(named))]
+    if by:
+        grouped = table.loc[named, by].groupby(by, sort=True)
+        places = [(tuple(map(str, key)), rows.index.to_numpy()) for key, rows in grouped]
     for key, rows in places:
         if len(rows):
-            group = dict(zip(by, map(str, key), strict=True))
+            group = dict(zip(by, key, strict=True))
             yield _cell(family, table, breakdown.compare, group, rows)
 
 

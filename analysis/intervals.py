@@ -98,7 +98,10 @@ def clustered(
     ``weights`` (n,) sum to 1 within each condition; by default every rating weighs the same.
     """
     w = rating_weights(condition, n_conditions) if weights is None else weights
-    value = np.bincount(condition, weights=w * y, minlength=n_conditions).astype(np.float64)
+    origin = np.zeros(n_conditions)
+    origin[condition] = y  # any score of the condition: the mean of equal scores is then exact
+    around = w * (y - origin[condition])
+    value = origin + np.bincount(condition, weights=around, minlength=n_conditions)
     contribution = w * (y - value[condition])
     both = np.unique(_paired(rater, item), return_inverse=True)[1]
     return Clustered(
