@@ -88,13 +88,25 @@ function outgrown(values) {
   return [...values.keys()].some((path) => counted.test(path) && !drawn.has(path));
 }
 
+let outdated = false;
 function reloadWhenIdle() {
+  outdated = true;
   const busy = document.querySelector("details[open]") || document.activeElement?.matches("input");
-  if (busy) show("waiting", "The study has changed: reload the page");
-  else location.reload();
+  if (!busy) {
+    location.reload();
+    return;
+  }
+  show("waiting", "The study has changed: reload the page");
+  setTimeout(reloadWhenIdle, 1000);
 }
 
 function receive(message) {
+  if (outdated) return;
+  if (message.type === "heartbeat" && !message.counting) {
+    show("waiting", "Waiting for the database");
+    return;
+  }
+  show("live", "Live");
   if (message.type !== "progress") return;
   const values = flatten(message.progress);
   if (outgrown(values)) {
@@ -119,10 +131,7 @@ function watch(attempt = 0) {
   socket.addEventListener("message", (event) => {
     listen();
     tries = 0;
-    const message = JSON.parse(event.data);
-    if (message.type === "heartbeat" && !message.counting) show("waiting", "Waiting for the database");
-    else show("live", "Live");
-    receive(message);
+    receive(JSON.parse(event.data));
   });
   socket.addEventListener("close", (event) => {
     clearTimeout(silence);
@@ -132,7 +141,7 @@ function watch(attempt = 0) {
       spoken.textContent = reason;
       return;
     }
-    show("waiting", "Reconnecting…");
+    if (!outdated) show("waiting", "Reconnecting…");
     setTimeout(() => watch(tries + 1), backoff(tries));
   });
 }

@@ -20,7 +20,7 @@ from listening.bots.knowledge import known_clips, truth_file
 from listening.models import Justification, Rater, Rating, Session, Study, Trial
 from tests.factories import ATT_TRAPS, add_task, make_study
 from tests.listening.sounds import give_sound
-from tests.listening.web import web_process
+from tests.listening.web import WebProcess
 
 WHY = {"required": True, "min_chars": 20, "prompt": "What made you think so?"}
 ATT = {"method": "att", "traps": ATT_TRAPS, "justification": WHY, "ratings_per_stimulus": 20}
@@ -28,8 +28,8 @@ ATT = {"method": "att", "traps": ATT_TRAPS, "justification": WHY, "ratings_per_s
 
 @pytest.fixture(scope="module")
 def web(django_db_setup):
-    with web_process() as url:
-        yield url
+    with WebProcess() as running:
+        yield running.url
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import httpx
@@ -22,42 +21,54 @@ def database_url() -> str:
     return f"postgresql://{user}@{quote(host, safe='')}{port}/{given['NAME']}"
 
 
-@contextlib.contextmanager
-def web_process() -> Iterator[str]:
-    """Granian with pages, clips and WebSockets, as in production; yields its address."""
-    port = free_port()
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": database_url(),
-        "MEDIA_STORE": str(settings.MEDIA_ROOT),
-        "EARNEST_VAR": str(settings.EARNEST_VAR),
-        "EARNEST_PORT": str(port),
-        "EARNEST_DEBUG": "1",
-    }
-    command = web_command("127.0.0.1", port, 1, "config.web:application")
-    process = subprocess.Popen(
-        command,
-        cwd=settings.BASE_DIR,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    url = f"http://127.0.0.1:{port}"
+class WebProcess:
+    """Granian with pages, clips and WebSockets, as in production; it can be stopped and started."""
 
-    def answers() -> bool:
-        assert process.poll() is None, "the web process ended"
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        environment = os.environ | {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DATABASE_URL": database_url(),
+            "MEDIA_STORE": str(settings.MEDIA_ROOT),
+            "EARNEST_VAR": str(settings.EARNEST_VAR),
+            "EARNEST_PORT": str(self.port),
+            "EARNEST_DEBUG": "1",
+        }
+        self.process = subprocess.Popen(
+            web_command("127.0.0.1", self.port, 1, "config.web:application"),
+            cwd=settings.BASE_DIR,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        wait_for(self._answers)
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, "the web process ended"
         with contextlib.suppress(httpx.HTTPError):
-            return httpx.get(f"{url}/healthz").status_code == 200
+            return httpx.get(f"{self.url}/healthz").status_code == 200
         return False
 
-    try:
-        wait_for(answers)
-        yield url
-    finally:
-        process.terminate()
+    def stop(self) -> None:
+        if self.process is None:
+            return
+        self.process.terminate()
         try:
-            process.wait(15)
+            self.process.wait(15)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process = None
+
+    def __enter__(self) -> "WebProcess":
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()

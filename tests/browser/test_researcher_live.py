@@ -1,0 +1,154 @@
+"""A researcher watches a study in Chromium: numbers follow, lost connections come back."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.core import signing
+from playwright.sync_api import Page, expect
+
+from listening.bots import Kind, Truth, send_crowd
+from listening.bots.knowledge import known_clips, roles_of
+from listening.bots.opinions import drawn_qualities
+from listening.models import Rating, Session, Study
+from tests.factories import answer_all, arrive, make_study
+from tests.listening.sounds import give_sound
+from tests.listening.web import WebProcess
+
+PASSWORD = "lovelace-1843"
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup) -> Iterator[WebProcess]:
+    with WebProcess() as running:
+        yield running
+
+
+@pytest.fixture
+def study(transactional_db) -> Study:
+    made = make_study(key="voices")
+    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # as in production
+    made.owner.save()
+    return made
+
+
+@pytest.fixture
+def page(web: WebProcess, study: Study, new_page: Callable[..., Page]) -> Page:
+    """The study's page, after the log-in form sent the researcher there."""
+    opened = new_page()
+    opened.goto(f"{web.url}/studies/voices/")
+    opened.get_by_label("User name").fill(study.owner.username)
+    opened.get_by_label("Password").fill(PASSWORD)
+    opened.get_by_role("button", name="Log in").click()
+    expect(opened.get_by_role("heading", level=1)).to_have_text("A study")
+    return opened
+
+
+def rated(page: Page) -> int:
+    return int(page.locator("[data-live='total/rated']").first.inner_text())
+
+
+def test_numbers_and_bars_follow_the_ratings_without_a_reload(page, study):
+    expect(page.locator("#live")).to_have_text("Live")
+    page.evaluate("window.stillHere = true")
+    give_sound(study)
+    answer_all(arrive(study), stop_after=4)
+    total = page.locator("dd [data-live='total/rated']")
+    expect(total).to_have_text("4", timeout=8000)
+    expect(page.locator("[data-live='sessions/started']")).to_have_text("1")
+    bars = page.locator("progress[data-live^='tasks/mos/conditions/']")
+    assert sum(bar.evaluate("bar => bar.value") for bar in bars.all()) == 4
+    expect(page.get_by_text("1 of these sessions are simulated.")).to_be_visible()
+    assert page.evaluate("window.stillHere") is True
+
+
+def test_a_crowd_is_watched_while_it_comes(page, study, web):
+    give_sound(study)
+    landing = f"/r/{study.link}/?simulate={signing.dumps(study.key, salt='simulate')}"
+    truth = Truth(1, drawn_qualities(roles_of(study), 1))
+    clips, kinds = known_clips(study), [Kind.CAREFUL] * 12
+
+    def crowd():
+        return asyncio.run(send_crowd(web.url, landing, clips, truth, kinds, concurrency=4))
+
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(crowd)
+        seen = set()
+        while not coming.done():
+            seen.add(rated(page))
+            page.wait_for_timeout(200)
+        assert not coming.result().trouble
+    expect(page.locator("dd [data-live='total/rated']")).to_have_text("60", timeout=8000)
+    assert len(seen) >= 2
+    assert Rating.objects.count() == 60
+
+
+def test_a_lost_connection_is_shown_and_comes_back_with_the_news(page, study, web):
+    expect(page.locator("#live")).to_have_text("Live")
+    web.stop()
+    expect(page.locator("#live")).to_have_text("Reconnecting…", timeout=15_000)
+    answer_all(arrive(study), stop_after=2)
+    web.start()
+    expect(page.locator("#live")).to_have_text("Live", timeout=30_000)
+    expect(page.locator("dd [data-live='total/rated']")).to_have_text("2", timeout=8000)
+
+
+def test_who_logged_out_elsewhere_is_told_at_the_next_connection(page, study, web):
+    expect(page.locator("#live")).to_have_text("Live")
+    page.context.clear_cookies()
+    web.stop()
+    web.start()
+    expect(page.locator("#live")).to_have_text(
+        "You were logged out. Log in again to watch.", timeout=30_000
+    )
+
+
+def test_a_paused_study_reloads_its_watchers_unless_they_are_busy(page, study):
+    expect(page.locator("#live")).to_have_text("Live")
+    page.get_by_text("Close for good…").click()
+    Study.objects.update(state="paused")
+    expect(page.locator("#live")).to_have_text(
+        "The study has changed: reload the page", timeout=8000
+    )
+    page.get_by_text("Close for good…").click()
+    expect(page.get_by_role("heading", name="Paused")).to_be_visible(timeout=8000)
+
+
+def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
+    session = arrive(study)
+    answer_all(session)
+    page.reload()
+    reject = page.locator("summary", has_text="Reject…")
+    reject.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("failed both traps")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Its ratings are kept but no longer count")).to_be_visible()
+    assert Session.objects.get().status == "rejected"
+    assert not Rating.objects.filter(counts=True).exists()
+
+
+def test_the_link_is_copied(page, study, web):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"{web.url}/r/{study.link}/"
+
+
+def test_without_scripts_the_page_stands_and_its_buttons_work(web, study, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{web.url}/studies/voices/")
+    page.get_by_label("User name").fill(study.owner.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("#live")).to_be_hidden()
+    expect(page.get_by_role("button", name="Copy")).to_be_hidden()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("The study is paused: nobody new can start.")).to_be_visible()
+    assert Study.objects.get().state == "paused"
+    context.close()
