@@ -1,0 +1,240 @@
+"""Reports: everything with its provenance, the same bytes each time, safe to show anywhere."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from analysis.options import Breakdown, Options, OptionsError, breakdown_from, options_from
+from analysis.ratings import from_csv, from_rows, table_hash, to_csv, to_rows
+from analysis.report.build import report_of
+from analysis.report.page import page_html, sections
+from analysis.report.writers import report_json, table_csv, write_report
+from analysis.screening import AnswerTime, AttTraps
+from tests.analysis.reference import edge, rows_of, table_of
+
+MADE_AT = "2026-01-01T00:00:00Z"
+QUICK = Options(replicates=200)
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def report():
+    return report_of(table_of("att_s1"), options=QUICK, made_at=MADE_AT)
+
+
+def small(**fields):
+    scores = {
+        (c, f"r{r}", f"i{i}"): 1 + (r * i + len(c)) % 5
+        for c in ("A", "BB", "CCC")
+        for r in range(4)
+        for i in range(5)
+    }
+    return rows_of(scores, **fields)
+
+
+def test_provenance_says_where_every_number_is_from(report):
+    origin = report["provenance"]
+    assert origin["table_hash"] == table_hash(table_of("att_s1"))
+    assert (origin["estimator"], origin["estimator_version"]) == ("mean_score", "1")
+    assert (origin["seed"], origin["level"], origin["replicates"]) == (0, 0.95, 200)
+    assert origin["code"]
+    assert set(origin["packages"]) == {"python", "numpy", "pandas", "scipy"}
+    assert "att_traps:flawed=1/1,human=1/2" in origin["rules"]
+    assert "--rule att_traps:flawed=1/1,human=1/2" in origin["again"]
+
+
+def test_exclusions_and_estimates_without_each_rule_are_there(report):
+    counts = {row["rule"]: row["ratings"] for row in report["exclusions"]}
+    assert counts["att_traps"] == 22_211 - 19_992
+    means = {
+        row["screening"]: row["value"]
+        for row in report["screening"]
+        if row["condition"] == "GPT-4o" and row["interval"].startswith("two-way")
+    }
+    assert set(means) == {"no rule", "session_status", "att_traps", "all rules"}
+    assert means["no rule"] == pytest.approx(0.164, abs=0.001)
+    assert means["all rules"] == pytest.approx(0.147, abs=0.001)
+
+
+def test_default_breakdowns_are_the_columns_that_vary(report):
+    assert report["provenance"]["breakdowns"] == [
+        "condition:",
+        "condition:voice",
+        "condition:dimension",
+        "condition:split",
+    ]
+
+
+def test_the_same_table_seed_and_date_give_the_same_bytes():
+    again = from_rows(to_rows(small().sample(frac=1, random_state=1)))
+    texts = {report_json(report_of(t, options=QUICK, made_at=MADE_AT)) for t in (small(), again)}
+    assert len(texts) == 1
+    other = report_json(
+        report_of(small(), options=Options(replicates=200, seed=1), made_at=MADE_AT)
+    )
+    assert other not in texts
+
+
+def test_only_the_date_differs_between_two_reports():
+    first, second = (report_of(small(), options=QUICK, made_at=at) for at in ("a", "b"))
+    assert first.pop("made_at") != second.pop("made_at")
+    assert first == second
+
+
+def test_a_report_from_the_written_csv_is_the_same_report(tmp_path):
+    to_csv(small(), tmp_path / "r.csv")
+    from_file = report_of(from_csv(tmp_path / "r.csv"), options=QUICK, made_at=MADE_AT)
+    assert report_json(from_file) == report_json(report_of(small(), options=QUICK, made_at=MADE_AT))
+
+
+@pytest.mark.parametrize("name", ["empty", "one_rating", "one_rater", "all_equal", "unicode"])
+def test_reports_of_edge_data_are_complete_and_hold_no_nan(name, tmp_path):
+    report = report_of(edge(name), options=QUICK, made_at=MADE_AT)
+    json.loads(report_json(report))
+    assert "NaN" not in page_html(report)
+    written = {path.name for path in write_report(report, tmp_path / "out")}
+    assert {"report.html", "report.json", "estimates.csv", "estimates.json"} <= written
+    if name == "empty":
+        assert report["warnings"] == ["No ratings yet."]
+        assert "nothing to estimate yet" in page_html(report)
+
+
+def test_csv_tables_hold_all_rows_with_provenance(report):
+    rows = list(csv.DictReader(io.StringIO(table_csv(report, "estimates"))))
+    assert len(rows) == len(report["estimates"])
+    for text, row in zip(rows, report["estimates"], strict=True):
+        assert float(text["value"]) == row["value"]
+        assert text["low"] == ("" if row["low"] is None else repr(row["low"]))
+        assert text["interval"] == row["interval"]
+        assert text["table_hash"] == report["provenance"]["table_hash"]
+        assert text["estimator"] == "mean_score 1"
+
+
+def test_formulas_in_names_are_neutralised_in_every_csv():
+    table = rows_of({("=cmd()", "r1", "i1"): 1, ("=cmd()", "r2", "i2"): 2})
+    report = report_of(table, options=QUICK)
+    for name in ("estimates", "shares", "screening"):
+        assert "'=cmd()" in table_csv(report, name)
+        assert not re.search(r"(^|,)=cmd", table_csv(report, name), re.MULTILINE)
+
+
+class Tags(HTMLParser):
+    VOID = frozenset({"meta", "br", "img"})
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.seen, self.attributes = [], [], set()
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_a_strict_policy_lets_its_parts_through(report):
+    page = Tags(page_html(report))
+    assert page.open == []
+    assert "script" not in page.seen
+    for section in sections(report):
+        part = Tags(section.html)
+        assert part.open == []
+        assert "style" not in part.seen
+        assert not {a for a in part.attributes if a == "style" or a.startswith("on")}
+
+
+def test_what_raters_and_researchers_typed_is_escaped_everywhere():
+    table = small(voice=EVIL, task=EVIL, criterion=EVIL, dimension=EVIL, system=EVIL)
+    table["condition"] = EVIL + table["condition"]
+    page = page_html(report_of(table, options=QUICK))
+    assert "onerror=alert(1)" in page
+    assert "<img" not in page
+
+
+def test_every_interval_stands_beside_the_naive_one_on_the_page(report):
+    estimates = next(s for s in sections(report) if s.id == "estimates")
+    assert "95 % interval" in estimates.html
+    assert "Naive" in estimates.html
+    assert "[0.380, 0.439]" in estimates.html
+    assert "[0.395, 0.424]" in estimates.html
+
+
+def test_methods_that_the_estimator_does_not_know_are_told_and_left_out():
+    report = report_of(small(method="mushra", estimand="mushra"), options=QUICK)
+    assert report["estimates"] == []
+    assert "60 ratings of method mushra" in report["warnings"][0]
+
+
+def test_warnings_name_few_raters_ceilings_and_tests_that_were_apart():
+    import pandas as pd
+
+    both = pd.concat([small(), small(task="u")], ignore_index=True)
+    told = " ".join(report_of(both, options=QUICK)["warnings"])
+    assert "only 4 raters and 5 items" in told
+    assert "do not compare them" in told
+    top = rows_of({("A", f"r{n}", f"i{n}"): 5 if n else 1 for n in range(12)})
+    assert any("highest score" in text for text in report_of(top, options=QUICK)["warnings"])
+
+
+def test_over_the_limit_of_conditions_contrasts_are_overall_only():
+    scores = {
+        (f"c{c:02}", f"r{r}", f"i{i}"): (c + r * i) % 5
+        for c in range(30)
+        for r in range(3)
+        for i in range(2)
+    }
+    table = rows_of(scores)
+    table["dimension"] = table["item"]
+    report = report_of(table, options=QUICK)
+    assert {row["breakdown"] for row in report["contrasts"]} == {"condition:"}
+    assert any("overall only" in text for text in report["warnings"])
+    assert "table-scroll" in page_html(report)
+
+
+def test_options_survive_their_plain_form():
+    options = Options(
+        breakdowns=(Breakdown("system", ("voice", "dimension")),),
+        level=0.9,
+        seed=7,
+        intervals=("bootstrap",),
+        rules=(AttTraps((("flawed", 1, 1),)), AnswerTime(500)),
+        replicates=300,
+    )
+    assert options_from(json.loads(json.dumps(options.parameters()))) == options
+    assert options_from({}) == Options()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"level": 1}, "level is 1"),
+        ({"level": "nan"}, "level is nan"),
+        ({"level": "x"}, "give a number, like 0.95"),
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": "1.5"}, "seed is '1.5'"),
+        ({"replicates": 5}, "100 to"),
+        ({"intervals": ["magic"]}, "choose from two_way, bootstrap"),
+        ({"by": ["rater"]}, "no results by rater"),
+        ({"by": ["item:voice"]}, "cannot be compared"),
+        ({"rules": ["nope"]}, "no rule 'nope'"),
+        ({"colour": 1}, "no option colour"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(given, told):
+    with pytest.raises(OptionsError, match=re.escape(told)):
+        options_from(given)
+
+
+def test_breakdowns_are_read_from_text():
+    assert breakdown_from("voice,dimension") == Breakdown("condition", ("voice", "dimension"))
+    assert breakdown_from("system:split") == Breakdown("system", ("split",))
+    assert breakdown_from("condition:") == breakdown_from("criterion") == Breakdown()
+    assert breakdown_from(str(Breakdown("voice", ("split",)))) == Breakdown("voice", ("split",))
