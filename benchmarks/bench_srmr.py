@@ -10,6 +10,7 @@ row is the median of the repeats, measured in turn so that a busy machine is bus
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import statistics
 import sys
@@ -110,13 +111,15 @@ def all_contenders(wave: torch.Tensor) -> list[Contender]:
     for task, waves in ((f"{len(starts)} windows of 3 s", windows), ("whole clip", wave[None])):
         seconds = waves.numel() / RATE_HZ
         for precision in ("float32", "float64"):
-            run = lambda w=waves, p=precision: ours(w, p)  # noqa: E731
+            run = functools.partial(ours, waves, precision)
             contenders.append(Contender(task, f"Earnest {precision}", seconds, run))
-        run = lambda w=waves: rival(w)  # noqa: E731
-        contenders.append(Contender(task, RIVAL, seconds, run))
+        contenders.append(Contender(task, RIVAL, seconds, functools.partial(rival, waves)))
     metric = make_metric("reverb_consistency")
     metric.load("cpu")
-    whole = lambda: [float(metric.measure([wave])[0].value or 0)]  # noqa: E731
+
+    def whole() -> list[float]:
+        return [float(score.value or 0) for score in metric.measure([wave])]
+
     name = "Earnest float32 with silero-vad"
     return [*contenders, Contender("reverb consistency", name, len(wave) / RATE_HZ, whole)]
 
@@ -152,10 +155,9 @@ def print_table(timings: Sequence[Timing]) -> None:
     print(f"{'task':<22} {'what':<32} {'CPU s/s':>9} {'wall s/s':>9} {'ratio':>7} {'differs':>9}")
     rivals = {t.contender.task: t for t in timings if t.contender.name == RIVAL}
     for timing in timings:
-        each, cpu_s = timing.contender, timing.per_second(timing.cpu_s)
-        line = (
-            f"{each.task:<22} {each.name:<32} {cpu_s:9.5f} {timing.per_second(timing.wall_s):9.5f}"
-        )
+        each = timing.contender
+        cpu_s, wall_s = timing.per_second(timing.cpu_s), timing.per_second(timing.wall_s)
+        line = f"{each.task:<22} {each.name:<32} {cpu_s:9.5f} {wall_s:9.5f}"
         rival = rivals.get(each.task)
         if rival:
             ratio = rival.per_second(rival.cpu_s) / cpu_s

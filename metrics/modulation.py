@@ -27,7 +27,7 @@ FRAME = 4096  # samples: 256 ms
 HOP = 1024  # samples: 64 ms
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
 DYNAMIC_RANGE_DB = 30.0  # of the normalised variants
-CACHED_LENGTH = 1 << 18  # responses of longer transforms are made again each time
+STRETCH = 48_000  # samples: longer waves go through the gammatone filters in pieces
 BLOCK_SAMPLES = {"cpu": 1 << 19, "cuda": 1 << 26}  # (wave, channel) samples worked on at once
 
 
@@ -99,20 +99,36 @@ def modulation_energies(
 
     level = unit_peak(waves.to(getattr(torch, precision.dtype)))
     n_samples = level.shape[-1]
-    length = round_up(n_samples + precision.gammatone_tail)
-    spectrum = torch.fft.rfft(level, n=length)
     padded = math.ceil(n_samples / 16) * 16
+    length = round_up(min(n_samples, STRETCH) + precision.gammatone_tail)
+    spectra = overlapping_spectra(level, length, precision.gammatone_tail)
+    response = gammatone(length, precision.dtype, str(waves.device))
     energies = torch.empty(
         (len(waves), N_CHANNELS, 8, frame_count(n_samples)),
         dtype=torch.float64,
         device=waves.device,
     )
     for rows, channels in blocks(len(waves), n_samples, waves.device.type):
-        response = gammatone(length, precision.dtype, str(waves.device), channels)
-        filtered = torch.fft.irfft(spectrum[rows, None, :] * response, n=length)[..., :n_samples]
+        pieces = torch.fft.irfft(spectra[rows, None] * response[channels, None], n=length)
+        filtered = pieces[..., precision.gammatone_tail :].flatten(-2)[..., :n_samples]
         envelope = envelopes(filtered, padded, precision.envelope_step)
         energies[rows, channels] = framed_energies(envelope, padded, highest_hz, precision)
     return energies
+
+
+def overlapping_spectra(waves: torch.Tensor, length: int, tail: int) -> torch.Tensor:
+    """Spectra of pieces of `length` that begin `tail` samples early: (batch, pieces, bins).
+
+    The first `tail` samples of each filtered piece are to be thrown away; what is left of the
+    pieces, side by side, is the filtered wave (overlap-save).
+    """
+    import torch
+
+    step = length - tail
+    pieces = -(-waves.shape[-1] // step)
+    longer = torch.nn.functional.pad(waves, (tail, pieces * step - waves.shape[-1]))
+    spectra: torch.Tensor = torch.fft.rfft(longer.unfold(-1, length, step))
+    return spectra
 
 
 def unit_peak(waves: torch.Tensor) -> torch.Tensor:
@@ -218,24 +234,12 @@ def k_stars(highest_hz: float) -> torch.Tensor:
     return torch.from_numpy(np.searchsorted(edges, bandwidth, side="left").astype(np.int64))
 
 
-def gammatone(length: int, dtype: str, device: str, channels: slice) -> torch.Tensor:
-    """Responses of some gammatone channels, (channels, length // 2 + 1), complex."""
-    if length <= CACHED_LENGTH:
-        return _all_gammatones(length, dtype, device)[channels]
-    return _some_gammatones(length, dtype, device, channels.start, channels.stop)
-
-
 @functools.lru_cache(maxsize=3)
-def _all_gammatones(length: int, dtype: str, device: str) -> torch.Tensor:
-    """Every channel's response, kept for the next batch of this length."""
-    return _some_gammatones(length, dtype, device, 0, N_CHANNELS)
-
-
-def _some_gammatones(length: int, dtype: str, device: str, start: int, stop: int) -> torch.Tensor:
-    """Responses of channels `start` to `stop` in the complex type that goes with `dtype`."""
+def gammatone(length: int, dtype: str, device: str) -> torch.Tensor:
+    """Responses of the gammatone channels, (23, length // 2 + 1), complex as goes with `dtype`."""
     import torch
 
-    centres = filterbanks.centre_frequencies(N_CHANNELS)[start:stop]
+    centres = filterbanks.centre_frequencies(N_CHANNELS)
     response = filterbanks.gammatone_response(centres, length, RATE_HZ, device)
     return response.to(torch.complex64 if dtype == "float32" else torch.complex128)
 

@@ -118,6 +118,20 @@ def test_a_key_is_taken_once(rms_level):
             key = "rms_level_dbfs"
 
 
+def test_the_example_of_the_guide_is_a_metric():
+    text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    try:
+        exec(compile(example, "docs/metrics.md", "exec"), {"__name__": "example"})
+        half, silent = make_metric("rms_level_dbfs").measure(
+            [torch.full((100,), 0.5), torch.zeros(100)]
+        )
+    finally:
+        base.REGISTRY.pop("rms_level_dbfs", None)
+    assert half.value == pytest.approx(-6.0206, abs=1e-3)
+    assert (silent.value, silent.reason) == (None, "silent")
+
+
 def test_an_unknown_metric_is_answered_with_the_known_ones():
     with pytest.raises(base.ParameterError, match="reverb_consistency"):
         make_metric("srmrr")
