@@ -87,8 +87,8 @@ class TaskFit:
         self.numbers = numbers
         self.method = method_named(task.method)
         self.options = WatchedOptions(task.options)
-        self.material = self._material()
         self.roles = {c.key: c.role for c in study.conditions}
+        self.material = self._material()
 
     def check(self) -> None:
         self._check_limits()
@@ -111,6 +111,7 @@ class TaskFit:
             s
             for s in self.study.stimuli
             if not s.trap
+            and s.condition in self.roles  # others are named already
             and (not self.task.conditions or s.condition in self.task.conditions)
             and (not self.task.dimensions or dimension[s.item] in self.task.dimensions)
         ]
@@ -149,7 +150,7 @@ class TaskFit:
             return None
         places = {item.key: n for n, item in enumerate(self.study.items)}
         refs = [
-            StimulusRef(n, places[s.item], s.condition, self.roles.get(s.condition, "test"))
+            StimulusRef(n, places[s.item], s.condition, self.roles[s.condition])
             for n, s in enumerate(self.material)
         ]
         try:

@@ -165,7 +165,8 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
     for n, raw in enumerate(tables, start=1):
         where = f"study.checks[{n}]"
         shape = dict.fromkeys(raw, ANYTHING) | {"key": CHECK_KEY}
-        check = _given(read_table(raw, shape, where, notes))
+        fields = read_table(raw, shape, where, notes)
+        check = {name: value for name, value in fields.items() if value is not None}
         key = check.get("key", "")
         if key and key not in Check.registry:
             known = did_you_mean(key, Check.registry)

@@ -1,0 +1,138 @@
+"""The commands around study folders: what they print, and how they end."""
+
+import io
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from listening.models import Slot, Study
+from tests.listening.folders import CSV, TOML, make_folder
+from tests.listening.test_studies import media  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+
+
+def run(*arguments: object) -> str:
+    out = io.StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def test_importing_and_opening(tmp_path: Path, settings) -> None:
+    settings.EARNEST_PUBLIC_URL = "https://listen.example.org"
+    User.objects.create_user("ada")
+    said = run("import_study", make_folder(tmp_path), "--owner", "ada", "--open")
+    study = Study.objects.get()
+    assert study.owner.get_username() == "ada"
+    assert study.state == "open"
+    assert "Imported “small”: 1 task, 2 conditions, 2 items, 4 stimuli." in said
+    assert "Warning: There is no consent text." in said
+    assert (
+        f"12 presentations planned. Raters start at https://listen.example.org/r/{study.link}/"
+        in said
+    )
+
+
+def test_mistakes_are_listed_by_file_and_the_command_fails(tmp_path: Path) -> None:
+    User.objects.create_user("researcher")
+    toml = TOML.replace('title = "A small study"', "")
+    csv = CSV.replace("audio/b2.wav", "audio/no.wav").replace("b1,sys-b", "b1,sys-x")
+    out = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("import_study", str(make_folder(tmp_path, toml, csv)), stderr=out)
+    assert ended.value.code == 1
+    lines = out.getvalue().splitlines()
+    assert lines[0] == f"Nothing was imported: {len(lines) - 3} problems."
+    assert lines[1] == "study.toml"
+    assert lines[2] == "  study.title: This field is missing. Add title = …"
+    table = lines.index("stimuli.csv")
+    assert lines[table + 1].startswith("  row 2, item: The item “i1” lacks “sys-b”")
+    assert lines[table + 2].startswith("  row 4, condition: “sys-x” is no condition")
+    assert lines[table + 3].startswith("  row 5, file: There is no file “audio/no.wav”")
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("users", "arguments", "words"),
+    [
+        ([], [], "Say whose study it is: --owner NAME"),
+        (["ada", "bob"], [], "Say whose study it is: --owner NAME"),
+        (["ada"], ["--owner", "eve"], "no user “eve”"),
+    ],
+)
+def test_a_study_needs_an_owner(
+    tmp_path: Path, users: list[str], arguments: list[str], words: str
+) -> None:
+    for name in users:
+        User.objects.create_user(name)
+    with pytest.raises(CommandError, match=words):
+        run("import_study", make_folder(tmp_path), *arguments)
+
+
+def test_the_only_user_owns_what_is_imported(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    run("import_study", make_folder(tmp_path))
+    assert Study.objects.get().owner.get_username() == "ada"
+
+
+def test_a_second_import_needs_replace(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    folder = make_folder(tmp_path)
+    run("import_study", folder)
+    with pytest.raises(CommandError, match=r"already.*--replace"):
+        run("import_study", folder)
+    assert "Imported “small”" in run("import_study", folder, "--replace")
+
+
+def test_exporting(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    run("import_study", make_folder(tmp_path / "study"))
+    said = run("export_study_folder", "small", tmp_path / "out")
+    assert "Wrote study.toml, stimuli.csv and 4 sound files" in said
+    assert (tmp_path / "out" / "audio" / "a1.wav").exists()
+    with pytest.raises(CommandError, match="not empty"):
+        run("export_study_folder", "small", tmp_path / "out")
+    with pytest.raises(CommandError, match=r"no study “smal”\. Studies: small"):
+        run("export_study_folder", "smal", tmp_path / "other")
+
+
+def test_opening_later(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    run("import_study", make_folder(tmp_path))
+    assert "Open, with 12 presentations planned" in run("open_study", "small")
+    assert Study.objects.get().state == "open"
+    Study.objects.update(state="closed")
+    with pytest.raises(CommandError, match=r"was not opened.*closed"):
+        run("open_study", "small")
+
+
+def test_the_demo_is_made_once() -> None:
+    said = run("ensure_demo")
+    study = Study.objects.get()
+    assert (study.key, study.state, study.owner.get_username()) == ("demo", "open", "researcher")
+    assert not study.owner.has_usable_password()
+    assert "changepassword researcher" in said
+    att, mos = study.tasks.order_by("order")
+    for task in (att, mos):
+        slots = Slot.objects.filter(task=task)
+        assert slots.count() == 35 * task.ratings_per_stimulus
+        sizes = {block.slots.count() for block in task.blocks.all()}
+        assert sizes == {task.block_size}
+    assert "already" in run("ensure_demo")
+    assert Study.objects.count() == 1
+
+
+def test_the_demo_belongs_to_the_researcher_that_there_is() -> None:
+    User.objects.create_user("researcher", password="their own")
+    run("ensure_demo")
+    assert Study.objects.get().owner.check_password("their own")
+
+
+def test_the_demo_leaves_other_studies_alone(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    run("import_study", make_folder(tmp_path))
+    assert "There is a study already" in run("ensure_demo")
+    assert Study.objects.get().key == "small"

@@ -1,0 +1,275 @@
+"""A study comes into the database whole or not at all, and goes back to a folder, equal."""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import soundfile
+from django.contrib.auth.models import User
+from django.core.files.storage import FileSystemStorage
+from django.db import IntegrityError
+from django.utils import timezone
+
+from listening import audio, studies
+from listening.design.studyfile import read_folder
+from listening.models import Block, Rater, Session, Stimulus, Study
+from listening.selectors import stimulus_rows
+from listening.studies import StudyError, StudyProblems, create_study, export_study
+from tests.factories import answer_all, arrive
+from tests.listening.folders import CSV, TOML, make_folder, write_sound
+
+pytestmark = pytest.mark.django_db
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+CODES = '[study.completion_codes]\ncomplete = "C1"\nscreened_out = "S1"\npartial = "P1"\n'
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path: Path) -> Path:
+    """A media store of this test's own."""
+    folder = tmp_path / "media"
+    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage"}
+    options = {"OPTIONS": {"location": str(folder)}}
+    settings.STORAGES = {**settings.STORAGES, "default": backend | options}
+    return folder
+
+
+@pytest.fixture
+def owner() -> User:
+    return User.objects.create_user("researcher")
+
+
+def stored_files(media: Path) -> list[Path]:
+    return [path for path in media.rglob("*") if path.is_file()]
+
+
+def test_the_demo_becomes_rows(owner: User, media: Path) -> None:
+    study = create_study(DEMO, owner)
+    assert (study.key, study.state, study.owner) == ("demo", "draft", owner)
+    assert [t.key for t in study.tasks.order_by("order")] == ["att", "mos"]
+    att, mos = study.tasks.order_by("order")
+    assert att.traps["kinds"][1] == {
+        "kind": "human",
+        "count": 2,
+        "expected": ["Human"],
+        "pass_at_least": 1,
+    }
+    assert [s["label"] for s in att.criteria.get().scale["steps"]] == [
+        "Human",
+        "Unclear",
+        "Machine",
+    ]
+    assert len(mos.criteria.get().scale["steps"]) == 9
+    assert study.stimuli.filter(trap="").count() == 35
+    assert set(study.completion_codes) == {"complete", "screened_out", "partial"}
+    assert len(set(study.completion_codes.values())) == 3
+    assert len(stored_files(media)) == 38 + 43  # originals, served copies
+    assert len({s.served for s in study.stimuli.all()}) == 43
+
+
+def test_originals_are_kept_and_served_copies_are_the_same_sound(owner: User) -> None:
+    study = create_study(DEMO, owner)
+    for s in study.stimuli.all():
+        assert audio.local_path(s.original).read_bytes() == (DEMO / s.file).read_bytes()
+        served = audio.local_path(s.served)
+        assert audio.sha256_of(served) == s.served_sha256
+        before, after = soundfile.read(DEMO / s.file)[0], soundfile.read(served)[0]
+        assert (before == after).all()
+    rows = stimulus_rows("demo")
+    assert all(Path(row["path"]).exists() for row in rows)
+
+
+@pytest.mark.parametrize("as_zip", [False, True])
+def test_import_export_import_gives_an_equal_study(
+    owner: User, tmp_path: Path, as_zip: bool
+) -> None:
+    source: Path = DEMO
+    if as_zip:
+        source = Path(shutil.make_archive(str(tmp_path / "demo"), "zip", DEMO))
+    first = create_study(source, owner)
+    count = export_study(first, tmp_path / "out")
+    assert count == 38
+    exported = read_folder(tmp_path / "out").study
+    assert exported == studies.study_as_file(first)
+    for path in (DEMO / "audio").iterdir():
+        assert (tmp_path / "out" / "audio" / path.name).read_bytes() == path.read_bytes()
+    second = create_study(tmp_path / "out", owner, replace=True)
+    assert studies.study_as_file(second) == exported
+    assert (tmp_path / "out" / "stimuli.csv").read_bytes() == (DEMO / "stimuli.csv").read_bytes()
+
+
+def test_audio_mistakes_are_listed_together_with_the_others(
+    owner: User, tmp_path: Path, media: Path
+) -> None:
+    toml = TOML.replace("A small study", "").replace("block_size = 2", "block_size = 9")
+    folder = make_folder(tmp_path / "study", toml, CSV.replace("audio/b2.wav", "audio/none.wav"))
+    (folder / "audio" / "a1.wav").write_bytes(b"")
+    (folder / "audio" / "a2.wav").write_text("no sound at all")
+    with pytest.raises(StudyProblems) as caught:
+        create_study(folder, owner)
+    text = str(caught.value)
+    for part in (
+        "study.toml, study.title: The text is empty.",
+        "study.toml, tasks[1].block_size: A block of 9 is larger",
+        "stimuli.csv, row 5, file: There is no file “audio/none.wav”",
+        "stimuli.csv, row 2, file: “audio/a1.wav”: The file is empty (0 bytes).",
+        "stimuli.csv, row 3, file: “audio/a2.wav”: This is no sound file",
+    ):
+        assert part in text, text
+    assert not Study.objects.exists()
+    assert stored_files(media) == []
+
+
+def test_nothing_is_half_imported_when_the_database_refuses(
+    owner: User, tmp_path: Path, media: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object) -> None:
+        raise IntegrityError("the database is in a bad mood")
+
+    monkeypatch.setattr(studies, "_write_task", refuse)
+    with pytest.raises(IntegrityError):
+        create_study(make_folder(tmp_path / "study"), owner)
+    assert not Study.objects.exists()
+    assert not Stimulus.objects.exists()
+    assert stored_files(media) == []
+
+
+def test_nothing_is_half_imported_when_the_disk_fills_up(
+    owner: User, tmp_path: Path, media: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = FileSystemStorage.save, []
+
+    def save(storage, name, content, max_length=None):
+        calls.append(name)
+        if len(calls) == 6:
+            raise OSError(28, "No space left on device")
+        return real(storage, name, content, max_length)
+
+    monkeypatch.setattr(FileSystemStorage, "save", save)
+    with pytest.raises(OSError, match="No space left"):
+        create_study(make_folder(tmp_path / "study"), owner)
+    assert len(calls) == 6
+    assert not Study.objects.exists()
+    assert stored_files(media) == []
+
+
+def test_a_key_that_exists_is_refused_and_nothing_is_left(
+    owner: User, tmp_path: Path, media: Path
+) -> None:
+    folder = make_folder(tmp_path / "study")
+    create_study(folder, owner)
+    before = sorted(stored_files(media))
+    with pytest.raises(StudyError, match="There is a study “small” already"):
+        create_study(folder, owner)
+    assert sorted(stored_files(media)) == before
+
+
+def test_replacing_removes_the_old_study_and_its_audio(
+    owner: User, tmp_path: Path, media: Path, django_capture_on_commit_callbacks
+) -> None:
+    folder = make_folder(tmp_path / "study", TOML + CODES)
+    old = create_study(folder, owner)
+    studies.open_study(old)
+    before = set(stored_files(media))
+    with django_capture_on_commit_callbacks(execute=True):
+        new = create_study(folder, owner, replace=True)
+    assert list(Study.objects.all()) == [new]
+    assert not Block.objects.exists()
+    assert set(stored_files(media)).isdisjoint(before)
+    assert len(stored_files(media)) == 8
+
+
+def test_a_study_with_ratings_or_raters_is_never_replaced(owner: User, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "study")
+    study = create_study(folder, owner)
+    studies.open_study(study)
+    session = arrive(study)
+    with pytest.raises(StudyError, match="Raters are taking the study"):
+        create_study(folder, owner, replace=True)
+    answer_all(session)
+    with pytest.raises(StudyError, match="has ratings, which are never thrown away"):
+        create_study(folder, owner, replace=True)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "notes.txt", "broken.zip"])
+def test_a_source_that_is_no_study(owner: User, tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ValueError, match=r"neither a folder nor a file|no zip archive"):
+        create_study(tmp_path / name, owner)
+
+
+def test_a_folder_that_is_not_empty_is_not_written_to(owner: User, tmp_path: Path) -> None:
+    study = create_study(make_folder(tmp_path / "study"), owner)
+    with pytest.raises(StudyError, match="not empty"):
+        export_study(study, tmp_path / "study")
+
+
+def test_an_original_that_changed_is_not_exported(owner: User, tmp_path: Path) -> None:
+    study = create_study(make_folder(tmp_path / "study"), owner)
+    stimulus = study.stimuli.get(key="b1")
+    write_sound(audio.local_path(stimulus.original), seed=99)
+    with pytest.raises(StudyError, match="“b1” has changed"):
+        export_study(study, tmp_path / "out1")
+    audio.forget([stimulus.original])
+    with pytest.raises(StudyError, match="“b1” is missing"):
+        export_study(study, tmp_path / "out2")
+
+
+def test_ids_in_chinese_come_back(owner: User, tmp_path: Path) -> None:
+    toml = TOML.replace('"sys-a"', '"甲方案"')
+    csv = CSV.replace("sys-a", "甲方案").replace("i1", "第一句").replace("audio/a1", "audio/第一句")
+    folder = make_folder(tmp_path / "study", toml, csv)
+    (folder / "audio" / "a1.wav").rename(folder / "audio" / "第一句.wav")
+    study = create_study(folder, owner)
+    export_study(study, tmp_path / "out")
+    assert read_folder(tmp_path / "out").study == studies.study_as_file(study)
+    assert "第一句" in (tmp_path / "out" / "stimuli.csv").read_text("utf-8")
+
+
+def test_opening_plans_every_presentation_once(owner: User, tmp_path: Path) -> None:
+    study = create_study(make_folder(tmp_path / "study"), owner)
+    assert studies.open_study(study) == 4 * 3
+    assert (study.state, study.opened_at is not None) == ("open", True)
+    studies.pause_study(study)
+    assert studies.open_study(study) == 0  # planned already
+    study.refresh_from_db()
+    assert study.state == "open"
+
+
+def test_states_that_cannot_follow_each_other(owner: User, tmp_path: Path) -> None:
+    study = create_study(make_folder(tmp_path / "study"), owner)
+    with pytest.raises(StudyError, match="only an open one can be paused"):
+        studies.pause_study(study)
+    with pytest.raises(StudyError, match="never opened"):
+        studies.close_study(study)
+    studies.open_study(study)
+    opened_at = study.opened_at
+    studies.close_study(study)
+    assert study.closed_at is not None
+    assert study.closed_at - timezone.now() < timedelta(seconds=5)
+    with pytest.raises(StudyError, match="cannot be opened again"):
+        studies.open_study(study)
+    study.refresh_from_db()
+    assert (study.state, study.opened_at) == ("closed", opened_at)
+
+
+def test_a_study_whose_audio_is_gone_does_not_open(owner: User, tmp_path: Path) -> None:
+    study = create_study(make_folder(tmp_path / "study"), owner)
+    audio.forget([study.stimuli.get(key="a2").served])
+    with pytest.raises(StudyError, match="The audio of “a2” cannot be read"):
+        studies.open_study(study)
+    study.refresh_from_db()
+    assert study.state == "draft"
+    assert not Block.objects.exists()
+    assert studies.open_study(study, anyway=True) == 12
+
+
+def test_a_withdrawn_session_does_not_keep_a_study_from_being_replaced(
+    owner: User, tmp_path: Path
+) -> None:
+    folder = make_folder(tmp_path / "study")
+    study = create_study(folder, owner)
+    Session.objects.create(study=study, rater=Rater.objects.create(), status="withdrawn")
+    create_study(folder, owner, replace=True)
+    assert Study.objects.count() == 1

@@ -1,0 +1,132 @@
+"""What the checks before launch find, and that they keep silent about a clean study."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from django.contrib.auth.models import User
+
+from listening import audio
+from listening.studies import Finding, check_study, create_study
+from tests.listening.folders import STUDY, TOML, make_folder
+from tests.listening.test_studies import media  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+RATE = 16_000
+CALM = TOML.replace(
+    STUDY, STUDY + '[study.texts]\nconsent = "I agree."\ncontact = "me@example.org"\n'
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_folder(tmp_path / "study", CALM)
+
+
+def noise(seconds: float = 1.0, level: float = 0.2, seed: int = 0, rate: int = RATE) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-level, level, round(seconds * rate))
+
+
+def found(folder: Path) -> list[Finding]:
+    return check_study(create_study(folder, User.objects.create_user("researcher")))
+
+
+def the_warning(folder: Path) -> str:
+    (finding,) = found(folder)
+    assert finding.level == "warning"
+    assert finding.remedy
+    return finding.what
+
+
+def replace(folder: Path, clip: str, samples: np.ndarray, rate: int = RATE) -> None:
+    soundfile.write(folder / "audio" / f"{clip}.wav", samples, rate)
+
+
+def test_nothing_is_said_about_a_clean_study(folder: Path) -> None:
+    assert found(folder) == []
+
+
+def test_a_study_without_consent_or_contact(tmp_path: Path) -> None:
+    said = [finding.what for finding in found(make_folder(tmp_path / "study"))]
+    assert said == ["There is no consent text.", "Raters are not told whom to write to."]
+
+
+def test_conditions_of_different_loudness(folder: Path) -> None:
+    for seed, clip in enumerate(("b1", "b2"), start=7):
+        replace(folder, clip, noise(level=0.05, seed=seed))
+    assert re.search(r"“sys-a” is 1[12]\.\d LU louder than “sys-b”", the_warning(folder))
+
+
+def test_a_difference_of_five_units_is_let_pass(folder: Path) -> None:
+    for seed, clip in enumerate(("b1", "b2"), start=7):
+        replace(folder, clip, noise(level=0.2 / 10 ** (5 / 20), seed=seed))
+    assert found(folder) == []
+
+
+def test_sampling_rates_that_differ_by_condition(folder: Path) -> None:
+    for seed, clip in enumerate(("b1", "b2"), start=7):
+        replace(folder, clip, noise(seed=seed, rate=24_000, level=0.24), 24_000)
+    said = the_warning(folder)
+    assert "sampling rate differs between conditions" in said
+    assert "sys-a 16000 Hz; sys-b 24000 Hz" in said
+
+
+def test_rates_that_are_mixed_alike_in_all_conditions_betray_nothing(folder: Path) -> None:
+    for seed, clip in enumerate(("a1", "b1"), start=7):
+        replace(folder, clip, noise(seed=seed, rate=24_000, level=0.24), 24_000)
+    assert found(folder) == []
+
+
+def test_channels_that_differ_by_condition(folder: Path) -> None:
+    for seed, clip in enumerate(("b1", "b2"), start=7):
+        replace(folder, clip, np.stack([noise(seed=seed, level=0.14)] * 2, axis=1))
+    assert "number of channels differs" in the_warning(folder)
+
+
+def test_clipping_leading_silence_and_very_short_clips(folder: Path) -> None:
+    replace(folder, "a1", np.clip(noise(level=0.2) * 10, -1, 1) * 1.0)
+    replace(folder, "a2", np.concatenate([np.zeros(2 * RATE), noise(1)]))
+    replace(folder, "b1", noise(0.1))
+    said = " ".join(finding.what for finding in found(folder))
+    assert "Clipped (full scale reached): “a1”" in said
+    assert "More than 1 s of silence at the start: “a2”" in said
+    assert "Shorter than 0.2 s: “b1”" in said
+
+
+def test_digital_silence_stops_the_launch(folder: Path) -> None:
+    replace(folder, "a1", np.zeros(RATE))
+    first = found(folder)[0]
+    assert (first.level, "Digital silence: “a1”" in first.what) == ("problem", True)
+
+
+def test_the_same_file_behind_two_stimuli(folder: Path) -> None:
+    (folder / "audio" / "a2.wav").write_bytes((folder / "audio" / "b1.wav").read_bytes())
+    assert "The same file stands behind “a2”, “b1”" in the_warning(folder)
+
+
+def test_a_condition_that_speaks_much_longer(folder: Path) -> None:
+    for seed, clip in enumerate(("b1", "b2"), start=7):
+        replace(folder, clip, noise(6, seed=seed))
+    said = [finding.what for finding in found(folder)]
+    assert any("of “sys-b”" in words or "of “sys-a”" in words for words in said), said
+
+
+def test_stored_audio_that_changed_is_a_problem(folder: Path) -> None:
+    study = create_study(folder, User.objects.create_user("researcher"))
+    stimulus = study.stimuli.get(key="b1")
+    audio.local_path(stimulus.served).write_bytes(
+        audio.local_path(study.stimuli.get(key="b2").served).read_bytes()
+    )
+    (finding,) = check_study(study)
+    assert finding.level == "problem"
+    assert "“b1” has changed" in finding.what
+
+
+def test_problems_come_before_warnings(folder: Path) -> None:
+    replace(folder, "b2", np.zeros(RATE))
+    replace(folder, "a2", np.concatenate([np.zeros(2 * RATE), noise(1)]))
+    levels = [finding.level for finding in found(folder)]
+    assert levels == sorted(levels)
+    assert set(levels) == {"problem", "warning"}
