@@ -14,6 +14,7 @@ function cookiesWork() {
   return kept;
 }
 
+byId("script-missing").remove();
 byId("cookies-off").hidden = cookiesWork();
 
 box.addEventListener("change", () => {

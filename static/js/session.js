@@ -41,6 +41,7 @@ export class SessionPage {
   }
 
   start() {
+    byId("script-missing").remove();
     this.outbox.addEventListener("change", () => showSaved(this.outbox));
     this.outbox.addEventListener("settled", (event) => {
       const { answer, reply } = /** @type {CustomEvent} */ (event).detail;

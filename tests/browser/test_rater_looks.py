@@ -1,0 +1,237 @@
+"""Everyone can use the rater's pages: names, contrast, room for fingers, narrow screens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE
+from tests.browser.driver import choose, enter, hear
+from tests.browser.fake import FakeServer
+from tests.browser.story import ATT, CMOS, MOS, Story, short_story
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+ROOT = Path(__file__).resolve().parents[2]
+
+SMALL_TARGETS = """() => {
+    const touched = "button, a.button, label.option, label.step, summary";
+    return [...document.querySelectorAll(touched)]
+        .map((each) => [each.textContent.trim().slice(0, 20), each.getBoundingClientRect()])
+        .filter(([, box]) => box.width && (box.height < 44 || box.width < 44))
+        .map(([name, box]) => `${name}: ${box.width} x ${box.height}`);
+}"""
+TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+FAINT = """() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgb = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+        .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
+    const behind = (element) => {
+        for (let e = element; e; e = e.parentElement) {
+            const colour = rgb(getComputedStyle(e).backgroundColor);
+            if (colour[3] === 255) return colour;
+        }
+        return rgb("white");
+    };
+    const faint = [];
+    for (const element of document.querySelectorAll("main *")) {
+        const words = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+        if (!words || !element.checkVisibility() || element.closest(".visually-hidden")) continue;
+        const [a, b] = [light(rgb(getComputedStyle(element).color)), light(behind(element))];
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        const start = element.textContent.trim().slice(0, 30);
+        if (ratio < 4.5) faint.push(`${start}: ${ratio.toFixed(2)}`);
+    }
+    return faint;
+}"""
+
+
+def stages(page: Page, server: FakeServer) -> Iterator[str]:
+    """Walks through landing, check, and one trial of each kind; stops at each to be looked at."""
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{server.url}/r/x/")
+    yield "landing"
+    page.goto(f"{server.url}/s/demo/")
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+    yield "check"
+    page.locator(".player-button").click()
+    page.locator("[data-part=confirm][aria-disabled=false]").click()
+    for clips, label, reason in ((1, "Human", "a breath before it"), (1, "2.5", ""), (2, "1", "")):
+        yield "introduction"
+        page.get_by_role("button", name="Begin").click()
+        expect(page.locator(".player").first).to_have_attribute("data-state", "ready")
+        yield "locked trial"
+        for clip in range(clips):
+            hear(page, clip)
+        choose(page, label)
+        if reason:
+            page.locator("textarea").fill(reason)
+        yield "complete trial"
+        page.locator("[data-part=next]").click()
+    expect(page.locator(".view-end")).to_be_visible()
+    yield "end"
+
+
+def whole_story() -> Story:
+    text = "The harbour lay quiet in the early light."
+    trials = [(0, [0.6], None), (1, [0.6], text), (2, [0.6, 0.6], None)]
+    return Story([ATT, MOS, CMOS], trials, check=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast_and_fingers_have_room_on_a_phone(
+    serve: Serve, new_page: NewPage, scheme: str
+) -> None:
+    page = new_page(**PHONE, color_scheme=scheme)
+    for stage in stages(page, serve(whole_story())):
+        assert page.evaluate(FAINT) == [], stage
+        assert page.evaluate(SMALL_TARGETS) == [], stage
+        assert page.evaluate(TOO_WIDE) <= 0, stage
+
+
+@pytest.mark.parametrize("width", [320, 640, 1280])
+def test_no_screen_is_too_narrow(serve: Serve, new_page: NewPage, width: int) -> None:
+    """640 is what a laptop of 1280 has left at 200 % zoom, 320 at 400 %."""
+    page = new_page(viewport={"width": width, "height": 700})
+    for stage in stages(page, serve(whole_story())):
+        assert page.evaluate(TOO_WIDE) <= 0, stage
+
+
+def test_a_screen_reader_finds_every_part_by_its_name(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(short_story(2, task=ATT)))
+    expect(page.get_by_role("button", name="Play: Clip")).to_be_visible()
+    expect(page.get_by_role("region", name="Clip")).to_be_visible()
+    hear(page)
+    expect(page.get_by_role("button", name="Play again: Clip")).to_be_visible()
+    expect(page.get_by_role("group", name="Is this voice a human or a machine?")).to_be_visible()
+    for name in ("Human", "Unclear", "Machine"):
+        assert page.get_by_role("radio", name=name, exact=True).count() == 1
+    expect(page.get_by_role("textbox", name="Why? Name what you heard.")).to_be_enabled()
+    expect(page.get_by_role("progressbar", name="Progress of the study")).to_be_attached()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Clip 1 of 2")
+    assert page.evaluate("() => document.activeElement.tagName") == "BUTTON"
+
+
+def test_tab_walks_from_play_to_next_in_the_order_of_the_page(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    enter(page, serve(short_story(2, task=ATT)))
+    hear(page)
+    order = page.evaluate(
+        """() => [...document.querySelectorAll("main :is(button, input, textarea, summary)")]
+            .filter((each) => each.checkVisibility())
+            .map((each) => each.getBoundingClientRect().top)"""
+    )
+    assert all(above <= below + 1 for above, below in pairwise(order))
+
+
+def test_arrow_keys_walk_over_a_scale_that_has_the_focus(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(short_story(1)))
+    hear(page)
+    page.locator('input[value="3"]').focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("input:checked").get_attribute("value") == "3.5"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("input:checked").get_attribute("value") == "2.5"
+
+
+def test_the_landing_asks_for_consent_and_carries_the_arrival(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    page.goto(f"{server.url}/r/x/?PROLIFIC_PID=5f0c")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("Please tick the box first")).to_be_visible()
+    expect(page.get_by_role("checkbox")).to_be_focused()
+    assert page.locator("input[name=PROLIFIC_PID]").get_attribute("value") == "5f0c"
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/s/demo/")
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        ("closed", "The study has ended"),
+        ("paused", "The study is paused"),
+        ("full", "All places are taken"),
+        ("not_open", "The study is not open yet"),
+    ],
+)
+def test_a_closed_door_says_why(serve: Serve, new_page: NewPage, problem: str, words: str) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    server.house.landing = {"problem": problem}
+    page.goto(f"{server.url}/r/x/")
+    expect(page.get_by_role("heading", name=words)).to_be_visible()
+    expect(page.get_by_role("button", name="Start")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["/r/x/", "/s/demo/"])
+def test_without_its_scripts_the_page_says_so(serve: Serve, new_page: NewPage, path: str) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    page.route("**/*.js", lambda route: route.abort())
+    page.goto(server.url + path)
+    missing = page.get_by_text("It needs JavaScript and an up-to-date browser")
+    expect(missing).to_be_hidden()
+    expect(missing).to_be_visible(timeout=8_000)
+
+
+def test_the_scripts_take_their_warning_away(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    for path in ("/r/x/", "/s/demo/"):
+        page.goto(server.url + path)
+        expect(page.locator("#script-missing")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["/problem/", "/lost/", "/404/", "/500/", "/403_csrf/"])
+def test_pages_of_trouble_say_what_to_do(serve: Serve, new_page: NewPage, path: str) -> None:
+    page = new_page(**PHONE)
+    page.goto(serve(short_story(1)).url + path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.evaluate(TOO_WIDE) <= 0
+    assert page.evaluate(FAINT) == []
+
+
+def imported_by(module: str, seen: set[str]) -> set[str]:
+    text = (ROOT / "static/js" / module).read_text()
+    for name in re.findall(r'^(?:import|\}) .*?from "\./(\w+\.js)";$', text, re.MULTILINE):
+        if name not in seen:
+            seen.add(name)
+            imported_by(name, seen)
+    return seen
+
+
+def test_the_session_page_fetches_all_its_modules_at_once() -> None:
+    listed = set(re.findall(r"js/(\w+\.js)", (ROOT / "templates/rater/modules.html").read_text()))
+    assert listed == imported_by("session.js", set())
+
+
+def test_every_sentence_of_the_scripts_is_on_the_page_and_none_is_idle() -> None:
+    strings = (ROOT / "templates/rater/strings.html").read_text()
+    there = set(re.findall(r'<data value="(\w+)"', strings))
+    modules = imported_by("session.js", {"session.js"})
+    text = "\n".join((ROOT / "static/js" / name).read_text() for name in modules)
+    used = set(re.findall(r'say\("(\w+)"', text))
+    quoted = set(re.findall(r'"(\w+)"', text))
+    assert used <= there
+    assert {key for key in there - quoted if not key.startswith("end_")} == set()
