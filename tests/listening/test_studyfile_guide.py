@@ -1,0 +1,52 @@
+"""The user guide names every field that a study folder may hold, and no limit that is not so."""
+
+from pathlib import Path
+
+import pytest
+
+from listening.audio import facts
+from listening.design.studyfile import Limits, csvpart, fit, shapes, tomlpart
+from listening.methods import Method
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")
+SHAPES = {
+    "study": tomlpart.STUDY,
+    "texts": tomlpart.TEXTS,
+    "codes": tomlpart.CODES,
+    "conditions": tomlpart.CONDITION,
+    "tasks": tomlpart.TASK,
+    "criteria": tomlpart.CRITERION,
+    "justification": tomlpart.JUSTIFICATION,
+    "traps": tomlpart.TRAPS,
+    "kinds": tomlpart.KIND,
+    "columns": csvpart.COLUMNS,
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "field"), [(name, field) for name, shape in SHAPES.items() for field in shape]
+)
+def test_every_field_is_in_the_guide(shape: str, field: str) -> None:
+    named = (f"`{field}`", f"`[study.{field}]`", f"`[[study.{field}]]`", f"[tasks.{field}]`")
+    assert any(word in GUIDE for word in (*named, f"[[tasks.{field}]]`", f".{field}]]`"))
+
+
+@pytest.mark.parametrize("key", sorted(Method.registry))
+def test_every_method_is_in_the_guide(key: str) -> None:
+    assert f'`"{key}"`' in GUIDE
+    assert f"| `{key}` |" in GUIDE
+
+
+def test_the_limits_of_the_guide_are_those_of_the_code() -> None:
+    limits = Limits()
+    assert f"more than {limits.entries:,} entries or {limits.total_bytes // 1024**3} GB" in GUIDE
+    assert limits.ratio == 100
+    assert "a hundred times" in GUIDE
+    assert f"| rows of `stimuli.csv` | {csvpart.MAX_ROWS:,} |" in GUIDE
+    assert f"| characters of a text | {shapes.LONGEST_TEXT:,} |" in GUIDE
+    assert f"| characters of an attribute | {csvpart.ATTRIBUTE.longest:,} |" in GUIDE
+    assert f"| {fit.MAX_PLANNED // 10**6} million |" in GUIDE
+    rates = f"{facts.MIN_RATE_HZ // 1000} to {facts.MAX_RATE_HZ // 1000} kHz"
+    size = f"{facts.MAX_DURATION_S // 60} minutes and {facts.MAX_BYTES // 1024**2} MB"
+    assert rates in GUIDE
+    assert size in GUIDE
