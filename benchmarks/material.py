@@ -60,10 +60,7 @@ def make_study(
             cells += [(trap, item, kind) for item in Item.objects.bulk_create(extra)]
     served = clips or [("", 5.0)]
     Stimulus.objects.bulk_create(
-        [
-            _stimulus(study, *cell, *served[k % len(served)])
-            for k, cell in enumerate(cells)
-        ],
+        [_stimulus(study, *cell, *served[k % len(served)]) for k, cell in enumerate(cells)],
         batch_size=5000,
     )
     return study

@@ -53,6 +53,9 @@ class AnswerShape(serializers.Serializer[Any]):
         return value
 
 
+ANSWER = AnswerShape()  # it keeps nothing of what it validates, and is slow to make
+
+
 def is_storable(value: Any) -> bool:
     """Whether PostgreSQL can keep it as JSON: no NUL, no half of a surrogate pair, no infinity."""
     try:
@@ -72,7 +75,7 @@ class RaterView(APIView):
     metadata_class = None  # OPTIONS describes nothing
 
     def session(self, code: str) -> Session:
-        return Session.objects.select_related("study", "rater").get(code=code)
+        return sessions.session_named(code)
 
     def sent(self, request: Request) -> dict[str, Any]:
         """The JSON object that was sent."""
@@ -95,9 +98,7 @@ class RaterView(APIView):
 
 class StateView(RaterView):
     def get(self, request: Request, code: str) -> Response:
-        session = sessions.refresh(self.session(code))
-        with translation.override(session.study.language):
-            return Response(state_of(session))
+        return Response(state_of(sessions.refresh(self.session(code))))
 
 
 class CheckView(RaterView):
@@ -119,11 +120,10 @@ class CheckView(RaterView):
 class AnswerView(RaterView):
     def post(self, request: Request, code: str) -> Response:
         session = self.session(code)
-        shape = AnswerShape(data=self.sent(request))
-        shape.is_valid(raise_exception=True)
+        answer = _answer(ANSWER.run_validation(self.sent(request)))
         try:
             with translation.override(session.study.language):
-                stored = sessions.record_answer(session, _answer(shape.validated_data))
+                stored = sessions.record_answer(session, answer)
         except Refused as refused:
             state = state_of(sessions.refresh(session))
             status = STATUS.get(refused.code, 422)

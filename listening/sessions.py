@@ -16,6 +16,7 @@ from listening import allocation
 from listening.answers import Answer, Refused, StoredAnswer, store_answer
 from listening.design.traps import TrapPlan, draw_traps, weave
 from listening.models import Rater, Session, Slot, Stimulus, Study, Task, Trial
+from listening.statements import rows_of
 
 __all__ = ["Answer", "Arrival", "NoRoom", "Refused", "StoredAnswer"]
 
@@ -53,6 +54,21 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
     if opened is not None or sessions.count() < study.sessions_per_rater:
         return opened
     return sessions.order_by("-started_at").first()
+
+
+FIND = """
+SELECT s.id, s.rater_id, s.study_id, s.code, t.language
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.code = %(code)s
+"""
+
+
+def session_named(code: str) -> Session:
+    """The session with this code; the columns that few requests need are loaded when asked for."""
+    for *own, language in rows_of(FIND, code=code):  # in the order of the model's fields
+        session = Session.from_db("default", ("id", "rater_id", "study_id", "code"), own)
+        session.study = Study.from_db("default", ("id", "language"), (session.study_id, language))
+        return session
+    raise Session.DoesNotExist
 
 
 def start(study: Study, arrival: Arrival) -> Session:

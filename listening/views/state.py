@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from listening import audio
@@ -19,8 +21,14 @@ from listening.statements import rows_of
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
 
 
+SITTING = """
+SELECT s.id AS pk, s.code, s.status, s.checks, s.prolific_session,
+       t.title, t.language, t.texts, t.checks AS asked, t.completion_codes
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.id = %(session)s
+"""
 TRIALS = """
-SELECT id AS pk, code, state, task_id, stimulus_id, versus_id, versus_first, others, context, item_id
+SELECT id AS pk, code, state, task_id, item_id, stimulus_id, versus_id, versus_first,
+       others, context
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
 """
 CLIPS = """
@@ -39,8 +47,8 @@ class Plan:
     left: int
 
 
-def _plan(session: Session) -> Plan:
-    trials = rows_of(TRIALS, session=session.pk)
+def _plan(session: int) -> Plan:
+    trials = rows_of(TRIALS, session=session)
     upcoming = [t for t in trials if t.state == Trial.State.PLANNED]
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
@@ -51,30 +59,35 @@ def _plan(session: Session) -> Plan:
 
 
 def state_of(session: Session) -> dict[str, Any]:
-    """The State of a session, as the page draws it."""
-    study = session.study
-    plan = _plan(session)
-    stage, check = _stage(session)
+    """The State of a session as it is stored, as the page draws it."""
+    (sitting,) = rows_of(SITTING, session=session.pk)
+    with translation.override(sitting.language):
+        return _state(sitting, _plan(session.pk))
+
+
+def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
+    stage, check = _stage(sitting)
     return {
         "stage": stage,
         "study": {
-            "title": study.title,
-            "language": study.language,
-            "contact": study.texts.get("contact", ""),
+            "title": sitting.title,
+            "language": sitting.language,
+            "contact": json.loads(sitting.texts).get("contact", ""),
         },
         "progress": {"done": plan.answered, "total": plan.answered + plan.left},
         "check": check,
         "tasks": [task_facts(pk, index) for index, pk in enumerate(plan.tasks)],
-        "trials": _trials(session, plan) if stage == "trial" else [],
-        "end": end_of(session) if stage == "end" else None,
+        "trials": _trials(sitting, plan) if stage == "trial" else [],
+        "end": _end(sitting) if stage == "end" else None,
     }
 
 
-def _stage(session: Session) -> tuple[str, dict[str, Any] | None]:
-    if session.status != Session.Status.STARTED:
+def _stage(sitting: Any) -> tuple[str, dict[str, Any] | None]:
+    if sitting.status != Session.Status.STARTED:
         return "end", None
-    for asked in session.study.checks:
-        if asked["key"] not in session.checks:
+    passed = json.loads(sitting.checks)
+    for asked in json.loads(sitting.asked):
+        if asked["key"] not in passed:
             return "check", check_named(asked["key"]).page(asked)
     return "trial", None
 
@@ -124,7 +137,7 @@ def _justification(task: Task) -> dict[str, Any] | None:
     }
 
 
-def _trials(session: Session, plan: Plan) -> list[dict[str, Any]]:
+def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
     """The current trial and the next ones, which the page may only preload."""
     heard = {trial.pk: _heard(trial) for trial in plan.upcoming}
     wanted = {pk for clips in heard.values() for pk in clips}
@@ -135,7 +148,7 @@ def _trials(session: Session, plan: Plan) -> list[dict[str, Any]]:
             "position": plan.answered + place,
             "task": plan.tasks.index(trial.task_id),
             "clips": [
-                audio.clip_url(clips_of[pk].served, session, trial, clip)
+                audio.clip_url(clips_of[pk].served, sitting, trial, clip)
                 for clip, pk in enumerate(heard[trial.pk])
             ],
             "text": _text(clips_of[trial.stimulus_id].text, trial.task_id),
@@ -169,13 +182,13 @@ OUTCOMES = {
 }
 
 
-def end_of(session: Session) -> dict[str, Any]:
+def _end(sitting: Any) -> dict[str, Any]:
     """How it ended: the completion code of this outcome, and Prolific's return link."""
-    outcome = OUTCOMES[Session.Status(session.status)]
-    code = session.study.completion_codes.get(outcome, "")
-    from_prolific = bool(session.prolific_session)
+    outcome = OUTCOMES[Session.Status(sitting.status)]
+    code = json.loads(sitting.completion_codes).get(outcome, "")
     words = {
-        "complete": session.study.texts.get("end") or _("Thank you. Your answers are stored."),
+        "complete": json.loads(sitting.texts).get("end")
+        or _("Thank you. Your answers are stored."),
         "withdrawn": _("You have withdrawn. All your answers have been deleted."),
         "partial": _(
             "You were away for a while and the remaining clips went to other people. "
@@ -186,6 +199,6 @@ def end_of(session: Session) -> dict[str, Any]:
     return {
         "outcome": outcome,
         "code": code,
-        "return_url": url if from_prolific and code else None,
+        "return_url": url if sitting.prolific_session and code else None,
         "text": words[outcome],
     }
