@@ -31,7 +31,7 @@ def start_run(study_id: int, options: Options) -> AnalysisRun:
     return run
 
 
-@shared_task(name="analysis.jobs.run_analysis", queue="analysis")
+@shared_task(name="analysis.jobs.run_analysis")  # the settings route it to queue analysis
 def run_analysis(run_id: int) -> None:
     """Analyse what the run asks for; a run that already came to an end is left as it is."""
     runs = AnalysisRun.objects.filter(pk=run_id)

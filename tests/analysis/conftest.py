@@ -1,0 +1,27 @@
+"""A rated study that the tests of one module share; what a test changes is rolled back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from tests.analysis.rated_study import rated_study
+
+
+@pytest.fixture(scope="module")
+def shared_study(django_db_setup: None, django_db_blocker: Any) -> Iterator[Any]:
+    with django_db_blocker.unblock():
+        block = transaction.atomic()
+        block.__enter__()
+        try:
+            yield rated_study()
+        finally:
+            transaction.set_rollback(True)
+            block.__exit__(None, None, None)
+
+
+@pytest.fixture
+def study(shared_study: Any, db: None) -> Any:
+    shared_study.refresh_from_db()
+    return shared_study

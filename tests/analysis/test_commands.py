@@ -1,0 +1,133 @@
+"""export_study and analyse give the same numbers; analyse needs no database."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.analysis.rated_study import score_stimuli
+from tests.analysis.reference import DATA
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = ["--replicates", "200"]
+MAPPED = [
+    *("--column", "condition=system"),
+    *("--column", "item=text"),
+    *("--column", "task=condition"),
+]
+
+
+def exported(folder):
+    return {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+
+
+def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(study, tmp_path, capsys):
+    score_stimuli(study)
+    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    call_command(
+        "analyse",
+        str(tmp_path / "a" / "ratings.csv"),
+        *("--scores", str(tmp_path / "a" / "scores.csv")),
+        *("--out", str(tmp_path / "b")),
+        *QUICK,
+    )
+    one, other = exported(tmp_path / "a"), exported(tmp_path / "b")
+    for name in ("estimates.csv", "contrasts.csv", "shares.csv", "correlations.csv"):
+        assert one[name] == other[name]
+        assert len(one[name].splitlines()) > 3
+    assert {n for n in one if n.endswith(".svg")} == {n for n in other if n.endswith(".svg")}
+    first, second = (json.loads(files["report.json"]) for files in (one, other))
+    first.pop("made_at"), second.pop("made_at")
+    assert first == second
+    assert str(tmp_path / "a" / "report.html") in capsys.readouterr().out
+
+
+def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
+    score_stimuli(study)
+    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK)
+    files = exported(tmp_path)
+    assert {
+        "ratings.csv",
+        "ratings.json",
+        "estimates.csv",
+        "estimates.json",
+        "scores.csv",
+        "correlations.csv",
+        "report.html",
+        "report.json",
+    } <= set(files)
+    with (tmp_path / "ratings.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    loaded = json.loads(files["ratings.json"])
+    assert len(rows) == len(loaded) == 3 * 13
+    assert loaded[0]["justification"] == '=it, "sounds"\nso 汉'
+    assert rows[0]["justification"] == "'" + loaded[0]["justification"]
+    counts = json.loads(files["report.json"])["data"]
+    assert counts["ratings"] == 30
+    assert counts["ratings_kept"] == 20
+    assert counts["trap_ratings"] == 9
+
+
+def test_a_study_without_scores_has_no_score_files(study, tmp_path):
+    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK)
+    assert {"scores.csv", "correlations.csv"}.isdisjoint(exported(tmp_path))
+
+
+def test_a_study_that_is_not_there_is_said_so(db, tmp_path):
+    with pytest.raises(CommandError, match="no study nowhere"):
+        call_command("export_study", "nowhere", "--out", str(tmp_path))
+
+
+def test_analyse_runs_on_a_machine_without_database(tmp_path):
+    """In a fresh process with an empty data folder: no server may be started for it."""
+    environment = {**os.environ, "EARNEST_VAR": str(tmp_path / "var")}
+    environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    done = subprocess.run(
+        [sys.executable, "manage.py", "analyse", str(DATA / "mos_s2.csv.gz"), *MAPPED, *QUICK],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1150 of 1150 ratings kept" in done.stdout
+    assert "3.748 [3.545, 3.951]  naive [3.627, 3.869]" in done.stdout
+    assert not (tmp_path / "var" / "postgres").exists()
+
+
+def test_analyse_takes_breakdowns_rules_and_level(tmp_path, capsys):
+    path = str(DATA / "mos_s2.csv.gz")
+    call_command("analyse", path, *MAPPED, *QUICK, "--level", "0.9", "--no-screening")
+    assert "90 % intervals" in capsys.readouterr().out
+    call_command("analyse", path, *MAPPED, *QUICK, "--by", "paragraph", "--out", str(tmp_path))
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["provenance"]["breakdowns"] == ["condition:", "condition:paragraph"]
+    call_command(
+        "analyse", path, *MAPPED, *QUICK, "--set", "method=context_mos", "--rule", "duplicate"
+    )
+    assert "3.748" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere.csv"], "no such file"),
+        ([str(DATA / "mos_s2.csv.gz"), "--by", "rater"], "no results by rater"),
+        ([str(DATA / "mos_s2.csv.gz"), "--column", "item"], "NAME=VALUE"),
+        ([str(DATA / "mos_s2.csv.gz"), "--column", "item=nope"], "no column nope"),
+        ([str(DATA / "mos_s2.csv.gz"), *MAPPED, "--estimator", "nope"], "known are mean_score"),
+        ([str(DATA / "mos_s2.csv.gz"), *MAPPED, "--scores", "nowhere.csv"], "no such file"),
+        ([str(DATA / "mos_s2.csv.gz"), "--rule", "nope"], "no rule 'nope'"),
+        ([str(DATA / "mos_s2.csv.gz"), "--level", "95"], "level is 95"),
+    ],
+)
+def test_analyse_says_what_is_wrong(words, told):
+    with pytest.raises(CommandError, match=told):
+        call_command("analyse", *words)
