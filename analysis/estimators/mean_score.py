@@ -36,6 +36,11 @@ from analysis.options import INTERVALS, REPLICATES, Breakdown
 WEIGHTINGS = ("ratings", "raters")
 FEW = 10
 MOST_LABELS = 11
+_NO_WIDTH = "the interval has no width and says nothing of other raters"
+ALL_EQUAL = {
+    False: f"all ratings are equal: {_NO_WIDTH}",
+    True: f"all raters have the same mean: {_NO_WIDTH}",
+}
 
 Bounds = tuple[float, float] | None
 
@@ -156,11 +161,13 @@ class _WeightedCell:
         if "bootstrap" in self.intervals:
             bounds, note = self._bootstrap(self.replicates[code], _few(self.means, code), level)
             yield self._estimate(code, level, BOOTSTRAP, bounds, note)
-        bounds = naive_interval(self.units[code], level)
+        units = self.units[code]
+        bounds = naive_interval(units, level)
         unit = "rater" if self.by_rater else "rating"
         note = "" if bounds else f"one {unit} only: no interval"
-        if bounds and bounds[0] == bounds[1]:
-            note = _all_equal()
+        if bounds and has_no_width(float(np.var(units)), units):
+            value = float(self.means.value[code])
+            bounds, note = (value, value), ALL_EQUAL[self.by_rater]
         name = NAIVE_RATERS if self.by_rater else NAIVE
         yield self._estimate(code, level, name, bounds, note)
 
@@ -215,7 +222,7 @@ class _WeightedCell:
         bounds = percentile_interval(replicates, level)
         if bounds is None:
             return None, "too few raters or items: many bootstrap replicates hold no rating"
-        return bounds, _all_equal() if bounds[0] == bounds[1] else ""
+        return bounds, ALL_EQUAL[False] if bounds[0] == bounds[1] else ""
 
     def _estimate(
         self, code: int, level: float, interval: str, bounds: Bounds, note: str
@@ -279,7 +286,7 @@ def two_way_bounds(means: Clustered, code: int, y: Floats, level: float) -> tupl
     if has_no_width(variance, y):
         if float(np.ptp(y)) > 0:
             return None, "the sums per rater and per item cancel out: no clustered interval"
-        return (value, value), _all_equal()
+        return (value, value), ALL_EQUAL[False]
     groups = means.degrees(code) + 1
     note = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
     return t_interval(value, variance**0.5, groups - 1, level), note
@@ -327,7 +334,3 @@ def _few(means: Clustered, code: int) -> str:
     if means.n_items[code] < 2:
         return "one item only: how items differ cannot be estimated"
     return ""
-
-
-def _all_equal() -> str:
-    return "all ratings are equal: the interval has no width and says nothing of other raters"
