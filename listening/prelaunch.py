@@ -42,6 +42,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_formats(rated),
         *_about_lengths(rated),
         *_about_duplicates(rated),
+        *_about_traps(stimuli),
     ]
     return sorted(found, key=lambda finding: finding.level)  # "problem" < "warning"
 
@@ -157,6 +158,45 @@ def _about_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
                 "conditions.",
                 "Check that they hold the same words, without long silence.",
             )
+
+
+def _about_traps(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """A trap that differs from all rated clips in length, level or rate is known for one."""
+    rated = [s for s in stimuli if not s.trap]
+    kinds = sorted({s.trap for s in stimuli if s.trap})
+    for kind in kinds if rated else ():
+        own = [s for s in stimuli if s.trap == kind]
+        told_by = [
+            *(["length"] if _outside(_durations(own), _durations(rated), 1.5) else []),
+            *(["loudness"] if _outside(_powers(own), _powers(rated), 10**0.3) else []),
+            *(["sampling rate"] if _rates(own).isdisjoint(_rates(rated)) else []),
+        ]
+        if told_by:
+            yield Finding(
+                "warning",
+                f"Traps of the kind “{kind}” can be told from all other clips by their "
+                f"{' and '.join(told_by)}.",
+                "Make them like the others, so that only listening helps.",
+            )
+
+
+def _outside(own: Sequence[float], others: Sequence[float], factor: float) -> bool:
+    """All of them beyond the others by more than the factor, on the same side."""
+    if not own or not others:
+        return False
+    return min(own) > max(others) * factor or max(own) < min(others) / factor
+
+
+def _durations(stimuli: Iterable[Stimulus]) -> list[float]:
+    return [s.duration_s for s in stimuli]
+
+
+def _powers(stimuli: Iterable[Stimulus]) -> list[float]:
+    return [10 ** (s.loudness_lufs / 10) for s in stimuli if s.loudness_lufs is not None]
+
+
+def _rates(stimuli: Iterable[Stimulus]) -> set[int]:
+    return {s.sample_rate_hz for s in stimuli}
 
 
 def _about_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:

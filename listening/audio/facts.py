@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log10
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import soundfile
@@ -21,6 +22,7 @@ MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000
 FULL_SCALE = 32_766.5 / 32_768  # a 16-bit sample at either end of its range reaches this
 SILENCE_BELOW_PEAK_DB = 40
 UNKNOWN_LENGTH = 2**40  # streamed files declare more frames than any file holds
+STREAMED_BYTES = 0x7FFF_0000  # programs that write to a pipe put this or more into the header
 LOST_TAIL_S = 0.1  # what lossy formats may declare too much
 
 
@@ -56,6 +58,7 @@ def probed(path: Path) -> Facts:
     _check_size(size)
     with opened(path) as sound:
         _check_shape(sound)
+        _check_whole(path, size)
         trace = _Trace(sound.samplerate, sound.channels)
         for block in decoded(sound, trace.block_frames):
             trace.add(block)
@@ -143,6 +146,20 @@ def _check_shape(sound: soundfile.SoundFile) -> None:
         )
     if sound.frames < UNKNOWN_LENGTH:
         _check_duration(sound.frames / sound.samplerate)
+
+
+def _check_whole(path: Path, size: int) -> None:
+    """WAV and AIFF say how long they are; decoding does not tell that one was cut off."""
+    with path.open("rb") as file:
+        mark, length = file.read(4), file.read(4)
+    orders: dict[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"FORM": "big"}
+    if mark in orders:
+        promised = int.from_bytes(length, orders[mark]) + 8
+        if size + 1 < promised < STREAMED_BYTES:
+            raise AudioError(
+                f"The file has {size:,} bytes, and its header promises {promised:,}.",
+                "The file was cut off: copy it again from its source.",
+            )
 
 
 def _check_duration(duration_s: float) -> None:

@@ -1,5 +1,6 @@
 """What probing says about a clip, and what it refuses."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,39 @@ def test_a_flac_that_was_cut_off_is_refused(tmp_path: Path) -> None:
         probed(damaged_flac(tmp_path))
 
 
+@pytest.mark.parametrize("suffix", ["wav", "aiff"])
+def test_a_wav_or_aiff_that_was_cut_off_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"cut.{suffix}"
+    soundfile.write(path, tone(1), RATE)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(AudioError, match="its header promises 32,0"):
+        probed(path)
+
+
+@pytest.mark.parametrize("length", [b"\xff\xff\xff\xff", b"\x24\xf0\xff\x7f"])
+def test_a_wav_that_was_written_to_a_pipe_is_accepted(tmp_path: Path, length: bytes) -> None:
+    path = tmp_path / "piped.wav"
+    soundfile.write(path, tone(1), RATE)
+    data = bytearray(path.read_bytes())
+    data[4:8] = data[40:44] = length
+    path.write_bytes(data)
+    assert probed(path).duration_s == 1.0
+
+
+def test_memory_does_not_grow_with_the_clip(tmp_path: Path) -> None:
+    path = tmp_path / "long.wav"
+    soundfile.write(path, np.tile(np.float32(tone(10)), 60), RATE, subtype="PCM_16")
+    probed(path)  # imports are not what is measured
+    tracemalloc.start()
+    try:
+        assert probed(path).duration_s == 600
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * 1024**2  # all of it as float64 would be 77 MB
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -164,10 +198,22 @@ def test_a_file_of_more_than_500_megabytes_is_refused_before_it_is_read(tmp_path
         probed(path)
 
 
-@pytest.mark.parametrize(("suffix", "kind"), [("mp3", "MP3"), ("ogg", "OGG"), ("aiff", "AIFF")])
-def test_other_common_formats_are_accepted(tmp_path: Path, suffix: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "kind", "subtype"),
+    [
+        ("mp3", "MP3", None),
+        ("ogg", "OGG", "VORBIS"),
+        ("opus", "OGG", "OPUS"),
+        ("aiff", "AIFF", "PCM_24"),
+        ("caf", "CAF", "ALAC_16"),
+        ("au", "AU", "ULAW"),
+    ],
+)
+def test_other_common_formats_are_accepted(
+    tmp_path: Path, suffix: str, kind: str, subtype: str | None
+) -> None:
     path = tmp_path / f"clip.{suffix}"
-    soundfile.write(path, tone(2, 44_100), 44_100, format=kind)
+    soundfile.write(path, tone(2, 48_000), 48_000, format=kind, subtype=subtype)
     facts = probed(path)
     assert facts.format == kind
     assert facts.duration_s == pytest.approx(2, abs=0.1)

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from listening import audio
 from listening.studies import Finding, check_study, create_study
-from tests.listening.folders import STUDY, TOML, make_folder
+from tests.listening.folders import HEADER, ROWS, STUDY, TOML, csv_with, make_folder
 from tests.listening.test_studies import media  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +111,34 @@ def test_a_condition_that_speaks_much_longer(folder: Path) -> None:
         replace(folder, clip, noise(6, seed=seed))
     said = [finding.what for finding in found(folder)]
     assert any("of “sys-b”" in words or "of “sys-a”" in words for words in said), said
+
+
+@pytest.mark.parametrize(
+    ("samples", "rate", "told_by"),
+    [
+        (noise(3.0, seed=9), RATE, "length"),
+        (noise(1.0, level=0.9, seed=9), RATE, "loudness"),
+        (noise(1.0, seed=9, rate=24_000, level=0.24), 24_000, "sampling rate"),
+        (noise(3.0, level=0.01, seed=9), RATE, "length and loudness"),
+        (noise(1.2, level=0.25, seed=9), RATE, ""),
+    ],
+)
+def test_traps_that_can_be_told_without_listening(
+    folder: Path, samples: np.ndarray, rate: int, told_by: str
+) -> None:
+    for seed, clip in enumerate(("a1", "a2", "b1", "b2"), start=7):
+        replace(folder, clip, noise(seed=seed))
+    replace(folder, "trap", samples, rate)
+    with (folder / "study.toml").open("a") as file:
+        file.write(
+            '[tasks.traps]\nper = 2\n[[tasks.traps.kinds]]\nkind = "gold"\nexpected = ["1"]\n'
+        )
+    rows = [f"{row}," for row in ROWS] + ["t1,sys-a,i1,audio/trap.wav,gold"]
+    (folder / "stimuli.csv").write_text(csv_with(*rows, header=f"{HEADER},trap"))
+    if told_by:
+        assert f"“gold” can be told from all other clips by their {told_by}." in the_warning(folder)
+    else:
+        assert found(folder) == []
 
 
 def test_stored_audio_that_changed_is_a_problem(folder: Path) -> None:
