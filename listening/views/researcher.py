@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
@@ -13,6 +14,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
@@ -31,7 +33,7 @@ from listening.studies import (
 
 STUDIES_PER_PAGE = 50
 SESSIONS_PER_PAGE = 25
-CHECKED_UNASKED = 200  # clips; a larger draft is checked when its researcher asks
+CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
 FINDINGS_KEPT_S = 600
 TOLD = {
     Study.State.OPEN: "The study is open: raters can start.",
@@ -122,7 +124,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "progress": page_progress(key),
         "findings": findings,
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
-        "link": request.build_absolute_uri(f"/r/{mine.link}/"),
+        "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
         "sessions": _session_page(mine, status, request.GET.get("page")),
         "status": status,
         "statuses": Session.Status.values,

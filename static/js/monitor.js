@@ -91,7 +91,7 @@ function outgrown(values) {
 let outdated = false;
 function reloadWhenIdle() {
   outdated = true;
-  const busy = document.querySelector("details[open]") || document.activeElement?.matches("input");
+  const busy = document.querySelector("details[open]") || document.activeElement?.matches("[popover] *, input");
   if (!busy) {
     location.reload();
     return;

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
@@ -189,7 +190,7 @@ def test_the_study_page_shows_progress_per_condition_and_traps(client):
     assert "flawed 100 % of 1" in text
     assert "human 100 % of 2" in text
     assert "1 done · 0 with a rater · 11 open" in text
-    assert f"http://testserver/r/{study.link}/" in html
+    assert f"{settings.EARNEST_PUBLIC_URL}/r/{study.link}/" in html
 
 
 def test_sessions_show_status_device_trials_traps_and_minutes(owner, study):

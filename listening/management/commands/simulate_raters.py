@@ -118,7 +118,7 @@ def chosen_study(key: str) -> Study:
         if study.state != Study.State.OPEN:
             raise CommandError(
                 f"The study “{key}” is {study.get_state_display().lower()}, not open. "
-                f"Open it on its page (/studies/{key}/) and run this again."
+                f"Open it with `manage.py open_study {key}` or on its page, then run this again."
             )
         return study
     found = list(Study.objects.filter(state=Study.State.OPEN)[:20])
@@ -127,7 +127,7 @@ def chosen_study(key: str) -> Study:
     if found:
         keys = ", ".join(study.key for study in found)
         raise CommandError(f"Several studies are open: choose one with --study ({keys}).")
-    raise CommandError("No study is open. Open one on its page (/studies/) and run this again.")
+    raise CommandError("No study is open. Open one with `manage.py open_study KEY` or on its page.")
 
 
 def insist_on_server(url: str) -> None:
