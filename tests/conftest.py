@@ -1,10 +1,14 @@
 """What every test may rely on: the embedded servers run for as long as the tests do."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.conf import settings
 
 from config.embedded import EmbeddedError
 from config.keeper import join
+from tests.config.helpers import own_folder
+from tests.demo_house import DemoHouse
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -15,3 +19,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         join(settings.EARNEST_VAR, settings.EMBEDDED)
     except EmbeddedError as error:
         pytest.exit(f"The embedded servers do not start. {error}", returncode=3)
+
+
+@pytest.fixture(scope="session")
+def demo_house() -> Iterator[DemoHouse]:
+    """A supervised house with the demo study, shared by the tests of the xdist group "house"."""
+    with own_folder() as var:
+        house = DemoHouse(var).start()
+        try:
+            yield house
+        finally:
+            house.close()

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import psutil
 
@@ -80,7 +80,7 @@ class House:
             **environment,
         }
 
-    def start(self, wait: bool = True, before: Sequence[str] = ()) -> "House":
+    def start(self, wait: bool = True, before: Sequence[str] = ()) -> Self:
         with self.log.open("w") as output:
             self.process = subprocess.Popen(
                 [*before, sys.executable, "-m", "config.supervisor"],
