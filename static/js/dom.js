@@ -60,7 +60,8 @@ export function setText(element, text) {
  * @param {boolean} enabled
  */
 export function setEnabled(button, enabled) {
-  button.setAttribute("aria-disabled", String(!enabled));
+  const disabled = String(!enabled);
+  if (button.getAttribute("aria-disabled") !== disabled) button.setAttribute("aria-disabled", disabled);
 }
 
 /**

@@ -92,7 +92,7 @@ export class Justification extends EventTarget {
     const short = this.plan.min_chars - this.length;
     if (!this.plan.required && this.length === 0) return "";
     if (this.length === 0) return say("missing_reason");
-    return short > 0 ? say("missing_chars", { n: short }) : "";
+    return short > 0 ? say("missing_chars") : "";
   }
 
   draw() {

@@ -163,10 +163,11 @@ export class Player extends EventTarget {
     this.draw();
   }
 
-  /** Follows the clip while it plays; timeupdate does the same in a hidden tab, more coarsely. */
+  /** Follows the clip smoothly while it plays; timeupdate does it coarsely, in a hidden tab too. */
   frame() {
     if (this.audio.paused || this.audio.ended) return;
-    this.tick();
+    this.heard.advance(this.audio.currentTime, performance.now());
+    this.draw();
     requestAnimationFrame(() => this.frame());
   }
 

@@ -1,19 +1,18 @@
 /** The session page: moves through check, trials and end as the server's state and the outbox say. */
 
-import { Api, backoffMs } from "./api.js";
+import { Api } from "./api.js";
 import { ClipStore } from "./clips.js";
 import { byId } from "./dom.js";
 import { handleKey } from "./keys.js";
 import { Memory } from "./memory.js";
 import { Outbox, deviceStore } from "./outbox.js";
+import { Refresher } from "./patience.js";
 import { restDialog, showProgress, showSaved, tell } from "./sessionface.js";
 import { checkStage, endStage, introStage, troubleStage, waitStage } from "./stages.js";
 import { say } from "./strings.js";
 import { Tabs } from "./tabs.js";
 import { TrialView } from "./trial.js";
 import { offerWithdrawal } from "./withdraw.js";
-
-const wait = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export class SessionPage {
   /** @param {any} state */
@@ -31,12 +30,12 @@ export class SessionPage {
       (answers) => this.sendable(answers),
     );
     this.tabs = new Tabs(code);
+    this.refresher = new Refresher(() => this.api.state(), (reply) => this.refreshed(reply));
     /** @type {Map<string, any>} drafts of trials left in this page load */
     this.drafts = new Map();
     /** @type {any} what is on the screen: {keys?, destroy?} */
     this.shown = null;
     this.shown_key = "";
-    this.refreshing = false;
     this.stage = byId("stage");
   }
 
@@ -52,7 +51,9 @@ export class SessionPage {
       if (this.shown?.keys) handleKey(event, this.shown.keys);
     });
     window.addEventListener("beforeunload", (event) => {
-      if (this.outbox.size && this.state.stage !== "end") event.preventDefault();
+      if (!this.outbox.size || this.state.stage === "end") return;
+      event.preventDefault();
+      event.returnValue = "unsent"; // older browsers ask only when they find this
     });
     window.addEventListener("pagehide", () => this.keepDraft());
     window.addEventListener("pageshow", (event) => {
@@ -142,7 +143,10 @@ export class SessionPage {
       this.show(`intro:${trial.task}`, () => introStage(this, trial), focus);
     } else if (trial) {
       this.show(`trial:${trial.id}:${trial.clips}`, () => this.trialStage(trial), focus);
-    } else this.show("wait", () => waitStage(this), focus);
+    } else {
+      this.show("wait", () => waitStage(this), focus);
+      if (!this.outbox.size) this.refresh();
+    }
   }
 
   /** @param {any} check */
@@ -204,27 +208,15 @@ export class SessionPage {
     if (this.tabs.active) this.memory.keepDraft(draft);
   }
 
-  /**
-   * Repeats a request until the server has really answered.
-   * @param {() => Promise<import("./api.js").Reply>} ask
-   */
-  async insist(ask) {
-    for (let tries = 0; ; tries += 1) {
-      const reply = await ask();
-      if (!reply.retry) return reply;
-      if (tries > 0) tell("warn", say("state_retry"));
-      await wait(Math.max(backoffMs(tries), reply.wait_s * 1000));
-    }
+  /** @param {import("./api.js").Reply} reply */
+  refreshed({ status, body }) {
+    if (status < 300) this.accept(body);
+    else this.trouble(body?.message || say("unknown"));
   }
 
-  /** Fetches the state anew; until it comes, what is on the screen stays. */
-  async refresh() {
-    if (this.refreshing) return;
-    this.refreshing = true;
-    const reply = await this.insist(() => this.api.state());
-    setTimeout(() => (this.refreshing = false), 3_000); // a dead address must not turn into a storm
-    if (reply.status < 300) this.accept(reply.body);
-    else this.trouble(reply.body?.message || say("unknown"));
+  /** Fetches the state anew. */
+  refresh() {
+    this.refresher.refresh();
   }
 
   /** Another tab has taken over. */
@@ -245,7 +237,6 @@ export class SessionPage {
     this.outbox.paused = false;
     this.outbox.reload();
     this.outbox.flush();
-    this.refreshing = false;
     this.refresh();
   }
 

@@ -3,8 +3,9 @@
 import { checks } from "./checks.js";
 import { byId, setText, view } from "./dom.js";
 import { endView } from "./ending.js";
-import { say } from "./strings.js";
+import { insist } from "./patience.js";
 import { tell } from "./sessionface.js";
+import { say } from "./strings.js";
 import { trimKeys } from "./trial.js";
 
 /**
@@ -26,7 +27,7 @@ export function checkStage(page, check) {
   const shown = new kind(check, page.clips);
   shown.addEventListener("answer", async (event) => {
     const answer = /** @type {CustomEvent} */ (event).detail;
-    const reply = await page.insist(() => page.api.post("checks", { key: check.key, answer }));
+    const reply = await insist(() => page.api.post("checks", { key: check.key, answer }));
     shown.reopen();
     const good = reply.status < 300;
     tell(good ? "" : "warn", good ? "" : reply.body?.message || say("answer_refused"));
@@ -76,7 +77,6 @@ export function waitStage(page) {
   part("retry").addEventListener("click", () => outbox.hurry());
   outbox.addEventListener("change", draw);
   draw();
-  if (!outbox.size) page.refresh();
   return { root, destroy: () => outbox.removeEventListener("change", draw) };
 }
 

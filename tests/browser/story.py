@@ -101,6 +101,7 @@ class Story:
     prolific: bool = False
     title: str = "How do these voices sound?"
     clips: dict[str, bytes] = field(default_factory=dict)
+    address: str = ""  # what clip addresses begin with
 
     def __post_init__(self) -> None:
         for place, (_task, lengths, _text) in enumerate(self.trials):
@@ -116,7 +117,7 @@ class Story:
             "id": f"t{place}",
             "position": place + 1,
             "task": task,
-            "clips": [f"/c/{place}x{clip}" for clip in range(len(lengths))],
+            "clips": [f"/c/{self.address}{place}x{clip}" for clip in range(len(lengths))],
             "text": text,
         }
 

@@ -197,6 +197,7 @@ def test_the_older_tab_rests_and_can_take_over_again(serve: Serve, new_page: New
     expect(old.get_by_role("dialog")).to_contain_text("open in another tab")
     rate(new, "2")
     wait_stored(new, server, 1)
+    old.bring_to_front()
     old.keyboard.press("Escape")
     expect(old.get_by_role("dialog")).to_be_visible()
     old.get_by_role("button", name="Go on here").click()

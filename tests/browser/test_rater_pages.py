@@ -182,7 +182,7 @@ def test_enter_says_what_is_missing(serve: Serve, new_page: NewPage) -> None:
     choose(page, "Human")
     expect(missing).to_have_text("Give your reason.")
     page.locator("textarea").fill("a  breath")
-    expect(missing).to_have_text("Your reason needs 2 more characters.")
+    expect(missing).to_have_text("Your reason is still too short.")
     page.keyboard.press("Enter")
     assert server.house.posts == []
     page.locator("textarea").fill("a breath before it")
@@ -353,3 +353,48 @@ def test_a_task_shows_its_instructions_once_and_then_on_demand(
     expect(page.locator(".trial")).to_be_visible()
     page.get_by_text("Instructions and keys").click()
     expect(page.locator(".trial .prose")).to_contain_text("Rate how natural")
+
+
+def test_a_long_clip_is_played_while_it_loads(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(Story([MOS], [(0, [300.0], None)])))  # 13 MB
+    page.locator(".player-button").click()
+    page.wait_for_function("() => document.querySelector('audio').currentTime > 0.2")
+    assert page.evaluate("() => document.querySelector('audio').src").endswith("/c/0x0")
+    expect(page.locator(".player-time")).to_have_text("5:00 left")
+
+
+def test_a_sound_held_back_by_the_browser_is_explained(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    page.add_init_script(
+        """const play = HTMLMediaElement.prototype.play;
+        let held = 1;
+        HTMLMediaElement.prototype.play = function () {
+            if (held-- > 0) return Promise.reject(new DOMException("held", "NotAllowedError"));
+            return play.call(this);
+        };"""
+    )
+    server = serve(short_story(1))
+    enter(page, server)
+    page.locator(".player-button").click()
+    expect(page.locator(".player-problem")).to_have_text(
+        "The browser held the sound back. Tap play once more.", use_inner_text=True
+    )
+    rate(page)
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["playback"]["blocked"] == 1
+
+
+def test_clips_behind_a_dead_address_come_with_the_next_state(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    story = short_story(2)
+    server = serve(story)
+    sound = story.clips.pop("0x0")
+    enter(page, server)
+    expect(page.locator(".player-problem")).to_be_visible()
+    story.address = "new-"
+    story.clips["new-0x0"] = sound
+    rate(page)
+    wait_stored(page, server, 1)
