@@ -1,0 +1,186 @@
+"""Kill -9 of everything in turn while raters submit: each acknowledged answer is there, once."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+
+from tests.config.helpers import own_folder, processes_in, wait_for
+from tests.demo_house import DemoHouse
+from tests.visitor import Visitor, answer_to
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("lost")]
+
+RATERS = 4
+VICTIMS = ("web", "web worker", "postgres", "valkey", "jobs", "postgres keeper")
+HEALS_WITHIN_S = 40.0  # on a busy machine; alone it takes about a second
+ENOUGH = 15  # answers acknowledged between two kills
+
+
+@dataclass
+class Crowd:
+    """Threads that take one session after the other, and send again what was not acknowledged."""
+
+    house: DemoHouse
+    acknowledged: dict[str, tuple[str, int]] = field(default_factory=dict)  # trial: label, how many
+    repeats: int = 0
+    sent_again: int = 0
+    wrong: list[str] = field(default_factory=list)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    threads: list[threading.Thread] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self) -> None:
+        (self.link,) = self.house.column("SELECT link FROM listening_study")
+        self.token = self.house.simulate_token()
+        self.threads = [threading.Thread(target=self.work) for _ in range(RATERS)]
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(60)
+
+    def work(self) -> None:
+        while not self.stopping.is_set():
+            visitor = Visitor(self.house.url, self.link, self.token)
+            try:
+                self.take(visitor)
+            except Exception as error:  # a test must hear of whatever ends a thread
+                self.wrong.append(repr(error))
+                return
+            finally:
+                visitor.client.close()
+
+    def patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response | None:
+        """The first answer that is no failure of the server; None when the crowd is to stop."""
+        while not self.stopping.is_set():
+            try:
+                response = ask()
+                if response.status_code < 500:
+                    return response
+            except httpx.TransportError:
+                pass
+            self.sent_again += 1
+            self.stopping.wait(0.1)
+        return None
+
+    def take(self, visitor: Visitor) -> None:
+        """One session, from the door; an arrival is tried until one works."""
+        entered = self.patiently(lambda: self.enter(visitor))
+        if entered is None:
+            return
+        state = entered.json()
+        if state["stage"] == "check":
+            answer = {"key": "volume", "answer": {"comfortable": True}}
+            passed = self.patiently(lambda: visitor.post("checks", answer))
+            if passed is None:
+                return
+            state = passed.json()
+        while state["stage"] == "trial":
+            body = answer_to(state)
+            response = self.patiently(lambda body=body: visitor.post("answers", body))  # type: ignore[misc]  # mypy infers no default
+            if response is None:
+                return
+            if response.status_code not in (200, 201):
+                self.wrong.append(f"{response.status_code} {response.text[:200]}")
+                return
+            with self.lock:
+                self.acknowledged[body["trial"]] = (body["answers"]["0"], len(body["answers"]))
+                self.repeats += response.json()["repeat"]
+            state = response.json()["state"]
+
+    def enter(self, visitor: Visitor) -> httpx.Response:
+        if not visitor.code:
+            try:
+                visitor.arrive()
+            except (AssertionError, ValueError):  # a page that failed half-way
+                visitor.code = ""
+                return httpx.Response(503)
+        return visitor.get(f"/api/s/{visitor.code}/")
+
+
+def test_every_acknowledged_answer_survives_kill_9_of_everything():
+    with own_folder() as var:
+        house = DemoHouse(var).start()
+        crowd = Crowd(house)
+        crowd.start()
+        healed: dict[str, float] = {}
+        try:
+            for victim in VICTIMS:
+                wait_for_answers(crowd, ENOUGH)
+                healed[victim] = kill(house, crowd, victim)
+            wait_for_answers(crowd, ENOUGH)
+            healed["supervisor"] = kill_and_start_again(house, crowd)
+            wait_for_answers(crowd, ENOUGH)
+        finally:
+            crowd.stop()
+        try:
+            report(house, crowd, healed)
+        finally:
+            house.close()
+
+
+def wait_for_answers(crowd: Crowd, count: int) -> None:
+    goal = len(crowd.acknowledged) + count
+    wait_for(lambda: crowd.wrong or len(crowd.acknowledged) >= goal, 60)
+    assert crowd.wrong == []
+
+
+def kill(house: DemoHouse, crowd: Crowd, name: str) -> float:
+    """Seconds from the kill until another process is there and an answer was acknowledged."""
+    victim = wait_for(lambda: house.part(name))
+    began = time.monotonic()
+    victim.kill()
+
+    def healed() -> bool:
+        part = house.part(name)
+        return part is not None and part.pid != victim.pid and house.health() == 200
+
+    wait_for(healed, HEALS_WITHIN_S)
+    wait_for_answers(crowd, 1)
+    return time.monotonic() - began
+
+
+def kill_and_start_again(house: DemoHouse, crowd: Crowd) -> float:
+    began = time.monotonic()
+    house.process.kill()
+    house.process.wait(10)
+    wait_for(lambda: processes_in(house.var) == [], 20)
+    house.start()
+    wait_for_answers(crowd, 1)
+    return time.monotonic() - began
+
+
+def report(house: DemoHouse, crowd: Crowd, healed: dict[str, float]) -> None:
+    """Compares what was promised with what the database holds, and says it in one line."""
+    rows = house.rows(
+        "SELECT t.code, count(*) AS ratings, min(r.label) AS label, count(DISTINCT r.criterion_id)"
+        " AS criteria FROM listening_rating r JOIN listening_trial t ON t.id = r.trial_id"
+        " GROUP BY t.code"
+    )
+    stored = {row["code"]: (row["label"], row["ratings"]) for row in rows}
+    lost = crowd.acknowledged.keys() - stored.keys()
+    unasked = len(stored.keys() - crowd.acknowledged.keys())
+    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in healed.items())
+    print(
+        f"\nacknowledged {len(crowd.acknowledged)}, stored {len(stored)}, lost {len(lost)}; "
+        f"sent again {crowd.sent_again}, of these stored already {crowd.repeats}; healed: {times}"
+    )
+    assert lost == set()
+    assert {code: stored[code] for code in crowd.acknowledged} == crowd.acknowledged
+    assert all(row["ratings"] == row["criteria"] for row in rows)
+    assert unasked <= RATERS  # stored, but the crowd was stopped before it heard so
+    assert counted_twice(house) == Counter()
+    for safety in ("fsync", "synchronous_commit", "full_page_writes"):  # for lost power, not tested
+        assert house.column(f"SHOW {safety}") == ["on"]
+
+
+def counted_twice(house: DemoHouse) -> Counter[int]:
+    slots = house.column("SELECT slot_id FROM listening_rating WHERE counts")
+    return Counter({slot: n for slot, n in Counter(slots).items() if n > 1})
