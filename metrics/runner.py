@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import logging
 import platform
@@ -48,9 +49,17 @@ def resolve_device(wanted: str) -> str:
 
 
 def score_clips(
-    metric: Metric, clips: Iterable[Clip], device: str, batch_s: float | None = None
+    metric: Metric,
+    clips: Iterable[Clip],
+    device: str,
+    batch_s: float | None = None,
+    threads: int = 1,
 ) -> Iterator[ScoredClip]:
-    """Each clip's score as soon as it is known, unreadable clips first, then short to long."""
+    """Each clip's score as soon as it is known, unreadable clips first, then short to long.
+
+    One thread by default: more gain little here, and on a machine that also serves raters the
+    waiting threads of torch cost many times what they compute.
+    """
     readable: list[tuple[float, Clip]] = []
     for clip in clips:
         try:
@@ -59,10 +68,24 @@ def score_clips(
             yield ScoredClip(clip, failure(error))
     if not readable:
         return
-    metric.load(device)
     readable.sort(key=lambda pair: (pair[0], pair[1].sha256))
-    for batch in batches(readable, batch_s or BATCH_S[device]):
-        yield from score_batch(metric, batch, device)
+    with torch_threads(threads):
+        metric.load(device)
+        for batch in batches(readable, batch_s or BATCH_S[device]):
+            yield from score_batch(metric, batch, device)
+
+
+@contextlib.contextmanager
+def torch_threads(threads: int) -> Iterator[None]:
+    """Let torch compute with this many threads, and afterwards with as many as before."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def batches(clips: Iterable[tuple[float, Clip]], batch_s: float) -> Iterator[list[Clip]]:

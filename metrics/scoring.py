@@ -36,13 +36,14 @@ def score_study(
     device: str = "auto",
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     report: Report | None = None,
+    threads: int = 1,
 ) -> list[Tally]:
     """Score every stimulus of a study with the metrics named (none named: with all there are)."""
     clips = study_clips(study_slug)
     given = parameters or {}
     metrics = [make_metric(key, given.get(key)) for key in metric_keys or registry()]
     place = runner.resolve_device(device)
-    return [score_and_store(metric, clips, place, report) for metric in metrics]
+    return [score_and_store(metric, clips, place, report, threads) for metric in metrics]
 
 
 def study_clips(study_slug: str) -> list[Clip]:
@@ -56,7 +57,11 @@ def study_clips(study_slug: str) -> list[Clip]:
 
 
 def score_and_store(
-    metric: Metric, clips: Iterable[Clip], device: str, report: Report | None = None
+    metric: Metric,
+    clips: Iterable[Clip],
+    device: str,
+    report: Report | None = None,
+    threads: int = 1,
 ) -> Tally:
     """Score the clips that have no stored score yet; each score is stored as it comes."""
     wanted = list(clips)
@@ -64,7 +69,7 @@ def score_and_store(
     tally = Tally(metric.key, stored=len(done))
     provenance = runner.provenance(metric, device)
     todo = [clip for clip in wanted if clip.sha256 not in done]
-    for scored in runner.score_clips(metric, todo, device):
+    for scored in runner.score_clips(metric, todo, device, threads=threads):
         store(metric, scored, provenance)
         count(tally, scored.score)
         if report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from metrics.base import ParameterError, make_metric
 
 
 def add_metric_options(parser: CommandParser) -> None:
-    """Add --metrics, --parameters and --device."""
+    """Add --metrics, --parameters, --device and --threads."""
     parser.add_argument(
         "--metrics", default="", help="Keys with commas between; default: every metric."
     )
@@ -22,6 +23,14 @@ def add_metric_options(parser: CommandParser) -> None:
         help='JSON by metric, such as \'{"srmr": {"variant": "slow_norm128"}}\'.',
     )
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument("--threads", type=thread_count, default=1, help="CPU threads (default 1).")
+
+
+def thread_count(text: str) -> int:
+    """A number of threads from the command line."""
+    if not (text.isdecimal() and 1 <= int(text) <= 1024):
+        raise ArgumentTypeError(f"{text!r} is no number of threads; give 1 or more")
+    return int(text)
 
 
 def chosen_metrics(options: Mapping[str, Any]) -> list[str]:

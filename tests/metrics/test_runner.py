@@ -112,3 +112,12 @@ def test_the_provenance_names_versions_and_device(loudness):
     assert found["packages"]["torch"].startswith(torch.__version__.split("+")[0])
     assert found["device"].startswith("cpu ")
     assert found["sample_rate_hz"] == 1_000
+
+
+def test_a_run_uses_the_threads_it_was_given_and_gives_them_back(loudness, clip):
+    before = torch.get_num_threads()
+    stream = runner.score_clips(loudness, [clip(100), clip(200)], "cpu", batch_s=0.01, threads=3)
+    next(stream)
+    assert torch.get_num_threads() == 3
+    stream.close()
+    assert torch.get_num_threads() == before

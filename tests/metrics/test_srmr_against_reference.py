@@ -42,7 +42,7 @@ def test_float32_windows_agree_with_srmrpy(variant):
 def test_float64_windows_agree_with_srmrpy_to_nine_digits(variant):
     rows = reference.rows("windows.csv")
     rows.sort(key=lambda row: float(row[f"k90margin_{variant}"]))
-    rows = rows[:3] + rows[3::30]  # those closest to the step first
+    rows = rows[:2] + rows[2::40]  # those closest to the step first
     errors, results = compare(rows, variant, "float64")
     assert errors.max() < FLOAT64
     for result, row in zip(results, rows, strict=True):
@@ -61,7 +61,9 @@ def test_every_float64_window_agrees_with_srmrpy_to_nine_digits(variant):
 @pytest.mark.parametrize("variant", reference.VARIANTS)
 def test_whole_clips_of_any_length_agree_with_srmrpy(variant, precision, tolerance):
     rows = [row for row in reference.rows("clips.csv") if int(row["n_samples"]) < 60_000]
-    assert any(int(row["n_samples"]) % 16 for row in rows)
+    rows.sort(key=lambda row: int(row["n_samples"]) % 16 == 0)
+    assert int(rows[0]["n_samples"]) % 16
+    rows = rows if precision == "float32" else rows[:2]
     for row in rows:
         waves = reference.wave(row["clip"]).unsqueeze(0)
         (result,) = modulation.srmr(waves, variant, precision)
@@ -69,10 +71,9 @@ def test_whole_clips_of_any_length_agree_with_srmrpy(variant, precision, toleran
         assert result.k_star == int(row[f"kstar_{variant}"])
 
 
-@pytest.mark.parametrize("variant", ["slow", "slow_norm30"])
-def test_a_clip_of_44_seconds_agrees_with_srmrpy(variant):
-    (result,) = modulation.srmr(reference.wave("long_same-human").unsqueeze(0), variant)
-    wanted = float(reference.clip_row("long_same-human")[f"srmr_{variant}"])
+def test_a_clip_of_44_seconds_agrees_with_srmrpy():
+    (result,) = modulation.srmr(reference.wave("long_same-human").unsqueeze(0), "slow")
+    wanted = float(reference.clip_row("long_same-human")["srmr_slow"])
     assert result.value == pytest.approx(wanted, rel=FLOAT32)
 
 
@@ -85,7 +86,7 @@ def test_torchmetrics_agrees_to_its_window(norm, variant):
             speech_reverberation_modulation_energy_ratio as second_opinion,
         )
 
-        clip = reference.wave("human-0930-rt08").double()
+        clip = reference.wave("human-0930-rt08")[8_000:30_000].double()
         wanted = second_opinion(clip, 16_000, norm=norm).item()
     (result,) = modulation.srmr(clip.unsqueeze(0), variant, "float64")
     assert result.value == pytest.approx(wanted, rel=2e-4)

@@ -33,6 +33,7 @@ def synthetic(n_samples, seed=1):
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_batch_gives_what_its_waves_give_alone(windows, precision):
+    windows = windows if precision == "float32" else windows[:2]
     alone = [values(wave.unsqueeze(0), "slow", precision)[0] for wave in windows]
     assert values(windows, "slow", precision) == pytest.approx(alone, rel=1e-6)
 
@@ -94,8 +95,8 @@ def test_frames_are_counted_on_a_multiple_of_16_samples(n_samples, frames):
     assert energy.shape == (1, 23, 8, frames)
 
 
-@settings(max_examples=12, deadline=None)
-@given(st.integers(4081, 30_000))
+@settings(max_examples=8, deadline=None)
+@given(st.integers(4081, 20_000))
 def test_both_precisions_agree_at_every_length(n_samples):
     waves = synthetic(n_samples, seed=n_samples).unsqueeze(0)
     (quick,), (exact,) = (modulation.srmr(waves, "slow", p) for p in ("float32", "float64"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -35,9 +34,14 @@ class Command(BaseCommand):
         clips, failed = self.hashed(options["files"])
         for key in keys:
             metric = make_metric(key, parameters.get(key))
-            for line, broke in lines(metric, clips, device, options["jsonl"]):
-                self.stdout.write(line)
-                failed += broke
+            provenance = runner.provenance(metric, device)
+            for scored in runner.score_clips(metric, clips, device, threads=options["threads"]):
+                self.stdout.write(
+                    json_line(metric, scored, provenance)
+                    if options["jsonl"]
+                    else text_line(metric, scored)
+                )
+                failed += scored.score.failed
         if failed:
             raise CommandError(f"{failed} scores failed; the reasons are above")
 
@@ -51,16 +55,6 @@ class Command(BaseCommand):
                 self.stderr.write(str(error))
                 failed += 1
         return clips, failed
-
-
-def lines(
-    metric: Metric, clips: list[Clip], device: str, jsonl: bool
-) -> Iterator[tuple[str, bool]]:
-    """One line of text per score, and whether the score failed."""
-    provenance = runner.provenance(metric, device)
-    for scored in runner.score_clips(metric, clips, device):
-        line = json_line(metric, scored, provenance) if jsonl else text_line(metric, scored)
-        yield line, scored.score.failed
 
 
 def json_line(metric: Metric, scored: ScoredClip, provenance: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ class Command(BaseCommand):
                 options["device"],
                 chosen_parameters(options),
                 report=self.report,
+                threads=options["threads"],
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
