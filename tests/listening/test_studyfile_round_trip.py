@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from listening.design.studyfile import (
@@ -163,7 +163,7 @@ def written(study: StudyFile, folder: Path) -> Path:
     return folder
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(studies())
 def test_a_study_written_and_read_again_is_equal(study: StudyFile) -> None:
     with TemporaryDirectory() as folder:

@@ -1,0 +1,100 @@
+"""Whatever stands in a folder's files: a list of problems, never an exception, never nothing."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import tomli_w
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from listening.design.studyfile import Reading, read_folder
+from listening.design.studyfile import tomlpart as t
+from tests.listening.folders import CSV, TOML, make_folder
+
+patient = settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+noise = st.binary(max_size=60) | st.text(max_size=30).map(lambda s: s.encode("utf-8", "replace"))
+odd = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.dates()
+    | st.just("mos")
+    | st.just("sys-a")
+).filter(lambda v: v is not None)
+values = st.recursive(
+    odd, lambda x: st.lists(x, max_size=3) | st.dictionaries(st.text(max_size=5), x)
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("fuzz"))
+
+
+def outcome(folder: Path, toml: bytes, csv: bytes) -> Reading:
+    (folder / "study.toml").write_bytes(toml)
+    (folder / "stimuli.csv").write_bytes(csv)
+    reading = read_folder(folder)
+    assert (reading.study is None) == bool(reading.problems)
+    assert all(str(problem) and "\0" not in str(problem) for problem in reading.problems)
+    return reading
+
+
+def damaged(whole: bytes, place: int, length: int, new: bytes) -> bytes:
+    place %= len(whole)
+    return whole[:place] + new + whole[place + length :]
+
+
+@patient
+@given(st.integers(0, 5000), st.integers(0, 40), noise)
+def test_damaged_tables(folder: Path, place: int, length: int, new: bytes) -> None:
+    outcome(folder, TOML.encode(), damaged(CSV.encode(), place, length, new))
+    outcome(folder, damaged(TOML.encode(), place, length, new), CSV.encode())
+
+
+def tables(shape: dict[str, Any], **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """A table with fields of ours, of which each may hold anything."""
+    fields = {key: inner.get(key, values) | values for key in shape}
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+criteria = st.lists(tables(t.CRITERION), max_size=2)
+traps = tables(t.TRAPS, kinds=st.lists(tables(t.KIND), max_size=2))
+right_task = {"key": "t", "method": "mos", "block_size": 1, "ratings_per_stimulus": 1}
+any_task = tables(
+    t.TASK, criteria=criteria, traps=traps, justification=tables(t.JUSTIFICATION), options=values
+).map(lambda table: right_task | table)
+any_study = st.fixed_dictionaries(
+    {
+        "study": tables(t.STUDY, texts=tables(t.TEXTS), completion_codes=tables(t.CODES)),
+        "conditions": st.lists(tables(t.CONDITION), max_size=2)
+        | st.just([{"key": "sys-a"}, {"key": "sys-b"}]),
+        "tasks": st.lists(any_task, min_size=1, max_size=2),
+    }
+)
+
+
+@patient
+@given(any_study)
+def test_any_value_in_any_field(study: dict[str, Any]) -> None:
+    try:
+        toml = tomli_w.dumps(study).encode()
+    except (TypeError, ValueError):  # surrogates, or a key that TOML cannot hold
+        return
+    with TemporaryDirectory() as space:
+        outcome(make_folder(Path(space)), toml, CSV.encode())
+
+
+@patient
+@given(st.lists(st.text(max_size=6) | st.sampled_from(["sys-a", "i1", "audio/a1.wav"]), min_size=4))
+def test_any_cell_in_a_row(folder: Path, cells: list[str]) -> None:
+    row = ",".join(cells[:4]).encode("utf-8", "surrogatepass")
+    outcome(folder, TOML.encode(), CSV.encode() + row + b"\n")
