@@ -39,8 +39,8 @@ class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channel
         if self.ticking is not None:
             self.ticking.cancel()
 
-    async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """The page has nothing to say; what comes is ignored."""
+    async def receive(self, *args: Any, **kwargs: Any) -> None:
+        """The page has nothing to say; what comes is ignored, whatever it is."""
 
     async def _refusal(self) -> int:
         return int(await database_sync_to_async(self._check_right)())

@@ -253,6 +253,7 @@ def browser_over(answers: list[httpx.Response | Exception]) -> Browser:
 
 
 def test_a_request_that_fails_in_transit_is_sent_again_and_counted():
+    answers: list[httpx.Response | Exception]
     answers = [httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(200, json={})]
     browser = browser_over(answers)
     assert asyncio.run(browser.post_json("/api/", {})) == (200, {})
@@ -279,6 +280,7 @@ def test_a_page_is_read_for_its_forms_scripts_and_headline():
     page = read_page("http://x/r/1/", 200, html)
     assert page.headline == "Two words"
     form = page.form_with("consent")
+    assert form is not None
     assert (form.action, form.method) == ("/go", "post")
     assert form.fields == {"token": "a&b", "consent": "yes"}
     assert page.data == {"state": {"text": "<b>"}}

@@ -135,36 +135,36 @@ def study(transactional_db):
     asyncio.run(sync_to_async(connections.close_all)())  # those of the consumers' thread
 
 
-def cookie_of(user) -> str:
+def cookie_of(user):
     client = Client()
     client.force_login(user)
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
-class Socket(ApplicationCommunicator):
+class Socket(ApplicationCommunicator):  # type: ignore[misc]  # asgiref's testing is untyped
     """The browser's end of one WebSocket; Channels' own needs daphne, which is not used here."""
 
-    async def connect(self) -> None:
+    async def connect(self):
         await self.send_input({"type": "websocket.connect"})
         assert (await self.receive_output(timeout=5))["type"] == "websocket.accept"
 
-    async def message(self) -> dict:
+    async def message(self):
         output = await self.receive_output(timeout=5)
         assert output["type"] == "websocket.send", output
         return json.loads(output["text"])
 
-    async def closing_code(self) -> int:
+    async def closing_code(self):
         while (output := await self.receive_output(timeout=5))["type"] == "websocket.send":
             pass
         await self.leave()
         return output["code"]
 
-    async def leave(self) -> None:
+    async def leave(self):
         await self.send_input({"type": "websocket.disconnect", "code": 1001})
         await self.wait(timeout=5)
 
 
-def socket_of(user=None, key: str = "watched") -> Socket:
+def socket_of(user=None, key="watched"):
     headers = []
     if user is not None:
         headers = [(b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie_of(user)}".encode())]
@@ -180,7 +180,7 @@ def _quick_ticks(monkeypatch):
     monkeypatch.setattr(monitor, "REST", 0)
 
 
-async def refusal_of(socket: Socket) -> int:
+async def refusal_of(socket):
     await socket.connect()
     return await socket.closing_code()
 
@@ -237,6 +237,19 @@ async def test_only_a_change_is_sent(study):
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+async def test_whatever_the_browser_sends_is_ignored(study, monkeypatch):
+    monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
+    socket = await sync_to_async(socket_of)(study.owner)
+    await socket.connect()
+    await socket.message()
+    for sent in ({"text": "no json"}, {"text": '{"study": "other"}'}, {"bytes": b"\xff"}):
+        await socket.send_input({"type": "websocket.receive", **sent})
+    assert (await socket.message())["type"] == "heartbeat"
+    await socket.leave()
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("_quick_ticks")
 async def test_silence_is_broken_by_a_heartbeat(study, monkeypatch):
     monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
     socket = await sync_to_async(socket_of)(study.owner)
@@ -262,7 +275,7 @@ async def test_who_loses_the_right_is_cut_off_at_the_next_heartbeat(
     assert await socket.closing_code() == code
 
 
-def take_right(study: Study, change: str) -> None:
+def take_right(study, change):
     if change == "log out":
         SessionStore.get_model_class().objects.all().delete()
     elif change == "disabled":

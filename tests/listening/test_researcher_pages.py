@@ -335,7 +335,7 @@ def test_records_in_the_admin_cannot_be_changed(client, study):
     for model in ("study", "task", "condition", "item", "stimulus", "rater", "session", "rating"):
         assert client.get(f"/admin/listening/{model}/").status_code == 200
         assert client.get(f"/admin/listening/{model}/add/").status_code == 403
-    rating = Rating.objects.first()
+    rating = Rating.objects.all()[0]
     url = f"/admin/listening/rating/{rating.pk}"
     assert client.get(f"{url}/change/").status_code == 200
     assert client.post(f"{url}/change/", {"score": 1}).status_code == 403
