@@ -22,7 +22,7 @@ _STYLE = """
 @media (prefers-color-scheme:dark){:root{--line:#34393e;--muted:#a8adb3}}
 body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:1rem;
 background:Canvas;color:CanvasText}
-h1,h2,h3{line-height:1.25}section{margin-block:2rem}figure{margin:1rem 0;max-width:44rem}
+h1,h2,h3{line-height:1.25}section{margin-block:2rem}figure{margin:1rem 0;max-width:34rem}
 .table-wrap{overflow-x:auto}.table-scroll{max-height:70vh;overflow:auto}
 table{border-collapse:collapse;font-size:.9rem}caption{text-align:left;color:var(--muted)}
 th,td{padding:.3rem .75rem .3rem 0;text-align:left;vertical-align:top;
@@ -115,9 +115,7 @@ def _estimate_table(lines: Sequence[Line], caption: str) -> str:
         Column("Naive", lambda line: bounds(line.naive), numeric=True),
         *_count_columns(),
     ]
-    if any(_note(line) for line in lines):
-        columns.append(Column("Note", _note))
-    return table(lines, columns, caption, scroll=len(lines) > MOST_OPEN)
+    return _noted(lines, columns, caption)
 
 
 def _breakdowns(report: Mapping[str, Any]) -> str:
@@ -149,9 +147,7 @@ def _contrasts(report: Mapping[str, Any]) -> str:
             Column("Naive (Welch)", lambda line: bounds(line.naive), numeric=True),
             Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
         ]
-        if any(_note(line) for line in mine):
-            columns.append(Column("Note", _note))
-        parts += [f"<h3>{escape(title)}</h3>", table(mine, columns, "", len(mine) > MOST_OPEN)]
+        parts += [f"<h3>{escape(title)}</h3>", _noted(mine, columns)]
     if parts:
         told = "Whether intervals overlap says little: raters are shared, so look at differences."
         parts.insert(0, f'<p class="muted">{told}</p>')
@@ -212,11 +208,10 @@ def _correlations(report: Mapping[str, Any], drawn: Iterable[Plot]) -> str:
         Column("Fisher z", lambda line: bounds(_nth(line, 1)), numeric=True),
         Column("Units", lambda line: str(line.row["n"]), numeric=True),
         Column("Ratings", lambda line: str(line.row["n_ratings"]), numeric=True),
-        Column("Note", _note),
     ]
     parts = [_figure(plot) for plot in drawn]
     for title, lines in _by_family(lines_of(report["correlations"])).items():
-        parts += [f"<h3>{escape(title)}</h3>", table(lines, columns, "", len(lines) > MOST_OPEN)]
+        parts += [f"<h3>{escape(title)}</h3>", _noted(lines, columns)]
     return "".join(parts)
 
 
@@ -298,6 +293,16 @@ def _count_columns() -> list[Column]:
 
 def _note(line: Line) -> str:
     return "; ".join(dict.fromkeys(v["note"] for v in line.intervals.values() if v["note"]))
+
+
+def _noted(lines: Sequence[Line], columns: Sequence[Column], caption: str = "") -> str:
+    """The table, with its lines' notes: once below when they are all the same, else a column."""
+    notes = {_note(line) for line in lines}
+    scroll = len(lines) > MOST_OPEN
+    if len(notes) > 1:
+        return table(lines, [*columns, Column("Note", _note)], caption, scroll)
+    below = "".join(f'<p class="muted small">Note: {escape(n)}.</p>' for n in notes if n)
+    return table(lines, columns, caption, scroll) + below
 
 
 def _place(line: Line) -> tuple[str, ...]:
