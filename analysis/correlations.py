@@ -18,6 +18,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.breakdowns import Family, families
+from analysis.cells import unescaped
 from analysis.intervals import Floats, percentile_interval
 from analysis.ratings import RatingsError
 
@@ -95,7 +96,9 @@ def scores_from_csv(path: str | Path) -> pd.DataFrame:
                 raise RatingsError([f"{path.name}: no column {', '.join(absent)}; give {wanted}"])
             for number, row in enumerate(reader, start=2):
                 try:
-                    rows.append({**row, "value": float(row["value"]) if row["value"] else None})
+                    value = float(row["value"]) if row["value"] else None
+                    named = {n: unescaped([row[n]], n)[0] for n in SCORE_COLUMNS[:3]}
+                    rows.append({**named, "value": value})
                 except (TypeError, ValueError):
                     problem = f"column value: {row['value']!r} is no number; write one"
                     problems.append(f"{path.name}, row {number}, {problem} or leave it empty")

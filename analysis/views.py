@@ -57,6 +57,17 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResp
 
 @login_required
 @require_GET
+def scores_file(request: HttpRequest, key: str) -> HttpResponse:
+    """The stored metric scores of a study's stimuli, as they stand now."""
+    from analysis.report.writers import scores_csv
+    from metrics.selectors import score_rows
+
+    study = _study(request, key)
+    return _attached(scores_csv(score_rows(study.key)), CSV, f"{study.key}-scores.csv")
+
+
+@login_required
+@require_GET
 def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     """One file of the newest finished analysis, or of the one that ``?run=`` names."""
     from analysis.report.page import page_html

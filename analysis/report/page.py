@@ -31,7 +31,7 @@ th[scope=row]{font-weight:500}.number{text-align:right;font-variant-numeric:tabu
 white-space:nowrap}.muted,figcaption{color:var(--muted)}.small{font-size:.875rem}
 .facts{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.3rem 1.5rem}
 dd{margin:0;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhere}
-.interval-naive,.plot-grid{opacity:.75}
+.plot-row{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20rem,100%),1fr));gap:1rem}
 """
 
 
@@ -209,7 +209,7 @@ def _correlations(report: Mapping[str, Any], drawn: Iterable[Plot]) -> str:
         Column("Units", lambda line: str(line.row["n"]), numeric=True),
         Column("Ratings", lambda line: str(line.row["n_ratings"]), numeric=True),
     ]
-    parts = [_figure(plot) for plot in drawn]
+    parts = ['<div class="plot-row">', *(_figure(plot) for plot in drawn), "</div>"]
     for title, lines in _by_family(lines_of(report["correlations"])).items():
         parts += [f"<h3>{escape(title)}</h3>", _noted(lines, columns)]
     return "".join(parts)

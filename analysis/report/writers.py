@@ -68,6 +68,16 @@ def estimates_json(report: Mapping[str, Any]) -> str:
     return report_json({k: v for k, v in report.items() if k not in left_out})
 
 
+def scores_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Metric scores (ScoreRow) as CSV, as `analyse --scores` reads them."""
+    columns = ("sha256", "stimulus", "metric", "version", "value")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([csv_cell(row[name]) for name in columns] for row in rows)
+    return buffer.getvalue()
+
+
 def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write every file of a report into the folder, which is made when absent; what was written."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,15 @@ def file_of(client, study, name, query=""):
     return client.get(reverse("results-file", args=[study.key, name]) + query)
 
 
-URLS = ["", "ratings.csv", "ratings.json", "estimates.csv", "report.html", "report.json"]
+URLS = [
+    "",
+    "ratings.csv",
+    "scores.csv",
+    "ratings.json",
+    "estimates.csv",
+    "report.html",
+    "report.json",
+]
 
 
 @pytest.mark.parametrize("name", URLS)
@@ -176,6 +184,9 @@ def test_every_file_of_an_analysis_can_be_taken(owner, study):
     for name in ("estimates", "contrasts", "shares", "exclusions", "screening", "correlations"):
         answer = file_of(owner, study, f"{name}.csv")
         assert len(answer.content.decode().splitlines()) == len(report[name]) + 1
+    scores = owner.get(reverse("results-scores", args=[study.key])).content.decode()
+    assert len(scores.splitlines()) == 37
+    assert scores.startswith("sha256,stimulus,metric,version,value\n")
     assert json.loads(file_of(owner, study, "report.json").content) == report
     estimates = json.loads(file_of(owner, study, "estimates.json").content)
     assert estimates["estimates"] == report["estimates"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,7 @@ def write_export(
     """Ratings as CSV and JSON, scores when there are some, and every file of the report."""
     from analysis.cells import json_lines
     from analysis.ratings import to_csv, to_rows
-    from analysis.report.writers import write_report
+    from analysis.report.writers import scores_csv, write_report
 
     written = write_report(report, folder)
     to_csv(table, folder / "ratings.csv")
@@ -56,9 +55,6 @@ def write_export(
     written += [folder / "ratings.csv", folder / "ratings.json"]
     if scores:
         path = folder / "scores.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(scores[0]))
-            writer.writeheader()
-            writer.writerows(scores)
+        path.write_text(scores_csv(scores), encoding="utf-8", newline="")
         written.append(path)
     return written
