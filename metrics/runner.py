@@ -21,10 +21,11 @@ BATCH_S = {"cpu": 120.0, "cuda": 1800.0}  # seconds of audio read into memory at
 
 @dataclass(frozen=True)
 class Clip:
-    """An audio file and the SHA-256 of its bytes."""
+    """An audio file, the SHA-256 of its bytes, and what people call it."""
 
     path: str
     sha256: str
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
@@ -13,6 +13,9 @@ from metrics import runner
 from metrics.base import Metric, Score, make_metric, registry
 from metrics.models import MetricScore
 from metrics.runner import Clip, ScoredClip
+
+if TYPE_CHECKING:
+    from listening.selectors import StimulusRow
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +53,15 @@ def study_clips(study_slug: str) -> list[Clip]:
     """The study's audio files, each once, however many stimuli share it."""
     from listening.selectors import stimulus_rows
 
-    by_hash = {row["sha256"]: row["path"] for row in stimulus_rows(study_slug)}
+    by_hash: dict[str, list[StimulusRow]] = {}
+    for row in stimulus_rows(study_slug):
+        by_hash.setdefault(row["sha256"], []).append(row)
     if not by_hash:
         raise ValueError(f"study {study_slug!r}: there is no such study, or it has no stimuli")
-    return [Clip(path, sha256) for sha256, path in by_hash.items()]
+    return [
+        Clip(rows[0]["path"], sha256, ", ".join(row["stimulus"] for row in rows))
+        for sha256, rows in by_hash.items()
+    ]
 
 
 def score_and_store(

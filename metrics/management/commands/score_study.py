@@ -39,6 +39,6 @@ class Command(BaseCommand):
             )
 
     def report(self, metric: str, scored: ScoredClip) -> None:
-        """Say at once which file has no value, and why."""
+        """Say at once which stimulus has no value, and why."""
         if scored.score.value is None:
-            self.stderr.write(f"{metric}: {scored.clip.path}: {scored.score.reason}")
+            self.stderr.write(f"{metric}: {scored.clip.name}: {scored.score.reason}")
