@@ -49,6 +49,8 @@ export class Player extends EventTarget {
     this.root.setAttribute("aria-label", this.name);
     setText(part("name"), this.name);
     part("progress").setAttribute("aria-label", say("playback_of", { name: this.name }));
+    setText(part("again-name"), say("toggle_of", { action: say("again"), name: this.name }));
+    part("again").title = say("again");
     part("again").hidden = this.loop;
     part("toggle").addEventListener("click", () => this.toggle());
     part("again").addEventListener("click", () => this.again());

@@ -136,7 +136,7 @@ export class SessionPage {
     const trial = stage === "trial" ? this.current : null;
     const check = stage === "check" ? this.state.check : null;
     this.preload(check);
-    showProgress(this.state, trial);
+    showProgress(this.state, trial, this.outbox.size);
     if (check) this.show(`check:${check.key}`, () => checkStage(this, check), focus);
     else if (stage === "end") this.show("end", () => endStage(this), focus);
     else if (trial && !this.memory.begun.includes(trial.task)) {

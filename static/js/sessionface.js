@@ -8,11 +8,12 @@ const SLOW_MS = 1_500; // sending that takes longer than this is worth a word
 /**
  * @param {any} state
  * @param {{position: number} | null} trial
+ * @param {number} unsent
  */
-export function showProgress(state, trial) {
+export function showProgress(state, trial, unsent) {
   const { done, total } = state.progress;
   const bar = /** @type {HTMLProgressElement} */ (byId("progress"));
-  const passed = trial ? trial.position - 1 : done;
+  const passed = trial ? trial.position - 1 : Math.min(total, done + unsent);
   bar.max = Math.max(1, total);
   bar.value = state.stage === "end" && state.end?.outcome === "complete" ? bar.max : passed;
   bar.hidden = state.stage === "end" && state.end?.outcome !== "complete";

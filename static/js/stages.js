@@ -99,5 +99,6 @@ export function troubleStage(text, retry) {
 export function endStage(page) {
   page.memory.clear();
   byId("withdraw").hidden = true;
+  byId("saved").hidden = page.state.end.outcome === "withdrawn";
   return endView(page.state.end, page.state.study.language);
 }

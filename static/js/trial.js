@@ -131,6 +131,7 @@ export class TrialView extends EventTarget {
     setEnabled(part("next"), !missing);
     setText(part("missing"), this.complaint || missing || say("complete"));
     part("missing").classList.toggle("all-set", !missing && !this.complaint);
+    part("missing").classList.toggle("complaint", this.complaint !== "");
   }
 
   /** Shows why the server refused the answer, until the rater changes it. @param {string} text */
