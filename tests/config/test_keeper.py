@@ -17,7 +17,7 @@ from config.embedded import POSTGRES, VALKEY, EmbeddedError, Server, postgres_bi
 from config.keeper import Use
 from tests.config.helpers import BASE_DIR, own_folder, processes_in, wait_for
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.xdist_group("keeper")]
+pytestmark = [pytest.mark.timeout(120)]
 
 
 @pytest.fixture

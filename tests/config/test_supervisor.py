@@ -17,7 +17,7 @@ import pytest
 from config.embedded import socket_folder
 from tests.config.helpers import House, own_folder, processes_in, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(150), pytest.mark.xdist_group("supervisor")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 PARTS = ["web", "web worker", "jobs", "gpu", "beat"]
 PARTS += ["postgres", "valkey", "postgres keeper", "valkey keeper"]

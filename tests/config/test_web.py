@@ -20,7 +20,7 @@ import websockets
 from config.services import web_command
 from tests.config.helpers import BASE_DIR, free_port, wait_for
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.xdist_group("web")]
+pytestmark = [pytest.mark.timeout(60)]
 SOUND = bytes(range(256)) * 1200
 MINE = {"Cookie": "session=mine; other=1"}
 
@@ -114,8 +114,7 @@ def test_a_streamed_answer_arrives_while_it_is_made(web: Served):
     with httpx.stream("GET", f"{web.url}/slow") as response:
         arrivals = [(time.monotonic() - began, part) for part in response.iter_raw()]
     assert b"".join(part for _, part in arrivals) == b"line 0\nline 1\nline 2\n"
-    assert arrivals[0][0] < 0.35
-    assert arrivals[-1][0] > 0.7
+    assert arrivals[-1][0] - arrivals[0][0] > 0.5  # the page pauses twice for 0.4 s
 
 
 def test_a_client_that_leaves_ends_the_stream(web: Served):
