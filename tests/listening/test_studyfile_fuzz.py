@@ -16,7 +16,7 @@ from tests.listening.folders import CSV, TOML, make_folder
 patient = settings(
     max_examples=150,
     deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    suppress_health_check=list(HealthCheck),
 )
 noise = st.binary(max_size=60) | st.text(max_size=30).map(lambda s: s.encode("utf-8", "replace"))
 odd = (

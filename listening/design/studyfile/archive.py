@@ -73,7 +73,7 @@ def _problems(opened: zipfile.ZipFile, archive: Path, limits: Limits) -> Iterato
             if names[_name(info).casefold()] > 1 and not info.is_dir():
                 raise Wrong("The archive holds this name more than once.", "Zip the folder again.")
         except Wrong as wrong:
-            yield Problem(archive.name, _shown(info.filename), wrong.what, wrong.remedy)
+            yield Problem(archive.name, info.filename, wrong.what, wrong.remedy)
 
 
 def _whole_archive_problem(
@@ -133,7 +133,7 @@ def _extract(opened: zipfile.ZipFile, archive: Path, into: Path) -> Iterator[Pro
             _write(opened, info, target)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
             what = f"This entry cannot be unpacked ({error})."
-            yield Problem(archive.name, _shown(name), what, "Zip the folder again.")
+            yield Problem(archive.name, name, what, "Zip the folder again.")
 
 
 def _write(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
@@ -170,7 +170,3 @@ def _check_encoding(info: zipfile.ZipInfo) -> None:
         raise Wrong(
             "The name is in an unknown encoding.", "Zip the folder with names in UTF-8."
         ) from None
-
-
-def _shown(name: str) -> str:
-    return ascii(name)[1:-1] if any(unicodedata.category(c) == "Cc" for c in name) else name

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 TOML = "study.toml"
 CSV = "stimuli.csv"
+CONTROL = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,11 @@ class Problem:
     what: str
     remedy: str
     row: int | None = None  # as a spreadsheet counts: the header is row 1
+
+    def __post_init__(self) -> None:
+        """Quoted material must not steer the terminal that shows it."""
+        for field in ("file", "place", "what", "remedy"):
+            object.__setattr__(self, field, _printable(getattr(self, field)))
 
     def __str__(self) -> str:
         row = "" if self.row is None else f", row {self.row}"
@@ -63,6 +72,10 @@ class Notebook:
                 p.row or 0,
             ),
         )
+
+
+def _printable(words: str) -> str:
+    return CONTROL.sub(lambda match: ascii(match[0])[1:-1], words)
 
 
 def quoted(words: Iterable[str], limit: int = 12) -> str:
