@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from random import Random
 from typing import Any
@@ -11,7 +12,7 @@ from django.db import connection, transaction
 
 from listening.design.blocks import PlannedBlock, plan_blocks
 from listening.methods import StimulusRef, method_named
-from listening.models import Slot, Stimulus, Study, Task
+from listening.models import Block, Slot, Stimulus, Study, Task
 
 COPY_BATCH = 2000  # blocks written at a time
 
@@ -146,11 +147,12 @@ def _claim_one(
 
 
 def met_keys(rater: int, task: int) -> set[int]:
-    """What the rater has met in this task, answered or not."""
+    """What the rater has met in this task, answered or not (found by the index of sessions)."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT meets FROM listening_trial"
-            " WHERE rater_id = %s AND task_id = %s AND meets IS NOT NULL",
+            " WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %s))"
+            " AND task_id = %s AND meets IS NOT NULL",
             [rater, task],
         )
         return {row[0] for row in cursor.fetchall()}
@@ -161,11 +163,35 @@ def blocks_taken(rater: int, task: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM (SELECT FROM listening_trial"
-            " WHERE rater_id = %s AND task_id = %s GROUP BY block_id"
+            " WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %s))"
+            " AND task_id = %s GROUP BY block_id"
             " HAVING bool_or(state IN ('planned', 'answered')) AND NOT bool_or(state = 'gone')) b",
             [rater, task],
         )
         return int(cursor.fetchone()[0])
+
+
+SAMPLE = 400  # blocks that tell how far a task is; smaller tasks are looked at in full
+
+
+def open_share(task: int, rng: Random) -> float:
+    """About which share of the task's blocks is open, from a random stretch of its queue."""
+    planned = _planned_blocks(task)
+    width = min(2**31, 2**31 * SAMPLE // planned) if planned else 2**31
+    low = rng.randrange(2**31 - width + 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM listening_block"
+            " WHERE task_id = %s AND state = 0 AND ord >= %s AND ord < %s",
+            [task, low, low + width],
+        )
+        return float(cursor.fetchone()[0]) / max(planned * width / 2**31, 1)
+
+
+@lru_cache(maxsize=1024)
+def _planned_blocks(task: int) -> int:
+    """Blocks are planned once, before the study opens, and then stay."""
+    return Block.objects.filter(task=task).count()
 
 
 def open_slots(blocks: Iterable[int]) -> list[Slot]:

@@ -124,14 +124,7 @@ def _tasks_for(study: Study, rng: Random) -> list[Task]:
     tasks = list(study.tasks.order_by("order"))
     if study.task_plan == Study.TaskPlan.ALL:
         return tasks
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT task_id, avg((state = 0)::int) FROM listening_block"
-            " WHERE task_id = ANY(%s) GROUP BY task_id",
-            [[t.pk for t in tasks]],
-        )
-        unclaimed = {task: float(share) for task, share in cursor.fetchall()}
-    return sorted(tasks, key=lambda t: (-unclaimed.get(t.pk, 0.0), rng.random()))
+    return sorted(tasks, key=lambda t: (-allocation.open_share(t.pk, rng), rng.random()))
 
 
 def _take_blocks(
@@ -188,7 +181,7 @@ def _with_traps(
     pool = {kind: [pk for pk, trap, _ in rows if trap == kind] for kind in kinds}
     items = {pk: item for pk, _, item in rows}
     heard = set(
-        Trial.objects.filter(rater=session.rater_id, task=task)
+        Trial.objects.filter(session__rater=session.rater_id, task=task)
         .exclude(trap="")
         .values_list("stimulus_id", flat=True)
     )

@@ -97,6 +97,23 @@ def test_tasks_come_in_order_or_one_each_and_evenly():
 
 
 @pytest.mark.django_db
+def test_how_far_a_long_task_is_shows_in_any_stretch_of_its_queue(monkeypatch):
+    study = make_study(items=40, task={"block_size": 2, "ratings_per_stimulus": 5})
+    task = study.tasks.get()
+    blocks = task.blocks.count()
+    assert blocks == 300
+    assert allocation.open_share(task.pk, Random(1)) == 1.0
+    session = arrive(study)
+    done = Block.objects.filter(pk__in=task.blocks.filter(state=0).order_by("pk")[:224])
+    done.update(state=1, session=session, lease_until=timezone.now())
+    assert allocation.open_share(task.pk, Random(1)) == 0.25
+    monkeypatch.setattr(allocation, "SAMPLE", 100)
+    seen = [allocation.open_share(task.pk, Random(k)) for k in range(200)]
+    assert len(set(seen)) > 5
+    assert sum(seen) / len(seen) == pytest.approx(0.25, abs=0.05)
+
+
+@pytest.mark.django_db
 def test_a_rater_who_arrives_again_is_in_the_same_session():
     study = make_study()
     first = arrive(study, prolific_id="5f0", simulated=False)

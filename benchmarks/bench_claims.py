@@ -1,0 +1,267 @@
+"""Claims per second, and how long one takes, at 1e4, 1e5 and 1e6 planned ratings."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.house import machine_facts, own_house, percentile, print_table
+from benchmarks.material import add_task, make_study
+
+CONDITIONS, REPLICATES, BLOCK_SIZE = 20, 10, 10
+PROCESSES, CONNECTIONS = 4, 8  # connections per process
+KINDS = ("claim", "start")  # allocation.claim_blocks alone, or the whole sessions.start
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one round does: how many connections ask, how often, for how long, at most how often."""
+
+    kind: str
+    processes: int
+    connections: int  # per process
+    per_second: float  # claims asked for by all together; 0: each asks again at once
+    seconds: float
+    at_most: int  # claims of all together: the study must not run out of blocks
+
+
+@dataclass
+class Times:
+    """What one connection measured."""
+
+    each_ms: list[float] = field(default_factory=list)
+    took_s: float = 0.0
+
+
+# --- In the processes that claim -----------------------------------------------------------------
+
+
+def use_database(name: str) -> None:
+    """Django of this process, connected to one of the benchmark's databases."""
+    import django
+    from django.conf import settings
+
+    settings.DATABASES["default"]["NAME"] = name
+    django.setup()
+
+
+def claimer(database: str, load: Load, number: int, ready: Any, results: Any) -> None:
+    """One process: its threads claim until the time is over; sends their times or a failure."""
+    use_database(database)
+    told: list[Times | str] = []
+    threads = [
+        threading.Thread(
+            target=lambda n: told.append(claim_until(load, n, ready)),
+            args=(number * load.connections + n,),
+        )
+        for n in range(load.connections)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    results.put(told)
+
+
+def claim_until(load: Load, number: int, ready: Any) -> Times | str:
+    """One connection. With a rate, a claim's time counts from when it was due."""
+    from django.db import connection
+
+    workers = load.processes * load.connections
+    rng, times = Random(number), Times()
+    try:
+        claim = CLAIMS[load.kind](number)
+        claim()  # opens the connection and fills the caches
+        ready.wait(120)
+        due = began = time.perf_counter()
+        for _ in range(load.at_most // workers):
+            if load.per_second:
+                due += rng.expovariate(load.per_second / workers)
+                time.sleep(max(0.0, due - time.perf_counter()))
+            else:
+                due = time.perf_counter()
+            if due > began + load.seconds:
+                break
+            claim()
+            times.each_ms.append(1000 * (time.perf_counter() - due))
+        times.took_s = time.perf_counter() - began
+        return times
+    except Exception as error:  # told to the parent, which stops the benchmark
+        ready.abort()
+        return f"{type(error).__name__}: {error}"
+    finally:
+        connection.close()
+
+
+def claim_of(number: int) -> Callable[[], None]:
+    """`allocation.claim_blocks` in a transaction of its own, for raters that are new each time."""
+    from django.db import transaction
+
+    from listening import allocation
+    from listening.models import Session, Study
+
+    study = Study.objects.get()
+    task = study.tasks.get()
+    session = Session.objects.order_by("pk")[number % Session.objects.count()]
+    rng = Random(number)
+
+    def claim() -> None:
+        with transaction.atomic():
+            claimed = allocation.claim_blocks(
+                task, session=session.pk, rater=0, lease_s=3600, wanted=1, rng=rng
+            )
+        if not claimed:
+            raise RuntimeError("the study has no open block left")
+
+    return claim
+
+
+def start_of(number: int) -> Callable[[], None]:
+    """The whole of a rater's start: rater, session, block and trials, in one transaction."""
+    from listening import sessions
+    from listening.models import Study
+    from listening.sessions import Arrival
+
+    study = Study.objects.get()
+
+    def start() -> None:
+        sessions.start(study, Arrival(simulated=True))
+
+    return start
+
+
+CLAIMS = {"claim": claim_of, "start": start_of}
+
+
+# --- In the parent -------------------------------------------------------------------------------
+
+
+def build(database: str, slots: int) -> None:
+    """A study of so many planned ratings in a database of its own."""
+    use_database(database)
+    from django.core.management import call_command
+    from django.db import connection
+
+    from listening import allocation
+    from listening.models import Rater, Session
+
+    call_command("migrate", interactive=False, verbosity=0)
+    study = make_study("bench", conditions=CONDITIONS, items=slots // (CONDITIONS * REPLICATES))
+    add_task(study, "mos", block_size=BLOCK_SIZE, ratings_per_stimulus=REPLICATES)
+    began = time.perf_counter()
+    written = allocation.plan_study(study)
+    print(f"{written:,} slots planned in {time.perf_counter() - began:.1f} s", flush=True)
+    raters = Rater.objects.bulk_create([Rater(simulated=True) for _ in range(64)])
+    Session.objects.bulk_create([Session(rater=rater, study=study) for rater in raters])
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+        cursor.execute("CHECKPOINT")
+
+
+def in_process(target: Callable[..., None], *args: Any) -> None:
+    child = multiprocessing.get_context("spawn").Process(target=target, args=args)
+    child.start()
+    child.join()
+    if child.exitcode:
+        sys.exit(f"{target.__name__} failed")
+
+
+def one_round(database: str, load: Load) -> tuple[list[float], float]:
+    """Milliseconds of every claim, and claims per second."""
+    context = multiprocessing.get_context("spawn")
+    results, ready = context.Queue(), context.Barrier(load.processes * load.connections)
+    children = [
+        context.Process(target=claimer, args=(database, load, number, ready, results))
+        for number in range(load.processes)
+    ]
+    for child in children:
+        child.start()
+    told = [one for _ in children for one in results.get(timeout=load.seconds + 180)]
+    for child in children:
+        child.join()
+    failures = [one for one in told if isinstance(one, str)]
+    if failures:
+        sys.exit(f"A claim failed: {sorted(failures, key=len)[-1]}")
+    times = [t for one in told for t in one.each_ms]
+    return times, len(times) / max(one.took_s for one in told)
+
+
+def reset(database: str) -> None:
+    """All blocks open again, and the database as tidy as on its first day."""
+    use_database(database)
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE listening_block SET state = 0, session_id = NULL, lease_until = NULL"
+            " WHERE state <> 0"
+        )
+        cursor.execute("DELETE FROM listening_trial")
+        cursor.execute("VACUUM ANALYZE listening_block, listening_trial, listening_session")
+
+
+def loads(quick: bool) -> dict[str, Load]:
+    seconds = 3.0 if quick else 8.0
+    most = 700  # of the 1,000 blocks that the smallest study has
+    return {
+        "one connection": Load("claim", 1, 1, 0, seconds, most),
+        "4 × 8 connections": Load("claim", PROCESSES, CONNECTIONS, 0, seconds, most),
+        "100 a second": Load("claim", PROCESSES, CONNECTIONS, 100, seconds, most),
+        "whole start, one connection": Load("start", 1, 1, 0, seconds, most),
+        "whole start, 4 × 8": Load("start", PROCESSES, CONNECTIONS, 0, seconds, most),
+        "whole start, 40 a second": Load("start", PROCESSES, CONNECTIONS, 40, seconds, most),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one round, without 1e6")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--largest", type=float, default=1e6)
+    options = parser.parse_args()
+    rounds = 1 if options.quick else options.rounds
+    largest = 1e5 if options.quick else options.largest
+    sizes = {f"bench_{n}": n for n in (10**4, 10**5, 10**6) if n <= largest}
+    with own_house(8149, 1):
+        from django.db import connection
+
+        facts = machine_facts()
+        for database, slots in sizes.items():
+            with connection.cursor() as cursor:
+                cursor.execute(f"CREATE DATABASE {database}")
+            in_process(build, database, slots)
+        found: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
+        for _ in range(rounds):
+            for name, load in loads(options.quick).items():
+                for database in sizes:  # sizes interleaved: the machine's mood is the same for all
+                    found.setdefault((name, database), []).append(one_round(database, load))
+                    in_process(reset, database)
+        print(f"\n{facts}; load average at the end {os.getloadavg()[0]:.1f}")
+        print_table(
+            ("load", "planned ratings", "claims", "claims/s", "p50 ms", "p99 ms", "rounds' p99"),
+            [row(name, sizes[database], parts) for (name, database), parts in found.items()],
+        )
+
+
+def row(name: str, slots: int, parts: list[tuple[list[float], float]]) -> list[object]:
+    times = [t for some, _ in parts for t in some]
+    return [
+        *(name, f"{slots:,}", len(times), sum(rate for _, rate in parts) / len(parts)),
+        *(percentile(times, 0.5), percentile(times, 0.99)),
+        ", ".join(f"{percentile(some, 0.99):.1f}" for some, _ in parts),
+    ]
+
+
+if __name__ == "__main__":
+    main()
