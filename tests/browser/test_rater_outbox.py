@@ -230,3 +230,22 @@ def test_a_check_is_sent_again_until_it_arrives(serve: Serve, new_page: NewPage)
     confirm.click()
     expect(page.locator(".view-intro")).to_be_visible()
     assert server.house.checked["volume"]["comfortable"] is True
+
+
+def test_a_clip_that_the_server_calls_unheard_must_be_heard_again(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    message = "Please listen to the whole clip before you answer."
+    refusal = {"error": "not_heard", "message": message, "state": None}
+    server.house.fail("/answers/", 422, body=refusal)
+    enter(page, server)
+    rate(page, "3")
+    expect(page.locator("[data-part=missing]")).to_have_text(message)
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+    assert page.locator("input:checked").get_attribute("value") == "3"
+    hear(page)
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert server.house.stored["t0"]["answers"] == {"0": "3"}

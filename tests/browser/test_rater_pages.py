@@ -398,3 +398,19 @@ def test_clips_behind_a_dead_address_come_with_the_next_state(
     story.clips["new-0x0"] = sound
     rate(page)
     wait_stored(page, server, 1)
+
+
+def test_time_with_the_page_hidden_is_told(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    enter(page, server)
+    hide = """hidden => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    page.evaluate(hide, True)
+    page.wait_for_timeout(400)
+    page.evaluate(hide, False)
+    rate(page)
+    wait_stored(page, server, 1)
+    assert 380 <= server.house.posts[0]["playback"]["hidden_ms"] < 2_000
