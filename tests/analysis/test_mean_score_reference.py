@@ -130,7 +130,7 @@ def test_one_way_and_two_way_standard_errors_are_rs(name, att, isolation):
 def test_bootstrap_ends_are_rs_within_five_percent_of_the_width(name, att, isolation):
     table = att if name == "att_s1" else isolation
     key = "intervals" if name == "att_s1" else "intervals_isolation"
-    made = MeanScore(intervals=("bootstrap",), weightings=("ratings",), replicates=4000)
+    made = MeanScore(intervals=("bootstrap",), weightings=("ratings",), replicates=12_000)
     found = by_condition(made.fit(table, seed=11), BOOTSTRAP)
     for system, row in expected(name)[key]["twoway_rater_text"].items():
         width = row["hi"] - row["lo"]
@@ -139,7 +139,7 @@ def test_bootstrap_ends_are_rs_within_five_percent_of_the_width(name, att, isola
 
 
 def test_bootstrap_differences_are_paired_as_rs_are(att):
-    made = MeanScore(intervals=("bootstrap",), weightings=("ratings",), replicates=4000)
+    made = MeanScore(intervals=("bootstrap",), weightings=("ratings",), replicates=12_000)
     found = {
         f"{c.condition} - {c.versus}": c
         for c in made.contrasts(att, seed=3)
