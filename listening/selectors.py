@@ -1,9 +1,9 @@
-"""The only reads that leave the room: rating_rows, stimulus_rows and study_progress."""
+"""The only reads that leave the room: ratings, stimuli, progress, and whose a study is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -141,6 +141,20 @@ def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
         reference_path=str(audio.local_path(reference.original)) if reference else "",
         attributes={str(k): str(v) for k, v in s.attributes.items()},
     )
+
+
+class StudyHead(TypedDict):
+    """What another room's page shows of a study."""
+
+    key: str
+    title: str
+
+
+def study_head(study: str, user: Any) -> StudyHead | None:
+    """The study, if it is this researcher's or they are a superuser; else None."""
+    studies = Study.objects.filter(key=study)
+    found = (studies if user.is_superuser else studies.filter(owner=user.pk)).first()
+    return StudyHead(key=found.key, title=found.title) if found else None
 
 
 class ConditionProgress(TypedDict):
