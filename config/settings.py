@@ -26,7 +26,7 @@ EARNEST_HOST = _env.text("EARNEST_HOST", "127.0.0.1")
 EARNEST_PORT = _env.number("EARNEST_PORT", 8000, 1, 65535)
 EARNEST_DEMO = _env.switch("EARNEST_DEMO", True)  # import the demo study into an empty database
 EARNEST_WEB_WORKERS = _env.number("EARNEST_WEB_WORKERS", 1, 1, 64)
-EARNEST_MAX_UPLOAD_BYTES = _env.number("EARNEST_MAX_UPLOAD_MB", 1024, 1, 100_000) * 1024**2
+EARNEST_MAX_UPLOAD_BYTES = _env.number("EARNEST_MAX_UPLOAD_MB", 16, 1, 100_000) * 1024**2
 
 
 def _public_url() -> str:

@@ -266,9 +266,14 @@ def _finish_if_over(session: Session) -> None:
 
 
 def record_check(session: Session, key: str, result: Mapping[str, Any]) -> None:
-    """Keep the outcome of one check; the last attempt counts, attempts are counted."""
+    """Keep the outcome of one check; the last attempt counts, attempts are counted.
+
+    After the end nothing is kept: a page that is late must not undo a withdrawal's deletion.
+    """
     with transaction.atomic():
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+        if locked.status != Session.Status.STARTED:
+            return
         attempts = locked.checks.get(key, {}).get("attempts", 0) + 1
         locked.checks[key] = {**result, "attempts": attempts}
         locked.save(update_fields=["checks"])

@@ -1,0 +1,193 @@
+"""Requests that no page sends: broken bodies, codes and ids. None may end in an error of ours."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from listening.models import Rater, Rating, Session, Study, Trial
+from listening.sessions import withdraw
+from tests.factories import arrive, current, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(items=5, checks=[{"key": "volume"}])
+
+
+@pytest.fixture
+def session(study) -> Session:
+    return arrive(study)
+
+
+def send(session: Session, door: str, body: bytes, kind: str = "application/json"):
+    return Client().post(f"/api/s/{session.code}/{door}/", body, content_type=kind)
+
+
+def answer_with(session: Session, **changes: object) -> bytes:
+    whole = {
+        "trial": current(session).code,
+        "answers": {"0": "1"},
+        "latency_ms": 900,
+        "plays": 1,
+        "heard_fraction": 1.0,
+        "playback": {"stalls": 0},
+    }
+    return json.dumps({**whole, **changes}).encode()
+
+
+NO_OBJECTS = [b"[]", b"null", b"3", b'"x"', b"true", b"[" * 100_000 + b"]" * 100_000]
+NO_JSON = [
+    b"{bad",
+    b'{"trial": "\xff"}',
+    b'{"latency_ms": ' + b"9" * 5000 + b"}",
+    b"\xff\xfe{}",
+    b"NaN",
+]
+
+
+@pytest.mark.parametrize("door", ["answers", "checks", "withdraw"])
+@pytest.mark.parametrize("body", [*NO_OBJECTS, *NO_JSON], ids=lambda body: repr(body[:12]))
+def test_a_body_that_is_no_object_gets_the_one_sentence(session, door, body):
+    response = send(session, door, body)
+    assert response.status_code == (422 if body in NO_OBJECTS else 400)
+    told = response.json()
+    assert told["error"] == "malformed"
+    assert "Reload it" in told["message"]
+    assert told["state"] is None
+    session.refresh_from_db()
+    assert session.status == Session.Status.STARTED
+
+
+@pytest.mark.parametrize(
+    "playback",
+    [
+        {"a": "\x00"},
+        {"a\x00": 1},
+        {"a": "\ud800"},
+        {"\udfff": 1},
+        {"a": [{"b": "\x00"}]},
+        {"a": "x" * 5000},
+        {str(n): n for n in range(30)},
+        [],
+        "stalls",
+    ],
+    ids=lambda playback: repr(playback)[:20],
+)
+def test_playback_facts_that_no_database_keeps_are_refused(session, playback):
+    response = send(session, "answers", answer_with(session, playback=playback))
+    assert (response.status_code, response.json()["error"]) == (422, "malformed")
+    assert Rating.objects.count() == 0
+
+
+def test_playback_facts_without_an_end_are_refused(session):
+    body = answer_with(session).replace(b'"stalls": 0', b'"stalls": 1e999')
+    assert send(session, "answers", body).status_code == 422
+    deep = answer_with(session).replace(b'"stalls": 0', b'"a": ' + b"[" * 3000 + b"]" * 3000)
+    assert send(session, "answers", deep).status_code == 422
+    assert Rating.objects.count() == 0
+
+
+def test_what_is_odd_but_keepable_is_kept(session):
+    facts = {"device": "Ohrhörer 😀", "stalls": 10**30, "list": [1, None, {"deep": []}]}
+    assert send(session, "answers", answer_with(session, playback=facts)).status_code == 201
+    assert Trial.objects.get(state="answered").playback == facts
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+)
+def test_other_kinds_of_bodies_are_refused(session, kind):
+    response = send(session, "answers", b"x", kind)
+    assert (response.status_code, response.json()["error"]) == (415, "malformed")
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete", "options", "trace"])
+@pytest.mark.parametrize("door", ["", "answers/", "checks/", "withdraw/"])
+def test_other_methods_do_nothing_and_describe_nothing(session, method, door):
+    response = getattr(Client(), method)(f"/api/s/{session.code}/{door}")
+    assert response.status_code == 405
+    assert b"renders" not in response.content
+    assert b"Django" not in response.content
+
+
+@pytest.mark.parametrize(
+    "code", ["%00", "a%00b", "%ff", "%F0%9F%92%A9", "..%2f..", "a" * 500, "%0d%0a"]
+)
+def test_codes_that_no_database_can_look_up_are_unknown_pages(session, code):
+    for url in (
+        f"/r/{code}/",
+        f"/s/{code}/",
+        f"/api/s/{code}/",
+        f"/c/{code}",
+        f"/checks/{code}.wav",
+    ):
+        assert Client().get(url).status_code == 404
+
+
+@pytest.mark.parametrize("sign", ["А", "ѕ", "ａ", "​"])  # looks like, or like nothing
+def test_a_code_has_one_spelling(session, sign):
+    for other in (session.code.upper(), sign + session.code[1:], session.code + sign):
+        assert Client().get(f"/s/{other}/").status_code == 404
+        assert Client().get(f"/api/s/{other}/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("5f\x00aa", "5faa"),
+        (" 5faa \t", "5faa"),
+        ("5f\r\nSet-Cookie: mine=1", "5fSet-Cookie: mine=1"),
+        ("<script>alert(1)</script>", "<script>alert(1)</script>"),
+        ("x" * 500, "x" * 64),
+        ("\x00\x01", None),
+    ],
+)
+def test_a_prolific_id_is_kept_as_far_as_it_can_be_one(study, sent, kept):
+    ids = {"PROLIFIC_PID": sent, "STUDY_ID": "s\x00", "SESSION_ID": "\x00"}
+    page = Client().get(f"/r/{study.link}/", ids)
+    assert page.status_code == 200
+    assert b"<script>alert" not in page.content
+    entered = Client().post(f"/r/{study.link}/", {**ids, "consent": "yes"})
+    assert entered.status_code == 302
+    assert "mine" not in entered.cookies
+    rater = Rater.objects.get(sessions__code=entered.url.strip("/").split("/")[-1])
+    assert rater.prolific_id == kept
+
+
+def test_the_way_in_leads_nowhere_else(study):
+    for query in ({"next": "//evil.example"}, {"url": "https://evil.example", "PROLIFIC_PID": "a"}):
+        entered = Client().post(
+            f"/r/{study.link}/?next=//evil.example", {**query, "consent": "yes"}
+        )
+        assert entered.url.startswith("/s/")
+    redirect = Client().get(f"/r/{study.link}")
+    assert redirect["Location"].startswith(f"/r/{study.link}/")
+
+
+def test_a_forged_cookie_finds_no_rater(study, session):
+    browser = Client()
+    browser.cookies[f"rater-{study.link}"] = session.rater.code
+    assert browser.get(f"/r/{study.link}/").status_code == 200
+    browser.cookies[f"rater-{study.link}"] = f"{session.rater.code}:1abcde:{'x' * 43}"
+    assert browser.get(f"/r/{study.link}/").status_code == 200
+
+
+def test_a_late_check_brings_nothing_back_after_a_withdrawal(session):
+    withdraw(session)
+    body = json.dumps({"key": "volume", "answer": {"comfortable": True}}).encode()
+    response = send(session, "checks", body)
+    assert response.json()["stage"] == "end"
+    session.refresh_from_db()
+    assert session.checks == {}
+
+
+def test_an_answer_after_a_withdrawal_finds_no_trial(session):
+    body = answer_with(session)
+    withdraw(session)
+    response = send(session, "answers", body)
+    assert (response.status_code, response.json()["error"]) == (404, "unknown_trial")
+    assert response.json()["state"]["end"]["outcome"] == "withdrawn"
+    assert Rating.objects.count() == 0
