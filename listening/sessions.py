@@ -147,7 +147,7 @@ def _take_blocks(
     trials: list[Trial] = []
     for block in blocks:
         own = [_slot_trial(task, slot, items) for slot in slots if slot.block_id == block]
-        trials += _with_traps(session, task, block, own, rng)
+        trials += _with_traps(session, task, block, own, trials, rng)
     for position, trial in enumerate(trials, start=first_position):
         trial.session, trial.rater_id, trial.task = session, session.rater_id, task
         trial.position = position
@@ -170,21 +170,18 @@ def _slot_trial(task: Task, slot: Slot, items: Mapping[int, int]) -> Trial:
 
 
 def _with_traps(
-    session: Session, task: Task, block: int, rated: list[Trial], rng: Random
+    session: Session, task: Task, block: int, rated: list[Trial], before: list[Trial], rng: Random
 ) -> list[Trial]:
     plan = TrapPlan.from_dict(task.traps)
     if not plan.kinds:
         return rated
     kinds = [kind.kind for kind in plan.kinds]
     stimuli = Stimulus.objects.filter(study=session.study_id, trap__in=kinds)
-    rows = list(stimuli.values_list("pk", "trap", "item_id"))
-    pool = {kind: [pk for pk, trap, _ in rows if trap == kind] for kind in kinds}
-    items = {pk: item for pk, _, item in rows}
-    heard = set(
-        Trial.objects.filter(session__rater=session.rater_id, task=task)
-        .exclude(trap="")
-        .values_list("stimulus_id", flat=True)
-    )
+    rows = list(stimuli.values_list("pk", "trap", "item_id", "sha256"))
+    pool = {kind: [pk for pk, trap, *_ in rows if trap == kind] for kind in kinds}
+    items = {pk: item for pk, _, item, _ in rows}
+    known = _sounds_known(session, [*rated, *before])
+    heard = {pk for pk, *_, sound in rows if sound in known}
     sets = plan.sets_for(len(rated))
     traps = [
         Trial(
@@ -197,6 +194,13 @@ def _with_traps(
         for kind, pk in draw_traps(plan, pool, heard, sets, rng)
     ]
     return weave(rated, traps, sets, rng)
+
+
+def _sounds_known(session: Session, beside: list[Trial]) -> set[str]:
+    """What the rater has met or is to meet in these trials: the same sound twice tells a trap."""
+    met = Trial.objects.filter(session__rater=session.rater_id)
+    stimuli = {*met.values_list("stimulus_id", flat=True), *(t.stimulus_id for t in beside)}
+    return set(Stimulus.objects.filter(pk__in=stimuli).values_list("sha256", flat=True))
 
 
 def record_answer(session: Session, answer: Answer) -> StoredAnswer:

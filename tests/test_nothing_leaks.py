@@ -296,6 +296,19 @@ def test_a_trap_may_stand_anywhere_in_its_set(demo_house: DemoHouse):
     assert all(any(traps) and not all(traps) for traps in places.values())
 
 
+def test_no_sound_comes_twice_among_traps_and_rated_trials(demo_house: DemoHouse):
+    """A human reader's clip is rated and a trap as well: who hears it again knows where he is."""
+    visitors = [demo_house.visitor() for _ in range(6)]
+    for visitor in visitors:
+        visitor.arrive()
+    twice = demo_house.rows(
+        "SELECT s.code FROM listening_trial t JOIN listening_session s ON s.id = t.session_id"
+        " JOIN listening_task k ON k.id = t.task_id JOIN listening_stimulus x"
+        " ON x.id = t.stimulus_id WHERE k.key = 'att' GROUP BY s.code, x.sha256 HAVING count(*) > 1"
+    )
+    assert twice == []
+
+
 # --- Headers -------------------------------------------------------------------------------------
 
 
