@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.decorators import method_decorator
+from django.views import View
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_protect
 from rest_framework import serializers
-from rest_framework.exceptions import APIException
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from listening import sessions
 from listening.checks import check_named
@@ -27,6 +26,10 @@ MALFORMED = "The page sent something we could not read. Reload it; your answers 
 
 class Malformed(ValueError):
     """What was sent cannot be meant; the message is for the rater."""
+
+    def __init__(self, message: str = MALFORMED, status: int = 422) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class JustificationShape(serializers.Serializer[Any]):
@@ -66,80 +69,91 @@ def is_storable(value: Any) -> bool:
     return "\\u0000" not in text
 
 
-@method_decorator([never_cache, csrf_protect], name="dispatch")
-class RaterView(APIView):
+@method_decorator(never_cache, name="dispatch")
+class RaterView(View):
     """What all doors of a session share: the code in the address is the key, nothing else is."""
 
-    authentication_classes = ()
-    permission_classes = ()
-    metadata_class = None  # OPTIONS describes nothing
+    http_method_names = ("get", "head", "post")  # OPTIONS describes nothing
 
-    def session(self, code: str) -> Session:
-        return sessions.session_named(code)
-
-    def sent(self, request: Request) -> dict[str, Any]:
-        """The JSON object that was sent."""
-        if not isinstance(request.data, dict):
-            raise Malformed(MALFORMED)
-        return request.data
-
-    def handle_exception(self, exc: Exception) -> Response:
-        if isinstance(exc, Session.DoesNotExist):
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except Session.DoesNotExist:
             message = "We do not know this session. Please use the link that you were given."
-            return Response(_error("unknown_session", message), status=404)
-        if isinstance(exc, serializers.ValidationError | RecursionError | Malformed):
-            message = str(exc) if isinstance(exc, Malformed) else MALFORMED
-            return Response(_error("malformed", message), status=422)
-        response = super().handle_exception(exc)
-        if isinstance(exc, APIException):  # a reader's own words may quote what was sent
-            response.data = _error("malformed", MALFORMED)
-        return response
+            return answered(_error("unknown_session", message), 404)
+        except (serializers.ValidationError, RecursionError):  # their words may quote what was sent
+            return answered(_error("malformed", MALFORMED), 422)
+        except Malformed as malformed:
+            return answered(_error("malformed", str(malformed)), malformed.status)
+
+
+def answered(body: dict[str, Any], status: int = 200) -> HttpResponse:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return HttpResponse(text, status=status, content_type="application/json")
+
+
+def sent(request: HttpRequest) -> dict[str, Any]:
+    """The JSON object that was sent."""
+    if request.content_type != "application/json":
+        raise Malformed(status=415)
+    try:
+        data = json.loads(request.body.decode(), parse_constant=_no_number)
+    except RequestDataTooBig:
+        raise Malformed(status=413) from None
+    except ValueError:
+        raise Malformed(status=400) from None
+    if not isinstance(data, dict):
+        raise Malformed
+    return data
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 class StateView(RaterView):
-    def get(self, request: Request, code: str) -> Response:
-        return Response(state_of(sessions.refresh(self.session(code))))
+    def get(self, request: HttpRequest, code: str) -> HttpResponse:
+        return answered(state_of(sessions.refresh(sessions.session_named(code))))
 
 
 class CheckView(RaterView):
-    def post(self, request: Request, code: str) -> Response:
-        session = self.session(code)
-        sent = self.sent(request)
-        key, answer = str(sent.get("key")), sent.get("answer")
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session, given = sessions.session_named(code), sent(request)
+        key, answer = str(given.get("key")), given.get("answer")
         asked = [check["key"] for check in session.study.checks]
         if key not in asked or not isinstance(answer, dict):
-            raise Malformed(MALFORMED)
+            raise Malformed
         try:
             result = check_named(key).result(answer)
         except ValueError as error:
             raise Malformed(str(error)) from None
         sessions.record_check(session, key, result)
-        return Response(state_of(session))
+        return answered(state_of(session))
 
 
 class AnswerView(RaterView):
-    def post(self, request: Request, code: str) -> Response:
-        session = self.session(code)
-        answer = _answer(ANSWER.run_validation(self.sent(request)))
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session = sessions.session_named(code)
+        answer = _answer(ANSWER.run_validation(sent(request)))
         try:
             with translation.override(session.study.language):
                 stored = sessions.record_answer(session, answer)
         except Refused as refused:
             state = state_of(sessions.refresh(session))
             status = STATUS.get(refused.code, 422)
-            return Response(_error(refused.code, refused.message, state), status=status)
+            return answered(_error(refused.code, refused.message, state), status)
         body = {"stored": True, "repeat": stored.repeat, "state": state_of(session)}
-        return Response(body, status=200 if stored.repeat else 201)
+        return answered(body, 200 if stored.repeat else 201)
 
 
 class WithdrawView(RaterView):
-    def post(self, request: Request, code: str) -> Response:
-        session = self.session(code)
-        if self.sent(request).get("confirm") is not True:
-            raise Malformed(MALFORMED)
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session = sessions.session_named(code)
+        if sent(request).get("confirm") is not True:
+            raise Malformed
         sessions.withdraw(session)
         session.refresh_from_db()
-        return Response(state_of(session))
+        return answered(state_of(session))
 
 
 def _answer(data: dict[str, Any]) -> Answer:
