@@ -55,7 +55,7 @@ def install_otree(folder: Path) -> Path:
     if not (binaries / "otree").exists():
         print(f"installing {', '.join(PACKAGES)} in {folder} ...", flush=True)
         venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([binaries / "pip", "install", "-q", *PACKAGES], check=True)
+        subprocess.run([binaries / "pip", "install", "-qq", *PACKAGES], check=True)
     return binaries
 
 
@@ -66,6 +66,7 @@ def otree_server(
     """oTree's production server with a new database."""
     project = folder / "project"
     shutil.copytree(PROJECT, project)
+    (project / "_static").mkdir()  # oTree insists on it
     environment = {
         "PATH": f"{binaries}:{os.environ['PATH']}",
         "HOME": str(folder),
@@ -79,7 +80,9 @@ def otree_server(
         shared: dict[str, Any] = {
             **{"cwd": project, "env": environment, "stdout": output, "stderr": output}
         }
-        subprocess.run([binaries / "otree", "resetdb", "--noinput"], check=True, **shared)
+        reset = subprocess.run([binaries / "otree", "resetdb", "--noinput"], **shared)
+        if reset.returncode:
+            sys.exit(f"oTree cannot make its tables:\n{log.read_text()[-3000:]}")
         server = [str(binaries / "otree"), "prodserver1of2", f"127.0.0.1:{port}"]
         child: subprocess.Popen[bytes] = subprocess.Popen(server, start_new_session=True, **shared)
     started = psutil.Process(child.pid)

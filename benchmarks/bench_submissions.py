@@ -105,11 +105,10 @@ def main() -> None:
                 raters = list(scripted(options.port, started[fast:], tally))
                 run = open_loop(raters, crowd_s, PAUSE_S)
                 rows.append([f"{crowd} people, {PAUSE_S} s", *measured(var, web, tally, run)])
-                clip_mb = tally.clip_bytes / 1024**2
+                ends = [f"{percentile(tally.clip_ms, share):.1f} ms" for share in (0.5, 0.99)]
                 print(
-                    f"clips: {len(tally.clip_ms)}, {clip_mb:.0f} MB, "
-                    f"p50 {percentile(tally.clip_ms, 0.5):.1f} ms, "
-                    f"p99 {percentile(tally.clip_ms, 0.99):.1f} ms"
+                    f"{len(tally.clip_ms)} clips, {tally.clip_bytes / 1024**2:.0f} MB: "
+                    f"p50 {ends[0]}, p99 {ends[1]}; {tally.again} answers were sent again"
                 )
         print(f"\n{facts}; load average at the end {os.getloadavg()[0]:.1f}")
         print_table((*HEAD, *CPU_HEAD), rows)

@@ -1,4 +1,4 @@
-"""A lean HTTP/1.1 client on asyncio: one connection, one request at a time, no parsing to spare."""
+"""A lean HTTP/1.1 client on asyncio: one connection, one request at a time, little parsing."""
 
 from __future__ import annotations
 
@@ -29,10 +29,22 @@ class Gone(ConnectionError):
     """The server closed the connection before it answered."""
 
 
+CHUNKED = -1
+
+
+def unchunked(data: bytes) -> bytes:
+    body = b""
+    while data:
+        size, _, data = data.partition(b"\r\n")
+        body += data[: int(size, 16)]
+        data = data[int(size, 16) + 2 :]
+    return body
+
+
 class _Wire(asyncio.Protocol):
     def __init__(self) -> None:
         self.buffer = bytearray()
-        self.needed = -1  # bytes of the whole reply, once its head is read
+        self.needed = 0  # bytes of the body, once the head is read
         self.head = b""
         self.waiter: asyncio.Future[Reply] | None = None
         self.lost = False
@@ -43,28 +55,33 @@ class _Wire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
-        if self.needed < 0:
+        if not self.head:
             end = self.buffer.find(b"\r\n\r\n")
             if end < 0:
                 return
             self.head = bytes(self.buffer[:end])
-            self.needed = end + 4 + self._length()
-        if len(self.buffer) >= self.needed:
-            body = bytes(self.buffer[len(self.head) + 4 : self.needed])
-            status = int(self.head[9:12])
-            self.buffer.clear()
-            self.needed = -1
-            if self.waiter and not self.waiter.done():
-                self.waiter.set_result(Reply(status, self.head, body))
+            del self.buffer[: end + 4]
+            self.needed = self._length()
+        if self.needed == CHUNKED:
+            if not self.buffer.endswith(b"0\r\n\r\n"):
+                return
+            self._finish(unchunked(bytes(self.buffer)))
+        elif len(self.buffer) >= self.needed:
+            self._finish(bytes(self.buffer))
+
+    def _finish(self, body: bytes) -> None:
+        reply = Reply(int(self.head[9:12]), self.head, body)
+        self.buffer.clear()
+        self.head = b""
+        if self.waiter and not self.waiter.done():
+            self.waiter.set_result(reply)
 
     def _length(self) -> int:
         lower = self.head.lower()
         at = lower.find(b"\r\ncontent-length:")
-        if at < 0:
-            if lower.startswith((b"http/1.1 204", b"http/1.1 304")):
-                return 0
-            raise ValueError("a reply without Content-Length; this client reads no chunks")
-        return int(lower[at + 17 :].split(b"\r\n", 1)[0])
+        if at >= 0:
+            return int(lower[at + 17 :].split(b"\r\n", 1)[0])
+        return CHUNKED if b"\r\ntransfer-encoding: chunked" in lower else 0
 
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
