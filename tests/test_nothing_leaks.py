@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import re
-import statistics
 from collections import defaultdict
 from itertools import pairwise
 from typing import Any
@@ -19,7 +18,7 @@ from tests.visitor import Seen, Visitor
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("house")]
 
-HOUSE_WORDS = ("default-src", "reference libflac", ">test clip<", '"test clip"')  # of every study
+HOUSE_WORDS = ("default-src", "reference libflac", "test clip")  # of every study
 NUMBERS = {"index", "position", "task", "done", "total", "min_chars"}  # all that the page is told
 AUDIO = {"audio/flac", "audio/wav"}
 
@@ -90,20 +89,30 @@ def as_text(seen: Seen) -> str:
 def test_no_name_of_a_condition_item_file_role_or_trap_reaches_the_browser(crawl: Crawl):
     secret = secret_words(crawl.house)
     assert {"flite-kal", "s0870", "flawed", "reference", "long line", "20261122"} <= secret
-    allowed = words_for_raters(crawl.house)
+    allowed = allowed_sentences(crawl.house, secret)
     found: defaultdict[str, set[str]] = defaultdict(set)
     for visitor in (crawl.whole, crawl.half, crawl.gone):
         own = {visitor.code, *visitor.ids.values(), own_rater_code(visitor)}
         for seen in visitor.seen:
-            text = as_text(seen).lower()
-            for sentence in (*HOUSE_WORDS, *allowed):
-                text = text.replace(sentence.lower(), " ")
-                text = text.replace(json.dumps(sentence, ensure_ascii=False)[1:-1].lower(), " ")
+            text = allowed.sub(" ", as_text(seen).lower())
             for word in words_to_seek(seen, secret) - {w.lower() for w in own}:
-                if word in text and re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text):
+                if stands_in(word, text):
                     found[word].add(f"{seen.method} {urlsplit(seen.url).path} {seen.status}")
     told = [f"{word}: {len(where)} times, as in {min(where)}" for word, where in found.items()]
     assert not told, "; ".join(told)
+
+
+def stands_in(word: str, text: str) -> bool:
+    return word in text and bool(re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text))
+
+
+def allowed_sentences(house: DemoHouse, secret: set[str]) -> re.Pattern[str]:
+    """What may be read although a secret word stands in it: no part of a longer name, though."""
+    written = [sentence.lower() for sentence in words_for_raters(house)]
+    sentences = [s for s in written if any(stands_in(word, s) for word in secret)]
+    sentences += [json.dumps(s, ensure_ascii=False)[1:-1] for s in sentences]
+    words = sorted({*HOUSE_WORDS, *sentences}, key=len, reverse=True)
+    return re.compile("|".join(rf"(?<![a-z0-9-]){re.escape(s)}(?![a-z0-9-])" for s in words))
 
 
 def words_to_seek(seen: Seen, secret: set[str]) -> set[str]:
@@ -275,11 +284,13 @@ def test_a_clips_address_is_sealed_and_never_the_same_twice(crawl: Crawl):
 
 
 def test_traps_are_answered_as_fast_as_others(crawl: Crawl):
-    seconds = {
-        trap: statistics.median(crawl.answers[code].seconds for code in codes)
-        for trap, codes in by_trap(crawl, 0).items()
-    }
-    assert abs(seconds[True] - seconds[False]) < max(0.1, *seconds.values())
+    """By the fastest answer of each kind: a busy machine slows some, a different path all."""
+    trap, rated = (
+        min(crawl.answers[code].seconds for code in by_trap(crawl, 0)[kind])
+        for kind in (True, False)
+    )
+    assert trap < 3 * rated + 0.05
+    assert rated < 3 * trap + 0.05
 
 
 def test_a_trap_may_stand_anywhere_in_its_set(demo_house: DemoHouse):
