@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 COLUMNS: tuple[str, ...] = (
@@ -48,10 +49,12 @@ COLUMNS: tuple[str, ...] = (
     "rated_at",
     "session_status",
     "paid",
+    "counts",
 )
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})
-TRUTHS = frozenset({"trap_passed", "paid"})
+TRUTHS = frozenset({"trap_passed", "paid", "counts"})
+WHEN_EMPTY = {"paid": False, "counts": True}
 _DANGEROUS_CELL = re.compile(r"^'*[=+\-@\t\r]")
 _ESCAPED_CELL = re.compile(r"^'+[=+\-@\t\r]")
 _PLAIN_NUMBER = re.compile(r"^[+-]?\d+(\.\d+)?$")
@@ -105,7 +108,7 @@ def reader_of(name: str) -> Callable[[Any], Any]:
     if name in REALS:
         return _as_real
     if name in TRUTHS:
-        return _as_paid if name == "paid" else _as_truth
+        return partial(_as_truth, empty=WHEN_EMPTY.get(name))
     return _as_text
 
 
@@ -138,20 +141,15 @@ def _number(value: Any, remedy: str) -> float:
         raise ValueError(remedy) from None
 
 
-def _as_truth(value: Any) -> Any:
+def _as_truth(value: Any, empty: bool | None = None) -> bool | None:
     text = "" if value is None else str(value).strip().lower()
     if text in _YES:
         return True
     if text in _NO:
         return False
     if text in _NOTHING:
-        return None
+        return empty
     raise ValueError("is neither true nor false; write true or false, or leave it empty")
-
-
-def _as_paid(value: Any) -> bool:
-    truth = _as_truth(value)
-    return bool(truth)
 
 
 def canonical_cell(value: Any) -> str:

@@ -159,6 +159,20 @@ class AnswerTime(Rule):
         return f"ratings given in less than {self.minimum_ms} ms"
 
 
+@dataclass(frozen=True)
+class NotCounted(Rule):
+    """Ratings whose place in the plan went to another rater are left out; traps have no place."""
+
+    key = "not_counted"
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        lost = ~table["counts"].fillna(True).astype(bool) & (table["trap"] == "")
+        return _where(lost, "its place in the plan was given to another rater")
+
+    def describe(self) -> str:
+        return "ratings whose place in the plan was given to another rater"
+
+
 _TRIAL = (
     "study",
     "task",
@@ -172,7 +186,7 @@ _TRIAL = (
     "versus_stimulus",
 )
 STRUCTURAL: tuple[Rule, ...] = (MissingScore(), Duplicate())
-DEFAULT: tuple[Rule, ...] = (SessionStatus(), AttTraps())
+DEFAULT: tuple[Rule, ...] = (SessionStatus(), AttTraps(), NotCounted())
 
 
 @dataclass(frozen=True)
@@ -190,21 +204,27 @@ class Screened:
         return self.table[keep]
 
     def counts(self) -> list[dict[str, Any]]:
-        """Per rule: ratings, raters and blocks it touches, and ratings that it alone leaves out."""
+        """Per rule: ratings, raters and blocks that it touches.
+
+        ``ratings_told`` are those that no rule before it leaves out (their sum is what is left out
+        in all), ``ratings_only_here`` those that no other rule leaves out.
+        """
         rated = (self.table["trap"] == "").to_numpy(dtype=bool)
         hits = {rule: (reasons != "") & rated for rule, reasons in self.reasons.items()}
         touched = np.sum(list(hits.values()), axis=0) if hits else np.zeros(len(rated))
+        before = np.cumsum([np.zeros(len(rated)), *hits.values()], axis=0)
         return [
             {
                 "rule": rule.key,
                 "version": rule.version,
                 "what": rule.describe(),
                 "ratings": int(hit.sum()),
+                "ratings_told": int((hit & (before[place] == 0)).sum()),
                 "ratings_only_here": int((hit & (touched == 1)).sum()),
                 "raters": int(self.table["rater"][hit].nunique()),
                 "blocks": len(self.table[hit].drop_duplicates(["task", "session", "block"])),
             }
-            for rule, hit in hits.items()
+            for place, (rule, hit) in enumerate(hits.items())
         ]
 
 

@@ -50,6 +50,7 @@ class RatingRow(TypedDict):
     rated_at: str
     session_status: str
     paid: bool
+    counts: bool  # does it fill a place of the plan? never for traps
 
 
 class StimulusRow(TypedDict):
@@ -80,7 +81,7 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
         WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id), ''),
     q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid
+    s.status, s.paid, q.counts
 FROM listening_rating q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id

@@ -40,7 +40,7 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="RULE",
         help=f"An exclusion rule, like att_traps:flawed=1/1,human=2/2 or answer_time:"
         f"minimum_ms=800; may be given several times. Known: {', '.join(rules())}. "
-        "Default: session_status and att_traps.",
+        "Default: session_status, att_traps and not_counted.",
     )
 
 

@@ -176,6 +176,7 @@ def _exclusions(report: Mapping[str, Any]) -> str:
         Column("Rule", lambda row: row["what"]),
         Column("Version", lambda row: f"{row['rule']} {row['version']}"),
         Column("Ratings", lambda row: str(row["ratings"]), numeric=True),
+        Column("Not by a rule above", lambda row: str(row["ratings_told"]), numeric=True),
         Column("By this rule alone", lambda row: str(row["ratings_only_here"]), numeric=True),
         Column("Raters", lambda row: str(row["raters"]), numeric=True),
         Column("Blocks", lambda row: str(row["blocks"]), numeric=True),

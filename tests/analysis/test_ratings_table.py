@@ -115,6 +115,17 @@ def test_the_lines_of_a_study_are_the_same_csv_as_the_table(tmp_path):
 GOOD = "rater,condition,item,score\n"
 
 
+def test_a_file_that_does_not_say_what_counts_means_that_all_does(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text(GOOD + "r1,A,i1,3\n")
+    assert from_csv(path)["counts"].tolist() == [True]
+    path.write_text("rater,condition,item,score,counts\nr1,A,i1,3,\nr2,A,i1,3,false\n")
+    table = from_csv(path)
+    assert table["counts"].tolist() == [True, False]
+    to_csv(table, path)
+    assert from_csv(path).equals(table)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -55,7 +55,7 @@ def test_exclusions_and_estimates_without_each_rule_are_there(report):
         for row in report["screening"]
         if row["condition"] == "GPT-4o" and row["interval"].startswith("two-way")
     }
-    assert set(means) == {"no rule", "session_status", "att_traps", "all rules"}
+    assert set(means) == {"no rule", "session_status", "att_traps", "not_counted", "all rules"}
     assert means["no rule"] == pytest.approx(0.164, abs=0.001)
     assert means["all rules"] == pytest.approx(0.147, abs=0.001)
 

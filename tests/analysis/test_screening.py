@@ -9,6 +9,7 @@ from analysis.screening import (
     AnswerTime,
     AttTraps,
     HeardFraction,
+    NotCounted,
     Rule,
     SessionStatus,
     rule_from,
@@ -120,6 +121,24 @@ def test_counts_say_what_each_rule_costs_and_what_it_costs_alone():
     assert counts["att_traps"]["ratings"] == 4
     assert counts["att_traps"]["ratings_only_here"] == 2
     assert (counts["att_traps"]["raters"], counts["att_traps"]["blocks"]) == (2, 2)
+    told = [row["ratings_told"] for row in counts.values()]
+    assert told == [0, 0, 2, 2, 0]  # structural rules, session_status, att_traps, not_counted
+
+
+def test_a_rating_whose_place_went_to_another_is_left_out_and_traps_are_not_asked():
+    rows = [
+        *block("a", PASSED),
+        *block("b", PASSED, session="s2", counts=False),
+        *block("c", [("flawed", False)], session="s3", counts=False),
+        *block("d", PASSED, session="s4", session_status="rejected", counts=False),
+    ]
+    assert kept_blocks(rows, NotCounted()) == {"a"}
+    screened = screen(from_rows(rows), DEFAULT)
+    traps = screened.table["trap"] != ""
+    assert set(screened.reasons[NotCounted()][traps]) == {""}
+    told = {row["rule"]: row["ratings_told"] for row in screened.counts()}
+    assert (told["session_status"], told["att_traps"], told["not_counted"]) == (2, 2, 2)
+    assert sum(told.values()) == 8 - len(screened.kept(DEFAULT))
 
 
 def test_the_reference_set_keeps_what_r_kept():
