@@ -27,7 +27,9 @@ SMALL_TARGETS = """() => {
         .map(([name, box]) => `${name}: ${box.width} x ${box.height}`);
 }"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-FAINT = """() => {
+FAINT = """async () => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    do { await frame(); } while (document.getAnimations().length);  // colours may still be moving
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const rgb = (colour) => {
         canvas.clearRect(0, 0, 1, 1);
