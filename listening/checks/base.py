@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-SAMPLE_RATE_HZ = 44_100
-
 
 class Check:
     """A test before the trials; a subclass registers itself by its `key`."""
@@ -17,6 +15,7 @@ class Check:
     key: ClassVar[str]
     title: ClassVar[str]
     text: ClassVar[str]
+    sample_rate_hz: ClassVar[int] = 44_100
     registry: ClassVar[dict[str, type[Check]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -18,7 +18,6 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import audio, sessions
 from listening.checks import Check, check_named
-from listening.checks.base import SAMPLE_RATE_HZ
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.views.state import state_of
@@ -177,8 +176,6 @@ def check_sound(request: HttpRequest, key: str) -> HttpResponse:
 
 @lru_cache(maxsize=16)
 def _check_wav(key: str) -> bytes:
-    buffer = io.BytesIO()
-    soundfile.write(
-        buffer, check_named(key).signal(), SAMPLE_RATE_HZ, subtype="PCM_16", format="WAV"
-    )
+    check, buffer = check_named(key), io.BytesIO()
+    soundfile.write(buffer, check.signal(), check.sample_rate_hz, subtype="PCM_16", format="WAV")
     return buffer.getvalue()
