@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_grou
 
 RATERS = 4
 VICTIMS = ("web", "web worker", "postgres", "valkey", "jobs", "postgres keeper")
+AT_ONCE = ("postgres", "valkey", "web worker")
 HEALS_WITHIN_S = 40.0  # on a busy machine; alone it takes about a second
 ENOUGH = 15  # answers acknowledged between two kills
 
@@ -116,6 +118,10 @@ def test_every_acknowledged_answer_survives_kill_9_of_everything():
                 wait_for_answers(crowd, ENOUGH)
                 healed[victim] = kill(house, crowd, victim)
             wait_for_answers(crowd, ENOUGH)
+            healed["a database backend"] = kill_a_backend(house, crowd)
+            wait_for_answers(crowd, ENOUGH)
+            healed["three at once"] = kill(house, crowd, *AT_ONCE)
+            wait_for_answers(crowd, ENOUGH)
             healed["supervisor"] = kill_and_start_again(house, crowd)
             wait_for_answers(crowd, ENOUGH)
         finally:
@@ -132,18 +138,36 @@ def wait_for_answers(crowd: Crowd, count: int) -> None:
     assert crowd.wrong == []
 
 
-def kill(house: DemoHouse, crowd: Crowd, name: str) -> float:
-    """Seconds from the kill until another process is there and an answer was acknowledged."""
-    victim = wait_for(lambda: house.part(name))
+def kill(house: DemoHouse, crowd: Crowd, *names: str) -> float:
+    """Seconds from the kill until others are in their places and an answer was acknowledged."""
+    victims = {name: wait_for(partial(house.part, name)) for name in names}
     began = time.monotonic()
-    victim.kill()
+    for victim in victims.values():
+        victim.kill()
 
     def healed() -> bool:
-        part = house.part(name)
-        return part is not None and part.pid != victim.pid and house.health() == 200
+        parts = {name: house.part(name) for name in names}
+        fresh = all(part and part.pid != victims[name].pid for name, part in parts.items())
+        return fresh and house.health() == 200
 
     wait_for(healed, HEALS_WITHIN_S)
     wait_for_answers(crowd, 1)
+    return time.monotonic() - began
+
+
+def kill_a_backend(house: DemoHouse, crowd: Crowd) -> float:
+    """One connection's process: PostgreSQL then drops all others and recovers by itself."""
+    server = wait_for(partial(house.part, "postgres"))
+    (pid,) = house.column(
+        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
+        " AND pid <> pg_backend_pid() ORDER BY query_start DESC LIMIT 1"
+    )
+    began = time.monotonic()
+    next(child for child in server.children() if child.pid == pid).kill()
+    wait_for_answers(crowd, ENOUGH)
+    same = house.part("postgres")
+    assert same is not None
+    assert same.pid == server.pid
     return time.monotonic() - began
 
 
