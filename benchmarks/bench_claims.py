@@ -88,11 +88,11 @@ def claim_until(load: Load, number: int, ready: Any) -> Times | str:
         for _ in range(load.at_most // workers):
             if load.per_second:
                 due += rng.expovariate(load.per_second / workers)
-                time.sleep(max(0.0, due - time.perf_counter()))
             else:
                 due = time.perf_counter()
             if due > began + load.seconds:
                 break
+            time.sleep(max(0.0, due - time.perf_counter()))
             claim()
             times.each_ms.append(1000 * (time.perf_counter() - due))
         times.took_s = time.perf_counter() - began
@@ -113,13 +113,13 @@ def claim_of(number: int) -> Callable[[], None]:
 
     study = Study.objects.get()
     task = study.tasks.get()
-    session = Session.objects.order_by("pk")[number % Session.objects.count()]
+    session = Session.objects.exclude(consent_version="earlier").order_by("pk")[number]
     rng = Random(number)
 
     def claim() -> None:
         with transaction.atomic():
             claimed = allocation.claim_blocks(
-                task, session=session.pk, rater=0, lease_s=3600, wanted=1, rng=rng
+                task, session=session.pk, rater=session.rater_id, lease_s=3600, wanted=1, rng=rng
             )
         if not claimed:
             raise RuntimeError("the study has no open block left")
@@ -147,6 +147,40 @@ CLAIMS = {"claim": claim_of, "start": start_of}
 # --- In the parent -------------------------------------------------------------------------------
 
 
+# Every other block is somebody's, with its trials, so that all tables are as long as half-way
+# through the study; foreign keys are not looked up meanwhile (the rows are made from each other).
+HALF_TAKEN = """
+SET session_replication_role = replica;
+CREATE TEMP TABLE taken AS SELECT id AS block, row_number() OVER (ORDER BY ord) AS n
+    FROM listening_block WHERE id % 2 = 0;
+INSERT INTO listening_rater (code, simulated, created_at)
+    SELECT 'earlier-' || n, true, now() FROM taken;
+INSERT INTO listening_session (rater_id, study_id, code, status, prolific_study, prolific_session,
+        consent_version, checks, device, short, rejected_because, paid, started_at)
+    SELECT r.id, (SELECT id FROM listening_study), r.code, 'started', '', '', 'earlier', '{}', '',
+        false, '', false, now() FROM listening_rater r WHERE r.code LIKE 'earlier-%';
+CREATE TEMP TABLE held AS SELECT t.block, s.id AS session, s.rater_id AS rater
+    FROM taken t JOIN listening_session s ON s.code = 'earlier-' || t.n;
+INSERT INTO listening_trial (session_id, rater_id, task_id, block_id, slot_id, code, position,
+        stimulus_id, versus_first, others, context, item_id, meets, trap, expected, state, playback)
+    SELECT h.session, h.rater, s.task_id, s.block_id, s.id, 'earlier-' || s.id, s.position,
+        s.stimulus_id, false, '{}', '{}', u.item_id, u.item_id, '', '[]', 'planned', '{}'
+    FROM held h JOIN listening_slot s ON s.block_id = h.block
+        JOIN listening_stimulus u ON u.id = s.stimulus_id;
+UPDATE listening_block b SET state = 1, session_id = h.session, lease_until = now() + '1 day'
+    FROM held h WHERE b.id = h.block;
+SET session_replication_role = DEFAULT;
+"""
+# Back to that: what was claimed since is open again, and the tables are tidy.
+RESET = (
+    "CREATE TEMP TABLE own AS SELECT id FROM listening_session WHERE consent_version <> 'earlier'",
+    "DELETE FROM listening_trial WHERE session_id IN (SELECT id FROM own)",
+    "UPDATE listening_block SET state = 0, session_id = NULL, lease_until = NULL"
+    " WHERE session_id IN (SELECT id FROM own)",
+    "VACUUM ANALYZE listening_block, listening_trial, listening_session, listening_rater",
+)
+
+
 def build(database: str, slots: int) -> None:
     """A study of so many planned ratings in a database of its own."""
     use_database(database)
@@ -165,6 +199,7 @@ def build(database: str, slots: int) -> None:
     raters = Rater.objects.bulk_create([Rater(simulated=True) for _ in range(64)])
     Session.objects.bulk_create([Session(rater=rater, study=study) for rater in raters])
     with connection.cursor() as cursor:
+        cursor.execute(HALF_TAKEN)
         cursor.execute("VACUUM ANALYZE")
         cursor.execute("CHECKPOINT")
 
@@ -198,22 +233,18 @@ def one_round(database: str, load: Load) -> tuple[list[float], float]:
 
 
 def reset(database: str) -> None:
-    """All blocks open again, and the database as tidy as on its first day."""
+    """The database as it was built."""
     use_database(database)
     from django.db import connection
 
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_block SET state = 0, session_id = NULL, lease_until = NULL"
-            " WHERE state <> 0"
-        )
-        cursor.execute("DELETE FROM listening_trial")
-        cursor.execute("VACUUM ANALYZE listening_block, listening_trial, listening_session")
+        for statement in RESET:
+            cursor.execute(statement)
 
 
 def loads(quick: bool) -> dict[str, Load]:
     seconds = 3.0 if quick else 8.0
-    most = 700  # of the 1,000 blocks that the smallest study has
+    most = 400  # of the 500 blocks that the smallest study has left
     return {
         "one connection": Load("claim", 1, 1, 0, seconds, most),
         "4 × 8 connections": Load("claim", PROCESSES, CONNECTIONS, 0, seconds, most),

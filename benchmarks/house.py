@@ -156,9 +156,20 @@ def machine_facts() -> str:
         f"{os.cpu_count()} cores, {memory:.0f} GB",
         f"load average {load}",
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        postgres_facts(),
         ", ".join(f"{name} {version(name)}" for name in packages),
     ]
     return "; ".join(parts)
+
+
+def postgres_facts() -> str:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        names = ("server_version", "fsync", "synchronous_commit", "full_page_writes")
+        cursor.execute("SELECT " + ", ".join(f"current_setting('{name}')" for name in names))
+        found = zip(names, cursor.fetchone(), strict=True)
+        return "PostgreSQL " + ", ".join(f"{name} {value}" for name, value in found)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

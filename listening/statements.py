@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import Cursor
 from psycopg.rows import namedtuple_row
 
@@ -14,6 +14,7 @@ def rows_of(statement: str, **values: Any) -> list[Any]:
 
     Django's own cursors send every statement as text, to be parsed and planned again each time.
     """
+    connection = connections[DEFAULT_DB_ALIAS]  # looked up once: it differs by thread
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     with connection.wrap_database_errors:
