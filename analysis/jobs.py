@@ -12,6 +12,8 @@ from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun
 from analysis.options import Options, OptionsError, options_from
+from analysis.screening import Rule
+from analysis.screening import study_rules as rules_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +51,13 @@ def run_analysis(run_id: int) -> None:
     else:
         waiting = runs.exclude(state=AnalysisRun.State.DONE)
         waiting.update(**done, state=AnalysisRun.State.DONE, error="", finished_at=timezone.now())
+
+
+def study_rules(study_key: str) -> tuple[Rule, ...]:
+    """The rules of a study unless others are asked for, its own trap plans among them."""
+    from listening.selectors import trap_plans
+
+    return rules_of(trap_plans(study_key))
 
 
 def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -121,6 +122,8 @@ def command_line(options: Options, with_scores: bool = False) -> str:
     parts += [f"--by {breakdown}" for breakdown in options.breakdowns]
     parts += [f"--level {options.level:g}", f"--seed {options.seed}"]
     parts += [f"--interval {name}" for name in options.intervals]
-    parts += [f"--rule {rule_text(rule)}" for rule in options.rules] or ["--no-screening"]
+    parts += [f"--rule {shlex.quote(rule_text(rule))}" for rule in options.rules] or [
+        "--no-screening"
+    ]
     parts += [f"--replicates {options.replicates}"]
     return " ".join(parts)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Reasons = NDArray[np.object_]
+Needed = tuple[tuple[str, int, int], ...]  # (kind of trap, passes, of)
 
 _registry: dict[str, type[Rule]] = {}
 
@@ -94,39 +97,55 @@ class AttTraps(Rule):
     """
 
     key = "att_traps"
-    needed: tuple[tuple[str, int, int], ...] = (("flawed", 1, 1), ("human", 1, 2))
+    needed: Needed = (("flawed", 1, 1), ("human", 1, 2))
     methods: tuple[str, ...] = ("att",)
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         judged = table["method"].isin(self.methods).to_numpy(dtype=bool)
         reasons = np.full(len(table), "", dtype=object)
         for _, task in table[judged].groupby(["study", "task"], sort=False):
-            self._judge_task(task, reasons, table.index)
+            used = tuple(need for need in self.needed if (task["trap"] == need[0]).any())
+            at = table.index.get_indexer(task.index)
+            reasons[at] = _verdicts(task, used, planned=False)
         return reasons
 
     def describe(self) -> str:
-        asked = " and ".join(f"{p} of {of} “{kind}” traps" for kind, p, of in self.needed)
-        return f"blocks that did not pass {asked} ({', '.join(self.methods)} tasks)"
+        told = f"{_asked(self.needed)} ({', '.join(self.methods)} tasks)"
+        return f"blocks that did not pass {told}"
 
-    def _judge_task(self, task: pd.DataFrame, reasons: Reasons, index: pd.Index) -> None:
-        block = task.groupby(["session", "block"], sort=False).ngroup().to_numpy(dtype=np.int64)
-        blocks = int(block.max(initial=-1)) + 1
-        kind = task["trap"].to_numpy(dtype=object)
-        passed = task["trap_passed"].fillna(False).to_numpy(dtype=bool)
-        verdict = np.full(blocks, "", dtype=object)
-        for name, passes, of in self.needed:
-            is_kind = kind == name
-            if not is_kind.any():
-                continue
-            shown = np.bincount(block[is_kind], minlength=blocks)
-            right = np.bincount(block[is_kind & passed], minlength=blocks)
-            wanted = passes * np.maximum(1, shown // of)
-            for i in np.flatnonzero((shown < min(of, shown.max())) & (verdict == "")):
-                verdict[i] = f"its block is incomplete: {shown[i]} “{name}” traps were answered"
-            for i in np.flatnonzero((right < wanted) & (verdict == "")):
-                told = f"{right[i]} of {shown[i]} “{name}” traps, {wanted[i]} needed"
-                verdict[i] = f"its block passed {told}"
-        reasons[index.get_indexer(task.index)] = verdict[block]
+
+@dataclass(frozen=True)
+class TaskTraps(Rule):
+    """A block counts only if it passes the traps that the study plans for its task.
+
+    ``plans`` holds (task, needed), whatever the task's method; ``needed`` is as in AttTraps. A
+    block in which a planned trap is unanswered does not count. Other tasks are not judged.
+    """
+
+    key = "task_traps"
+    plans: tuple[tuple[str, Needed], ...]
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        needed = dict(self.plans)
+        reasons = np.full(len(table), "", dtype=object)
+        for (_, name), task in table.groupby(["study", "task"], sort=False):
+            if str(name) in needed:
+                at = table.index.get_indexer(task.index)
+                reasons[at] = _verdicts(task, needed[str(name)], planned=True)
+        return reasons
+
+    def describe(self) -> str:
+        told = "; ".join(f"{_asked(needed)} in task {task}" for task, needed in self.plans)
+        return f"blocks that did not pass the study's traps: {told}"
+
+    def text(self) -> str:
+        """The plans as `rule_from` reads them: TASK/KIND=PASSES/OF, commas between."""
+        parts = [
+            f"{task}/{_UNSAFE.sub(lambda found: quote(found[0], safe=''), kind)}={passes}/{of}"
+            for task, needed in self.plans
+            for kind, passes, of in needed
+        ]
+        return ",".join(parts)
 
 
 @dataclass(frozen=True)
@@ -173,6 +192,7 @@ class NotCounted(Rule):
         return "ratings whose place in the plan was given to another rater"
 
 
+_UNSAFE = re.compile(r"[%,=/\s]")
 _TRIAL = (
     "study",
     "task",
@@ -228,6 +248,17 @@ class Screened:
         ]
 
 
+def study_rules(plans: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[Rule, ...]:
+    """The default rules of a study: its own trap plans by task (kind, count, pass_at_least)."""
+    found = []
+    for task, kinds in plans.items():
+        needed = tuple((k["kind"], k["pass_at_least"], k["count"]) for k in kinds)
+        if needed:
+            found.append((task, needed))
+    own: tuple[Rule, ...] = (TaskTraps(tuple(found)),) if found else ()
+    return (SessionStatus(), *own, NotCounted())
+
+
 def screen(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> Screened:
     """The table judged under the structural rules and the given ones."""
     every = [*STRUCTURAL, *(rule for rule in rules if rule not in STRUCTURAL)]
@@ -242,8 +273,8 @@ def rules() -> dict[str, type[Rule]]:
 def rule_from(text: str) -> Rule:
     """A rule from text such as ``answer_time:minimum_ms=800`` or ``att_traps:flawed=1/1``.
 
-    For att_traps the parameters are kinds with passes/of; a rule without parameters has its
-    defaults.
+    For att_traps the parameters are kinds with passes/of, for task_traps task/kind with passes/of;
+    another rule without parameters has its defaults.
     """
     key, _, rest = text.partition(":")
     if key not in _registry:
@@ -252,6 +283,8 @@ def rule_from(text: str) -> Rule:
     rule = _registry[key]
     if rule is AttTraps:
         return AttTraps(needed=tuple(_needed(*pair) for pair in pairs)) if pairs else AttTraps()
+    if rule is TaskTraps:
+        return _task_traps(pairs)
     if rule is SessionStatus and pairs:
         return SessionStatus(leave_out=tuple(pairs[0][1].split("+")))
     known: dict[str, Any] = {field.name: type(field.default) for field in fields(rule)}
@@ -266,10 +299,52 @@ def rule_text(rule: Rule) -> str:
     """The text from which `rule_from` makes the rule again."""
     if isinstance(rule, AttTraps):
         return f"{rule.key}:" + ",".join(f"{kind}={p}/{of}" for kind, p, of in rule.needed)
+    if isinstance(rule, TaskTraps):
+        return f"{rule.key}:{rule.text()}"
     if isinstance(rule, SessionStatus):
         return f"{rule.key}:leave_out=" + "+".join(rule.leave_out)
     told = ",".join(f"{name}={value}" for name, value in rule.parameters().items())
     return f"{rule.key}:{told}" if told else rule.key
+
+
+def _task_traps(pairs: Sequence[Sequence[str]]) -> TaskTraps:
+    plans: dict[str, list[tuple[str, int, int]]] = {}
+    for name, passes in pairs:
+        task, _, kind = name.partition("/")
+        if not task or not kind:
+            raise ValueError(f"task_traps: {name!r}; write TASK/KIND=passes/of, like att/human=1/2")
+        plans.setdefault(task, []).append(_needed(unquote(kind), passes))
+    if not plans:
+        raise ValueError("task_traps needs the plan; write task_traps:TASK/KIND=passes/of")
+    return TaskTraps(tuple((task, tuple(needed)) for task, needed in plans.items()))
+
+
+def _asked(needed: Needed) -> str:
+    return " and ".join(f"{passes} of {of} “{kind}” traps" for kind, passes, of in needed)
+
+
+def _verdicts(task: pd.DataFrame, needed: Needed, *, planned: bool) -> Reasons:
+    """For each row of a task (n,): why its block does not count, or an empty text.
+
+    What is not known to be planned is taken to be as much as some block of the task has.
+    """
+    block = task.groupby(["session", "block"], sort=False).ngroup().to_numpy(dtype=np.int64)
+    blocks = int(block.max(initial=-1)) + 1
+    kind = task["trap"].to_numpy(dtype=object)
+    passed = task["trap_passed"].fillna(False).to_numpy(dtype=bool)
+    verdict = np.full(blocks, "", dtype=object)
+    for name, passes, of in needed:
+        is_kind = kind == name
+        shown = np.bincount(block[is_kind], minlength=blocks)
+        right = np.bincount(block[is_kind & passed], minlength=blocks)
+        wanted = passes * np.maximum(1, shown // of)
+        whole = of if planned else min(of, shown.max())
+        for i in np.flatnonzero((shown < whole) & (verdict == "")):
+            verdict[i] = f"its block is incomplete: {shown[i]} “{name}” traps were answered"
+        for i in np.flatnonzero((right < wanted) & (verdict == "")):
+            told = f"{right[i]} of {shown[i]} “{name}” traps, {wanted[i]} needed"
+            verdict[i] = f"its block passed {told}"
+    return np.asarray(verdict[block], dtype=object)
 
 
 def _needed(kind: str, passes: str) -> tuple[str, int, int]:

@@ -12,9 +12,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from analysis.jobs import start_run
+from analysis.jobs import start_run, study_rules
 from analysis.models import AnalysisRun
 from analysis.options import CROSSABLE, OFFERED, Options, OptionsError, options_from
+from analysis.screening import rule_text
 
 LEVELS = ("0.9", "0.95", "0.99")
 TABLES = frozenset({"estimates", "contrasts", "shares", "exclusions", "screening", "correlations"})
@@ -33,7 +34,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
 def run(request: HttpRequest, key: str) -> HttpResponse:
     study = _study(request, key)
     try:
-        options = _asked(request)
+        options = _asked(request, study)
     except OptionsError as error:
         return _page(request, study, problem=str(error), status=400)
     start_run(study.pk, options)
@@ -165,7 +166,7 @@ def _finished(study: Any, asked: str) -> AnalysisRun:
     return run
 
 
-def _asked(request: HttpRequest) -> Options:
+def _asked(request: HttpRequest, study: Any) -> Options:
     """The options of the form; raises OptionsError for what the form does not offer."""
     chosen = [name for name in request.POST.getlist("by") if name]
     if set(chosen) - set(CROSSABLE):
@@ -178,8 +179,8 @@ def _asked(request: HttpRequest) -> Options:
         given["by"] = [",".join(chosen)]
     elif chosen:
         given["by"] = chosen
-    if request.POST.get("screening") == "none":
-        given["rules"] = []
+    rules = [] if request.POST.get("screening") == "none" else study_rules(study.key)
+    given["rules"] = [rule_text(rule) for rule in rules]
     return options_from(given)
 
 

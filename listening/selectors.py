@@ -9,8 +9,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from listening import audio
+from listening.design.traps import TrapPlan
 from listening.methods import method_named
-from listening.models import Stimulus, Study
+from listening.models import Stimulus, Study, Task
 
 
 class RatingRow(TypedDict):
@@ -142,6 +143,25 @@ def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
         reference_path=str(audio.local_path(reference.original)) if reference else "",
         attributes={str(k): str(v) for k, v in s.attributes.items()},
     )
+
+
+class PlannedTrap(TypedDict):
+    """A kind of trap in a task's plan: of every ``count``, ``pass_at_least`` must be passed."""
+
+    kind: str
+    count: int
+    pass_at_least: int
+
+
+def trap_plans(study: str) -> dict[str, list[PlannedTrap]]:
+    """The traps of each task that has some, by the task's key, in the order of the tasks."""
+    tasks = Task.objects.filter(study__key=study).order_by("order")
+    plans = {task.key: TrapPlan.from_dict(task.traps).kinds for task in tasks}
+    return {
+        key: [PlannedTrap(kind=k.kind, count=k.count, pass_at_least=k.pass_at_least) for k in kinds]
+        for key, kinds in plans.items()
+        if kinds
+    }
 
 
 class StudyHead(TypedDict):

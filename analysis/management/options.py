@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from analysis.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
-from analysis.screening import rules
+from analysis.screening import DEFAULT, Rule, rule_text, rules
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -40,13 +40,14 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="RULE",
         help=f"An exclusion rule, like att_traps:flawed=1/1,human=2/2 or answer_time:"
         f"minimum_ms=800; may be given several times. Known: {', '.join(rules())}. "
-        "Default: session_status, att_traps and not_counted.",
+        "Default: session_status, not_counted, and the study's own traps (of a CSV: att_traps).",
     )
 
 
-def chosen_options(given: Mapping[str, Any]) -> Options:
-    """The options of a command line; raises CommandError that says what is wrong."""
+def chosen_options(given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT) -> Options:
+    """The options of a command line, with those rules unless it names some; or CommandError."""
     parameters = {name: given[name] for name in ("estimator", "level", "seed", "replicates")}
+    parameters["rules"] = [rule_text(rule) for rule in screening]
     for name, key in (("by", "by"), ("interval", "intervals"), ("rule", "rules")):
         if given[name]:
             parameters[key] = given[name]

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -26,16 +27,14 @@ def exported(folder):
     return {path.name: path.read_text("utf-8") for path in folder.iterdir()}
 
 
-def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(study, tmp_path, capsys):
+def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
+    study, tmp_path, capsys, monkeypatch
+):
     score_stimuli(study)
     call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
-    call_command(
-        "analyse",
-        str(tmp_path / "a" / "ratings.csv"),
-        *("--scores", str(tmp_path / "a" / "scores.csv")),
-        *("--out", str(tmp_path / "b")),
-        *QUICK,
-    )
+    again = json.loads((tmp_path / "a" / "report.json").read_text())["provenance"]["again"]
+    monkeypatch.chdir(tmp_path / "a")
+    call_command(*shlex.split(again)[1:], *("--out", str(tmp_path / "b")))
     one, other = exported(tmp_path / "a"), exported(tmp_path / "b")
     for name in ("estimates.csv", "contrasts.csv", "shares.csv", "correlations.csv"):
         assert one[name] == other[name]

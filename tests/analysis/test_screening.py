@@ -12,10 +12,12 @@ from analysis.screening import (
     NotCounted,
     Rule,
     SessionStatus,
+    TaskTraps,
     rule_from,
     rule_text,
     rules,
     screen,
+    study_rules,
 )
 from tests.analysis.reference import BLANK, expected, table_of
 
@@ -77,6 +79,31 @@ def test_the_same_block_taken_by_two_sessions_is_judged_for_each():
 def test_tasks_of_other_methods_are_not_judged_by_the_att_rule():
     rows = block("b", [("flawed", False)], method="mos", estimand="mos")
     assert kept_blocks(rows, AttTraps()) == {"b"}
+
+
+def test_a_studys_plan_judges_its_tasks_whatever_their_method():
+    rule = TaskTraps((("m", (("gold", 2, 2),)), ("t", (("human", 2, 2),))))
+    rows = [
+        *block("a", [("gold", True), ("gold", True)], task="m", method="mos", estimand="mos"),
+        *block("b", [("gold", True), ("gold", False)], task="m", method="mos", estimand="mos"),
+        *block("c", [("human", True), ("human", False)]),
+        *block("d", [("human", True), ("human", True)]),
+        *block("e", [("gold", False)], task="other"),
+    ]
+    assert kept_blocks(rows, rule) == {"a", "d", "e"}
+
+
+def test_a_block_without_any_answer_to_a_planned_trap_is_incomplete():
+    rule = TaskTraps((("t", (("flawed", 1, 1),)),))
+    assert kept_blocks(block("a", []), rule) == set()
+    assert kept_blocks(block("a", []), AttTraps()) == {"a"}  # a bare table may have lost its traps
+
+
+def test_a_study_has_the_rules_of_its_plan_or_no_trap_rule():
+    plan = {"att": [{"kind": "human", "count": 3, "pass_at_least": 2}], "mos": []}
+    own = TaskTraps((("att", (("human", 2, 3),)),))
+    assert study_rules(plan) == (SessionStatus(), own, NotCounted())
+    assert study_rules({}) == (SessionStatus(), NotCounted())
 
 
 def test_the_reason_says_what_was_passed_and_needed():
@@ -161,7 +188,8 @@ def test_an_empty_table_has_nothing_to_leave_out():
 
 @pytest.mark.parametrize("key", sorted(rules()))
 def test_every_rule_is_made_again_from_its_text_and_gives_a_reason_per_row(key):
-    rule: Rule = rules()[key]()
+    plan = [(("att", (("flawed", 1, 1), ("a, b=c/d 100%", 1, 2))), ("mos", (("金", 2, 3),)))]
+    rule: Rule = rules()[key](*(plan if key == "task_traps" else []))
     assert rule_from(rule_text(rule)) == rule
     assert rule.version
     assert rule.describe()
@@ -190,6 +218,9 @@ def test_rules_are_read_from_text():
         ("att_traps:human=3/2", "passes/of"),
         ("att_traps:human=x", "passes/of"),
         ("duplicate:a=1", "no parameters"),
+        ("task_traps", "needs the plan"),
+        ("task_traps:flawed=1/1", "TASK/KIND"),
+        ("task_traps:att/flawed=3/1", "passes/of"),
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(text, told):

@@ -22,7 +22,7 @@ class Command(BaseCommand):
         add_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.jobs import study_report
+        from analysis.jobs import study_report, study_rules
         from analysis.models import AnalysisRun
         from analysis.ratings import RatingsError
         from metrics.selectors import score_rows
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         key = given["study"]
         if not studies.objects.filter(key=key).exists():  # type: ignore[union-attr]
             raise CommandError(f"there is no study {key}; see the list on the studies page")
-        options = chosen_options(given)
+        options = chosen_options(given, study_rules(key))
         try:
             table, report = study_report(key, options)
         except (RatingsError, KeyError) as error:

@@ -1,0 +1,124 @@
+"""On a study the trap rule is the study's own, and its command line gives the same numbers."""
+
+import json
+import random
+import shlex
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.jobs import run_analysis, study_rules
+from analysis.models import AnalysisRun
+from analysis.screening import NotCounted, SessionStatus, TaskTraps
+from listening import allocation, sessions
+from listening.selectors import trap_plans
+from tests.factories import add_task, an_answer, arrive, current, make_study
+
+QUICK = ["--replicates", "200"]
+HUMANS = {
+    "kinds": [{"kind": "human", "count": 2, "expected": ["Human"], "pass_at_least": 2}],
+    "per": 10,
+}
+GOLD = {
+    "kinds": [{"kind": 'the "gold" one', "count": 1, "expected": ["5"], "pass_at_least": 1}],
+    "per": 10,
+}
+OWN = TaskTraps((("att", (("human", 2, 2),)), ("mos", (('the "gold" one', 1, 1),))))
+
+
+@pytest.fixture
+def study(db):
+    """Two tasks with traps of their own; some raters fail one, some the other."""
+    task = {"method": "att", "block_size": 10, "ratings_per_stimulus": 2, "traps": HUMANS}
+    traps = {"human": 4, 'the "gold" one': 2}
+    study = make_study(key="own", items=10, traps=traps, task=task, task_plan="all")
+    add_task(study, block_size=10, traps=GOLD)
+    allocation.plan_study(study)
+    rng = random.Random(1)
+    for number in range(6):
+        answer(arrive(study), rng, wrong={1: "human", 2: 'the "gold" one'}.get(number, ""))
+    return study
+
+
+def answer(session, rng, wrong):
+    while (trial := current(session)) is not None:
+        label = rng.choice([s["label"] for s in trial.task.criteria.first().scale["steps"]])
+        if trial.trap:
+            label = trial.expected[0]
+        if trial.trap and trial.trap == wrong:
+            label = "Machine" if wrong == "human" else "1"
+        sessions.record_answer(session, an_answer(trial, label))
+
+
+def report_in(folder):
+    return json.loads((folder / "report.json").read_text("utf-8"))
+
+
+def test_the_plan_leaves_the_room_as_plain_values(study):
+    human, gold = HUMANS["kinds"][0]["kind"], GOLD["kinds"][0]["kind"]
+    assert trap_plans(study.key) == {
+        "att": [{"kind": human, "count": 2, "pass_at_least": 2}],
+        "mos": [{"kind": gold, "count": 1, "pass_at_least": 1}],
+    }
+    assert study_rules(study.key) == (SessionStatus(), OWN, NotCounted())
+
+
+def test_a_study_without_traps_has_no_trap_rule(db):
+    study = make_study()
+    assert trap_plans(study.key) == {}
+    assert study_rules(study.key) == (SessionStatus(), NotCounted())
+
+
+def test_each_task_is_judged_by_its_own_traps(study, tmp_path):
+    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK)
+    report = report_in(tmp_path)
+    counts = {row["rule"]: row for row in report["exclusions"]}
+    assert "att_traps" not in counts
+    assert (counts["task_traps"]["ratings"], counts["task_traps"]["blocks"]) == (20, 2)
+    assert "in task mos" in counts["task_traps"]["what"]
+    assert "in task mos" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monkeypatch):
+    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    made = report_in(tmp_path / "a")
+    again = made["provenance"]["again"]
+    assert "--rule 'task_traps:att/human=2/2,mos/the%20\"gold\"%20one=1/1'" in again
+    monkeypatch.chdir(tmp_path / "a")
+    words = shlex.split(again)
+    assert words[:3] == ["manage.py", "analyse", "ratings.csv"]
+    call_command(*words[1:], "--out", str(tmp_path / "b"))
+    for name in ("estimates.csv", "contrasts.csv", "exclusions.csv", "screening.csv", "shares.csv"):
+        assert (tmp_path / "a" / name).read_text() == (tmp_path / "b" / name).read_text()
+    other = report_in(tmp_path / "b")
+    assert made.pop("made_at")
+    assert other.pop("made_at")
+    assert made == other
+
+
+def test_a_bare_csv_has_the_default_rule(study, tmp_path):
+    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    words = [str(tmp_path / "a" / "ratings.csv"), "--out", str(tmp_path / "b"), *QUICK]
+    call_command("analyse", *words)
+    own, bare = report_in(tmp_path / "a"), report_in(tmp_path / "b")
+    assert "att_traps:flawed=1/1,human=1/2" in bare["provenance"]["rules"]
+    assert bare["data"]["ratings_kept"] > own["data"]["ratings_kept"]
+
+
+def test_a_rule_that_is_asked_for_takes_the_place_of_the_plan(study, tmp_path):
+    asked = ["--rule", "att_traps:human=1/2"]
+    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *asked)
+    assert report_in(tmp_path)["provenance"]["rules"] == ["att_traps:human=1/2"]
+
+
+def test_the_page_uses_and_names_the_plan(study, client, monkeypatch):
+    monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    client.force_login(study.owner)
+    client.post(reverse("results-run", args=[study.key]), {"level": "0.9"})
+    run = AnalysisRun.objects.get()
+    assert run.parameters["rules"][1].startswith("task_traps:att/human=2/2,mos/")
+    run_analysis(run.pk)
+    text = client.get(reverse("results", args=[study.key])).content.decode()
+    assert "2 of 2 “human” traps in task att" in text
+    assert "--rule &#x27;task_traps:att/human=2/2" in text
