@@ -23,7 +23,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def demo_house() -> Iterator[DemoHouse]:
-    """A supervised house with the demo study, shared by the tests of the xdist group "house"."""
+    """A supervised house with the demo study, one for all tests of a process."""
     with own_folder() as var:
         house = DemoHouse(var).start()
         try:

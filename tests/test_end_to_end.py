@@ -22,7 +22,7 @@ import websockets
 from tests.config.helpers import BASE_DIR
 from tests.demo_house import DemoHouse
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("house")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 KEY = "end-to-end"
 RATERS = 40

@@ -13,7 +13,7 @@ import pytest
 from tests.demo_house import DemoHouse
 from tests.visitor import Visitor, answer_to
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("house")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def together(asks: Sequence[Callable[[], httpx.Response]]) -> list[httpx.Response]:

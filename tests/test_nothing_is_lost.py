@@ -14,7 +14,7 @@ from tests.config.helpers import own_folder, processes_in, wait_for
 from tests.demo_house import DemoHouse
 from tests.visitor import Visitor, answer_to
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("lost")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 RATERS = 4
 VICTIMS = ("web", "web worker", "postgres", "valkey", "jobs", "postgres keeper")

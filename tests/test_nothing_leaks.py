@@ -16,7 +16,7 @@ from tests.crawl import Crawl, crawl_of
 from tests.demo_house import DemoHouse
 from tests.visitor import Seen, Visitor
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("house")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 HOUSE_WORDS = ("default-src", "reference libflac", "test clip")  # of every study
 NUMBERS = {"index", "position", "task", "done", "total", "min_chars"}  # all that the page is told

@@ -9,7 +9,7 @@ import websockets
 
 from tests.demo_house import DemoHouse
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("house")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_a_clip_opens_for_its_own_browser_only(demo_house: DemoHouse):
