@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import audio, sessions
 from listening.checks import Check, check_named
+from listening.design.traps import TrapPlan
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.views.state import state_of
@@ -81,7 +82,7 @@ def _carried(request: HttpRequest) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
     given = request.POST if request.method == "POST" else request.GET
     words = {k: _printable(given.get(k, "")) for k in (*PROLIFIC_KEYS, "simulate")}
-    return {k: word for k, word in words.items() if word}
+    return {k: word for k, word in words.items() if word and "{{" not in word}  # never filled in
 
 
 def _printable(text: str) -> str:
@@ -95,8 +96,9 @@ def _length(study: Study) -> tuple[int, int]:
     clips = Stimulus.objects.filter(study=study).aggregate(s=Sum("duration_s"))
     mean_s = (clips["s"] or 0.0) / max(study.stimuli.count(), 1)
     for task in study.tasks.all():
-        kinds = task.traps.get("kinds", [])
-        own = task.blocks_per_session * (task.block_size + sum(k["count"] for k in kinds))
+        traps = TrapPlan.from_dict(task.traps)
+        beside = traps.sets_for(task.block_size) * traps.traps_per_set
+        own = task.blocks_per_session * (task.block_size + beside)
         each_s = mean_s + ANSWER_S + (REASON_S if task.justification.get("required") else 0)
         if study.task_plan == Study.TaskPlan.ALL:
             trials, seconds = trials + own, seconds + own * each_s

@@ -35,7 +35,7 @@ EXPECTED = (  # what tests provoke, and Chromium writes into its console
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's event loop must not outlive the browser tests
 def browser() -> Iterator[Browser]:
     path = (
         shutil.which("chromium")
@@ -43,13 +43,14 @@ def browser() -> Iterator[Browser]:
         or shutil.which("google-chrome")
     )
     if path is None:
-        pytest.skip("no Chromium on this machine: install the package chromium")
+        pytest.fail("no Chromium on this machine: install the package chromium", pytrace=False)
     with sync_playwright() as playwright:
         # Playwright keeps an event loop in this thread; Django's guard would refuse the database.
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
         found = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield found
         found.close()
+        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_a_crowd_is_watched_while_it_comes(page, study, web):
     clips, kinds = known_clips(study), [Kind.CAREFUL] * 12
 
     def crowd():
-        return asyncio.run(send_crowd(web.url, landing, clips, truth, kinds, concurrency=4))
+        return asyncio.run(send_crowd(web.url, landing, clips, truth, kinds, concurrency=1))
 
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(crowd)

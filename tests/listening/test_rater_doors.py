@@ -84,6 +84,18 @@ def test_prolific_ids_come_back_to_the_same_session_on_another_device(study):
     assert Rater.objects.count() == 1
 
 
+def test_a_placeholder_that_prolific_never_filled_in_is_nobodys_id(study):
+    unfilled = {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "SESSION_ID": "{{%SESSION_ID%}}"}
+    first, second = enter(Client(), study, **unfilled), enter(Client(), study, **unfilled)
+    assert first != second
+    assert first.rater.prolific_id is None
+
+
+def test_the_door_tells_how_many_clips_come_traps_included(study):
+    study.tasks.update(block_size=20)
+    assert b"26" in Client().get(f"/r/{study.link}/").content
+
+
 def test_only_a_signed_token_marks_a_rater_as_simulated(study):
     assert enter(Client(), study, simulate=simulate(study)).rater.simulated
     assert not enter(Client(), study, simulate="yes").rater.simulated
