@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from analysis.scales import PAST_TOLD, Ends, bounds_text, past
+
 WIDTH = 380
 _LEFT, _RIGHT = 14, WIDTH - 14
 _LINE_HEIGHT = 46
@@ -44,20 +46,33 @@ class Point:
 
 
 def interval_plot(
-    title: str, lines: Sequence[IntervalLine], *, axis: str, key: str, standalone: bool = False
+    title: str,
+    lines: Sequence[IntervalLine],
+    *,
+    axis: str,
+    key: str,
+    standalone: bool = False,
+    ends: Ends = None,
 ) -> str:
     """An SVG of means (dot), clustered intervals (thick) and naive ones (thin, just below).
 
     ``key`` (letters, digits, hyphens) makes the ids unique on a page; lines are drawn as given.
+    With the ``ends`` of a bounded scale the axis is that scale, and an interval that runs past an
+    end stops there with an arrow.
     """
-    edges = [e for line in lines for e in _edges(line)]
+    edges = [*ends] if ends else [e for line in lines for e in _edges(line)]
     ticks = nice_ticks(min(edges), max(edges)) if edges else [0.0, 1.0]
     bottom = 58 + _LINE_HEIGHT * len(lines)
     body = [*_legend(), *_axis(ticks, axis, bottom)]
     for number, line in enumerate(lines):
-        body += _interval_line(line, 58 + _LINE_HEIGHT * number, ticks)
-    told = "; ".join(_spoken(line) for line in lines) or "no estimates"
-    return _svg(key, title, f"{axis}. {told}.", bottom + 46, body, standalone)
+        body += _interval_line(line, 58 + _LINE_HEIGHT * number, ticks, ends)
+    height = bottom + 46
+    strokes = [stroke for line in lines for stroke in _strokes(line)]
+    if standalone and any(any(past(low, high, ends)) for _, low, high, _ in strokes):
+        body.append(_text(_LEFT, height + 8, PAST_TOLD, "plot-legend", "start", 11.5))
+        height += 18
+    told = "; ".join(_spoken(line, ends) for line in lines) or "no estimates"
+    return _svg(key, title, f"{axis}. {told}.", height, body, standalone)
 
 
 def scatter_plot(
@@ -110,32 +125,60 @@ def shortened(text: str, width: int) -> str:
     return text
 
 
-def _interval_line(line: IntervalLine, y: float, ticks: Sequence[float]) -> Iterator[str]:
+def _interval_line(
+    line: IntervalLine, y: float, ticks: Sequence[float], ends: Ends
+) -> Iterator[str]:
     middle = y + 15
     yield '<g class="plot-line">'
-    yield f"<title>{_clean(_spoken(line))}</title>"
+    yield f"<title>{_clean(_spoken(line, ends))}</title>"
     yield _text(_LEFT, y, shortened(line.name, 25), "plot-name")
     told = f"{line.value:.3f}"
     if line.low is not None and line.high is not None:
-        told += f" [{line.low:.3f}, {line.high:.3f}]"
-        yield _stroke(line.low, line.high, middle, ticks, "interval-clustered", 4)
-    if line.naive_low is not None and line.naive_high is not None:
-        yield _stroke(line.naive_low, line.naive_high, middle + 8, ticks, "interval-naive", 1.5)
+        told += " " + bounds_text(line.low, line.high, ends)
+    for name, low, high, width in _strokes(line):
+        below = middle if name == "interval-clustered" else middle + 8
+        yield _stroke(low, high, below, ticks, name, width, ends)
     yield _text(_RIGHT, y, told, "plot-value", "end")
     x = _scaled(line.value, ticks, _LEFT, _RIGHT)
     yield f'<circle class="plot-dot" cx="{x}" cy="{middle}" r="5.5" fill="currentColor"/>'
     yield "</g>"
 
 
+def _strokes(line: IntervalLine) -> Iterator[tuple[str, float, float, float]]:
+    """Class, low, high and width in px of each interval that the line has."""
+    if line.low is not None and line.high is not None:
+        yield "interval-clustered", line.low, line.high, 4
+    if line.naive_low is not None and line.naive_high is not None:
+        yield "interval-naive", line.naive_low, line.naive_high, 1.5
+
+
 def _stroke(
-    low: float, high: float, y: float, ticks: Sequence[float], name: str, width: float
+    low: float,
+    high: float,
+    y: float,
+    ticks: Sequence[float],
+    name: str,
+    width: float,
+    ends: Ends,
 ) -> str:
+    below, above = past(low, high, ends)
+    if ends is not None:
+        low, high = max(low, ends[0]), min(high, ends[1])
     x1, x2 = (_scaled(value, ticks, _LEFT, _RIGHT) for value in (low, high))
-    cap = width + 1.5
+    drawn = f"M{x1} {y}H{x2}{_end(x1, y, width, below, -1)}{_end(x2, y, width, above, 1)}"
     return (
-        f'<path class="{name}" d="M{x1} {y}H{x2}M{x1} {y - cap}V{y + cap}M{x2} {y - cap}V{y + cap}"'
+        f'<path class="{name}" d="{drawn}"'
         f' fill="none" stroke="currentColor" stroke-width="{width}"/>'
     )
+
+
+def _end(x: float, y: float, width: float, runs_past: bool, side: int) -> str:
+    """The end of an interval's line: a cap, or an arrow head where it runs past the scale."""
+    cap = width + 1.5
+    if not runs_past:
+        return f"M{x} {y - cap}V{y + cap}"
+    tip, back = x + side * 9, x + side * 1
+    return f"M{back} {y - cap}L{tip} {y}L{back} {y + cap}"
 
 
 def _legend() -> Iterator[str]:
@@ -188,11 +231,12 @@ def _edges(line: IntervalLine) -> list[float]:
     return [edge for edge in every if edge is not None]
 
 
-def _spoken(line: IntervalLine) -> str:
+def _spoken(line: IntervalLine, ends: Ends) -> str:
     told = f"{line.name}: {line.value:.3f}"
     if line.low is None or line.high is None:
         return f"{told}, no clustered interval"
-    return f"{told}, from {line.low:.3f} to {line.high:.3f}"
+    over = " (runs past the scale)" if any(past(line.low, line.high, ends)) else ""
+    return f"{told}, from {line.low:.3f} to {line.high:.3f}{over}"
 
 
 def _text(

@@ -116,7 +116,6 @@ def _page(request: HttpRequest, study: Any, problem: str = "", status: int = 200
         "chosen": [name for crossing in by for name in crossing.split(",")],
         "crossed": any("," in crossing for crossing in by),
         "chosen_level": f"{asked['level']:g}",
-        "left_out": report["data"]["ratings"] - report["data"]["ratings_kept"] if report else 0,
         "refresh_s": 3 if newest and newest.waits else 0,
     }
     return render(request, "analysis/results.html", context, status=status)

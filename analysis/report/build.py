@@ -14,6 +14,7 @@ from analysis.correlations import Correlation, correlations, points
 from analysis.options import Breakdown, Options, command_line
 from analysis.ratings import table_hash
 from analysis.report.provenance import code_revision, now, package_versions
+from analysis.scales import ENDS, family_title
 from analysis.screening import STRUCTURAL, Rule, Screened, screen
 
 FORMAT = 1
@@ -48,6 +49,7 @@ def report_of(
         "made_at": made_at or now(),
         "provenance": _provenance(table, scores, options, breakdowns),
         "data": _data(table, kept),
+        "scales": _scales(known),
         "warnings": _warnings(table, kept, maker),
         "exclusions": screened.counts(),
         "estimates": _estimates(known, options, breakdowns),
@@ -183,6 +185,16 @@ def _data(table: pd.DataFrame, kept: pd.DataFrame) -> dict[str, int]:
         "stimuli_kept": int(kept["stimulus"].nunique()),
         "conditions_kept": int(kept["condition"].nunique()),
     }
+
+
+def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
+    """The ends of each family's scale, where the estimand has some and every score is between."""
+    found = {}
+    for family in families(known):
+        low, high = ENDS.get(family.estimand, (0.0, 0.0))
+        if low < high and family.table["score"].between(low, high).all():
+            found[family_title({"estimand": family.estimand, **family.group})] = [low, high]
+    return found
 
 
 def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -> list[str]:

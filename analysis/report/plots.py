@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.figures import IntervalLine, Point, interval_plot, scatter_plot
 from analysis.report.pivot import Line, lines_of
+from analysis.scales import ends_of, family_title
 
 AXES = {
     "hls": "HLS: taken for a human (1), unclear (0.5), machine (0)",
@@ -20,24 +21,17 @@ MOST_LINES = 200
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure: a key that fits a file name, a title, and the SVG."""
+    """One figure: a key that fits a file name, a title, the SVG, and what it is about."""
 
     key: str
     title: str
     svg: str
+    about: tuple[str, ...]  # the family's title; of a metric, its key and version too
 
 
 def plots(report: Mapping[str, Any], standalone: bool = False) -> list[Plot]:
     """All figures of a report, the overall estimates of each task and criterion first."""
     return [*_estimate_plots(report, standalone), *_metric_plots(report, standalone)]
-
-
-def family_title(row: Mapping[str, Any]) -> str:
-    """What a row is about, for headings: estimand, task, criterion and what it is compared with."""
-    parts = [row["estimand"].upper(), row.get("study", ""), row["task"], row["criterion"]]
-    title = " · ".join(part for part in parts if part)
-    versus = row.get("versus_condition", "")
-    return f"{title} · versus {versus}" if versus else title
 
 
 def _estimate_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
@@ -50,9 +44,10 @@ def _estimate_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
     for number, (title, lines) in enumerate(families.items(), start=1):
         key = f"estimates-{number}-{_slug(title)}"
         axis = AXES.get(lines[0].row["estimand"], lines[0].row["estimand"])
-        drawn = [_interval_line(line) for line in _falling(lines)[:MOST_LINES]]
-        svg = interval_plot(title, drawn, axis=axis, key=key, standalone=standalone)
-        made.append(Plot(key, title, svg))
+        drawn = [_interval_line(line) for line in falling(lines)[:MOST_LINES]]
+        ends = ends_of(report, lines[0].row)
+        svg = interval_plot(title, drawn, axis=axis, key=key, standalone=standalone, ends=ends)
+        made.append(Plot(key, title, svg, (title,)))
     return made
 
 
@@ -73,11 +68,12 @@ def _metric_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
             key=key,
             standalone=standalone,
         )
-        made.append(Plot(key, heading, svg))
+        made.append(Plot(key, heading, svg, (title, metric, version)))
     return made
 
 
-def _falling(lines: Sequence[Line]) -> list[Line]:
+def falling(lines: Iterable[Line]) -> list[Line]:
+    """Lines by their value, the highest first."""
     return sorted(lines, key=lambda line: (-line.row["value"], line.row["condition"]))
 
 

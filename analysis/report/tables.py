@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
+
+from analysis.scales import PAST_HIGH, PAST_LOW, PAST_TOLD, Ends, bounds_text
 
 if TYPE_CHECKING:
     from analysis.report.pivot import Line
 
 NOTHING = "–"
+MOST_OPEN = 60
+MOST_NAMED = 6
+UNBROKEN = 40
 
 
 @dataclass(frozen=True)
@@ -36,20 +42,21 @@ def table(
     )
 
 
-def number(value: float | None, sign: bool = False) -> str:
+def number(value: float | None, sign: bool = False, decimals: int = 3) -> str:
     """Three decimals; a dash for no number."""
     if value is None:
         return NOTHING
-    return f"{value:+.3f}".replace("-", "−") if sign else f"{value:.3f}".replace("-", "−")
+    shown = f"{value:+.{decimals}f}" if sign else f"{value:.{decimals}f}"
+    return shown.replace("-", "−")
 
 
-def bounds(interval: Mapping[str, Any] | None) -> str:
-    """An interval in brackets; words where there is none."""
+def bounds(interval: Mapping[str, Any] | None, ends: Ends = None, decimals: int = 3) -> str:
+    """An interval in brackets, cut and marked at the scale's ends; words where there is none."""
     if interval is None:
         return NOTHING
     if interval["low"] is None:
         return "no interval"
-    return f"[{number(interval['low'])}, {number(interval['high'])}]"
+    return bounds_text(interval["low"], interval["high"], ends, decimals)
 
 
 def probability(interval: Mapping[str, Any] | None, name: str) -> str:
@@ -68,7 +75,49 @@ def percent(line: Line | None) -> str:
     main = line.main
     if main is None or main["low"] is None:
         return share
-    return f"{share} [{max(main['low'], 0) * 100:.1f}, {min(main['high'], 1) * 100:.1f}]"
+    return f"{share} {bounds_text(main['low'] * 100, main['high'] * 100, (0, 100), 1)}"
+
+
+def noted(
+    lines: Sequence[Line], columns: Sequence[Column], told: set[str], caption: str = ""
+) -> str:
+    """The table and below it each note once, with whom it is about if not with all.
+
+    What was said of all lines before (``told``) is not said again; new ones are added to it.
+    """
+    made = table(lines, columns, caption, len(lines) > MOST_OPEN)
+    naming = list(takewhile(lambda column: not column.numeric, columns))
+    about: dict[str, list[str]] = {}
+    for line in lines:
+        for note in dict.fromkeys(v["note"] for v in line.intervals.values() if v["note"]):
+            about.setdefault(note, []).append(" ".join(column.text(line) for column in naming))
+    texts = []
+    for note, names in about.items():
+        everywhere = len(names) == len(lines)
+        if not (everywhere and note in told):
+            texts.append(f"All: {note}." if everywhere else f"{_named(names)}: {note}.")
+        if everywhere:
+            told.add(note)
+    return made + foot(made, texts)
+
+
+def foot(made: str, texts: Sequence[str] = ()) -> str:
+    """Notes below a table: what its marks mean, and the texts (escaped here)."""
+    marks = [PAST_TOLD] if PAST_LOW in made or PAST_HIGH in made else []
+    return "".join(f'<p class="muted small">{escape(text)}</p>' for text in (*marks, *texts))
+
+
+def fold(title: str, line: str, html: str) -> str:
+    """A part that is closed at first: its title and a line that says what is in it."""
+    told = f": {escape(line)}" if line else ""
+    summary = f"<summary><span><strong>{escape(title)}</strong>{told}</span></summary>"
+    return f'<details class="fold">{summary}<div class="stack-s">{html}</div></details>'
+
+
+def _named(names: Sequence[str]) -> str:
+    each = list(dict.fromkeys(names))
+    more = f" and {len(each) - MOST_NAMED} more" if len(each) > MOST_NAMED else ""
+    return ", ".join(each[:MOST_NAMED]) + more
 
 
 def _cells(row: Any, columns: Sequence[Column]) -> str:
@@ -76,7 +125,8 @@ def _cells(row: Any, columns: Sequence[Column]) -> str:
     for place, column in enumerate(columns):
         text = escape(column.text(row))
         if place == 0:
-            cells.append(f'<th scope="row">{text}</th>')
+            kept = ' class="nowrap"' if len(text) <= UNBROKEN else ""
+            cells.append(f'<th scope="row"{kept}>{text}</th>')
         else:
             cells.append(f"<td{_class(column)}>{text}</td>")
     return "".join(cells)

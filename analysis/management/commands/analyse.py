@@ -64,8 +64,8 @@ class Command(BaseCommand):
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
     """A report in lines of text: the overall estimates with both kinds of interval."""
     from analysis.report.pivot import lines_of
-    from analysis.report.plots import family_title
     from analysis.report.tables import bounds, number
+    from analysis.scales import family_title
 
     data = report["data"]
     yield f"{data['ratings_kept']} of {data['ratings']} ratings kept"

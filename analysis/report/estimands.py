@@ -1,0 +1,242 @@
+"""What was asked, one part each: its plot and table, and folded what lies behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.report.pivot import Line, lines_of
+from analysis.report.plots import falling, plots
+from analysis.report.tables import (
+    MOST_OPEN,
+    Column,
+    bounds,
+    fold,
+    foot,
+    noted,
+    number,
+    percent,
+    probability,
+    table,
+)
+from analysis.scales import ends_of, family_title
+
+OVERALL = "condition:"
+EXPLAINED = (
+    "The interval lets raters and items both vary (two-way clustered). The naive one beside it "
+    "takes every rating as independent, as many papers do; it is usually too narrow."
+)
+_KNOWN = frozenset(
+    {
+        "breakdown",
+        "estimand",
+        "study",
+        "task",
+        "criterion",
+        "condition",
+        "versus",
+        "versus_condition",
+        "weighting",
+        "value",
+        "level",
+        "n_ratings",
+        "n_raters",
+        "n_items",
+        "screening",
+    }
+)
+
+
+def estimands(report: Mapping[str, Any], told: set[str]) -> Iterator[tuple[str, str]]:
+    """(title, HTML) of each task, criterion and estimand; notes are added to ``told``."""
+    drawn = {plot.about: plot.svg for plot in plots(report)}
+    families = by_family(_weighed(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
+    for place, (title, found) in enumerate(families.items()):
+        lines = falling(found)
+        figure = f'<figure class="chart">{drawn[(title,)]}</figure>' if (title,) in drawn else ""
+        shown = _means(report, lines, told)
+        parts = [f'<p class="muted">{EXPLAINED}</p>' if place == 0 else ""]
+        parts.append(f'<div class="estimand">{figure}<div class="stack-s">{shown}</div></div>')
+        parts.append(_other_intervals(report, title, told))
+        parts += _breakdowns(report, title, told)
+        parts.append(_contrasts(report, title, told))
+        parts.append(_shares(report, title, told))
+        yield title, "".join(parts)
+
+
+def short_titles(titles: Iterable[str]) -> dict[str, str]:
+    """Each family's title cut to its estimand, such as HLS, where no other has the same."""
+    each = list(dict.fromkeys(titles))
+    first = [title.partition(" · ")[0] for title in each]
+    return {t: f if first.count(f) == 1 else t for t, f in zip(each, first, strict=True)}
+
+
+def by_family(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """Lines by the task, criterion and estimand that they are about, in their order."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(family_title(line.row), []).append(line)
+    return found
+
+
+def place_of(line: Line) -> tuple[str, ...]:
+    """The condition of a line, and what it is compared with if there is such."""
+    place = (line.row["condition"], line.row.get("versus_condition", ""))
+    return tuple(part for part in place if part)
+
+
+def looked_up(
+    heading: str,
+    key: str,
+    cells: Mapping[tuple[tuple[str, ...], str], Line],
+    shown: Callable[[Line | None], str],
+) -> Column:
+    """A column whose cell is that of a place and the column's key."""
+    return Column(heading, lambda place: shown(cells.get((place, key))), numeric=True)
+
+
+def _means(report: Mapping[str, Any], lines: Sequence[Line], told: set[str]) -> str:
+    ends = ends_of(report, lines[0].row)
+    columns = [
+        *_names(lines),
+        Column("Mean", lambda line: number(line.row["value"]), numeric=True),
+        Column(_level(lines, "interval"), lambda line: bounds(line.main, ends), numeric=True),
+        Column("Naive", lambda line: bounds(line.naive, ends), numeric=True),
+        Column("Ratings", lambda line: str(line.row["n_ratings"]), numeric=True),
+        Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
+        Column("Items", lambda line: str(line.row["n_items"]), numeric=True),
+    ]
+    return noted(lines, columns, told)
+
+
+def _other_intervals(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+    """The bootstrap, and the means in which every rater weighs the same."""
+    lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
+    ends = ends_of(report, lines[0].row)
+    ratings, raters = (falling(_weighed(lines, name)) for name in ("ratings", "raters"))
+    parts, names = [], []
+    if any(line.others for line in ratings):
+        column = Column(
+            "Bootstrap over raters and items",
+            lambda line: bounds(line.others[0] if line.others else None, ends),
+            numeric=True,
+        )
+        value = Column("Mean", lambda line: number(line.row["value"]), numeric=True)
+        caption = "Bootstrap: the wide, conservative choice"
+        parts.append(noted(ratings, [*_names(ratings), value, column], told, caption))
+        names.append("bootstrap")
+    if raters:
+        caption = "Means in which every rater weighs the same"
+        parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, told)}')
+        names.append("means over raters")
+    return fold("Other intervals", ", ".join(names), "".join(parts)) if parts else ""
+
+
+def _breakdowns(report: Mapping[str, Any], title: str, told: set[str]) -> Iterator[str]:
+    for breakdown in report["provenance"]["breakdowns"]:
+        lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
+        lines = _weighed(lines, "ratings")
+        if breakdown == OVERALL or not lines:
+            continue
+        compare, _, by = breakdown.partition(":")
+        name = f"By {by.replace(',', ' and ')}" if by else f"By {compare}"
+        name += f", per {compare}" if by and compare != "condition" else ""
+        values = _values(lines, by.split(",")) if by else [line.row["condition"] for line in lines]
+        yield fold(name, _listed(values), _means(report, lines, told))
+
+
+def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+    lines = _weighed(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
+    lines = by_family(lines).get(title, [])
+    if not lines:
+        return ""
+    columns = [
+        Column("Difference", lambda line: f"{line.row['condition']} − {line.row['versus']}"),
+        Column("Value", lambda line: number(line.row["value"], sign=True), numeric=True),
+        Column(_level(lines, "interval"), lambda line: bounds(line.main), numeric=True),
+        Column("p", lambda line: probability(line.main, "p"), numeric=True),
+        Column("p (Holm)", lambda line: probability(line.main, "p_holm"), numeric=True),
+        Column("Naive (Welch)", lambda line: bounds(line.naive), numeric=True),
+        Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
+    ]
+    why = "Whether intervals overlap says little: raters are shared, so look at differences."
+    shown = f'<p class="muted">{why}</p>{noted(lines, columns, told)}'
+    return fold("Differences between conditions", _differing(lines), shown)
+
+
+def _differing(lines: Sequence[Line]) -> str:
+    alpha = 1 - lines[0].row["level"]
+    tested = [line.main["p_holm"] for line in lines if line.main and line.main.get("p_holm")]
+    clear = sum(p < alpha for p in tested)
+    pairs = "pair" if len(lines) == 1 else "pairs"
+    if not any(line.main and line.main.get("p_holm") is not None for line in lines):
+        return f"{len(lines)} {pairs}"
+    return f"{clear} of {len(lines)} {pairs} differ (Holm's p < {alpha:.2g})"
+
+
+def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+    lines = [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
+    if not lines:
+        return ""
+    labels = list(dict.fromkeys(line.row["estimand"] for line in lines))
+    cells = {(place_of(line), line.row["estimand"]): line for line in lines}
+    places = list(dict.fromkeys(place_of(line) for line in lines))
+    columns = [Column("Condition", " versus ".join)]
+    columns += [looked_up(_label(label), label, cells, percent) for label in labels]
+    shown = table(places, columns, "", len(places) > MOST_OPEN)
+    return fold("Labels given", _most_given(lines), shown + foot(shown))
+
+
+def _shares_title(row: Mapping[str, Any], title: str) -> bool:
+    """Shares have an estimand of their own: the rest of the title must be the same."""
+    rest = family_title({**row, "estimand": "", "versus_condition": ""})
+    return title.partition(" · ")[2].partition(" · versus ")[0] == rest
+
+
+def _most_given(lines: Sequence[Line]) -> str:
+    given: dict[str, float] = {}
+    for line in lines:
+        label = _label(line.row["estimand"])
+        given[label] = given.get(label, 0.0) + line.row["value"] * line.row["n_ratings"]
+    total = sum(given.values())
+    if not total:
+        return ""
+    ordered = given if len(given) <= 3 else dict([max(given.items(), key=lambda pair: pair[1])])
+    told = ", ".join(f"{label} {count / total:.0%}" for label, count in ordered.items())
+    return told if len(given) <= 3 else f"most often {told}"
+
+
+def _label(estimand: str) -> str:
+    return estimand.removeprefix("share of ")
+
+
+def _rows(report: Mapping[str, Any], name: str, breakdown: str) -> list[Mapping[str, Any]]:
+    return [row for row in report[name] if row["breakdown"] == breakdown]
+
+
+def _weighed(lines: Iterable[Line], weighting: str) -> list[Line]:
+    return [line for line in lines if line.weighting == weighting]
+
+
+def _names(lines: Sequence[Line]) -> list[Column]:
+    names = dict.fromkeys(name for line in lines for name in line.row if name not in _KNOWN)
+    columns = [_group(name) for name in names]
+    return [*columns, Column("Condition", lambda line: line.row["condition"])]
+
+
+def _group(name: str) -> Column:
+    return Column(name.capitalize(), lambda line: line.row.get(name) or "(none)")
+
+
+def _values(lines: Sequence[Line], names: Sequence[str]) -> list[str]:
+    return [" ".join(str(line.row.get(name) or "(none)") for name in names) for line in lines]
+
+
+def _listed(values: Sequence[str], most: int = 5) -> str:
+    each = list(dict.fromkeys(values))
+    more = f" and {len(each) - most} more" if len(each) > most else ""
+    return ", ".join(each[:most]) + more
+
+
+def _level(lines: Sequence[Line], word: str) -> str:
+    return f"{lines[0].row['level'] * 100:g} % {word}" if lines else word
