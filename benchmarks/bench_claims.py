@@ -242,9 +242,9 @@ def reset(database: str) -> None:
             cursor.execute(statement)
 
 
-def loads(quick: bool) -> dict[str, Load]:
-    seconds = 3.0 if quick else 8.0
-    most = 400  # of the 500 blocks that the smallest study has left
+def loads() -> dict[str, Load]:
+    seconds = 3.0
+    most = 480  # of the 500 blocks that the smallest study has left
     return {
         "one connection": Load("claim", 1, 1, 0, seconds, most),
         "4 × 8 connections": Load("claim", PROCESSES, CONNECTIONS, 0, seconds, most),
@@ -258,7 +258,7 @@ def loads(quick: bool) -> dict[str, Load]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round, without 1e6")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--largest", type=float, default=1e6)
     options = parser.parse_args()
     rounds = 1 if options.quick else options.rounds
@@ -274,7 +274,7 @@ def main() -> None:
             in_process(build, database, slots)
         found: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
         for _ in range(rounds):
-            for name, load in loads(options.quick).items():
+            for name, load in loads().items():
                 for database in sizes:  # sizes interleaved: the machine's mood is the same for all
                     found.setdefault((name, database), []).append(one_round(database, load))
                     in_process(reset, database)
