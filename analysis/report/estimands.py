@@ -14,6 +14,7 @@ from analysis.report.tables import (
     fold,
     foot,
     noted,
+    notes,
     number,
     percent,
     probability,
@@ -95,10 +96,12 @@ def looked_up(
     return Column(heading, lambda place: shown(cells.get((place, key))), numeric=True)
 
 
-def _means(report: Mapping[str, Any], lines: Sequence[Line], told: set[str]) -> str:
+def _means(
+    report: Mapping[str, Any], lines: Sequence[Line], told: set[str], compared: str = "condition"
+) -> str:
     ends = ends_of(report, lines[0].row)
     columns = [
-        *_names(lines),
+        *_names(lines, compared),
         Column("Mean", lambda line: number(line.row["value"]), numeric=True),
         Column(_level(lines, "interval"), lambda line: bounds(line.main, ends), numeric=True),
         Column("Naive", lambda line: bounds(line.naive, ends), numeric=True),
@@ -142,7 +145,7 @@ def _breakdowns(report: Mapping[str, Any], title: str, told: set[str]) -> Iterat
         name = f"By {by.replace(',', ' and ')}" if by else f"By {compare}"
         name += f", per {compare}" if by and compare != "condition" else ""
         values = _values(lines, by.split(",")) if by else [line.row["condition"] for line in lines]
-        yield fold(name, _listed(values), _means(report, lines, told))
+        yield fold(name, _listed(values), _means(report, lines, told, compare))
 
 
 def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
@@ -166,11 +169,12 @@ def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
 
 def _differing(lines: Sequence[Line]) -> str:
     alpha = 1 - lines[0].row["level"]
-    tested = [line.main["p_holm"] for line in lines if line.main and line.main.get("p_holm")]
-    clear = sum(p < alpha for p in tested)
+    adjusted = [line.main["p_holm"] for line in lines if line.main]
+    tested = [p for p in adjusted if p is not None]
     pairs = "pair" if len(lines) == 1 else "pairs"
-    if not any(line.main and line.main.get("p_holm") is not None for line in lines):
+    if not tested:
         return f"{len(lines)} {pairs}"
+    clear = sum(p < alpha for p in tested)
     return f"{clear} of {len(lines)} {pairs} differ (Holm's p < {alpha:.2g})"
 
 
@@ -184,7 +188,9 @@ def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     columns = [Column("Condition", " versus ".join)]
     columns += [looked_up(_label(label), label, cells, percent) for label in labels]
     shown = table(places, columns, "", len(places) > MOST_OPEN)
-    return fold("Labels given", _most_given(lines), shown + foot(shown))
+    names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
+    said = foot(shown, notes(names, lines, told))
+    return fold("Labels given", _most_given(lines), shown + said)
 
 
 def _shares_title(row: Mapping[str, Any], title: str) -> bool:
@@ -201,9 +207,10 @@ def _most_given(lines: Sequence[Line]) -> str:
     total = sum(given.values())
     if not total:
         return ""
-    ordered = given if len(given) <= 3 else dict([max(given.items(), key=lambda pair: pair[1])])
-    told = ", ".join(f"{label} {count / total:.0%}" for label, count in ordered.items())
-    return told if len(given) <= 3 else f"most often {told}"
+    if len(given) > 3:
+        most = max(given, key=lambda label: given[label])
+        return f"most often {most} ({given[most] / total * 100:.0f} %)"
+    return ", ".join(f"{label} {count / total * 100:.0f} %" for label, count in given.items())
 
 
 def _label(estimand: str) -> str:
@@ -218,10 +225,10 @@ def _weighed(lines: Iterable[Line], weighting: str) -> list[Line]:
     return [line for line in lines if line.weighting == weighting]
 
 
-def _names(lines: Sequence[Line]) -> list[Column]:
+def _names(lines: Sequence[Line], compared: str = "condition") -> list[Column]:
     names = dict.fromkeys(name for line in lines for name in line.row if name not in _KNOWN)
     columns = [_group(name) for name in names]
-    return [*columns, Column("Condition", lambda line: line.row["condition"])]
+    return [*columns, Column(compared.capitalize(), lambda line: line.row["condition"])]
 
 
 def _group(name: str) -> Column:

@@ -21,7 +21,8 @@ background:Canvas;color:CanvasText}
 h1,h2{line-height:1.25}section{margin-block:2.5rem}figure{margin:0;max-width:30rem}
 .figures{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem}.figures dd{font-size:1.6rem}
 .notice{border-left:4px solid #b3541e;padding-left:1rem}.notice ul{padding-left:1rem;margin:0}
-.estimand{display:grid;gap:1.5rem;align-items:start}.plot{width:100%;height:auto}
+.estimand{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem;align-items:start}
+.plot{width:100%;height:auto}
 @media (min-width:64rem){.estimand{grid-template-columns:22rem minmax(0,1fr)}}
 details{border-top:1px solid var(--line);padding-block:.5rem}summary{cursor:pointer}
 .table-wrap{overflow-x:auto}.table-scroll{max-height:70vh;overflow:auto}

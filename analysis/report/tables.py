@@ -81,24 +81,30 @@ def percent(line: Line | None) -> str:
 def noted(
     lines: Sequence[Line], columns: Sequence[Column], told: set[str], caption: str = ""
 ) -> str:
-    """The table and below it each note once, with whom it is about if not with all.
+    """The table, and below it each note once; see `notes`."""
+    naming = list(takewhile(lambda column: not column.numeric, columns))
+    names = [tuple(column.text(line) for column in naming) for line in lines]
+    made = table(lines, columns, caption, len(lines) > MOST_OPEN)
+    return made + foot(made, notes(names, lines, told))
+
+
+def notes(names: Sequence[tuple[str, ...]], lines: Sequence[Line], told: set[str]) -> list[str]:
+    """Each note of the lines once, with the names that it is about if not about all.
 
     What was said of all lines before (``told``) is not said again; new ones are added to it.
     """
-    made = table(lines, columns, caption, len(lines) > MOST_OPEN)
-    naming = list(takewhile(lambda column: not column.numeric, columns))
-    about: dict[str, list[str]] = {}
-    for line in lines:
+    about: dict[str, list[tuple[str, ...]]] = {}
+    for name, line in zip(names, lines, strict=True):
         for note in dict.fromkeys(v["note"] for v in line.intervals.values() if v["note"]):
-            about.setdefault(note, []).append(" ".join(column.text(line) for column in naming))
+            about.setdefault(note, []).append(name)
     texts = []
-    for note, names in about.items():
-        everywhere = len(names) == len(lines)
+    for note, some in about.items():
+        everywhere = len(some) == len(lines)
         if not (everywhere and note in told):
-            texts.append(f"All: {note}." if everywhere else f"{_named(names)}: {note}.")
+            texts.append(f"{'All' if everywhere else _named(some, names)}: {note}.")
         if everywhere:
             told.add(note)
-    return made + foot(made, texts)
+    return texts
 
 
 def foot(made: str, texts: Sequence[str] = ()) -> str:
@@ -114,10 +120,15 @@ def fold(title: str, line: str, html: str) -> str:
     return f'<details class="fold">{summary}<div class="stack-s">{html}</div></details>'
 
 
-def _named(names: Sequence[str]) -> str:
-    each = list(dict.fromkeys(names))
+def _named(some: Sequence[tuple[str, ...]], every: Sequence[tuple[str, ...]]) -> str:
+    """Names in words; by their first part alone where it stands for all that have it."""
+    each: dict[str, None] = {}
+    for name in some:
+        alike = [other for other in every if other[0] == name[0]]
+        whole = len(alike) > 1 and all(other in some for other in alike)
+        each[name[0] if whole else " ".join(name)] = None
     more = f" and {len(each) - MOST_NAMED} more" if len(each) > MOST_NAMED else ""
-    return ", ".join(each[:MOST_NAMED]) + more
+    return ", ".join(list(each)[:MOST_NAMED]) + more
 
 
 def _cells(row: Any, columns: Sequence[Column]) -> str:

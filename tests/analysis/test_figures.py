@@ -42,6 +42,26 @@ def test_positions_follow_the_values():
     assert dots == pytest.approx([low + (high - low) * (v - 0.2) / 0.8 for v in (0.9, 0.4, 0.2)])
 
 
+def test_on_a_bounded_scale_the_axis_is_the_scale_and_what_runs_past_gets_an_arrow():
+    lines = [IntervalLine("top", 0.9, 0.7, 1.2, 0.8, 0.99), IntervalLine("low", 0.1, -0.1, 0.3)]
+    root = ElementTree.fromstring(interval_plot("HLS", lines, axis="a", key="k", ends=(0, 1)))
+    ticks = [t.text for t in root.iter(f"{SVG}text") if t.get("class") == "plot-tick"]
+    assert (ticks[0], ticks[-1]) == ("0", "1")
+    thick = [p.get("d") for p in root.iter(f"{SVG}path") if p.get("class") == "interval-clustered"]
+    assert ["L" in d for d in thick] == [False, True, True]  # the legend, and two arrows
+    assert "H366" in thick[1]
+    assert thick[2].startswith("M14.0 ")
+    told = [t.text for t in root.iter(f"{SVG}text")]
+    assert "0.900 [0.700, 1.000▸]" in told
+    assert "0.100 [◂0.000, 0.300]" in told
+    assert "top: 0.900, from 0.700 to 1.200 (runs past the scale)" in root.find(f"{SVG}desc").text
+    alone = interval_plot("HLS", lines, axis="a", key="k", ends=(0, 1), standalone=True)
+    assert "runs past the scale: few" in alone
+    free = interval_plot("HLS", lines, axis="a", key="k", standalone=True)
+    assert "▸" not in free
+    assert "1.200" in free
+
+
 def test_a_figure_has_title_description_and_unique_ids():
     for key in ("a", "b"):
         root = ElementTree.fromstring(interval_plot("HLS", LINES, axis="HLS axis", key=key))

@@ -1,0 +1,161 @@
+"""The page of a report: short at first sight, folds with their line, marks at the scale's ends."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from analysis.correlations import scores_from_rows
+from analysis.options import Options
+from analysis.report.build import report_of
+from analysis.report.page import page_html, sections
+from analysis.report.writers import report_json, table_csv
+from analysis.scales import bounds_text
+from tests.analysis.reference import rows_of, table_of
+
+QUICK = Options(replicates=200)
+FOLD = re.compile(r"<details.*?</details>", re.DOTALL)
+LINE = re.compile(r"<summary><span><strong>(.*?)</strong>(.*?)</span></summary>")
+
+
+def near_the_top(**fields):
+    """Few raters who give 5 to A and mostly 1 to B: intervals that run past both ends."""
+    scores = {("A", f"r{r}", f"i{i}"): 5 if r or i else 3 for r in range(4) for i in range(3)}
+    scores |= {("B", f"r{r}", f"i{i}"): 1 if r or i else 3 for r in range(4) for i in range(3)}
+    scores |= {("festival-hts", f"r{r}", f"i{i}"): 1 + r for r in range(4) for i in range(3)}
+    return rows_of(scores, **fields)
+
+
+def scores_of(table):
+    stimuli = sorted(set(table["stimulus"]))
+    rows = [
+        {"stimulus": s, "metric": metric, "version": "1", "value": float(n * (n + 3) % 7)}
+        for metric in ("srmr", "level")
+        for n, s in enumerate(stimuli)
+    ]
+    return scores_from_rows(rows)
+
+
+@pytest.fixture(scope="module")
+def report():
+    table = near_the_top()
+    return report_of(table, scores_of(table), options=QUICK)
+
+
+def part(report, name):
+    return next(s.html for s in sections(report) if s.id == name)
+
+
+def test_the_parts_stand_in_order_and_only_numbers_plots_and_tables_are_open(report):
+    assert [s.id for s in sections(report)] == [
+        "summary",
+        "estimates-1",
+        "correlations",
+        "behind",
+    ]
+    first = FOLD.sub("", part(report, "estimates-1"))
+    assert (first.count("<svg"), first.count("<table")) == (1, 1)
+    metrics = FOLD.sub("", part(report, "correlations"))
+    assert (metrics.count("<svg"), metrics.count("<table")) == (0, 1)
+    assert part(report, "correlations").count("<svg") == 2
+    assert FOLD.sub("", part(report, "behind")) == ""
+
+
+def test_every_fold_says_in_one_line_what_is_in_it(report):
+    lines = {title: told for s in sections(report) for title, told in LINE.findall(s.html)}
+    assert set(lines) == {
+        "Other intervals",
+        "Differences between conditions",
+        "Labels given",
+        "srmr and MOS",
+        "level and MOS",
+        "Left out",
+        "Made with",
+    }
+    assert all(told.startswith(": ") and len(told) < 120 for told in lines.values())
+    assert re.fullmatch(
+        r": Spearman −?\d\.\d\d (\[.*\]|no interval), 3 conditions", lines["srmr and MOS"]
+    )
+    assert lines["Left out"] == ": none of 36 ratings"
+    assert report["provenance"]["table_hash"][:12] in lines["Made with"]
+
+
+def test_differences_that_are_clear_are_counted():
+    report = report_of(table_of("att_s1"), options=QUICK)
+    rows = [
+        row
+        for row in report["contrasts"]
+        if (row["breakdown"], row["weighting"]) == ("condition:", "ratings")
+        and row["interval"].startswith("two-way")
+    ]
+    clear = sum(row["p_holm"] < 0.05 for row in rows)
+    told = dict(LINE.findall(part(report, "estimates-1")))
+    assert told["Differences between conditions"].startswith(f": {clear} of {len(rows)} pairs")
+    assert "Left out" in dict(LINE.findall(part(report, "behind")))
+
+
+def test_the_short_table_has_each_metric_per_condition_and_per_stimulus(report):
+    shown = FOLD.sub("", part(report, "correlations"))
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in shown.split("<tr>")[2:]]
+    assert [row[:3] for row in rows] == [
+        [metric, "MOS", unit] for metric in ("level", "srmr") for unit in ("condition", "stimulus")
+    ]
+    found = {
+        (row["metric"], row["unit"], row["statistic"]): row
+        for row in reversed(report["correlations"])  # the bootstrap stands first, so it stays
+    }
+    for metric, _, unit, spearman, pearson, n in rows:
+        for text, statistic in ((spearman, "spearman"), (pearson, "pearson")):
+            row = found[metric, unit, statistic]
+            assert text.startswith(f"{row['value']:+.3f}".replace("-", "−"))
+            if row["low"] is not None:
+                assert text.endswith(bounds_text(row["low"], row["high"]))
+            assert n == str(row["n"])
+
+
+def test_ends_past_the_scale_are_marked_on_the_page_and_kept_in_the_files(report):
+    two_way = [r for r in report["estimates"] if r["interval"].startswith("two-way")]
+    past = {r["condition"]: r for r in two_way if r["low"] < 1 or r["high"] > 5}
+    assert {"A", "B"} <= set(past)
+    html = part(report, "estimates-1")
+    shown = FOLD.sub("", html)
+    assert re.search(r"\[\d\.\d{3}, 5\.000▸\]</td>", shown)
+    assert re.search(r"\[◂1\.000, \d\.\d{3}\]</td>", shown)
+    assert shown.count("runs past the scale: few raters or items") == 1
+    rows = list(csv.DictReader(io.StringIO(table_csv(report, "estimates"))))
+    highs = [float(row["high"]) for row in rows if row["condition"] == "A" and row["high"]]
+    assert max(highs) == past["A"]["high"] > 5
+    assert json.loads(report_json(report))["estimates"] == report["estimates"]
+
+
+def test_ratings_on_another_scale_are_not_cut():
+    table = near_the_top()
+    table.loc[0, "score"] = 7.0
+    report = report_of(table, options=QUICK)
+    assert report["scales"] == {}
+    assert "▸" not in FOLD.sub("", page_html(report))
+
+
+def test_names_do_not_break_and_a_note_is_told_once(report):
+    html = part(report, "estimates-1")
+    assert '<th scope="row" class="nowrap">festival-hts</th>' in html
+    assert html.count("All: only 3 raters or items: a rough interval.") == 1
+
+
+def test_a_note_about_a_whole_group_names_the_group():
+    table = near_the_top()
+    table["dimension"] = ["poetry" if item == "i0" else "prose" for item in table["item"]]
+    html = part(report_of(table, options=QUICK), "estimates-1")
+    assert "poetry: one item only: how items differ cannot be estimated." in html
+
+
+def test_a_report_of_an_earlier_version_can_still_be_shown(report):
+    older = json.loads(report_json(report))
+    older.pop("scales")
+    for row in older["exclusions"]:
+        row.pop("ratings_told")
+    page = page_html(older)
+    assert "Behind the numbers" in page
+    assert "▸" not in FOLD.sub("", part(older, "estimates-1"))
