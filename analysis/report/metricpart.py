@@ -70,12 +70,12 @@ def _valued(line: Line) -> str:
 def _fold(key: Key, name: str, lines: Sequence[Line], svg: str, told: set[str]) -> str:
     title, metric, version = key
     columns = [
-        Column("Per", lambda line: line.row["unit"]),
+        Column("Per", lambda line: line.row["unit"].replace("stimulus within", "within")),
         Column("Coefficient", lambda line: line.row["statistic"].replace("kendall", "kendall τ-b")),
+        Column("n", lambda line: str(line.row["n"]), numeric=True),
         Column("Value", lambda line: number(line.row["value"], sign=True), numeric=True),
         Column("Bootstrap", lambda line: bounds(_nth(line, 0)), numeric=True),
         Column("Fisher z", lambda line: bounds(_nth(line, 1)), numeric=True),
-        Column("n", lambda line: str(line.row["n"]), numeric=True),
         Column("Ratings", lambda line: str(line.row["n_ratings"]), numeric=True),
     ]
     figure = f'<figure class="chart">{svg}</figure>' if svg else ""
