@@ -8,7 +8,7 @@ from typing import Any
 
 import soundfile
 from django.core import signing
-from django.db.models import Sum
+from django.db.models import Avg
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import translation
@@ -93,8 +93,7 @@ def _printable(text: str) -> str:
 def _length(study: Study) -> tuple[int, int]:
     """About how many clips a session has, and how many minutes it takes."""
     trials, seconds = 0, 60.0
-    clips = Stimulus.objects.filter(study=study).aggregate(s=Sum("duration_s"))
-    mean_s = (clips["s"] or 0.0) / max(study.stimuli.count(), 1)
+    mean_s = _mean_clip_s(study.pk, study.state)
     for task in study.tasks.all():
         traps = TrapPlan.from_dict(task.traps)
         beside = traps.sets_for(task.block_size) * traps.traps_per_set
@@ -105,6 +104,13 @@ def _length(study: Study) -> tuple[int, int]:
         else:
             trials, seconds = max(trials, own), max(seconds, 60 + own * each_s)
     return trials, max(1, round(seconds / 60))
+
+
+@lru_cache(maxsize=512)
+def _mean_clip_s(study: int, state: str) -> float:
+    """The mean length of a study's clips; they do not change once it is open."""
+    mean = Stimulus.objects.filter(study=study).aggregate(mean=Avg("duration_s"))["mean"]
+    return float(mean or 0.0)
 
 
 def _arrival(request: HttpRequest, study: Study) -> Arrival:
