@@ -98,7 +98,11 @@ class MeanScore(Estimator):
         return contrasts
 
     def shares(self, ratings: pd.DataFrame, *, level: float = 0.95) -> list[Estimate]:
-        """The share of each label per group (estimand ``share of LABEL``), by ratings."""
+        """The share of each label per group (estimand ``share of LABEL``), by ratings.
+
+        For comparisons, the share of each score: raters label the second clip against the first,
+        and which condition came second differs from trial to trial.
+        """
         shares: list[Estimate] = []
         for family in families(ratings):
             for cell in cells(family, self.breakdown):
@@ -293,11 +297,14 @@ def two_way_bounds(means: Clustered, code: int, y: Floats, level: float) -> tupl
 
 
 def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
-    steps = sorted(set(zip(cell.labels, cell.y.tolist(), strict=True)), key=lambda s: -s[1])
+    answers = cell.labels
+    if "versus_condition" in cell.group:
+        answers = [f"{score + 0.0:g}" for score in cell.y.tolist()]  # no label says -0
+    steps = sorted(set(zip(answers, cell.y.tolist(), strict=True)), key=lambda s: -s[1])
     labels = list(dict.fromkeys(label for label, _ in steps))
     if len(labels) > MOST_LABELS:
         return
-    given = np.asarray(cell.labels, dtype=object)
+    given = np.asarray(answers, dtype=object)
     for label in labels:
         y = (given == label).astype(np.float64)
         means = clustered(y, cell.condition, cell.rater, cell.item, len(cell.names))

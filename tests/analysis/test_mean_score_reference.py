@@ -112,6 +112,22 @@ def test_cmos_per_pair_is_rs():
         assert (mine.low, mine.high) == pytest.approx((row["lo"], row["hi"]), abs=1e-12)
 
 
+def test_the_shares_of_a_comparison_do_not_depend_on_which_clip_came_first():
+    table = table_of("cmos_s1")
+    table["label"] = [f"{score:g}" for score in table["score"]]
+    turned = table.copy()
+    turned.loc[::2, "label"] = [f"{-score:g}" for score in turned["score"][::2]]
+    told, swapped = MeanScore().shares(table), MeanScore().shares(turned)
+    assert told
+    assert told == swapped
+    pair = {(e.condition, e.group["versus_condition"]) for e in told}.pop()
+    mine = [e for e in told if (e.condition, e.group["versus_condition"]) == pair]
+    steps = [(float(e.estimand.removeprefix("share of ")), e) for e in mine if e.interval == NAIVE]
+    rows = table[(table["condition"] == pair[0]) & (table["versus_condition"] == pair[1])]
+    assert sum(step * e.value for step, e in steps) == pytest.approx(rows["score"].mean())
+    assert [step for step, _ in steps] == sorted((step for step, _ in steps), reverse=True)
+
+
 @pytest.mark.parametrize("name", ["att_s1", "mos_s1"])
 def test_one_way_and_two_way_standard_errors_are_rs(name, att, isolation):
     table = att if name == "att_s1" else isolation
