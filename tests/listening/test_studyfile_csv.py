@@ -167,6 +167,15 @@ def test_texts_of_one_item_that_contradict_each_other(tmp_path: Path) -> None:
     assert "“Hullo” contradicts “Hello” in row 2" in found[0].what
 
 
+def test_long_texts_that_contradict_each_other_are_shown_where_they_differ(tmp_path: Path) -> None:
+    ours = "Had he married a more amiable woman he might have been made still more so"
+    theirs = ours.replace("still", "even")
+    rows = [f"{row},{ours if n < 2 else theirs}" for n, row in enumerate(ROWS)]
+    found = problems_of(tmp_path, csv=csv_with(*rows, header=f"{HEADER},text"))
+    assert "“…ight have been made even more so” contradicts" in found[0].what
+    assert "“…ight have been made still more so” in row 2" in found[0].what
+
+
 @pytest.mark.parametrize("position", ["first", "-1", "1.5", "1e3", "９", "9999999999"])
 def test_a_position_that_is_no_number(tmp_path: Path, position: str) -> None:
     rows = [f"{row},{position if n == 3 else ''}" for n, row in enumerate(ROWS)]

@@ -248,9 +248,8 @@ def items_of(rows: Sequence[Row], default_language: str, notes: Notebook) -> tup
                 continue
             first, number = fields.setdefault(column, (value, row.number))
             if value != first:
-                what = (
-                    f"“{_short(value)}” contradicts “{_short(first)}” in row {number} (same item)."
-                )
+                mine, theirs = _apart(value, first)
+                what = f"“{mine}” contradicts “{theirs}” in row {number} (same item)."
                 notes.csv(row.number, column, what, "Make them equal, or make them two items.")
     return tuple(_item(key, fields, default_language, notes) for key, fields in known.items())
 
@@ -267,6 +266,15 @@ def _item(
         notes.csv(row, "position", what, "Write the place in the paragraph: 1, 2, 3 …")
         position = ""
     return ItemEntry(key, position=int(position) if position else None, **words)
+
+
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Both shortened, from shortly before the place where they begin to differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    same = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    start = max(0, same - 20) if max(len(one), len(other)) > 40 else 0
+    before = "…" if start else ""
+    return before + _short(one[start:]), before + _short(other[start:])
 
 
 def _short(value: str) -> str:
