@@ -5,6 +5,7 @@ keeper process per server holds VAR/<server>.keeper, restarts its server when it
 as soon as no user holds the lock. The kernel frees the locks of killed processes, so nothing leaks.
 """
 
+import atexit
 import fcntl
 import os
 import signal
@@ -135,6 +136,14 @@ def join(var: Path, servers: Sequence[Server]) -> list[Use]:
     for use in uses:
         use.wait_until_ready()
     return uses
+
+
+@atexit.register
+def _let_keepers_go() -> None:
+    """A keeper may outlive the process that started it: Python need not warn of a lost child."""
+    for keeper in _keepers:
+        if keeper.poll() is None:
+            keeper.returncode = 0
 
 
 # --- The keeper's side ---------------------------------------------------------------------------

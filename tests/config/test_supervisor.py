@@ -111,8 +111,15 @@ def test_every_acknowledged_row_survives_killed_databases(house: House):
     done.set()
     for writer in writers:
         writer.join(20)
-    with connect() as connection:
-        rows = set(connection.execute("SELECT writer, value FROM kept").fetchall())
+
+    def stored() -> set[tuple[int, int]] | None:  # the killed keeper's database may be stopping
+        try:
+            with connect() as connection:
+                return set(connection.execute("SELECT writer, value FROM kept").fetchall())
+        except psycopg.Error:
+            return None
+
+    rows = wait_for(stored, 40)
     promised = {(number, value) for number in (0, 1) for value in acknowledged[number]}
     assert len(promised) > 50
     assert promised <= rows
