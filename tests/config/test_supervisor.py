@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import psutil
@@ -77,6 +77,15 @@ def test_a_killed_process_is_replaced(house: House, name: str):
     wait_for(replaced, 40)
 
 
+def kept_rows(connect: Callable[[], psycopg.Connection]) -> set[tuple[int, int]] | None:
+    """What is stored; None while a database whose keeper was killed is still stopping."""
+    try:
+        with connect() as connection:
+            return set(connection.execute("SELECT writer, value FROM kept").fetchall())
+    except psycopg.Error:
+        return None
+
+
 def test_every_acknowledged_row_survives_killed_databases(house: House):
     def connect() -> psycopg.Connection:
         host = str(socket_folder(house.var))
@@ -111,15 +120,7 @@ def test_every_acknowledged_row_survives_killed_databases(house: House):
     done.set()
     for writer in writers:
         writer.join(20)
-
-    def stored() -> set[tuple[int, int]] | None:  # the killed keeper's database may be stopping
-        try:
-            with connect() as connection:
-                return set(connection.execute("SELECT writer, value FROM kept").fetchall())
-        except psycopg.Error:
-            return None
-
-    rows = wait_for(stored, 40)
+    rows = wait_for(partial(kept_rows, connect), 40)
     promised = {(number, value) for number in (0, 1) for value in acknowledged[number]}
     assert len(promised) > 50
     assert promised <= rows
