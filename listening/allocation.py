@@ -171,6 +171,19 @@ def blocks_taken(rater: int, task: int) -> int:
         return int(cursor.fetchone()[0])
 
 
+def has_room(study: int) -> bool:
+    """Whether any block of the study is open, or held under a lease that ran out."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM listening_task k WHERE k.study_id = %s AND ("
+            " EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND state = 0)"
+            " OR EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND state = 1"
+            " AND lease_until < statement_timestamp())))",
+            [study],
+        )
+        return bool(cursor.fetchone()[0])
+
+
 SAMPLE = 400  # blocks that tell how far a task is; smaller tasks are looked at in full
 
 

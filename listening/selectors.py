@@ -222,16 +222,21 @@ FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 WHERE s.study_id = %s GROUP BY shown
 """
 SLOTS = """
-SELECT p.task_id, co.key, co.label, sum(p.planned)::bigint, sum(coalesce(f.filled, 0))::bigint
-FROM (SELECT task_id, stimulus_id, count(*) AS planned FROM listening_slot
-      WHERE task_id = ANY(%s) GROUP BY task_id, stimulus_id) p
+SELECT p.task_id, concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
+    co.key), coalesce(nullif(vc.label, ''), vc.key)), sum(p.planned)::bigint,
+    sum(coalesce(f.filled, 0))::bigint
+FROM (SELECT task_id, stimulus_id, versus_id, count(*) AS planned FROM listening_slot
+      WHERE task_id = ANY(%s) GROUP BY 1, 2, 3) p
 JOIN listening_stimulus x ON x.id = p.stimulus_id
 JOIN listening_condition co ON co.id = x.condition_id
-LEFT JOIN (SELECT s.task_id, s.stimulus_id, count(DISTINCT s.id) AS filled FROM listening_slot s
-      JOIN listening_rating q ON q.slot_id = s.id AND q.counts
-      WHERE s.task_id = ANY(%s) GROUP BY s.task_id, s.stimulus_id) f
+LEFT JOIN listening_stimulus v ON v.id = p.versus_id
+LEFT JOIN listening_condition vc ON vc.id = v.condition_id
+LEFT JOIN (SELECT s.task_id, s.stimulus_id, s.versus_id, count(DISTINCT s.id) AS filled
+      FROM listening_slot s JOIN listening_rating q ON q.slot_id = s.id AND q.counts
+      WHERE s.task_id = ANY(%s) GROUP BY 1, 2, 3) f
   ON f.task_id = p.task_id AND f.stimulus_id = p.stimulus_id
-GROUP BY p.task_id, co.key, co.label ORDER BY p.task_id, co.key
+  AND f.versus_id IS NOT DISTINCT FROM p.versus_id
+GROUP BY 1, 2, 3 ORDER BY 1, 2
 """
 BLOCKS = (
     "SELECT task_id, state, count(*) FROM listening_block WHERE task_id = ANY(%s) GROUP BY 1, 2"

@@ -16,6 +16,7 @@ from listening import allocation
 from listening.answers import Answer, Refused, StoredAnswer, store_answer
 from listening.design.traps import TrapPlan, draw_traps, weave
 from listening.models import Rater, Session, Slot, Stimulus, Study, Task, Trial
+from listening.models.codes import rater_code, scripted_rater_code
 from listening.statements import rows_of
 
 __all__ = ["Answer", "Arrival", "NoRoom", "Refused", "StoredAnswer"]
@@ -113,10 +114,11 @@ def _start(study: Study, arrival: Arrival) -> Session:
 def _rater(arrival: Arrival) -> Rater:
     if arrival.rater is not None:
         return arrival.rater
+    code = scripted_rater_code() if arrival.simulated else rater_code()
+    marks = {"simulated": arrival.simulated, "code": code}
     if arrival.prolific_id:
-        marks = {"simulated": arrival.simulated}
         return Rater.objects.get_or_create(prolific_id=arrival.prolific_id, defaults=marks)[0]
-    return Rater.objects.create(simulated=arrival.simulated)
+    return Rater.objects.create(**marks)
 
 
 def _tasks_for(study: Study, rng: Random) -> list[Task]:

@@ -127,7 +127,7 @@ def test_the_exported_ratings_are_those_of_the_database(run: Run):
     lines = json.loads((run.folder / "export/ratings.json").read_text())
     assert [row["score"] for row in lines] == [float(row["score"]) for row in exported]
     raters = {row["rater"] for row in exported}
-    assert all(re.fullmatch(r"r-\w{10}", rater) for rater in raters)
+    assert all(re.fullmatch(r"sim-\w{10}", rater) for rater in raters)
 
 
 def test_no_stimulus_has_more_counting_ratings_than_planned(run: Run):

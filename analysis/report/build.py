@@ -21,6 +21,7 @@ FORMAT = 1
 CEILING = 0.6
 FEW_RATERS = 10
 MOST_CONDITIONS = 24
+SCRIPTED = "sim-"  # how the codes of scripted raters begin
 
 
 def report_of(
@@ -197,6 +198,13 @@ def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
     return found
 
 
+def _scripted(kept: pd.DataFrame) -> list[str]:
+    raters = kept["rater"].drop_duplicates()
+    scripted = int(raters.str.startswith(SCRIPTED).sum())
+    people = f"{scripted} of {len(raters)} raters are scripted (codes {SCRIPTED}…)"
+    return [f"{people}: a program made up their opinions."] if scripted else []
+
+
 def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -> list[str]:
     told = []
     if table.empty:
@@ -206,6 +214,7 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
     for method in sorted(set(kept["method"]) - maker.methods):
         count = int((kept["method"] == method).sum())
         told.append(f"{count} ratings of method {method} are not among what {maker.key} can show.")
+    told += _scripted(kept)
     seen: dict[str, list[str]] = {}
     for family in families(kept):
         name = family.group["task"]

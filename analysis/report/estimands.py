@@ -190,7 +190,8 @@ def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     shown = table(places, columns, "", len(places) > MOST_OPEN)
     names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
     said = foot(shown, notes(names, lines, told))
-    return fold("Labels given", _most_given(lines), shown + said)
+    pairs = any(line.row.get("versus_condition") for line in lines)
+    return fold("Labels given", "" if pairs else _most_given(lines), shown + said)
 
 
 def _shares_title(row: Mapping[str, Any], title: str) -> bool:

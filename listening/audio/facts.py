@@ -82,9 +82,9 @@ def opened(path: Path) -> soundfile.SoundFile:
     """The file, open for reading, if it is in a format that is accepted."""
     try:
         sound = soundfile.SoundFile(path)
-    except (soundfile.LibsndfileError, TypeError, ValueError, OSError) as error:
+    except (soundfile.LibsndfileError, TypeError, ValueError, OSError):
         raise AudioError(
-            f"This is no sound file that can be read ({_words(error)}).",
+            "This is no sound file that can be read, whatever its name says.",
             "Save it again as FLAC or WAV.",
         ) from None
     if sound.format not in FORMATS:

@@ -21,6 +21,11 @@ def rater_code() -> str:
     return "r-" + random_code(10)
 
 
+def scripted_rater_code() -> str:
+    """Tells in every table and export that no person gave these ratings."""
+    return "sim-" + random_code(10)
+
+
 def trial_code() -> str:
     return random_code(16)
 

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods
 
-from listening import audio, sessions
+from listening import allocation, audio, sessions
 from listening.checks import Check, check_named
 from listening.design.traps import TrapPlan
 from listening.models import Rater, Session, Stimulus, Study
@@ -45,6 +45,8 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
         except NoRoom as no_room:
             return _landing_page(request, study, problem=no_room.reason, status=409)
     problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
+    if not problem and not allocation.has_room(study.pk):
+        problem = "full"
     missing = request.method == "POST"
     return _landing_page(request, study, problem=problem, consent_missing=missing)
 

@@ -238,3 +238,11 @@ def test_breakdowns_are_read_from_text():
     assert breakdown_from("system:split") == Breakdown("system", ("split",))
     assert breakdown_from("condition:") == breakdown_from("criterion") == Breakdown()
     assert breakdown_from(str(Breakdown("voice", ("split",)))) == Breakdown("voice", ("split",))
+
+
+def test_ratings_that_a_program_gave_are_named_first():
+    table = small()
+    table["rater"] = table["rater"].replace({"r0": "sim-aaaaaaaaaa", "r2": "sim-bbbbbbbbbb"})
+    told = report_of(table, options=QUICK)["warnings"]
+    assert told[0].startswith("2 of 4 raters are scripted (codes sim-…)")
+    assert not any("scripted" in text for text in report_of(small(), options=QUICK)["warnings"])

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from listening import allocation, sessions
 from listening.models import Block, Rating, Session, Slot, Study, Trial
+from listening.selectors import study_progress
 from listening.sessions import NoRoom, Refused
 from tests.factories import (
     ATT_TRAPS,
@@ -329,3 +330,14 @@ def test_claims_walk_the_index_not_the_table():
         )
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "block_open" in plan
+
+
+@pytest.mark.django_db
+def test_progress_of_a_comparison_is_told_per_pair():
+    study = make_study(conditions=3, items=4, task={"method": "cmos", "block_size": 4})
+    answer_all(arrive(study))
+    (task,) = study_progress(study.key)["tasks"]
+    pairs = {c["condition"]: (c["planned"], c["rated"]) for c in task["conditions"]}
+    assert list(pairs) == ["cond-0 ~ cond-1", "cond-0 ~ cond-2", "cond-1 ~ cond-2"]
+    assert {planned for planned, _ in pairs.values()} == {8}
+    assert sum(rated for _, rated in pairs.values()) == 4

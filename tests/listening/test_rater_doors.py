@@ -84,6 +84,25 @@ def test_prolific_ids_come_back_to_the_same_session_on_another_device(study):
     assert Rater.objects.count() == 1
 
 
+def test_a_full_study_says_so_before_it_asks_for_consent():
+    study = make_study(conditions=1, items=5, task={"ratings_per_stimulus": 1})
+    page = Client().get(f"/r/{study.link}/")
+    assert b'name="consent"' in page.content
+    session = arrive(study)
+    page = Client().get(f"/r/{study.link}/")
+    assert b"All places are taken" in page.content
+    assert b'name="consent"' not in page.content
+    past = timezone.now() - timedelta(seconds=1)
+    session.blocks.update(lease_until=past)  # whoever comes now takes it over
+    assert b'name="consent"' in Client().get(f"/r/{study.link}/").content
+
+
+def test_scripted_raters_can_be_told_by_their_code_in_every_export(study):
+    scripted = enter(Client(), study, simulate=simulate(study))
+    assert scripted.rater.code.startswith("sim-")
+    assert enter(Client(), study).rater.code.startswith("r-")
+
+
 def test_a_placeholder_that_prolific_never_filled_in_is_nobodys_id(study):
     unfilled = {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "SESSION_ID": "{{%SESSION_ID%}}"}
     first, second = enter(Client(), study, **unfilled), enter(Client(), study, **unfilled)
