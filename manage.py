@@ -17,6 +17,7 @@ def main() -> int:
 
     from config.embedded import EmbeddedError
     from config.keeper import join
+    from config.reachable import UnreachableError, try_database
 
     try:
         from django.conf import settings
@@ -24,8 +25,9 @@ def main() -> int:
         var = settings.EARNEST_VAR
         command = sys.argv[1] if len(sys.argv) > 1 else ""
         if command not in SERVERLESS and "--help" not in sys.argv:
+            try_database()
             join(var, settings.EMBEDDED)
-    except (ImproperlyConfigured, EmbeddedError) as error:
+    except (ImproperlyConfigured, EmbeddedError, UnreachableError) as error:
         sys.exit(f"Earnest cannot start. {error}")
     execute_from_command_line(sys.argv)
     return 0

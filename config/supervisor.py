@@ -21,6 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.embedded import EmbeddedError
 from config.keeper import Use, join
 from config.processes import last_lines, signal_group, spawn, stop
+from config.reachable import UnreachableError, try_database, try_redis
 from config.services import BASE_DIR, MOST_CONNECTIONS, Service, services
 
 LOOK_EVERY_S = 0.1
@@ -53,6 +54,8 @@ class Supervisor:
             self.catch_signals()
             allow_open_files(2 * MOST_CONNECTIONS)
             say(f"Earnest starts; its data and logs are in {self.var} ...")
+            try_database()
+            try_redis()
             self.uses = join(self.var, settings.EMBEDDED)
             rater_path = self.prepare()
             self.services = services(self.var, self.host, self.port, settings.EARNEST_WEB_WORKERS)
@@ -225,7 +228,7 @@ def ask(children: list[subprocess.Popen[bytes]], number: int, patience_s: float)
 def main() -> int:
     try:
         return Supervisor().run()
-    except (ImproperlyConfigured, EmbeddedError, StartError) as error:
+    except (ImproperlyConfigured, EmbeddedError, UnreachableError, StartError) as error:
         print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)
         return 1
 

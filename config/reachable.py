@@ -1,0 +1,86 @@
+"""Tries the real servers that the environment names, so that a dead one is a sentence at once."""
+
+from urllib.parse import unquote, urlsplit
+
+from django.conf import settings
+
+from config.embedded import POSTGRES, VALKEY
+
+PATIENCE_S = 5
+
+
+class UnreachableError(Exception):
+    """A server that the environment names cannot be used; the message says why and what to do."""
+
+
+def _problem(what: str, variable: str, reason: str, *, answered: bool) -> UnreachableError:
+    """Names the place and the reason; never the URL, which may hold a password."""
+    seen = "cannot be used" if answered else "does not answer"
+    remedy = "Correct the URL" if answered else "Start it"
+    reason = reason.strip().rstrip(".")
+    return UnreachableError(
+        f"{what} ({variable}) {seen}: {reason}. {remedy}, or unset {variable} to use the embedded "
+        "one."
+    )
+
+
+def try_database() -> None:
+    """Connects once to the database of DATABASE_URL; the embedded one is its keeper's business."""
+    if POSTGRES in settings.EMBEDDED:
+        return
+    import psycopg
+    from django.db import connection
+
+    given = connection.settings_dict
+    try:
+        wanted = {**connection.get_connection_params(), "connect_timeout": PATIENCE_S}
+        psycopg.connect(**wanted).close()
+    except psycopg.Error as error:
+        host = given["HOST"] or "the local socket"
+        place = host if host.startswith("/") else f"{host}:{given['PORT'] or 5432}"
+        reason = _first_reason(str(error))
+        raise _problem(
+            f"The database at {place}",
+            "DATABASE_URL",
+            reason.removeprefix("FATAL:"),
+            answered=reason.startswith("FATAL:") or isinstance(error, psycopg.ProgrammingError),
+        ) from None
+
+
+def _first_reason(message: str) -> str:
+    """Of what libpq says in several lines about several addresses: why the first one failed."""
+    lines = [line for line in message.splitlines() if line.strip()] or ["no reason given"]
+    reasons = [line.rpartition(" failed: ")[2] for line in lines if " failed: " in line]
+    return reasons[0] if reasons else lines[0]
+
+
+def try_redis() -> None:
+    """Asks the server of REDIS_URL for a sign of life, in the last database that Earnest uses."""
+    if VALKEY in settings.EMBEDDED:
+        return
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    url = settings.CHANNEL_LAYERS["default"]["CONFIG"]["hosts"][0]
+    parts = urlsplit(url)
+    socket = parts.scheme == "unix"
+    place = unquote(parts.path) if socket else f"{parts.hostname}:{parts.port or 6379}"
+    try:
+        with redis.Redis.from_url(
+            url,
+            socket_connect_timeout=PATIENCE_S,
+            socket_timeout=PATIENCE_S,
+            retry=Retry(NoBackoff(), 0),
+        ) as client:
+            client.ping()
+    except (redis.RedisError, TypeError, ValueError) as error:  # the latter: of a wrong ?option=
+        cause = error.__context__
+        reason = cause.strerror if isinstance(cause, OSError) else None
+        raise _problem(
+            f"The Redis server at {place}",
+            "REDIS_URL",
+            reason or str(error),
+            answered=isinstance(error, redis.AuthenticationError)
+            or not isinstance(error, redis.ConnectionError | redis.TimeoutError),
+        ) from None
