@@ -18,8 +18,10 @@ def main() -> int:
     from config.embedded import EmbeddedError
     from config.keeper import join
     from config.reachable import UnreachableError, try_database
+    from config.running import follow
 
     try:
+        follow(os.environ)
         from django.conf import settings
 
         var = settings.EARNEST_VAR

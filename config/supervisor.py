@@ -22,6 +22,7 @@ from config.embedded import EmbeddedError
 from config.keeper import Use, join
 from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_redis
+from config.running import lock_file, write_address
 from config.services import BASE_DIR, MOST_CONNECTIONS, Service, services
 
 LOOK_EVERY_S = 0.1
@@ -71,18 +72,25 @@ class Supervisor:
 
     def take_lock(self) -> None:
         """One supervisor per EARNEST_VAR; the kernel frees the lock of a killed one."""
-        self.lock = os.open(self.var / "supervisor.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        where = os.pread(self.lock, 200, 0).decode(errors="replace")
+        self.lock = os.open(lock_file(self.var), os.O_RDWR | os.O_CREAT, 0o600)
+        where = os.pread(self.lock, 200, 0).decode(errors="replace").partition("\n")[0]
+        deadline = time.monotonic() + 0.3  # a command that looks for us holds it for an instant
+        while not self.locked():
+            if time.monotonic() > deadline:
+                raise StartError(
+                    f"It already runs with the data in {self.var} (at {where or 'another address'})"
+                    ". Stop that one with Ctrl-C first, or set EARNEST_VAR to another folder."
+                )
+            time.sleep(LOOK_EVERY_S)
+        self.after_a_kill = bool(where)  # a clean stop empties the file
+        write_address(self.lock, settings.EARNEST_PUBLIC_URL, self.host, self.port)
+
+    def locked(self) -> bool:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StartError(
-                f"It already runs with the data in {self.var} (at {where or 'another address'}). "
-                "Stop that one with Ctrl-C first, or set EARNEST_VAR to another folder."
-            ) from None
-        self.after_a_kill = bool(where)  # a clean stop empties the file
-        os.truncate(self.lock, 0)
-        os.pwrite(self.lock, settings.EARNEST_PUBLIC_URL.encode(), 0)
+            return False
+        return True
 
     def check_port(self) -> None:
         """A killed predecessor's pages get time to go; another program's port is an error."""

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from config.embedded import socket_folder
+from config.running import read_address
 from tests.config.helpers import House, own_folder, processes_in, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -41,6 +42,14 @@ def test_it_prints_one_address_for_raters_and_one_with_a_log_in(house: House):
     assert password in house.said
     assert login.stat().st_mode & 0o777 == 0o600
     assert (house.var / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def test_it_says_in_its_folder_where_it_runs(house: House):
+    assert read_address(house.var) == {
+        "EARNEST_PUBLIC_URL": f"http://127.0.0.1:{house.port}",
+        "EARNEST_HOST": "127.0.0.1",
+        "EARNEST_PORT": str(house.port),
+    }
 
 
 def test_a_second_start_is_refused_at_once_with_a_sentence(house: House):
