@@ -57,12 +57,14 @@ def collect_static() -> None:
     stamp.write_text(fingerprint)
 
 
-def rater_path() -> str:
-    """The page where raters enter the newest open study, or the front page when there is none."""
+def rater_entry() -> dict[str, str]:
+    """Where raters enter the newest open study, and its key; the front page when there is none."""
     from listening.models import Study
 
     study = Study.objects.filter(state=Study.State.OPEN).order_by("-opened_at").first()
-    return reverse("landing", args=[study.link]) if study else "/"
+    if study is None:
+        return {"path": "/", "study": ""}
+    return {"path": reverse("landing", args=[study.link]), "study": study.key}
 
 
 def main(result: Path) -> int:
@@ -77,7 +79,7 @@ def main(result: Path) -> int:
     if settings.EARNEST_DEMO and "ensure_demo" in get_commands():
         call_command("ensure_demo")
     collect_static()
-    result.write_text(json.dumps({"rater_path": rater_path()}))
+    result.write_text(json.dumps(rater_entry()))
     return 0
 
 

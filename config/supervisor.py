@@ -58,11 +58,11 @@ class Supervisor:
             try_database()
             try_redis()
             self.uses = join(self.var, settings.EMBEDDED)
-            rater_path = self.prepare()
+            entry = self.prepare()
             self.services = services(self.var, self.host, self.port, settings.EARNEST_WEB_WORKERS)
             if not self.stopping:
                 self.open_pages()
-                self.announce(rater_path)
+                self.announce(entry)
             self.watch()
         finally:
             self.stop()
@@ -116,8 +116,8 @@ class Supervisor:
                 return error
         return None
 
-    def prepare(self) -> str:
-        """Tables, demo study, static files and log-in; returns the path where raters start."""
+    def prepare(self) -> dict[str, str]:
+        """Tables, demo study, static files and log-in; returns where raters enter which study."""
         result, log = self.var / "prepared.json", self.var / "logs" / "prepare.log"
         result.unlink(missing_ok=True)
         command = [sys.executable, "-m", "config.prepare", str(result)]
@@ -126,10 +126,11 @@ class Supervisor:
             time.sleep(LOOK_EVERY_S / 4)
         stop([child], grace_s=GRACE_S)
         if self.stopping:
-            return "/"
+            return {}
         if child.returncode:
             raise StartError(f"The preparation failed; see {log}. Its end:\n{last_lines(log)}")
-        return str(json.loads(result.read_text())["rater_path"])
+        entry: dict[str, str] = json.loads(result.read_text())
+        return entry
 
     def open_pages(self, limit_s: float = 60.0) -> None:
         web, *workers = self.services
@@ -157,11 +158,13 @@ class Supervisor:
         finally:
             client.close()
 
-    def announce(self, rater_path: str) -> None:
+    def announce(self, entry: dict[str, str]) -> None:
         if self.stopping:
             return
         url: str = settings.EARNEST_PUBLIC_URL
-        say(f"\n  Raters:      {url}{rater_path}\n  Researcher:  {url}{RESEARCHER_PATH}")
+        study = f"study “{entry['study']}”" if entry["study"] else "no study is open yet"
+        say(f"\n  Raters:      {url}{entry['path']}   ({study})")
+        say(f"  Researcher:  {url}{RESEARCHER_PATH}")
         login = self.var / "researcher-login.txt"
         if login.exists():
             words = ", ".join(login.read_text().split("\n")).strip(", ")

@@ -35,7 +35,8 @@ def house() -> Iterator[House]:
 
 def test_it_prints_one_address_for_raters_and_one_with_a_log_in(house: House):
     assert house.health() == 200
-    assert house.said.count(f"Raters:      http://127.0.0.1:{house.port}/") == 1
+    raters = f"Raters:      http://127.0.0.1:{house.port}/   (no study is open yet)\n"
+    assert house.said.count(raters) == 1
     assert house.said.count("Researcher:") == 1
     login = house.var / "researcher-login.txt"
     password = login.read_text().split("password: ")[1].strip()
