@@ -68,20 +68,15 @@ def test_a_crowd_is_watched_while_it_comes(page, study, web):
     give_sound(study)
     landing = f"/r/{study.link}/?simulate={signing.dumps(study.key, salt='simulate')}"
     truth = Truth(1, drawn_qualities(roles_of(study), 1))
-    clips, kinds = known_clips(study), [Kind.CAREFUL] * 12
+    clips, kinds = known_clips(study), [Kind.CAREFUL] * 6
 
     def crowd():
-        return asyncio.run(send_crowd(web.url, landing, clips, truth, kinds, concurrency=1))
+        return asyncio.run(send_crowd(web.url, landing, clips, truth, kinds, concurrency=2))
 
-    with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(crowd)
-        seen = set()
-        while not coming.done():
-            seen.add(rated(page))
-            page.wait_for_timeout(200)
-        assert not coming.result().trouble
-    expect(page.locator("dd [data-live='total/rated']")).to_have_text("60", timeout=8000)
-    assert len(seen) >= 2
+    with ThreadPoolExecutor(1) as thread:  # Playwright has a loop of its own in this one
+        for shown in ("30", "60"):
+            assert not thread.submit(crowd).result().trouble
+            expect(page.locator("dd [data-live='total/rated']")).to_have_text(shown, timeout=8000)
     assert Rating.objects.count() == 60
 
 
