@@ -46,10 +46,6 @@ def page(web: WebProcess, study: Study, new_page: Callable[..., Page]) -> Page:
     return opened
 
 
-def rated(page: Page) -> int:
-    return int(page.locator("[data-live='total/rated']").first.inner_text())
-
-
 def test_numbers_and_bars_follow_the_ratings_without_a_reload(page, study):
     expect(page.locator("#live")).to_have_text("Live")
     page.evaluate("window.stillHere = true")
