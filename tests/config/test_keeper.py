@@ -1,5 +1,6 @@
 """Embedded servers: the first user starts them, the last one stops them, whatever was killed."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -61,9 +62,13 @@ def kept(var: Path) -> int:
 
 def servers(var: Path, server: Server) -> list[psutil.Process]:
     """The main processes of a server (PostgreSQL's have children of the same name)."""
-    found = [p for p in processes_in(var) if p.name() == server.process_name]
-    pids = {p.pid for p in found}
-    return [p for p in found if p.ppid() not in pids]
+    parents = {}
+    for process in processes_in(var):
+        with contextlib.suppress(psutil.NoSuchProcess):  # a child may end while we look
+            if process.name() == server.process_name:
+                parents[process] = process.ppid()
+    pids = {process.pid for process in parents}
+    return [process for process, parent in parents.items() if parent not in pids]
 
 
 def stopped(use: Use) -> bool:
