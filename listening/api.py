@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from csp.decorators import csp_exempt
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -70,7 +69,7 @@ def is_storable(value: Any) -> bool:
     return "\\u0000" not in text
 
 
-@method_decorator([never_cache, csp_exempt()], name="dispatch")  # JSON is no page
+@method_decorator(never_cache, name="dispatch")
 class RaterView(View):
     """What all doors of a session share: the code in the address is the key, nothing else is."""
 
