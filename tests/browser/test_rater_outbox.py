@@ -15,6 +15,13 @@ NewPage = Callable[..., Page]
 KEPT = "() => Object.keys(localStorage).filter((key) => key.startsWith('earnest:outbox:demo:'))"
 
 
+def kept(page: Page, *answers: str) -> None:
+    """The device holds these answers, now or within seconds."""
+    wanted = [f"earnest:outbox:demo:{answer}" for answer in answers]
+    script = f"wanted => JSON.stringify(({KEPT})().sort()) === JSON.stringify(wanted)"
+    page.wait_for_function(script, arg=wanted, timeout=8000)
+
+
 def saved(page: Page, text: str) -> None:
     expect(page.locator("#saved")).to_have_text(text)
 
@@ -27,12 +34,12 @@ def test_an_answer_is_on_the_device_before_it_is_sent_and_gone_after_it_was_stor
     server.house.fail("/answers/", "drop", times=99)
     enter(page, server)
     rate(page)
-    assert page.evaluate(KEPT) == ["earnest:outbox:demo:t0"]
+    kept(page, "t0")
     saved(page, "Saved on this device, will be sent: 1")
     server.house.faults.clear()
     wait_stored(page, server, 1)
     saved(page, "All answers saved")
-    assert page.evaluate(KEPT) == []
+    kept(page)
 
 
 def test_the_rater_goes_on_without_network_and_every_answer_is_sent_once_after(
@@ -65,7 +72,7 @@ def test_a_reload_without_network_loses_nothing(serve: Serve, new_page: NewPage)
     at_trial(page, 2)
     page.reload()
     at_trial(page, 2)
-    assert page.evaluate(KEPT) == ["earnest:outbox:demo:t0"]
+    kept(page, "t0")
     server.house.faults.clear()
     wait_stored(page, server, 1)
     assert server.house.stored["t0"]["answers"] == {"0": "2"}
@@ -131,7 +138,7 @@ def test_a_lost_lease_is_explained_and_the_next_trial_shown(
     rate(page)
     wait_stored(page, server, 1)
     expect(page.locator("#notice")).to_be_hidden()
-    assert page.evaluate(KEPT) == []
+    kept(page)
 
 
 def test_a_session_that_ended_meanwhile_shows_its_end(serve: Serve, new_page: NewPage) -> None:
