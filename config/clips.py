@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from django.conf import settings
-from django.db import close_old_connections
 from django.http import parse_cookie
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
@@ -54,7 +53,7 @@ class Clips:
         headers = Headers(scope=scope)
         cookies = parse_cookie(headers.get("cookie", ""))
         try:
-            path = await get_running_loop().run_in_executor(self.pool, find_clip, token, cookies)
+            path = await get_running_loop().run_in_executor(self.pool, resolve_clip, token, cookies)
             response = clip_response(token, path, headers) if path else None
         except FileNotFoundError:
             response = None
@@ -64,15 +63,6 @@ class Clips:
         if response is None:
             return await send_plain(send, HTTPStatus.NOT_FOUND)
         await response(scope, receive, send)
-
-
-def find_clip(token: str, cookies: dict[str, str]) -> Path | None:
-    """The local file behind a token, if this browser may hear it."""
-    close_old_connections()  # no request signals here, and the database may have restarted
-    try:
-        return resolve_clip(token, cookies)
-    finally:
-        close_old_connections()
 
 
 def clip_response(token: str, path: Path, headers: Headers) -> Response:
