@@ -3,9 +3,17 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from listening.methods.base import Method, PlannedTrial, Scale, Step, StimulusRef, method_named
+from listening.methods.base import (
+    Method,
+    Part,
+    PlannedTrial,
+    Scale,
+    Step,
+    StimulusRef,
+    method_named,
+)
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["Method", "PlannedTrial", "Scale", "Step", "StimulusRef", "method_named"]
+__all__ = ["Method", "Part", "PlannedTrial", "Scale", "Step", "StimulusRef", "method_named"]

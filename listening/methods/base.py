@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any, ClassVar
+
+
+def gettext_noop(message: str) -> str:
+    """Marks words for raters; the pages translate them when they show them."""
+    return message
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,15 @@ class PlannedTrial:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One clip of a trial as the rater meets it: what it is called, and what it is there for."""
+
+    stimulus: int
+    name: str = "Clip"
+    role: str = "rated"  # rated, versus, reference (open) or context
+
+
+@dataclass(frozen=True)
 class Step:
     """One allowed answer: what is stored, its number, and the words that the rater sees."""
 
@@ -36,36 +51,71 @@ class Step:
     score: float
     text: str = ""
     hotkey: str = ""
+    apart: bool = False  # drawn away from the others, such as "not in this clip"
+
+
+LONGEST_LABEL = 2000
+JOINT = "|"  # between the labels of an answer that holds several
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The allowed answers of a criterion; `widget` names templates/widgets/<widget>.html."""
+    """The allowed answers of a criterion; `widget` names templates/widgets/<widget>.html.
 
-    steps: tuple[Step, ...]
+    `choice` and `steps`: one of the steps. `many`: some of them, joined by “|” in their order.
+    `slider`, `sliders`: a number within `span` (low, high, step); steps are words along the way.
+    `ranking`: the place of each clip, 1 the best. `text`: at most `longest` characters.
+    """
+
+    steps: tuple[Step, ...] = ()
     widget: str = "choice"
+    span: tuple[float, float, float] | None = None
+    longest: int = 0
 
-    def score(self, label: str) -> float:
-        """The number of a label; ValueError when the scale does not hold it."""
+    def score(self, label: str) -> float | None:
+        """The number of a label, None where it has none; ValueError when the scale lacks it."""
+        if self.widget == "text":
+            if label.strip() and len(label) <= min(self.longest, LONGEST_LABEL):
+                return None
+        elif self.widget == "many":
+            chosen = label.split(JOINT)
+            if chosen == [s.label for s in self.steps if s.label in chosen]:
+                return None
+        elif self.span is not None:
+            return self._number(label)
         for step in self.steps:
             if step.label == label:
                 return step.score
-        raise ValueError(f"“{label}” is not on this scale")
+        raise ValueError(f"“{label[:80]}” is not on this scale")
+
+    def _number(self, label: str) -> float:
+        low, high, step = self.span or (0.0, 0.0, 1.0)
+        value = float(label)
+        steps = (value - low) / step
+        if not low <= value <= high or abs(steps - round(steps)) > 1e-6 or label != f"{value:g}":
+            raise ValueError(f"“{label[:80]}” is not on this scale")
+        return value
 
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(step.label for step in self.steps)
 
     def as_dict(self) -> dict[str, Any]:
+        """For the database; what equals its default is left out."""
         steps = [
             {"label": s.label, "score": s.score, "text": s.text, "hotkey": s.hotkey}
+            | ({"apart": True} if s.apart else {})
             for s in self.steps
         ]
-        return {"widget": self.widget, "steps": steps}
+        span = {"span": list(self.span)} if self.span else {}
+        longest = {"longest": self.longest} if self.longest else {}
+        return {"widget": self.widget, "steps": steps, **span, **longest}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Scale:
-        return cls(tuple(Step(**step) for step in data["steps"]), data["widget"])
+        span = tuple(data["span"]) if "span" in data else None
+        steps = tuple(Step(**step) for step in data["steps"])
+        return cls(steps, data["widget"], span, data.get("longest", 0))
 
 
 def number_scale(low: float, high: float, step: float, names: Mapping[str, str]) -> Scale:
@@ -91,7 +141,9 @@ class Method:
     standard: ClassVar[str]  # where the procedure is defined
     default_question: ClassVar[str]
     justification_required: ClassVar[bool] = False
-    clip_names: ClassVar[tuple[str, ...]] = ("Clip",)  # one per clip, in the order they are heard
+    default_criteria: ClassVar[tuple[tuple[str, str], ...]] = ()  # (key, question); else one
+    heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
+    screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[dict[str, type[Method]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -118,13 +170,20 @@ class Method:
         for s in sorted(stimuli, key=lambda s: (s.item, s.condition)):
             yield PlannedTrial(item=s.item, column=s.condition, rated=(s.pk,))
 
-    def stored_score(self, score: float, *, versus_first: bool) -> float:
-        """The score as stored; pair methods turn the sign here, once, on the server."""
+    def stored_score(self, score: float | None, *, versus_first: bool, rng: Random) -> float | None:
+        """The score as stored; pair methods turn the sign here, once, on the server.
+
+        `rng` is seeded by the trial: it draws here what it drew in `parts`.
+        """
         return score
 
-    def clips(self, trial: PlannedTrial, *, versus_first: bool) -> list[int]:
-        """Stimuli in the order in which the rater hears them."""
-        return [*trial.context, *trial.rated]
+    def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
+        """The clips of a trial in the order in which the rater meets them."""
+        context = [Part(pk, "Context", "context") for pk in trial.context]
+        return [*context, *(Part(pk) for pk in trial.rated)]
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """ValueError when the labels of one criterion, one per rated clip, do not fit together."""
 
 
 def method_named(key: str) -> Method:

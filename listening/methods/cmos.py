@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from random import Random
 from typing import Any
 
-from listening.methods.base import Method, PlannedTrial, Scale, StimulusRef, number_scale
+from listening.methods.base import Method, Part, PlannedTrial, Scale, StimulusRef, number_scale
 
 NAMES = {
     "-3": "Second is much worse",
@@ -22,7 +23,6 @@ class Cmos(Method):
     title = "Comparison mean opinion score"
     estimand = "cmos"
     standard = "ITU-T P.800 annex E (CCR); above 0 the condition beats the one it is compared with"
-    clip_names = ("First", "Second")
     default_question = "Compared with the first clip, how is the second one?"
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
@@ -52,12 +52,16 @@ class Cmos(Method):
                 if (item, a) in by_cell and (item, b) in by_cell:
                     yield PlannedTrial(item, f"{a} ~ {b}", (by_cell[item, a],), by_cell[item, b])
 
-    def stored_score(self, score: float, *, versus_first: bool) -> float:
+    def stored_score(self, score: float | None, *, versus_first: bool, rng: Random) -> float | None:
         """Raters say how the second clip is; stored is how `condition` is."""
-        return score if versus_first else -score + 0.0
+        return score if versus_first or score is None else -score + 0.0
 
-    def clips(self, trial: PlannedTrial, *, versus_first: bool) -> list[int]:
+    def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         if trial.versus is None:
             raise ValueError("a comparison needs two stimuli")
-        pair = [trial.rated[0], trial.versus]
-        return pair[::-1] if versus_first else pair
+        pair = [(trial.rated[0], "rated"), (trial.versus, "versus")]
+        ordered = pair[::-1] if versus_first else pair
+        return [
+            Part(pk, name, role)
+            for (pk, role), name in zip(ordered, ("First", "Second"), strict=True)
+        ]
