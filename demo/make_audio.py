@@ -1,0 +1,318 @@
+"""Makes the derived files of demo/audio from the recordings in it, and says how each was made.
+
+    python demo/make_audio.py                   what is missing is made from what is there
+    python demo/make_audio.py --again           everything derived is made anew
+    python demo/make_audio.py --recordings DIR  first brings recordings in, with their manifest.csv
+
+Spoken instructions and the spelt-out laughter come from Flite (Debian: `apt install flite`);
+without it those files are left as they are. demo/audio/made.csv lists every derived file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from shutil import which
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import soundfile
+from pyloudnorm import Meter
+from scipy import signal
+
+Wave = npt.NDArray[np.float64]
+
+AUDIO = Path(__file__).parent / "audio"
+RATE_HZ = 16_000
+LEVEL_LUFS = -23.0
+NAMES = {"flite-kal16": "flite-kal", "espeak": "espeak-ng"}  # manifest's name: ours
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One derived file: its name, what it is made from and how, and the making."""
+
+    name: str
+    sources: str
+    how: str
+    make: Callable[[], Wave]
+    keep_level: bool = False  # else it is brought to LEVEL_LUFS like the recordings
+    needs_flite: bool = False
+
+
+def recipes() -> Iterator[Recipe]:
+    yield from anchors()
+    yield from noisy_and_cleaned()
+    yield from vocalised()
+    yield from spoken_instructions()
+
+
+# --- MUSHRA: anchors of BS.1534 ------------------------------------------------------------------
+
+
+def anchors() -> Iterator[Recipe]:
+    for item in ("s0880", "s0890", "s0920", "s0930"):
+        for name, cut_hz in (("anchor35", 3500), ("anchor70", 7000)):
+            how = f"low-pass at {cut_hz} Hz (Kaiser window, 80 dB, zero phase), level kept"
+            yield Recipe(
+                f"{name}_{item}", f"human_{item}", how, low_passed(f"human_{item}", cut_hz), True
+            )
+
+
+def low_passed(name: str, cut_hz: float) -> Callable[[], Wave]:
+    def make() -> Wave:
+        taps, beta = signal.kaiserord(80.0, 500 / (RATE_HZ / 2))
+        fir = signal.firwin(taps | 1, cut_hz, window=("kaiser", beta), fs=RATE_HZ)
+        return np.convolve(sound(name), fir, mode="same")
+
+    return make
+
+
+# --- P.835, DCR: noise added, and most of it taken out again -------------------------------------
+
+
+def noisy_and_cleaned() -> Iterator[Recipe]:
+    for item in ("s0880", "s0890", "s0930"):
+        yield Recipe(
+            f"noisy_{item}",
+            f"human_{item}",
+            "pink noise added, 8 dB below the speech",
+            partial(noisy, item),
+        )
+        yield Recipe(
+            f"denoised_{item}",
+            f"noisy_{item}",
+            "spectral subtraction (32 ms windows, floor -14 dB), which leaves its artefacts",
+            partial(denoised, item),
+        )
+
+
+def noisy(item: str) -> Wave:
+    return with_noise(item)[0]
+
+
+def denoised(item: str) -> Wave:
+    return without_noise(*with_noise(item))
+
+
+def with_noise(item: str, snr_db: float = 8.0) -> tuple[Wave, Wave]:
+    """The noisy speech, and the noise alone."""
+    speech = sound(f"human_{item}")
+    noise = pink(len(speech), f"noisy_{item}")
+    noise *= rms(speech) / rms(noise) * 10 ** (-snr_db / 20)
+    return speech + noise, noise
+
+
+def without_noise(mixed: Wave, noise: Wave) -> Wave:
+    transform = signal.ShortTimeFFT(signal.windows.hann(512), hop=128, fs=RATE_HZ)
+    spectrum = transform.stft(mixed)
+    power = np.mean(np.abs(transform.stft(noise)) ** 2, axis=1, keepdims=True)
+    gain = 1 - 1.5 * power / np.maximum(np.abs(spectrum) ** 2, 1e-12)
+    return np.asarray(transform.istft(spectrum * np.maximum(gain, 0.2), k1=len(mixed)))
+
+
+def pink(count: int, name: str) -> Wave:
+    spectrum = np.fft.rfft(random_of(name).standard_normal(count))
+    hz = np.fft.rfftfreq(count, 1 / RATE_HZ)
+    return np.asarray(np.fft.irfft(spectrum / np.sqrt(np.maximum(hz, 50.0)), count))
+
+
+# --- NVV: stand-ins for recordings with breaths and laughter, which the demo does not have -------
+
+
+@dataclass(frozen=True)
+class Vocal:
+    """A sentence, the vocalisation that its tag asks for, and where the tag stands."""
+
+    item: str
+    kind: str  # breath or laughter
+    at_s: float  # in the clip of flite-slt; other voices: at the same share of their length
+
+
+VOCALS = (
+    Vocal("s0880", "breath", 0.0),
+    Vocal("s0890", "breath", 2.99),
+    Vocal("s0920", "laughter", 2.03),
+    Vocal("s0930", "laughter", 2.91),
+)
+
+
+def vocalised() -> Iterator[Recipe]:
+    for voice in ("slt", "rms", "kal"):
+        for vocal in VOCALS:
+            made = {
+                "breath": "a breath of band-passed noise (700-5000 Hz, 0.5 s) put in",
+                "laughter": "“ha ha ha”, spoken by the same voice, put in",
+            }
+            place = "at the end instead of at the tag" if voice == "rms" else "at the tag"
+            yield Recipe(
+                f"nvv-{voice}_{vocal.item}",
+                f"flite-{voice}_{vocal.item}",
+                f"{made[vocal.kind]} {place}",
+                partial(with_vocal, voice, vocal),
+                needs_flite=vocal.kind == "laughter",
+            )
+
+
+def with_vocal(voice: str, vocal: Vocal) -> Wave:
+    speech = sound(f"flite-{voice}_{vocal.item}")
+    share = vocal.at_s / (len(sound(f"flite-slt_{vocal.item}")) / RATE_HZ)
+    at = len(speech) if voice == "rms" else quietest_near(speech, min(share, 1) * len(speech))
+    if vocal.kind == "breath":
+        extra = breath(f"nvv-{voice}_{vocal.item}") * rms(speech) * 0.35
+    else:
+        extra = spoken("Ha, ha, ha!", "kal16" if voice == "kal" else voice)
+        extra *= rms(speech) / rms(extra)
+    gap = np.zeros(round(0.08 * RATE_HZ))
+    return np.concatenate([speech[:at], gap, faded(extra), gap, speech[at:]])
+
+
+def breath(name: str) -> Wave:
+    """Unit power: noise in the band of a breath, that swells and stops."""
+    count = round(0.5 * RATE_HZ)
+    band = signal.butter(2, (700, 5000), "bandpass", fs=RATE_HZ, output="sos")
+    swell = np.sin(np.pi * np.linspace(0, 1, count) ** 1.6) ** 2
+    wave = signal.sosfilt(band, random_of(name).standard_normal(count)) * swell
+    return np.asarray(wave / rms(wave))
+
+
+def quietest_near(wave: Wave, place: float, reach_s: float = 0.2) -> int:
+    """The middle of the quietest 30 ms around a place: between two words, if there is a gap."""
+    if place <= 0 or place >= len(wave):
+        return int(min(max(place, 0), len(wave)))
+    width = round(0.03 * RATE_HZ)
+    energy = np.convolve(wave**2, np.ones(width), mode="same")
+    low = max(0, round(place - reach_s * RATE_HZ))
+    return low + int(np.argmin(energy[low : round(place + reach_s * RATE_HZ)]))
+
+
+# --- P.808: traps that say which answer to choose ------------------------------------------------
+
+INSTRUCTIONS = {
+    "spoken-1": ("s0920", "This is a check. Please ignore the voice, and choose one, bad."),
+    "spoken-2": ("s0870", "This is a check. Please ignore the voice, and choose two, poor."),
+    "spoken-4": ("s0890", "This is a check. Please ignore the voice, and choose four, good."),
+}
+
+
+def spoken_instructions() -> Iterator[Recipe]:
+    for name, (item, words) in INSTRUCTIONS.items():
+        yield Recipe(
+            f"{name}_{item}",
+            f"flite-slt_{item}",
+            f"its first 2 seconds, then the same voice says: {words}",
+            partial(interrupted, item, words),
+            needs_flite=True,
+        )
+
+
+def interrupted(item: str, words: str) -> Wave:
+    start = sound(f"flite-slt_{item}")
+    start = start[: quietest_near(start, 2.0 * RATE_HZ)]
+    said = spoken(words, "slt")
+    said *= rms(start) / rms(said)
+    return np.concatenate([faded(start), np.zeros(round(0.3 * RATE_HZ)), said])
+
+
+def spoken(words: str, voice: str) -> Wave:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "said.wav"
+        subprocess.run(["flite", "-voice", voice, "-t", words, "-o", str(file)], check=True)
+        wave, rate_hz = soundfile.read(file)
+    return at_rate(wave, rate_hz)
+
+
+# --- sound in and out ----------------------------------------------------------------------------
+
+
+def sound(name: str) -> Wave:
+    wave, rate_hz = soundfile.read(AUDIO / f"{name}.flac")
+    return at_rate(wave, rate_hz)
+
+
+def at_rate(wave: Wave, rate_hz: int) -> Wave:
+    if rate_hz == RATE_HZ:
+        return wave
+    ratio = Fraction(RATE_HZ, rate_hz)
+    return np.asarray(signal.resample_poly(wave, ratio.numerator, ratio.denominator))
+
+
+def levelled(wave: Wave, rate_hz: int) -> Wave:
+    """One constant gain; never beyond full scale."""
+    gain = 10 ** ((LEVEL_LUFS - Meter(rate_hz).integrated_loudness(wave)) / 20)
+    return np.asarray(wave * min(gain, 0.99 / np.abs(wave).max()))
+
+
+def faded(wave: Wave) -> Wave:
+    ramp = np.linspace(0, 1, round(0.01 * RATE_HZ))
+    edges = np.ones(len(wave))
+    edges[: len(ramp)], edges[-len(ramp) :] = ramp, ramp[::-1]
+    return wave * edges
+
+
+def rms(wave: Wave) -> float:
+    return float(np.sqrt(np.mean(wave**2)))
+
+
+def random_of(name: str) -> np.random.Generator:
+    return np.random.default_rng(crc32(name.encode()))
+
+
+def write(name: str, wave: Wave, rate_hz: int = RATE_HZ) -> None:
+    file = AUDIO / f"{name}.flac"
+    soundfile.write(file, wave, rate_hz, subtype="PCM_16", compression_level=1.0)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def bring(recordings: Path, *, again: bool) -> None:
+    """Recordings at one level; long clips and dialogues at 16 kHz too, the rest at their rate."""
+    with (recordings / "manifest.csv").open(encoding="utf-8", newline="") as table:
+        rows = [row for row in csv.DictReader(table) if row["set"] != "traps"]
+    for row in rows:
+        name = f"{NAMES.get(row['system'], row['system'])}_{row['text_id']}"
+        if (AUDIO / f"{name}.flac").exists() and not again:
+            continue
+        wave, rate_hz = soundfile.read(recordings / row["file"])
+        if row["set"] in ("long", "dialogues"):
+            wave, rate_hz = at_rate(wave, rate_hz), RATE_HZ
+        write(name, levelled(wave, rate_hz), rate_hz)
+
+
+def make(recipe: Recipe, *, again: bool) -> str:
+    """What became of it, in a word."""
+    if (AUDIO / f"{recipe.name}.flac").exists() and not again:
+        return "kept"
+    if recipe.needs_flite and not which("flite"):
+        return "left out: Flite is not installed"
+    wave = recipe.make()
+    write(recipe.name, wave if recipe.keep_level else levelled(wave, RATE_HZ))
+    return "made"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--recordings", type=Path, help="a folder with recordings and manifest.csv")
+    parser.add_argument("--again", action="store_true", help="make existing files anew")
+    options = parser.parse_args()
+    if options.recordings:
+        bring(options.recordings, again=options.again)
+    rows = []
+    for recipe in recipes():
+        print(f"{recipe.name}: {make(recipe, again=options.again)}")
+        rows.append([f"{recipe.name}.flac", recipe.sources, recipe.how])
+    with (AUDIO / "made.csv").open("w", encoding="utf-8", newline="") as table:
+        csv.writer(table, lineterminator="\n").writerows([["file", "made from", "how"], *rows])
+
+
+if __name__ == "__main__":
+    main()
