@@ -1,0 +1,232 @@
+"""Which questions of a questionnaire are asked, which answers fit them, and who is screened out."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from listening.design.ready_questions import SEVERAL_TITLE, TITLES
+from listening.methods.base import gettext_noop
+
+PREFER_NOT = "prefer_not"
+PREFER_NOT_TEXT = gettext_noop("I prefer not to say")
+WRITTEN_NUMBER = re.compile(r"[-+]?\d{1,15}([.,]\d{1,15})?")
+THOUSANDS = re.compile(r"[-+]?\d+,\d{3}")
+
+MISSING = gettext_noop("Please answer this question.")
+CHOOSE = gettext_noop("Please choose one of the answers.")
+EITHER = gettext_noop("Please choose answers, or that you prefer not to say; not both.")
+NO_TEXT = gettext_noop("Please answer in words.")
+TOO_LONG = gettext_noop("Please shorten this to %(longest)s characters; it has %(length)s.")
+NO_NUMBER = gettext_noop("Please write a number, in digits.")
+BETWEEN = gettext_noop("Please write a number from %(low)s to %(high)s.")
+AT_LEAST = gettext_noop("Please write a number that is at least %(low)s.")
+AT_MOST = gettext_noop("Please write a number that is at most %(high)s.")
+
+Questionnaire = Mapping[str, Any]
+Question = Mapping[str, Any]
+Translate = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words for the rater and the numbers that stand in them."""
+
+    words: str
+    values: Mapping[str, Any]
+
+    def said(self, translate: Translate) -> str:
+        return translate(self.words) % self.values if self.values else translate(self.words)
+
+
+class Incorrect(ValueError):
+    """Answers that do not fit: one sentence for each question that needs another look."""
+
+    def __init__(self, sentences: Mapping[str, Sentence]) -> None:
+        self.sentences = dict(sentences)
+        super().__init__("; ".join(f"{key}: {text}" for key, text in self.fields.items()))
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return self.said(str)
+
+    def said(self, translate: Translate) -> dict[str, str]:
+        """The sentences, in the rater's language."""
+        return {key: sentence.said(translate) for key, sentence in self.sentences.items()}
+
+
+class _Unfit(Exception):
+    def __init__(self, words: str, **values: Any) -> None:
+        self.sentence = Sentence(words, values)
+
+
+def visible(questions: Sequence[Question], answers: Mapping[str, Any]) -> list[Question]:
+    """The questions that these answers lead to, in their order; one that hides hides its own."""
+    shown: list[Question] = []
+    for question in questions:
+        rule = question["show_if"]
+        keys = [each["key"] for each in shown]
+        if not rule or (rule["question"] in keys and _meets(answers.get(rule["question"]), rule)):
+            shown.append(question)
+    return shown
+
+
+def _meets(answer: Any, rule: Mapping[str, Any]) -> bool:
+    given = answer if isinstance(answer, list | tuple) else [answer]
+    return any(str(each) in rule["answers"] for each in given if each is not None)
+
+
+def checked(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers as they are kept: those to questions that are asked, as numbers where they are
+    numbers; Incorrect when one is missing or does not fit. The others are dropped.
+    """
+    kept: dict[str, Any] = {}
+    wrong: dict[str, Sentence] = {}
+    for question in questionnaire["questions"]:
+        if question not in visible(questionnaire["questions"], kept):
+            continue
+        key = question["key"]
+        try:
+            answer = _fitting(question, answers.get(key))
+        except _Unfit as unfit:
+            wrong[key] = unfit.sentence
+        else:
+            if answer is not None:
+                kept[key] = answer
+    if wrong:
+        raise Incorrect(wrong)
+    return kept
+
+
+def screens_out(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> str:
+    """Which answers end the session, such as “hearing: loss”; "" when none does."""
+    reasons = []
+    for question in visible(questionnaire["questions"], answers):
+        answer = answers.get(question["key"])
+        given = answer if isinstance(answer, list) else [answer]
+        found = [str(each) for each in given if str(each) in question["screen_out"]]
+        if found:
+            reasons.append(f"{question['key']}: {', '.join(found)}")
+    return "; ".join(reasons)
+
+
+def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, Any]:
+    """What the rater's page is told: the questions, but not which answers screen out."""
+    ready = set(questionnaire["ready"])
+    return {
+        "key": questionnaire["key"],
+        "title": questionnaire["title"] or translate(default_title(questionnaire["use"])),
+        "text": questionnaire["text"],
+        "questions": [
+            _asked(question, translate if question["key"] in ready else str, translate)
+            for question in questionnaire["questions"]
+        ],
+    }
+
+
+def default_title(use: Sequence[str]) -> str:
+    return TITLES[use[0]] if len(use) == 1 else SEVERAL_TITLE
+
+
+def _asked(question: Question, translate: Translate, ours: Translate) -> dict[str, Any]:
+    told = {name: value for name, value in question.items() if name != "screen_out"}
+    told |= {name: _said(question[name], translate) for name in ("question", "help")}
+    told["options"] = [
+        {"value": o["value"], "text": _said(o["text"], ours if _declines(o) else translate)}
+        for o in question["options"]
+    ]
+    return told
+
+
+def _said(words: str, translate: Translate) -> str:
+    return translate(words) if words else ""  # gettext answers "" with its header
+
+
+def _declines(option: Mapping[str, str]) -> bool:
+    return option["value"] == PREFER_NOT
+
+
+def _fitting(question: Question, answer: Any) -> Any:
+    """The answer as it is kept, or None when there is none and none is needed."""
+    if _empty(answer):
+        if question["required"]:
+            raise _Unfit(MISSING)
+        return None
+    values = [option["value"] for option in question["options"]]
+    if answer == PREFER_NOT and PREFER_NOT in values and question["kind"] != "many":
+        return PREFER_NOT
+    return _KINDS[question["kind"]](question, answer, values)
+
+
+def _empty(answer: Any) -> bool:
+    return answer is None or answer in ("", []) or (isinstance(answer, str) and not answer.strip())
+
+
+def _one(question: Question, answer: Any, values: list[str]) -> str:
+    if not isinstance(answer, str) or answer not in values:
+        raise _Unfit(CHOOSE)
+    return answer
+
+
+def _many(question: Question, answer: Any, values: list[str]) -> list[str]:
+    given = [answer] if isinstance(answer, str) else answer
+    if not isinstance(given, list) or not all(isinstance(v, str) and v in values for v in given):
+        raise _Unfit(CHOOSE)
+    if PREFER_NOT in given and len(set(given)) > 1:
+        raise _Unfit(EITHER)
+    return [value for value in values if value in given]
+
+
+def _scale(question: Question, answer: Any, values: list[str]) -> int:
+    if isinstance(answer, bool) or not isinstance(answer, str | int) or str(answer) not in values:
+        raise _Unfit(CHOOSE)
+    return int(answer)
+
+
+def _text(question: Question, answer: Any, values: list[str]) -> str:
+    if not isinstance(answer, str):
+        raise _Unfit(NO_TEXT)
+    lines = answer.replace("\r\n", "\n").replace("\r", "\n")
+    drawn = (c for c in lines if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    clean = "".join(drawn).strip()
+    if not clean:
+        raise _Unfit(MISSING)
+    if len(clean) > question["longest"]:
+        raise _Unfit(TOO_LONG, longest=question["longest"], length=len(clean))
+    return clean
+
+
+def _number(question: Question, answer: Any, values: list[str]) -> float:
+    low, high = question["low"], question["high"]
+    number = _read_number(answer)
+    below, above = low is not None and number < low, high is not None and number > high
+    if (below or above) and low is not None and high is not None:
+        raise _Unfit(BETWEEN, low=low, high=high)
+    if below:
+        raise _Unfit(AT_LEAST, low=low)
+    if above:
+        raise _Unfit(AT_MOST, high=high)
+    return number
+
+
+def _read_number(answer: Any) -> float:
+    """Digits of any script, with a point or a comma before the decimals; 1,000 is unclear."""
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        raise _Unfit(NO_NUMBER)
+    written = str(answer).strip().replace("−", "-")
+    if not WRITTEN_NUMBER.fullmatch(written) or THOUSANDS.fullmatch(written):
+        raise _Unfit(NO_NUMBER)
+    number = float(written.replace(",", "."))
+    return int(number) if number.is_integer() else number
+
+
+_KINDS: dict[str, Callable[[Question, Any, list[str]], Any]] = {
+    "one": _one,
+    "many": _many,
+    "scale": _scale,
+    "text": _text,
+    "number": _number,
+}

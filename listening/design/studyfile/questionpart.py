@@ -1,0 +1,305 @@
+"""The questionnaires of study.toml read, and written back as the tables that they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT
+from listening.design.ready_questions import READY_MADE
+from listening.design.studyfile import shapes
+from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
+from listening.design.studyfile.shapes import Field, Wrong, read_table
+
+LONGEST_ANSWER = 5_000
+MOST_QUESTIONS = 100
+MOST_OPTIONS = 100
+MOST_POINTS = 11
+WIDEST_NUMBER = 10**12
+KINDS = ("one", "many", "text", "number", "scale")
+LISTED = ("one", "many")  # kinds that need options
+CHOOSING = (*LISTED, "scale")  # kinds whose answers are known beforehand
+MEASURED = ("number", "scale")  # kinds with low and high
+
+
+def _value(value: Any, field: Field) -> str:
+    """An answer as it is stored; a number or true/false is taken as written."""
+    written = str(value).lower() if isinstance(value, bool) else value
+    return shapes.identifier(str(written) if isinstance(written, int) else written, field)
+
+
+def _values(value: Any, field: Field) -> list[str]:
+    if not isinstance(value, list):
+        raise Wrong("This is no list.", 'Write it as ["…", "…"].')
+    return list(dict.fromkeys(_value(each, field) for each in value))
+
+
+def _options(value: Any, field: Field) -> list[dict[str, str]]:
+    """Options written as texts, or as tables with what is stored and what is shown."""
+    if not isinstance(value, list):
+        raise Wrong("This is no list.", 'Write it as ["…", "…"].')
+    if len(value) > MOST_OPTIONS:
+        raise Wrong(f"There are {len(value)} options; {MOST_OPTIONS} are allowed.", "Ask by text.")
+    options = [_option(each, field) for each in value]
+    given = [option["value"] for option in options]
+    if twice := [each for each in dict.fromkeys(given) if given.count(each) > 1]:
+        raise Wrong(f"{quoted(twice)} stands in the list twice.", "Keep one of them.")
+    if PREFER_NOT in given:
+        raise Wrong(f"The value “{PREFER_NOT}” is Earnest's own.", "Write prefer_not = true.")
+    return options
+
+
+def _option(entry: Any, field: Field) -> dict[str, str]:
+    if not isinstance(entry, dict):
+        value = _value(entry, field)
+        return {"value": value, "text": value}
+    if set(entry) != {"value", "text"}:
+        raise Wrong("An option is a text or { value = …, text = … }.", "Write one of these.")
+    words = Field(shapes.text, required=True, longest=300)
+    return {"value": _value(entry["value"], field), "text": shapes.text(entry["text"], words)}
+
+
+def _uses(value: Any, field: Field) -> list[str]:
+    """One name or several of the ready-made sets."""
+    names = [value] if isinstance(value, str) else list(shapes.texts(value, field))
+    for name in names:
+        if name not in READY_MADE:
+            raise Wrong(f"There is no ready-made “{name}”.", did_you_mean(name, READY_MADE))
+    return names
+
+
+QUESTIONNAIRE = {
+    "key": Field(shapes.slug, required=True, longest=40, default=""),
+    "when": Field(shapes.choice, default="before", choices=("before", "after")),
+    "title": Field(shapes.text, default="", longest=200),
+    "text": Field(shapes.text, default=""),
+    "use": Field(_uses, default=[]),
+    "questions": Field(shapes.raw_tables, default=()),
+}
+QUESTION = {
+    "key": Field(shapes.slug, required=True, longest=40, default=""),
+    "question": Field(shapes.text, required=True, longest=500, default=""),
+    "help": Field(shapes.text, default="", longest=1000),
+    "kind": Field(shapes.choice, required=True, default="", choices=KINDS),
+    "options": Field(_options, default=[], longest=200),
+    "required": Field(shapes.flag, default=True),
+    "prefer_not": Field(shapes.flag, default=False),
+    "low": Field(shapes.number, low=-WIDEST_NUMBER, high=WIDEST_NUMBER),
+    "high": Field(shapes.number, low=-WIDEST_NUMBER, high=WIDEST_NUMBER),
+    "longest": Field(shapes.whole, low=1, high=LONGEST_ANSWER),
+    "show_if": Field(shapes.raw_table),
+    "screen_out": Field(_values, default=[], longest=200),
+}
+SHOW_IF = {
+    "question": Field(shapes.slug, required=True, longest=40, default=""),
+    "answers": Field(_values, required=True, default=[], longest=200),
+}
+DEFAULT_LONGEST = 500
+
+
+def read_questionnaires(
+    tables: Iterable[Mapping[str, Any]], notes: Notebook
+) -> tuple[dict[str, Any], ...]:
+    """The questionnaires as the database keeps them; every mistake is noted with its remedy."""
+    found: list[dict[str, Any]] = []
+    for n, table in enumerate(tables, start=1):
+        questionnaire = _questionnaire(table, f"questionnaires[{n}]", notes)
+        key = questionnaire["key"]
+        if key and key in [other["key"] for other in found]:
+            what = f"The questionnaire “{key}” stands already."
+            notes.toml(f"questionnaires[{n}].key", what, "Give it another name or remove it.")
+        found.append(questionnaire)
+    return tuple(found)
+
+
+def questionnaire_table(questionnaire: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of study.toml from which `read_questionnaires` makes this questionnaire again."""
+    ready = _ready_tables(questionnaire["use"])
+    questions = []
+    for question in questionnaire["questions"]:
+        table = _question_table(question)
+        known = ready.get(question["key"])
+        if known is not None:
+            plain = _question_table(_normal(read_table(known, QUESTION, "", Notebook())))
+            table = {"key": table["key"]} | _changes(plain, table)
+        if known is None or len(table) > 1:
+            questions.append(table)
+    head = {name: questionnaire[name] for name in ("key", "when", "title", "text", "use")}
+    return {name: value for name, value in head.items() if value} | {"questions": questions}
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields to write so that the ready-made question becomes this one."""
+    written = {name: value for name, value in after.items() if before.get(name) != value}
+    defaults = {"help": "", "required": True, "prefer_not": False, "longest": DEFAULT_LONGEST}
+    gone = {name: value for name, value in defaults.items() if name in before and name not in after}
+    return written | gone
+
+
+def _question_table(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a question that differ from their defaults."""
+    values = [option["value"] for option in question["options"]]
+    options = [o for o in question["options"] if o["value"] != PREFER_NOT and o["text"]]
+    table = {**question, "options": options, "prefer_not": PREFER_NOT in values or None}
+    table["required"] = None if question["required"] else False
+    table["longest"] = None if question["longest"] == DEFAULT_LONGEST else question["longest"]
+    return {name: table[name] for name in QUESTION if table.get(name) not in (None, "", [])}
+
+
+def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dict[str, Any]:
+    fields = read_table(table, QUESTIONNAIRE, where, notes)
+    ready, own = _ready_tables(fields["use"]), list(fields["questions"])
+    questions: list[dict[str, Any]] = []
+    for place, raw in _joined(ready, own, where):
+        question = _question(raw, place, questions, notes)
+        if fields["when"] == "after" and question["screen_out"]:
+            what = "After the last trial nobody can be screened out any more."
+            notes.toml(f"{place}.screen_out", what, 'Remove it, or ask with when = "before".')
+        questions.append(question)
+    if not questions:
+        remedy = "Add [[questionnaires.questions]], or use = " + " | ".join(
+            f'"{name}"' for name in READY_MADE
+        )
+        notes.toml(where, "The questionnaire asks nothing.", remedy)
+    if len(questions) > MOST_QUESTIONS:
+        what = f"There are {len(questions)} questions; {MOST_QUESTIONS} are allowed."
+        notes.toml(where, what, "Ask for less, or make two questionnaires of it.")
+    asked = [question["key"] for question in questions]
+    made = {"use": list(fields["use"]), "ready": [key for key in ready if key in asked]}
+    return fields | made | {"questions": questions}
+
+
+def _ready_tables(use: Sequence[str]) -> dict[str, dict[str, Any]]:
+    return {question["key"]: question for name in use for question in READY_MADE[name]}
+
+
+def _joined(
+    ready: Mapping[str, Mapping[str, Any]], own: Sequence[Mapping[str, Any]], where: str
+) -> list[tuple[str, dict[str, Any]]]:
+    """Ready-made questions first, each with what the study changes about it; then its own."""
+    places = {n: f"{where}.questions[{n}]" for n in range(1, len(own) + 1)}
+    changes: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for n, table in enumerate(own, start=1):
+        key = table.get("key")
+        if isinstance(key, str) and key in ready and key not in changes:
+            changes[key] = (n, table)
+    taken = [n for n, _ in changes.values()]
+    found = []
+    for key, known in ready.items():
+        n, table = changes.get(key, (0, {}))
+        found.append((places.get(n, f"{where}.use"), {**known, **table}))
+    rest = [(n, table) for n, table in enumerate(own, start=1) if n not in taken]
+    return [*found, *((places[n], dict(table)) for n, table in rest)]
+
+
+def _question(
+    raw: Mapping[str, Any], where: str, before: Sequence[Mapping[str, Any]], notes: Notebook
+) -> dict[str, Any]:
+    fields = read_table(raw, QUESTION, where, notes)
+    kind = fields["kind"]
+    if fields["key"] and fields["key"] in [other["key"] for other in before]:
+        what = f"The question “{fields['key']}” stands already in this questionnaire."
+        notes.toml(f"{where}.key", what, "Give it another name or remove it.")
+    if kind in LISTED and "options" not in raw:
+        notes.toml(f"{where}.options", "This field is missing.", 'Add options = ["…", "…"].')
+    elif kind == "one" and isinstance(raw["options"], list) and len(raw["options"]) < 2:
+        what = "One option alone leaves nothing to choose."
+        notes.toml(f"{where}.options", what, "Write at least two.")
+    elif kind == "many" and raw["options"] == []:
+        notes.toml(f"{where}.options", "The list is empty.", "Write at least one.")
+    _check_limits(fields, raw, where, notes)
+    if kind == "scale":
+        fields["options"] = _points(fields, where, notes)
+    question = _normal(fields)
+    question["show_if"] = _rule(fields["show_if"], where, before, notes)
+    _check_screening(question, where, notes)
+    return question
+
+
+def _normal(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as the database and the page know them."""
+    declining = [{"value": PREFER_NOT, "text": PREFER_NOT_TEXT}] if fields["prefer_not"] else []
+    question = {name: value for name, value in fields.items() if name != "prefer_not"}
+    question["options"] = [*fields["options"], *declining]
+    question["screen_out"] = list(fields["screen_out"])
+    question["longest"] = fields["longest"] or DEFAULT_LONGEST
+    return question
+
+
+def _check_limits(
+    fields: Mapping[str, Any], raw: Mapping[str, Any], where: str, notes: Notebook
+) -> None:
+    """Fields that the kind of question does not use, and limits that cannot be met."""
+    kind, low, high = fields["kind"], fields["low"], fields["high"]
+    belongs = {"low": MEASURED, "high": MEASURED, "longest": ("text",), "options": CHOOSING}
+    for name, kinds in belongs.items():
+        if kind and name in raw and kind not in kinds:
+            what = f"A question of the kind “{kind}” has no “{name}”."
+            notes.toml(f"{where}.{name}", what, f"Remove it; it belongs to {quoted(kinds)}.")
+    if kind == "number" and low is not None and high is not None and low > high:
+        what = f"No number is at least {low} and at most {high}."
+        notes.toml(f"{where}.high", what, "Exchange low and high.")
+
+
+def _points(fields: Mapping[str, Any], where: str, notes: Notebook) -> list[dict[str, str]]:
+    """Every point of a scale, with the words that options give to some of them."""
+    low, high = fields["low"], fields["high"]
+    if low is None or high is None:
+        what = "A scale needs its first and its last point."
+        notes.toml(where, what, "Add low = 1 and high = 5, for example.")
+        return []
+    whole = isinstance(low, int) and isinstance(high, int)
+    if not whole or not 1 <= high - low < MOST_POINTS:
+        what = f"A scale from {low} to {high} cannot be shown."
+        notes.toml(f"{where}.high", what, f"Use whole numbers, 2 to {MOST_POINTS} points.")
+        return []
+    words = {option["value"]: option["text"] for option in fields["options"]}
+    points = [str(point) for point in range(low, high + 1)]
+    if strange := [value for value in words if value not in points]:
+        what = f"{quoted(strange)} is no point of the scale from {low} to {high}."
+        remedy = 'Write options = [{ value = "1", text = "not at all" }, …].'
+        notes.toml(f"{where}.options", what, remedy)
+    return [{"value": point, "text": words.get(point, "")} for point in points]
+
+
+def _rule(
+    table: Any, where: str, before: Sequence[Mapping[str, Any]], notes: Notebook
+) -> dict[str, Any] | None:
+    """When the question is asked: an earlier question, and the answers that lead here."""
+    if table is None:
+        return None
+    where = f"{where}.show_if"
+    rule = read_table(table, SHOW_IF, where, notes)
+    known = {question["key"]: question for question in before}
+    if not rule["question"] or not rule["answers"]:
+        if rule["question"] and table.get("answers") == []:
+            notes.toml(f"{where}.answers", "The list is empty.", "Name at least one answer.")
+        return rule
+    if rule["question"] not in known:
+        what = f"No question “{rule['question']}” stands before this one."
+        remedy = f"Put the question that decides first. {did_you_mean(rule['question'], known)}"
+        notes.toml(f"{where}.question", what, remedy)
+        return rule
+    asked = known[rule["question"]]
+    values = [option["value"] for option in asked["options"]]
+    if not values and asked["kind"] in ("text", "number"):
+        what = f"“{rule['question']}” has no answers to choose from."
+        notes.toml(f"{where}.question", what, "Name a question of the kind one, many or scale.")
+    elif values:
+        _check_values(rule["answers"], values, f"{where}.answers", notes)
+    return rule
+
+
+def _check_screening(question: Mapping[str, Any], where: str, notes: Notebook) -> None:
+    values = [option["value"] for option in question["options"]]
+    if question["screen_out"] and question["kind"] in ("text", "number"):
+        what = "Only answers that are chosen can screen out."
+        notes.toml(f"{where}.screen_out", what, "Ask with the kind one, many or scale.")
+    elif values:
+        _check_values(question["screen_out"], values, f"{where}.screen_out", notes)
+
+
+def _check_values(given: Iterable[str], values: list[str], where: str, notes: Notebook) -> None:
+    for value in given:
+        if value not in values:
+            notes.toml(where, f"“{value}” is none of the answers.", did_you_mean(value, values))
