@@ -6,19 +6,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from random import Random
 from typing import Any
 
 from django.db import transaction
 
 from listening import allocation
 from listening.design.traps import TrapPlan
-from listening.methods import Method, Scale, method_named
-from listening.models import Session, Task, Trial
+from listening.methods import Method, Part, PlannedTrial, Scale, method_named
+from listening.models import Session, Stimulus, Task, Trial
 from listening.statements import rows_of
 from listening.validity import judge_block
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
 FASTEST = 0.8  # of the clips' length: nobody hears a clip in less, whatever the page reports
+TRAINING = "training"  # what stands in the place of a trap's kind for training trials
 AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
 
 
@@ -36,7 +38,7 @@ class Answer:
     """What the browser sent for one trial."""
 
     trial: str
-    labels: Mapping[str, str]  # criterion's index, or index.clip where several clips are rated
+    labels: Mapping[str, str]  # criterion's index, or index.place where several clips are rated
     justification: Mapping[str, Any] | None = None
     latency_ms: int = 0
     plays: int = 0
@@ -50,6 +52,16 @@ class StoredAnswer:
 
     repeat: bool
     over: bool
+    feedback: Mapping[str, Any] | None = None  # after a training trial: {"right", "text"}
+
+
+@dataclass(frozen=True)
+class AskedCriterion:
+    """A criterion as answers are checked against it."""
+
+    pk: int
+    key: str
+    scale: Scale
 
 
 @dataclass(frozen=True)
@@ -57,18 +69,22 @@ class TaskRules:
     """What a task asks of an answer; tasks do not change once their blocks are planned."""
 
     method: Method
-    criteria: tuple[tuple[int, Scale], ...]
+    criteria: tuple[AskedCriterion, ...]
     justification: Mapping[str, Any]
     traps: TrapPlan
     reopen_invalid: bool
     show_text: bool
+    training: tuple[Mapping[str, Any], ...]
     lease_s: int
 
 
 @lru_cache(maxsize=512)
 def task_rules(task: int) -> TaskRules:
     row = Task.objects.select_related("study").get(pk=task)
-    criteria = tuple((c.pk, Scale.from_dict(c.scale)) for c in row.criteria.order_by("order"))
+    criteria = tuple(
+        AskedCriterion(c.pk, c.key, Scale.from_dict(c.scale))
+        for c in row.criteria.order_by("order")
+    )
     return TaskRules(
         method_named(row.method),
         criteria,
@@ -76,8 +92,21 @@ def task_rules(task: int) -> TaskRules:
         TrapPlan.from_dict(row.traps),
         row.reopen_invalid,
         row.show_text,
+        tuple(row.training),
         row.study.lease_s,
     )
+
+
+def parts_of(method: Method, trial: Any) -> list[Part]:
+    """The clips of a stored trial in the order in which its rater meets them."""
+    planned = PlannedTrial(
+        item=trial.item_id,
+        column="",
+        rated=(trial.stimulus_id, *trial.others),
+        versus=trial.versus_id,
+        context=tuple(trial.context),
+    )
+    return method.parts(planned, versus_first=trial.versus_first, rng=Random(trial.code))
 
 
 @transaction.atomic
@@ -88,40 +117,83 @@ def store_answer(session: Session, answer: Answer) -> StoredAnswer:
     unknown; a repeat returns the first answer; then the session must be open, the lease held,
     the trial the current one, and the answer complete, on the scale and heard out.
     """
+    trial = _locked_trial(session, answer.trial)
+    rules = task_rules(trial.task_id)
+    if trial.state == Trial.State.ANSWERED:
+        return StoredAnswer(repeat=True, over=trial.left == 0)
+    _check_turn(trial)
+    ratings = _ratings(rules, trial, answer.labels)
+    _check_justification(rules.justification, answer.justification)
+    _check_heard(trial, answer, rules.method)
+    passed = _trap_passed(rules, trial, ratings) if trial.trap else None
+    _write(session, trial, rules, answer, ratings, passed)
+    if trial.left_in_block == 1:
+        _close_block(session, trial, rules)
+    feedback = _feedback(rules, trial, bool(passed)) if trial.trap == TRAINING else None
+    return StoredAnswer(repeat=False, over=trial.left == 1, feedback=feedback)
+
+
+@transaction.atomic
+def skip_trial(session: Session, code: str, reason: str, playback: Mapping[str, Any]) -> bool:
+    """Go on without a clip that cannot be played here; whether the session has nothing left.
+
+    The trial is marked, its place goes to somebody else, and nothing is held against the rater.
+    """
+    trial = _locked_trial(session, code)
+    if trial.state in (Trial.State.ANSWERED, Trial.State.SKIPPED):
+        return bool(trial.left == 0)
+    _check_turn(trial)
+    facts = json.dumps({**playback, "skipped_because": reason})
+    if not rows_of(SKIP, trial=trial.id, block=trial.block_id, session=session.pk, playback=facts):
+        raise _lease_lost()
+    if trial.left_in_block == 1:
+        _close_block(session, trial, task_rules(trial.task_id))
+    return bool(trial.left == 1)
+
+
+SKIP = """
+UPDATE listening_trial t SET state = 'skipped', answered_at = statement_timestamp(),
+    playback = %(playback)s::jsonb
+FROM listening_block b WHERE t.id = %(trial)s AND t.state = 'planned'
+    AND b.id = %(block)s AND b.session_id = %(session)s AND b.state = 1 RETURNING t.id
+"""
+
+
+def _locked_trial(session: Session, code: str) -> Any:
+    """The trial with what stands around it; the session's row stays locked."""
     (locked,) = rows_of(LOCK, session=session.pk)
-    found = rows_of(LOAD, code=answer.trial, session=session.pk, ahead=AHEAD)
+    found = rows_of(LOAD, code=code, session=session.pk, ahead=AHEAD)
     if not found:
         raise Refused("unknown_trial", "This clip is not part of your session. Reload the page.")
     trial = found[0]
-    if trial.state == Trial.State.ANSWERED:
-        return StoredAnswer(repeat=True, over=trial.left == 0)
-    if locked.status != Session.Status.STARTED:
+    done = trial.state in (Trial.State.ANSWERED, Trial.State.SKIPPED)
+    if locked.status != Session.Status.STARTED and not done:
         raise Refused("session_over", "This session has ended, so the answer was not stored.")
+    if not locked.ready and not done:
+        raise Refused("not_ready", "There are questions or sound tests to do before the clips.")
+    return trial
+
+
+def _check_turn(trial: Any) -> None:
     if trial.state != Trial.State.PLANNED:
         raise _lease_lost()
     if trial.position != trial.current:
         raise Refused("wrong_order", "Another clip comes first. Please answer that one.")
-    rules = task_rules(trial.task_id)
-    ratings = _ratings(rules, trial, answer.labels)
-    _check_justification(rules.justification, answer.justification)
-    _check_heard(trial, answer)
-    _write(session, trial, rules, answer, ratings)
-    if trial.left_in_block == 1:
-        _close_block(session, trial, rules)
-    return StoredAnswer(repeat=False, over=trial.left == 1)
 
 
-LOCK = "SELECT status FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
+LOCK = "SELECT status, ready FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
 LOAD = """  -- what stands around the trial, read after the session's row is locked
-SELECT t.id, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.stimulus_id, t.others,
+SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
+       t.stimulus_id, t.versus_id, t.others, t.context,
        t.versus_first, t.trap, t.expected, r.simulated,
        plan.current, plan.left_in_block, plan.left, plan.available_since,
-       (SELECT sum(duration_s) FROM listening_stimulus WHERE id IN (t.stimulus_id, t.versus_id)
-           OR id = ANY(t.others) OR id = ANY(t.context)) AS duration_s,
+       clips.sum_s, clips.longest_s,
        extract(epoch FROM statement_timestamp()
            - coalesce(plan.available_since, s.started_at))::float AS open_s
 FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
 JOIN listening_rater r ON r.id = t.rater_id,
+LATERAL (SELECT sum(duration_s) AS sum_s, max(duration_s) AS longest_s FROM listening_stimulus
+    WHERE id IN (t.stimulus_id, t.versus_id) OR id = ANY(t.others) OR id = ANY(t.context)) clips,
 LATERAL (SELECT min(p.position) FILTER (WHERE p.state = 'planned') AS current,
         count(*) FILTER (WHERE p.state = 'planned') AS left,
         count(*) FILTER (WHERE p.state = 'planned' AND p.block_id = t.block_id) AS left_in_block,
@@ -141,26 +213,59 @@ def _lease_lost() -> Refused:
 
 def _ratings(
     rules: TaskRules, trial: Any, labels: Mapping[str, str]
-) -> list[tuple[int, int, str, float]]:
+) -> list[tuple[int, int, str, float | None]]:
     """(criterion, stimulus, label, stored score) for everything the screen asks."""
-    rated = [trial.stimulus_id, *trial.others]
+    rated = [
+        (f".{place}", part.stimulus)
+        for place, part in enumerate(parts_of(rules.method, trial))
+        if part.role == "rated"
+    ]
+    if len(rated) == 1:
+        rated = [("", rated[0][1])]
     ratings = []
-    for index, (criterion, scale) in enumerate(rules.criteria):
-        for place, stimulus in enumerate(rated):
-            key = f"{index}" if len(rated) == 1 else f"{index}.{place}"
-            if key not in labels:
-                raise Refused("criterion_missing", "One question has no answer yet.")
-            try:
-                score = scale.score(labels[key])
-            except ValueError:
-                raise Refused(
-                    "outside_scale", "That answer is not on the scale. Please choose again."
-                ) from None
-            stored = rules.method.stored_score(score, versus_first=trial.versus_first)
-            ratings.append((criterion, stimulus, labels[key], stored))
+    for index, criterion in enumerate(rules.criteria):
+        given = [_given(labels, f"{index}{suffix}") for suffix, _ in rated]
+        try:
+            rules.method.check_labels(given)
+            scores = [criterion.scale.score(label) for label in given]
+        except ValueError:
+            raise Refused(
+                "outside_scale", "That answer is not on the scale. Please choose again."
+            ) from None
+        for (_, stimulus), label, score in zip(rated, given, scores, strict=True):
+            stored = rules.method.stored_score(
+                score, versus_first=trial.versus_first, rng=Random(trial.code)
+            )
+            ratings.append((criterion.pk, stimulus, label, stored))
     if len(labels) != len(ratings):
         raise Refused("malformed", "The answer holds more than was asked. Reload the page.")
     return ratings
+
+
+def _given(labels: Mapping[str, str], key: str) -> str:
+    if key not in labels:
+        raise Refused("criterion_missing", "One question has no answer yet.")
+    return labels[key]
+
+
+def _trap_passed(rules: TaskRules, trial: Any, ratings: list[Any]) -> bool | None:
+    """Whether the answer is an expected one, on the criterion that the kind of trap names."""
+    expected = json.loads(trial.expected)
+    if not expected:
+        return None  # a training trial that only shows something
+    named = next((k.criterion for k in rules.traps.kinds if k.kind == trial.trap), "")
+    judged = next((c.pk for c in rules.criteria if c.key == named), rules.criteria[0].pk)
+    return all(label in expected for criterion, _, label, _ in ratings if criterion == judged)
+
+
+def _feedback(rules: TaskRules, trial: Any, right: bool) -> dict[str, Any]:
+    """What the page says after a training trial: the study's words, else plain ones."""
+    stimulus = Stimulus.objects.values_list("key", flat=True).get(pk=trial.stimulus_id)
+    entry: Mapping[str, Any] = next((e for e in rules.training if e["stimulus"] == stimulus), {})
+    expected = json.loads(trial.expected)
+    text = entry.get("right" if right or not expected else "wrong", "")
+    words = [s.text or s.label for s in rules.criteria[0].scale.steps if s.label in expected]
+    return {"right": right if expected else None, "text": text, "expected": words or expected}
 
 
 def _check_justification(rules: Mapping[str, Any], given: Mapping[str, Any] | None) -> None:
@@ -173,9 +278,11 @@ def _check_justification(rules: Mapping[str, Any], given: Mapping[str, Any] | No
         )
 
 
-def _check_heard(trial: Any, answer: Answer) -> None:
-    too_soon = not trial.simulated and trial.open_s < FASTEST * trial.duration_s
-    if answer.heard_fraction < HEARD_ENOUGH or answer.plays < 1 or too_soon:
+def _check_heard(trial: Any, answer: Answer, method: Method) -> None:
+    needed_s = trial.sum_s if method.heard_out else trial.longest_s
+    too_soon = not trial.simulated and trial.open_s < FASTEST * needed_s
+    heard = answer.heard_fraction >= HEARD_ENOUGH or not method.heard_out
+    if not heard or answer.plays < 1 or too_soon:
         raise Refused("not_heard", "Please listen to the whole clip before you answer.")
 
 
@@ -210,11 +317,11 @@ def _write(
     trial: Any,
     rules: TaskRules,
     answer: Answer,
-    ratings: list[tuple[int, int, str, float]],
+    ratings: list[tuple[int, int, str, float | None]],
+    passed: bool | None,
 ) -> None:
     criteria, stimuli, labels, scores = (list(column) for column in zip(*ratings, strict=True))
     reason = dict(answer.justification or {})
-    passed = all(label in json.loads(trial.expected) for label in labels) if trial.trap else None
     ((stored,),) = rows_of(
         WRITE,
         **{"lease_s": rules.lease_s, "block": trial.block_id, "session": session.pk},
@@ -233,7 +340,9 @@ def _write(
 def _close_block(session: Session, trial: Any, rules: TaskRules) -> None:
     """The block's last trial is answered: count it, or hand it on when its traps failed."""
     if rules.reopen_invalid and rules.traps.kinds:
-        traps = Trial.objects.filter(session=session, block=trial.block_id).exclude(trap="")
+        traps = Trial.objects.filter(
+            session=session, block=trial.block_id, state=Trial.State.ANSWERED
+        ).exclude(trap__in=("", TRAINING))
         outcomes = [(t.trap, bool(t.trap_passed)) for t in traps]
         verdict = judge_block(rules.traps, outcomes)
         if not verdict.valid:

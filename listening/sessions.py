@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from listening import allocation
 from listening.answers import Answer, Refused, StoredAnswer, store_answer
-from listening.design.traps import TrapPlan, draw_traps, weave
-from listening.models import Rater, Session, Slot, Stimulus, Study, Task, Trial
+from listening.layout import lay_out
+from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
 from listening.statements import rows_of
 
@@ -142,67 +142,11 @@ def _take_blocks(
         wanted=min(task.blocks_per_session if wanted is None else wanted, room),
         rng=rng,
     )
-    slots = allocation.open_slots(blocks)
-    items = dict(
-        Stimulus.objects.filter(pk__in=[s.stimulus_id for s in slots]).values_list("pk", "item_id")
-    )
-    trials: list[Trial] = []
-    for block in blocks:
-        own = [_slot_trial(task, slot, items) for slot in slots if slot.block_id == block]
-        trials += _with_traps(session, task, block, own, trials, rng)
+    trials = lay_out(session, task, blocks, rng)
     for position, trial in enumerate(trials, start=first_position):
         trial.session, trial.rater_id, trial.task = session, session.rater_id, task
         trial.position = position
     return trials
-
-
-def _slot_trial(task: Task, slot: Slot, items: Mapping[int, int]) -> Trial:
-    item = items[slot.stimulus_id]
-    return Trial(
-        block_id=slot.block_id,
-        slot=slot,
-        stimulus_id=slot.stimulus_id,
-        versus_id=slot.versus_id,
-        versus_first=slot.versus_first,
-        others=slot.others,
-        context=slot.context,
-        item_id=item,
-        meets=slot.stimulus_id if task.repeat_items else item,
-    )
-
-
-def _with_traps(
-    session: Session, task: Task, block: int, rated: list[Trial], before: list[Trial], rng: Random
-) -> list[Trial]:
-    plan = TrapPlan.from_dict(task.traps)
-    if not plan.kinds:
-        return rated
-    kinds = [kind.kind for kind in plan.kinds]
-    stimuli = Stimulus.objects.filter(study=session.study_id, trap__in=kinds)
-    rows = list(stimuli.values_list("pk", "trap", "item_id", "sha256"))
-    pool = {kind: [pk for pk, trap, *_ in rows if trap == kind] for kind in kinds}
-    items = {pk: item for pk, _, item, _ in rows}
-    known = _sounds_known(session, [*rated, *before])
-    heard = {pk for pk, *_, sound in rows if sound in known}
-    sets = plan.sets_for(len(rated))
-    traps = [
-        Trial(
-            block_id=block,
-            stimulus_id=pk,
-            item_id=items[pk],
-            trap=kind.kind,
-            expected=list(kind.expected),
-        )
-        for kind, pk in draw_traps(plan, pool, heard, sets, rng)
-    ]
-    return weave(rated, traps, sets, rng)
-
-
-def _sounds_known(session: Session, beside: list[Trial]) -> set[str]:
-    """What the rater has met or is to meet in these trials: the same sound twice tells a trap."""
-    met = Trial.objects.filter(session__rater=session.rater_id)
-    stimuli = {*met.values_list("stimulus_id", flat=True), *(t.stimulus_id for t in beside)}
-    return set(Stimulus.objects.filter(pk__in=stimuli).values_list("sha256", flat=True))
 
 
 def record_answer(session: Session, answer: Answer) -> StoredAnswer:

@@ -1,7 +1,8 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
-from listening.audio.facts import AudioError, Facts, probed, sha256_of
+from listening.audio.facts import Facts, gain_for, probed, probed_all, sha256_of
 from listening.audio.links import clip_cookie, clip_url, resolve_clip, set_clip_cookie
+from listening.audio.sources import AudioError
 from listening.audio.store import forget, keep_original, keep_served, local_path
 
 __all__ = [
@@ -10,10 +11,12 @@ __all__ = [
     "clip_cookie",
     "clip_url",
     "forget",
+    "gain_for",
     "keep_original",
     "keep_served",
     "local_path",
     "probed",
+    "probed_all",
     "resolve_clip",
     "set_clip_cookie",
     "sha256_of",

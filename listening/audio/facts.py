@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import log10
+from math import floor, log10
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import soundfile
 
-from listening.audio.loudness import LoudnessMeter, Samples
+from listening.audio.loudness import LoudnessMeter
+from listening.audio.sources import AudioError, Samples, Source, opened
 
-FORMATS = ("WAV", "WAVEX", "RF64", "W64", "FLAC", "OGG", "MP3", "AIFF", "AU", "CAF")
 MAX_BYTES = 500 * 1024**2
 MAX_DURATION_S = 30 * 60
 MAX_CHANNELS = 2
 MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000
 FULL_SCALE = 32_766.5 / 32_768  # a 16-bit sample at either end of its range reaches this
 SILENCE_BELOW_PEAK_DB = 40
-UNKNOWN_LENGTH = 2**40  # streamed files declare more frames than any file holds
 STREAMED_BYTES = 0x7FFF_0000  # programs that write to a pipe put this or more into the header
+HIGHEST_PEAK_DBFS = -1.0  # after a gain
 LOST_TAIL_S = 0.1  # what lossy formats may declare too much
-
-
-class AudioError(ValueError):
-    """Why a file cannot be a stimulus, and what to do about it."""
-
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(f"{reason} {remedy}")
-        self.reason = reason
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)
@@ -59,8 +51,8 @@ def probed(path: Path) -> Facts:
     with opened(path) as sound:
         _check_shape(sound)
         _check_whole(path, size)
-        trace = _Trace(sound.samplerate, sound.channels)
-        for block in decoded(sound, trace.block_frames):
+        trace = _Trace(sound.rate_hz, sound.channels)
+        for block in sound.blocks(trace.block_frames):
             trace.add(block)
         _check_length(trace.frames, sound)
         return Facts(
@@ -68,9 +60,9 @@ def probed(path: Path) -> Facts:
             size_bytes=size,
             format=sound.format,
             subtype=sound.subtype,
-            sample_rate_hz=sound.samplerate,
+            sample_rate_hz=sound.rate_hz,
             channels=sound.channels,
-            duration_s=trace.frames / sound.samplerate,
+            duration_s=trace.frames / sound.rate_hz,
             peak_dbfs=20 * log10(trace.peak) if trace.peak > 0 else None,
             loudness_lufs=trace.loudness.integrated_lufs(),
             clipped_share=trace.clipped / (trace.frames * sound.channels),
@@ -78,37 +70,21 @@ def probed(path: Path) -> Facts:
         )
 
 
-def opened(path: Path) -> soundfile.SoundFile:
-    """The file, open for reading, if it is in a format that is accepted."""
-    try:
-        sound = soundfile.SoundFile(path)
-    except (soundfile.LibsndfileError, TypeError, ValueError, OSError):
-        raise AudioError(
-            "This is no sound file that can be read, whatever its name says.",
-            "Save it again as FLAC or WAV.",
-        ) from None
-    if sound.format not in FORMATS:
-        sound.close()
-        raise AudioError(
-            f"Sound in the format {sound.format} is not accepted.", "Save it as FLAC or WAV."
-        )
-    return sound
+def probed_all(paths: Sequence[Path]) -> list[Facts | AudioError]:
+    """For each file its facts or why it is refused, in the order given, on all processor cores.
+
+    Threads suffice: decoding and filtering leave the interpreter free.
+    """
+    with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="probe") as pool:
+        return list(pool.map(_facts_or_error, paths))
 
 
-def decoded(sound: soundfile.SoundFile, frames: int, dtype: str = "float64") -> Iterator[Samples]:
-    """Blocks of (frames, channels), so that long clips need no more memory than short ones."""
-    while True:
-        try:
-            block = sound.read(frames, dtype=dtype, always_2d=True)
-        except (soundfile.LibsndfileError, RuntimeError) as error:
-            raise AudioError(
-                f"The sound is damaged {sound.tell() / sound.samplerate:.1f} s after its start "
-                f"({_words(error)}).",
-                "Save it again from its source.",
-            ) from None
-        if not len(block):
-            return
-        yield block
+def gain_for(facts: Facts, target_lufs: float) -> float:
+    """The gain in dB that brings a clip to a loudness, as far as its peak stays below -1 dBFS."""
+    if facts.loudness_lufs is None or facts.peak_dbfs is None:
+        return 0.0
+    room_db = floor((HIGHEST_PEAK_DBFS - facts.peak_dbfs) * 100) / 100
+    return min(round(target_lufs - facts.loudness_lufs, 2), room_db)
 
 
 def sha256_of(path: Path) -> str:
@@ -116,9 +92,11 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _words(error: Exception) -> str:
-    text = getattr(error, "error_string", None) or str(error)
-    return text.strip().rstrip(".")
+def _facts_or_error(path: Path) -> Facts | AudioError:
+    try:
+        return probed(path)
+    except AudioError as error:
+        return error
 
 
 def _check_size(size: int) -> None:
@@ -132,20 +110,20 @@ def _check_size(size: int) -> None:
         )
 
 
-def _check_shape(sound: soundfile.SoundFile) -> None:
+def _check_shape(sound: Source) -> None:
     if sound.channels > MAX_CHANNELS:
         raise AudioError(
             f"The sound has {sound.channels} channels; raters hear one or two.",
             "Mix it down to mono or stereo.",
         )
-    if not MIN_RATE_HZ <= sound.samplerate <= MAX_RATE_HZ:
+    if not MIN_RATE_HZ <= sound.rate_hz <= MAX_RATE_HZ:
         raise AudioError(
-            f"The sampling rate is {sound.samplerate} Hz; it must lie between {MIN_RATE_HZ} and "
+            f"The sampling rate is {sound.rate_hz} Hz; it must lie between {MIN_RATE_HZ} and "
             f"{MAX_RATE_HZ} Hz.",
             "Convert the sampling rate.",
         )
-    if sound.frames < UNKNOWN_LENGTH:
-        _check_duration(sound.frames / sound.samplerate)
+    if sound.frames is not None:
+        _check_duration(sound.frames / sound.rate_hz)
 
 
 def _check_whole(path: Path, size: int) -> None:
@@ -169,17 +147,25 @@ def _check_duration(duration_s: float) -> None:
         )
 
 
-def _check_length(frames: int, sound: soundfile.SoundFile) -> None:
+def _check_length(frames: int, sound: Source) -> None:
     if frames == 0:
         raise AudioError(
             "The file holds no sound (0 samples).", "Export it again, or remove its row."
         )
-    missing_s = (sound.frames - frames) / sound.samplerate
-    if sound.frames < UNKNOWN_LENGTH and missing_s > LOST_TAIL_S:
+    missing_s = ((sound.frames or 0) - frames) / sound.rate_hz
+    if missing_s > LOST_TAIL_S:
         raise AudioError(
             f"The sound ends {missing_s:.1f} s before the length that its header promises.",
             "The file was cut off: copy it again from its source.",
         )
+
+
+def loudest_channel(block: Samples) -> Samples:
+    """Magnitudes (frames,); NumPy's maximum over the short axis would take ten times as long."""
+    level = np.abs(block[:, 0])
+    for channel in range(1, block.shape[1]):
+        level = np.maximum(level, np.abs(block[:, channel]))
+    return level
 
 
 class _Trace:
@@ -195,7 +181,7 @@ class _Trace:
         self.loudness = LoudnessMeter(rate_hz, channels)
 
     def add(self, block: Samples) -> None:
-        level = np.abs(block)
+        level = loudest_channel(block)
         if not np.isfinite(level).all():
             raise AudioError(
                 "The sound holds values that are no numbers (NaN or infinite).",
@@ -203,9 +189,9 @@ class _Trace:
             )
         self.frames += len(block)
         _check_duration(self.frames / self.rate_hz)
-        self.clipped += int((level >= FULL_SCALE).sum())
-        loudest = level.max(axis=1)
-        self.envelope.append(np.maximum.reduceat(loudest, range(0, len(loudest), self.window)))
+        if level.max() >= FULL_SCALE:
+            self.clipped += int((np.abs(block) >= FULL_SCALE).sum())
+        self.envelope.append(np.maximum.reduceat(level, range(0, len(level), self.window)))
         self.loudness.add(block)
 
     @property

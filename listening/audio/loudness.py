@@ -26,20 +26,19 @@ class LoudnessMeter:
             IIRfilter(4.0, 1 / sqrt(2), 1500.0, rate_hz, "high_shelf"),
             IIRfilter(0.0, 0.5, 38.0, rate_hz, "high_pass"),
         )
-        self.stages = [(stage.b, stage.a) for stage in weighting]
-        self.states = [np.zeros((2, channels)) for _ in self.stages]
+        self.sections = np.array([[*stage.b, *stage.a] for stage in weighting])
+        self.state = np.zeros((len(weighting), 2, channels))
         self.rate_hz = rate_hz
         self.frames = 0
         self.hops: list[float] = []  # K-weighted energy of each 100 ms, over all channels
 
     def add(self, block: Samples) -> None:
         """Filters (frames, channels) and adds up their energy hop by hop."""
-        from scipy.signal import lfilter
+        from scipy.signal import sosfilt
 
-        for n, (b, a) in enumerate(self.stages):
-            block, state = lfilter(b, a, block, axis=0, zi=self.states[n])
-            self.states[n] = np.where(np.abs(state) < 1e-30, 0.0, state)  # denormals are slow
-        energy = np.square(block).sum(axis=1)
+        block, state = sosfilt(self.sections, block, axis=0, zi=self.state)
+        self.state = np.where(np.abs(state) < 1e-30, 0.0, state)  # denormals are slow
+        energy = np.einsum("tc,tc->t", block, block)
         new_hops = self._hops_starting_before(self.frames + len(energy))
         rest = energy[: new_hops[0]] if new_hops else energy
         if len(rest):

@@ -8,20 +8,19 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import soundfile
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
+from soundfile import LibsndfileError, SoundFile
 
-from listening.audio.facts import AudioError, decoded, opened, sha256_of
+from listening.audio.facts import sha256_of
+from listening.audio.sources import AudioError, opened
 
 NAME = re.compile(r"(served|originals)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
 SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show in a header
-SIXTEEN_BIT = ("PCM_16", "PCM_S8", "PCM_U8", "ULAW", "ALAW")
-WHOLE_NUMBERS = (*SIXTEEN_BIT, "PCM_24", "PCM_32")
 BLOCK_FRAMES = 65_536
 
 
@@ -31,32 +30,38 @@ def keep_original(source: Path) -> str:
     return _keep("originals", suffix, source)
 
 
-def keep_served(source: Path) -> tuple[str, str]:
-    """Stores what raters hear: the same samples as FLAC without any tag; its name and SHA-256."""
+def keep_served(source: Path, gain_db: float = 0.0) -> tuple[str, str]:
+    """Stores what raters hear: the same samples as FLAC without any tag; its name and SHA-256.
+
+    A gain other than 0 dB makes the copy as much louder, with 24 bit.
+    """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.flac"
-        write_plain_flac(source, copy)
+        write_plain_flac(source, copy, gain_db)
         return _keep("served", "flac", copy), sha256_of(copy)
 
 
-def write_plain_flac(source: Path, target: Path) -> None:
+def write_plain_flac(source: Path, target: Path, gain_db: float = 0.0) -> None:
     """Rate, channels and samples stay; whole numbers are copied exactly, floats become 24 bit."""
     with opened(source) as sound:
-        subtype = "PCM_16" if sound.subtype in SIXTEEN_BIT else "PCM_24"
-        dtype = "float64"
-        if sound.subtype in WHOLE_NUMBERS:
-            dtype = "int16" if subtype == "PCM_16" else "int32"
-        try:
-            with soundfile.SoundFile(
-                target, "w", sound.samplerate, sound.channels, subtype, format="FLAC"
-            ) as copy:
-                for block in decoded(sound, BLOCK_FRAMES, dtype):
-                    copy.write(block)
-        except soundfile.LibsndfileError as error:
-            raise AudioError(
-                f"The sound cannot be copied as FLAC ({error.error_string}).",
-                "Save it again as FLAC or WAV.",
-            ) from None
+        bits = sound.bits if gain_db == 0 else None
+        dtype = {16: "int16", 24: "int32", None: "float64"}[bits]
+        with plain_flac(target, sound.rate_hz, sound.channels, bits or 24) as copy:
+            for block in sound.blocks(BLOCK_FRAMES, dtype):
+                copy.write(block if gain_db == 0 else block * 10 ** (gain_db / 20))
+
+
+@contextlib.contextmanager
+def plain_flac(target: Path, rate_hz: int, channels: int, bits: int) -> Iterator[SoundFile]:
+    """A new FLAC file without tags; floats beyond full scale are held there."""
+    try:
+        with SoundFile(target, "w", rate_hz, channels, f"PCM_{bits}", format="FLAC") as copy:
+            yield copy
+    except LibsndfileError as error:
+        raise AudioError(
+            f"The sound cannot be copied as FLAC ({error.error_string}).",
+            "Save it again as FLAC or WAV.",
+        ) from None
 
 
 def local_path(name: str) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, TypeVar
+
+from listening.methods.base import Scale
 
 T = TypeVar("T")
 
@@ -18,6 +20,9 @@ class TrapKind:
     count: int
     expected: tuple[str, ...]
     pass_at_least: int
+    tolerance: float = 0.0  # a score this near to an expected one passes too
+    criterion: str = ""  # which answer is judged; "" is the first criterion
+    text: bool = False  # the item's text, which holds the instruction, is shown
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class TrapPlan:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TrapPlan:
         kinds = tuple(
-            TrapKind(k["kind"], k["count"], tuple(k["expected"]), k["pass_at_least"])
+            TrapKind(**{**k, "expected": tuple(k.get("expected", ()))})
             for k in data.get("kinds", ())
         )
         return cls(kinds, data.get("placement", "outside"), data.get("per", 10))
@@ -48,6 +53,33 @@ class TrapPlan:
     def sets_for(self, rated: int) -> int:
         """Sets that a block of `rated` clips makes; a block that came back short is one set."""
         return -(-rated // self.rated_per_set) if self.kinds else 0
+
+
+def passing_labels(
+    scale: Scale,
+    expected: Sequence[str],
+    tolerance: float = 0.0,
+    stored: Callable[[float], float | None] = lambda score: score,
+) -> list[str]:
+    """The labels that a rater may choose: those whose stored score is near an expected one.
+
+    `stored` turns the score of an answer as the trial's order asks; what is expected is said of
+    the trap's own stimulus against the other.
+    """
+    if scale.span is not None:
+        low, high, step = scale.span
+        labels = [f"{low + k * step:g}" for k in range(round((high - low) / step) + 1)]
+    else:
+        labels = list(scale.labels)
+    wanted = [scale.score(label) for label in expected]
+    if scale.widget in ("many", "text") or None in wanted:
+        return list(expected)
+    passing = []
+    for label in labels:
+        score = stored(scale.score(label) or 0.0)
+        if any(score is not None and abs(score - (w or 0.0)) <= tolerance + 1e-9 for w in wanted):
+            passing.append(label)
+    return passing
 
 
 def draw_traps(

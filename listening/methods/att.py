@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from listening.methods.base import Method, Scale, Step
+from listening.methods.base import Method, Scale, Step, gettext_noop, names_in
 
-LABELS = (("Human", 1.0, "1"), ("Unclear", 0.5, "2"), ("Machine", 0.0, "3"))
+LABELS = {gettext_noop("Human"): 1.0, gettext_noop("Unclear"): 0.5, gettext_noop("Machine"): 0.0}
+QUESTION = gettext_noop("Is this voice a human or a machine?")
 
 
 class AudioTuringTest(Method):
@@ -13,17 +14,19 @@ class AudioTuringTest(Method):
     title = "Audio Turing Test"
     estimand = "hls"
     standard = "Audio Turing Test: Human 1, Unclear 0.5, Machine 0"
-    default_question = "Is this voice a human or a machine?"
+    default_question = QUESTION
+    default_criteria = (("human_likeness", QUESTION, {}),)
     justification_required = True
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
-        names = options.get("names", {})
-        order = options.get("order", [label for label, _, _ in LABELS])
-        if sorted(order) != sorted(label for label, _, _ in LABELS):
+        names = names_in(options)
+        order = options.get("order", list(LABELS))
+        if not isinstance(order, list | tuple) or sorted(map(str, order)) != sorted(LABELS):
             raise ValueError(f"order must hold Human, Unclear and Machine once each, not {order!r}")
-        scores = {label: score for label, score, _ in LABELS}
-        steps = (
-            Step(label, scores[label], names.get(label, label), str(place))
-            for place, label in enumerate(order, start=1)
+        return Scale(
+            tuple(
+                Step(label, LABELS[label], names.get(label, label), str(place))
+                for place, label in enumerate(order, start=1)
+            ),
+            "choice",
         )
-        return Scale(tuple(steps), "choice")

@@ -48,7 +48,7 @@ class Step:
     """One allowed answer: what is stored, its number, and the words that the rater sees."""
 
     label: str
-    score: float
+    score: float | None  # None: an answer without a number
     text: str = ""
     hotkey: str = ""
     apart: bool = False  # drawn away from the others, such as "not in this clip"
@@ -90,7 +90,7 @@ class Scale:
 
     def _number(self, label: str) -> float:
         low, high, step = self.span or (0.0, 0.0, 1.0)
-        value = float(label)
+        value = float(label) + 0.0  # no answer is -0
         steps = (value - low) / step
         if not low <= value <= high or abs(steps - round(steps)) > 1e-6 or label != f"{value:g}":
             raise ValueError(f"“{label[:80]}” is not on this scale")
@@ -132,6 +132,17 @@ def number_scale(low: float, high: float, step: float, names: Mapping[str, str])
     return Scale(tuple(steps), "steps")
 
 
+def names_in(options: Mapping[str, Any]) -> dict[str, str]:
+    """The option `names`: a study's own words for labels."""
+    names = options.get("names", {})
+    if not isinstance(names, Mapping) or not all(isinstance(word, str) for word in names.values()):
+        raise ValueError('names is a table of words, like { "1" = "…" }')
+    return dict(names)
+
+
+DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
+
+
 class Method:
     """A test method; a subclass registers itself by its `key`."""
 
@@ -141,7 +152,8 @@ class Method:
     standard: ClassVar[str]  # where the procedure is defined
     default_question: ClassVar[str]
     justification_required: ClassVar[bool] = False
-    default_criteria: ClassVar[tuple[tuple[str, str], ...]] = ()  # (key, question); else one
+    # (key, question, options of its own scale) each; without them there is one, named by studyfile
+    default_criteria: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[dict[str, type[Method]]] = {}
@@ -179,11 +191,19 @@ class Method:
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The clips of a trial in the order in which the rater meets them."""
-        context = [Part(pk, "Context", "context") for pk in trial.context]
-        return [*context, *(Part(pk) for pk in trial.rated)]
+        return [*context_of(trial), *(Part(pk, gettext_noop("Clip")) for pk in trial.rated)]
+
+    def presented_first(self, *, versus_first: bool) -> str:
+        """Which of two compared clips came first: rated or versus; empty where none did."""
+        return "versus" if versus_first else "rated"
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """ValueError when the labels of one criterion, one per rated clip, do not fit together."""
+
+
+def context_of(trial: PlannedTrial) -> list[Part]:
+    """What is heard before a trial and not rated."""
+    return [Part(pk, gettext_noop("Context"), "context") for pk in trial.context]
 
 
 def method_named(key: str) -> Method:

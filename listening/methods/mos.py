@@ -1,22 +1,39 @@
-"""One clip rated on an absolute category scale from 1 to 5 (ITU-T P.800 ACR)."""
+"""One clip rated on an absolute category scale, from 1 to 5 by default (ITU-T P.800 ACR)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from listening.methods.base import Method, Scale, number_scale
+from listening.methods.base import Method, Scale, Step, gettext_noop, names_in, number_scale
 
-P800_NAMES = {"1": "Bad", "2": "Poor", "3": "Fair", "4": "Good", "5": "Excellent"}
+P800_NAMES = {
+    "1": gettext_noop("Bad"),
+    "2": gettext_noop("Poor"),
+    "3": gettext_noop("Fair"),
+    "4": gettext_noop("Good"),
+    "5": gettext_noop("Excellent"),
+}
+MOST_POINTS = 11
 
 
 class Mos(Method):
     key = "mos"
     title = "Mean opinion score"
     estimand = "mos"
-    standard = "ITU-T P.800 (ACR); half steps as in Clark et al. 2019"
-    default_question = "How natural does this speech sound?"
+    standard = "ITU-T P.800 annex B (ACR); half steps as in Clark et al. 2019"
+    default_question = gettext_noop("How natural does this speech sound?")
+    default_step = 1.0
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
-        step = options.get("step", 1)
+        step = options.get("step", self.default_step)
         if step not in (0.5, 1):
             raise ValueError(f"MOS has steps of 1 or 0.5, not {step!r}")
-        return number_scale(1, 5, step, {**P800_NAMES, **options.get("names", {})})
+        points = options.get("points", 5)
+        if type(points) is not int or not 2 <= points <= MOST_POINTS:
+            raise ValueError(f"points is a whole number from 2 to {MOST_POINTS}, not {points!r}")
+        words = P800_NAMES if points == 5 else {}
+        scale = number_scale(1, points, step, {**words, **names_in(options)})
+        absent = options.get("absent", "")
+        if not isinstance(absent, str):
+            raise ValueError(f"absent is the text of the answer 0, not {absent!r}")
+        apart = (Step("0", 0.0, absent, "0", apart=True),) if absent else ()
+        return Scale((*scale.steps, *apart), scale.widget)

@@ -21,6 +21,7 @@ class Condition(models.Model):
     voice = models.CharField(max_length=80, blank=True)
     role = models.CharField(max_length=9, choices=Role, default=Role.TEST)
     attributes = models.JSONField(default=dict)
+    derived = models.BooleanField(default=False)  # made from lines by the study's settings
 
     class Meta:
         ordering = ["study", "key"]
@@ -44,6 +45,7 @@ class Item(models.Model):
     speaker = models.CharField(max_length=80, blank=True)
     language = models.CharField(max_length=16, blank=True)
     split = models.CharField(max_length=40, blank=True)
+    derived = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["study", "key"]
@@ -74,6 +76,9 @@ class Stimulus(models.Model):
     channels = models.PositiveSmallIntegerField()
     loudness_lufs = models.FloatField(null=True)
     peak_dbfs = models.FloatField(null=True)
+    gain_db = models.FloatField(default=0.0)  # applied to the served copy
+    derived = models.BooleanField(default=False)
+    lines = models.JSONField(default=list)  # of a derived one: [{"stimulus", "role", "start_s", …}]
 
     class Meta:
         verbose_name_plural = "stimuli"

@@ -17,8 +17,8 @@ class Rating(models.Model):
     )
     criterion = models.ForeignKey(Criterion, models.PROTECT, related_name="+", db_index=False)
     stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="ratings")
-    label = models.CharField(max_length=80)
-    score = models.FloatField()
+    label = models.TextField()
+    score = models.FloatField(null=True)  # a text, or several choices, have none
     counts = models.BooleanField()  # towards the slot's target; false for traps and reopened blocks
     rated_at = models.DateTimeField(auto_now_add=True)
 

@@ -30,6 +30,7 @@ class Session(models.Model):
         WITHDRAWN = "withdrawn"
         REJECTED = "rejected"  # judged invalid: its blocks went back
         EXPIRED = "expired"  # left, and its blocks were given to others
+        SCREENED = "screened"  # turned away by a check or a question before the first trial
 
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="sessions")
     study = models.ForeignKey(Study, models.CASCADE, related_name="sessions")
@@ -38,7 +39,10 @@ class Session(models.Model):
     prolific_study = models.CharField(max_length=64, blank=True)
     prolific_session = models.CharField(max_length=64, blank=True)
     consent_version = models.CharField(max_length=40, blank=True)
+    ready = models.BooleanField(default=True)  # nothing is left to do before the trials
     checks = models.JSONField(default=dict)  # check key -> {"passed": bool, "attempts": int, ...}
+    questionnaires = models.JSONField(default=dict)  # key -> {"answers": {...}, "at": "..."}
+    comment = models.TextField(blank=True)
     device = models.CharField(max_length=20, blank=True)  # phone, tablet, desktop
     short = models.BooleanField(default=False)  # a lost block could not be replaced
     rejected_because = models.CharField(max_length=300, blank=True)
@@ -135,6 +139,7 @@ class Trial(models.Model):
         ANSWERED = "answered"
         VOID = "void"  # its block went back before it was answered; may be retaken
         GONE = "gone"  # somebody else has it now
+        SKIPPED = "skipped"  # its clip could not be played here
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="trials", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="trials", db_index=False)
@@ -152,7 +157,7 @@ class Trial(models.Model):
     context = ArrayField(models.BigIntegerField(), default=list)
     item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     meets = models.BigIntegerField(null=True)  # the key of the block that this trial uses up
-    trap = models.CharField(max_length=40, blank=True)
+    trap = models.CharField(max_length=40, blank=True)  # a kind of trap, or "training"
     expected = models.JSONField(default=list)  # labels that pass the trap
     trap_passed = models.BooleanField(null=True)
     state = models.CharField(max_length=8, choices=State, default=State.PLANNED)

@@ -32,8 +32,12 @@ class Study(models.Model):
     lease_s = models.PositiveIntegerField(
         default=1800, validators=[MinValueValidator(60), MaxValueValidator(7 * 86_400)]
     )
-    texts = models.JSONField(default=dict)  # welcome, consent, consent_version, end, contact
+    break_every = models.PositiveSmallIntegerField(default=0)  # trials; 0: no breaks
+    loudness_lufs = models.FloatField(null=True)  # what served clips were brought to
+    texts = models.JSONField(default=dict)  # welcome, consent, consent_version, end, contact …
     checks = models.JSONField(default=list)  # [{"key": "volume", ...its settings}]
+    questionnaires = models.JSONField(default=list)  # see listening.design.questionnaires
+    settings = models.JSONField(default=list)  # see listening.design.settings
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
@@ -68,6 +72,9 @@ class Task(models.Model):
     justification = models.JSONField(default=dict)  # {"required": bool, "min_chars": int, ...}
     traps = models.JSONField(default=dict)  # see listening.design.traps.TrapPlan
     reopen_invalid = models.BooleanField(default=False)
+    repeats = models.PositiveSmallIntegerField(default=0)  # trials of a session asked twice
+    examples = models.JSONField(default=list)  # [{"stimulus": key, "caption": "..."}]
+    training = models.JSONField(default=list)  # [{"stimulus", "expected", "right", "wrong"}]
 
     class Meta:
         ordering = ["study", "order"]
@@ -93,6 +100,7 @@ class Criterion(models.Model):
     order = models.PositiveSmallIntegerField()
     question = models.CharField(max_length=300)
     help_text = models.TextField(blank=True)
+    options = models.JSONField(default=dict)  # of its own scale, over those of the task
     scale = models.JSONField()  # Scale.as_dict() of listening.methods.base
 
     class Meta:

@@ -15,7 +15,7 @@ from listening import audio, studies
 from listening.design.studyfile import read_folder
 from listening.models import Block, Rater, Session, Stimulus, Study
 from listening.selectors import stimulus_rows
-from listening.studies import StudyError, StudyProblems, create_study, export_study
+from listening.studies import StudyError, StudyProblems, create_study, creating, export_study
 from tests.factories import answer_all, arrive
 from tests.listening.folders import CSV, TOML, make_folder, write_sound
 
@@ -91,8 +91,8 @@ def test_import_export_import_gives_an_equal_study(
     assert count == 38
     exported = read_folder(tmp_path / "out").study
     assert exported == studies.study_as_file(first)
-    for path in (DEMO / "audio").iterdir():
-        assert (tmp_path / "out" / "audio" / path.name).read_bytes() == path.read_bytes()
+    for path in (tmp_path / "out" / "audio").iterdir():
+        assert path.read_bytes() == (DEMO / "audio" / path.name).read_bytes()
     second = create_study(tmp_path / "out", owner, replace=True)
     assert studies.study_as_file(second) == exported
     assert (tmp_path / "out" / "stimuli.csv").read_bytes() == (DEMO / "stimuli.csv").read_bytes()
@@ -126,7 +126,7 @@ def test_nothing_is_half_imported_when_the_database_refuses(
     def refuse(*args: object) -> None:
         raise IntegrityError("the database is in a bad mood")
 
-    monkeypatch.setattr(studies, "_write_task", refuse)
+    monkeypatch.setattr(creating, "_write_task", refuse)
     with pytest.raises(IntegrityError):
         create_study(make_folder(tmp_path / "study"), owner)
     assert not Study.objects.exists()

@@ -122,7 +122,6 @@ def test_repeated_items_allow_larger_blocks(tmp_path: Path) -> None:
         ('kind = "gold"', 'kind = "god"', "traps.kinds[1].kind", "No row", "“gold”"),
         ("count = 1", "count = 2", "traps.kinds[1].count", "there is only 1", "smaller count"),
         ('["1", "1.5"]', '["1", "6"]', "traps.kinds[1].expected", "“6” is not on the scale", ""),
-        ('["1", "1.5"]', "[]", "traps.kinds[1].expected", "empty", "at least one"),
         ("per = 2", "per = 3", "block_size", "no whole number of sets of 3", "Choose 3"),
         ("per = 2", "per = 4", "block_size", "no whole number of sets of 4", "Choose 4"),
         ('"outside"', '"inside"', "", "", ""),
@@ -181,3 +180,10 @@ def test_twenty_million_presentations_are_the_limit(tmp_path: Path) -> None:
     problem = the_problem(tmp_path, toml, csv_with(*rows))
     assert "40,000,000" in problem.what
     assert problem.remedy
+
+
+def test_a_trap_without_a_known_answer_is_a_mistake_of_its_row(tmp_path: Path) -> None:
+    (found,) = problems_of(tmp_path, TRAP_TOML.replace('["1", "1.5"]', "[]"), TRAP_CSV)
+    assert (found.file, found.place) == ("stimuli.csv", "row 6, expected")
+    assert "has no expected answer" in found.what
+    assert "column expected" in found.remedy

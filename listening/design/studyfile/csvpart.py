@@ -7,6 +7,7 @@ import io
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import ItemEntry, StimulusEntry
@@ -257,7 +258,7 @@ def items_of(rows: Sequence[Row], default_language: str, notes: Notebook) -> tup
 def _item(
     key: str, fields: dict[str, tuple[str, int]], default_language: str, notes: Notebook
 ) -> ItemEntry:
-    words = {column: value for column, (value, _) in fields.items()}
+    words: dict[str, Any] = {column: value for column, (value, _) in fields.items()}
     position, row = fields.get("position", ("", 0))
     words.pop("position", None)
     words.setdefault("language", default_language)

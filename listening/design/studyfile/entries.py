@@ -14,6 +14,7 @@ class ConditionEntry:
     voice: str = ""
     role: str = "test"
     attributes: dict[str, str] = field(default_factory=dict)
+    derived: bool = False  # made by the study's settings; not written back
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ItemEntry:
     speaker: str = ""
     language: str = ""
     split: str = ""
+    derived: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class CriterionEntry:
     key: str
     question: str
     help_text: str = ""
+    options: dict[str, Any] = field(default_factory=dict)  # of its own scale, over the task's
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,9 @@ class TaskEntry:
     allow_missing: bool = False
     show_text: bool = False
     reopen_invalid: bool = False
+    repeats: int = 0
+    examples: tuple[dict[str, Any], ...] = ()  # {"stimulus", "caption"}
+    training: tuple[dict[str, Any], ...] = ()  # {"stimulus", "expected", "right", "wrong"}
     justification: dict[str, Any] = field(default_factory=dict)  # empty: not asked
     traps: dict[str, Any] = field(default_factory=dict)  # empty: none
     criteria: tuple[CriterionEntry, ...] = ()
@@ -82,9 +88,13 @@ class StudyFile:
     task_plan: str = "all"
     sessions_per_rater: int = 1
     lease_minutes: float = 30
+    break_every: int = 0
+    loudness_lufs: float | None = None
     texts: dict[str, str] = field(default_factory=dict)
     completion_codes: dict[str, str] = field(default_factory=dict)
     checks: tuple[dict[str, Any], ...] = ()
+    questionnaires: tuple[dict[str, Any], ...] = ()
+    settings: tuple[dict[str, Any], ...] = ()
     conditions: tuple[ConditionEntry, ...] = ()
     tasks: tuple[TaskEntry, ...] = ()
     items: tuple[ItemEntry, ...] = ()

@@ -8,10 +8,12 @@ from typing import Any
 from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.traps import TrapPlan
+from listening.design.traps import TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
+from listening.methods.together import ItemsError
 
 MAX_PLANNED = 20_000_000  # presentations of one task
+TRAINING = "training"  # in the column trap: for training and examples only
 
 
 def check_fit(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:
@@ -47,7 +49,7 @@ def _check_conditions(study: StudyFile, rows: Sequence[Row], notes: Notebook) ->
 def _check_traps_used(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:
     kinds = [kind["kind"] for task in study.tasks for kind in task.traps.get("kinds", [])]
     for s, row in zip(study.stimuli, rows, strict=True):
-        if s.trap and s.trap not in kinds:
+        if s.trap and s.trap not in kinds and s.trap != TRAINING:
             remedy = did_you_mean(s.trap, kinds) or "Describe it in [[tasks.traps.kinds]]."
             notes.csv(row.number, "trap", f"No task has traps of the kind “{s.trap}”.", remedy)
 
@@ -72,6 +74,24 @@ class WatchedOptions(dict[str, Any]):
         return super().__contains__(key)
 
 
+class Layered(dict[str, Any]):
+    """A criterion's own options over those of its task; each notes what was asked of it."""
+
+    def __init__(self, own: WatchedOptions, shared: WatchedOptions) -> None:
+        super().__init__({**shared, **own})
+        self.layers = (own, shared)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.get(key) if key in self else super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        found = [layer.get(key) for layer in self.layers if key in layer]
+        return found[0] if found else default
+
+    def __contains__(self, key: object) -> bool:
+        return any(layer.__contains__(key) for layer in self.layers)
+
+
 class TaskFit:
     """One task against the study's material."""
 
@@ -92,12 +112,12 @@ class TaskFit:
 
     def check(self) -> None:
         self._check_limits()
-        scale = self._scale()
-        if scale:
-            self._check_names(scale)
+        scales = self._scales()
         trials = self._trials()
         self._check_unused_options()
-        self._check_traps(scale)
+        self._check_traps(scales)
+        self._check_training(scales)
+        self._check_examples()
         if trials is not None:
             self._check_cells(*trials)
             self._check_sizes(trials[1])
@@ -127,20 +147,28 @@ class TaskFit:
                 what = f"No item has the dimension “{key}”."
                 self.say("dimensions", what, did_you_mean(key, dimensions))
 
-    def _scale(self) -> Scale | None:
-        try:
-            return self.method.scale(self.options)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            what = f"The options do not fit the method “{self.task.method}”: {error}."
-            self.say("options", what, "Correct or remove the option.")
-            return None
+    def _scales(self) -> dict[str, Scale]:
+        """The scale of each criterion, by its key; what does not fit is said."""
+        scales: dict[str, Scale] = {}
+        for n, criterion in enumerate(self.task.criteria, start=1):
+            own = WatchedOptions(criterion.options)
+            where = f"criteria[{n}].options" if own else "options"
+            try:
+                scales[criterion.key] = self.method.scale(Layered(own, self.options))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                what = f"The options do not fit the method “{self.task.method}”: {error}."
+                self.say(where, what, "Correct or remove the option.")
+                continue
+            self._check_names(scales[criterion.key], own or self.options, where)
+            self._say_unused(own, where)
+        return scales
 
-    def _check_names(self, scale: Scale) -> None:
-        names = self.task.options.get("names")
+    def _check_names(self, scale: Scale, options: dict[str, Any], where: str) -> None:
+        names = options.get("names")
         for label in names if isinstance(names, dict) else ():
             if label not in scale.labels:
                 what = f"The scale has no label “{label}”."
-                self.say("options.names", what, did_you_mean(label, scale.labels))
+                self.say(f"{where}.names", what, did_you_mean(label, scale.labels))
 
     def _trials(self) -> tuple[list[str], list[PlannedTrial]] | None:
         """Columns and trials of one replicate; pk and item are places in lists here."""
@@ -156,22 +184,35 @@ class TaskFit:
         try:
             columns = self.method.columns(refs, self.options)
             return columns, list(self.method.trials(refs, self.options))
+        except ItemsError as error:
+            self._say_unplannable(error)
         except (ValueError, TypeError, KeyError, AttributeError, StopIteration) as error:
             what = f"The method “{self.task.method}” cannot plan trials with this: {error}."
             self.say("options", what, "Correct the options or the material.")
-            return None
+        return None
+
+    def _say_unplannable(self, error: ItemsError) -> None:
+        item = self.study.items[error.items[0]].key
+        example = next(s for s in self.material if s.item == item)
+        what = f"Task “{self.task.key}” ({self.task.method}): {error}. The first is “{item}”."
+        self.notes.csv(self.numbers[example.key], "item", what, "Add or correct its rows.")
 
     def _check_unused_options(self) -> None:
-        for key in self.task.options:
-            if key not in self.options.asked:
+        self._say_unused(self.options, "options")
+
+    def _say_unused(self, options: WatchedOptions, where: str) -> None:
+        for key in options:
+            if key not in options.asked:
                 what = f"The method “{self.task.method}” does not use the option “{key}” here."
-                self.say(f"options.{key}", what, did_you_mean(key, self.options.asked))
+                self.say(f"{where}.{key}", what, did_you_mean(key, options.asked))
 
     def _check_cells(self, columns: list[str], trials: list[PlannedTrial]) -> None:
         """Every item in every column, unless the study says that some may be missing."""
         present: dict[int, set[str]] = {}
         for trial in trials:
             present.setdefault(trial.item, set()).add(trial.column)
+            if len(trial.rated) > 1:  # what one screen lacks, its column does not tell
+                present[trial.item].update(self.material[pk].condition for pk in trial.rated)
         filled = set().union(*present.values()) if present else set()
         for column in columns:
             if column not in filled:
@@ -210,19 +251,71 @@ class TaskFit:
             what = f"The task would plan {len(trials) * task.ratings_per_stimulus:,} trials."
             self.say("ratings_per_stimulus", what, f"At most {MAX_PLANNED:,} are possible.")
 
-    def _check_traps(self, scale: Scale | None) -> None:
+    def _check_traps(self, scales: dict[str, Scale]) -> None:
         if not self.task.traps:
             return
+        if self.method.screen == "parallel":
+            what = f"The method “{self.task.method}” rates several clips at once."
+            self.say("traps", what, "Remove the traps: they are single clips or pairs.")
         plan = TrapPlan.from_dict(self.task.traps)
         available = [s.trap for s in self.study.stimuli]
         for n, kind in enumerate(plan.kinds, start=1):
             for place, what, remedy in _kind_problems(kind.kind, kind.count, available):
                 self.say(f"traps.kinds[{n}].{place}", what, remedy)
-            for label in kind.expected:
-                if scale and label not in scale.labels:
-                    what = f"“{label}” is not on the scale of this task."
-                    self.say(f"traps.kinds[{n}].expected", what, did_you_mean(label, scale.labels))
+            if kind.criterion and kind.criterion not in [c.key for c in self.task.criteria]:
+                what = f"“{kind.criterion}” is no criterion of this task."
+                remedy = did_you_mean(kind.criterion, [c.key for c in self.task.criteria])
+                self.say(f"traps.kinds[{n}].criterion", what, remedy)
+            scale = scales.get(kind.criterion or next(iter(scales), ""))
+            self._check_expected(kind.expected, scale, f"traps.kinds[{n}].expected")
+            self._check_trap_rows(n, kind, scale)
         self._check_trap_sets(plan)
+
+    def _check_expected(self, expected: Sequence[str], scale: Scale | None, where: str) -> None:
+        for label in expected:
+            if scale and not _is_on(scale, label):
+                what = f"“{label}” is not on the scale of this task."
+                self.say(where, what, did_you_mean(label, scale.labels))
+
+    def _check_trap_rows(self, n: int, kind: TrapKind, scale: Scale | None) -> None:
+        """Each trap has a known answer: that of its kind, or its row's own."""
+        keys = {s.key for s in self.study.stimuli}
+        for s in self.study.stimuli:
+            if s.trap != kind.kind:
+                continue
+            row, own = self.numbers[s.key], s.attributes.get("expected", "")
+            if not own and not kind.expected:
+                what = f"The trap “{s.key}” has no expected answer."
+                remedy = f"Write it in the column expected, or in {self.where}.traps.kinds[{n}]."
+                self.notes.csv(row, "expected", what, remedy)
+            for label in filter(None, (word.strip() for word in own.split("|"))):
+                if scale and not _is_on(scale, label):
+                    what = f"“{label}” is not on the scale of task “{self.task.key}”."
+                    self.notes.csv(row, "expected", what, did_you_mean(label, scale.labels))
+            versus = s.attributes.get("versus", "")
+            if versus and versus not in keys:
+                what = f"“{versus}” is no stimulus."
+                self.notes.csv(row, "versus", what, did_you_mean(versus, keys))
+
+    def _check_training(self, scales: dict[str, Scale]) -> None:
+        if self.task.training and self.method.screen == "parallel":
+            what = f"The method “{self.task.method}” rates several clips at once."
+            self.say("training", what, "Remove the training trials; examples are possible.")
+        scale = next(iter(scales.values()), None)
+        for n, entry in enumerate(self.task.training, start=1):
+            where = f"training[{n}]"
+            self._check_stimulus(entry["stimulus"], f"{where}.stimulus")
+            self._check_expected(entry.get("expected", ()), scale, f"{where}.expected")
+
+    def _check_examples(self) -> None:
+        for n, entry in enumerate(self.task.examples, start=1):
+            self._check_stimulus(entry["stimulus"], f"examples[{n}].stimulus")
+
+    def _check_stimulus(self, key: str, where: str) -> None:
+        keys = [s.key for s in self.study.stimuli]
+        if key not in keys:
+            what = f"“{key}” is no stimulus of stimuli.csv."
+            self.say(where, what, did_you_mean(key, keys) or "Add its row.")
 
     def _check_trap_sets(self, plan: TrapPlan) -> None:
         rated, size = plan.rated_per_set, self.task.block_size
@@ -233,6 +326,14 @@ class TaskFit:
             fits = [n for n in (size // rated * rated, -(-size // rated) * rated) if n]
             what = f"A block of {size} rated clips is no whole number of sets of {rated}."
             self.say("block_size", what, f"Choose {' or '.join(map(str, fits))}.")
+
+
+def _is_on(scale: Scale, label: str) -> bool:
+    try:
+        scale.score(label)
+    except ValueError:
+        return False
+    return True
 
 
 def _kind_problems(kind: str, count: int, available: list[str]) -> Iterator[tuple[str, str, str]]:

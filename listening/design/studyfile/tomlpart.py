@@ -15,6 +15,7 @@ from listening.design.studyfile.entries import (
     TaskEntry,
 )
 from listening.design.studyfile.problems import Notebook, did_you_mean
+from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.shapes import Field, read_table
 from listening.methods import Method, method_named
 
@@ -26,6 +27,8 @@ TOP = {
     "study": Field(shapes.raw_table, required=True, default={}),
     "conditions": Field(shapes.raw_tables, required=True, default=()),
     "tasks": Field(shapes.raw_tables, required=True, default=()),
+    "questionnaires": Field(shapes.raw_tables, default=()),
+    "settings": Field(shapes.raw_tables, default=()),
 }
 STUDY = {
     "key": Field(shapes.slug, required=True, longest=80, default=""),
@@ -35,11 +38,15 @@ STUDY = {
     "task_plan": Field(shapes.choice, default="all", choices=("one", "all")),
     "sessions_per_rater": Field(shapes.whole, default=1, low=1, high=1000),
     "lease_minutes": Field(shapes.number, default=30, low=1, high=7 * 24 * 60),
+    "break_every": Field(shapes.whole, default=0, low=0, high=1000),
+    "loudness_lufs": Field(shapes.number, low=-50, high=-10),
     "texts": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
     "checks": Field(shapes.raw_tables, default=()),
 }
-TEXT_KEYS = ("welcome", "consent", "consent_version", "end", "contact")
+TEXT_KEYS = (
+    *("welcome", "consent", "consent_version", "end", "contact", "debrief", "comment_prompt"),
+)
 CODE_KEYS = ("complete", "screened_out", "partial")
 TEXTS = {key: Field(shapes.text) for key in TEXT_KEYS} | {
     "consent_version": Field(shapes.text, longest=40)
@@ -69,6 +76,9 @@ TASK = {
     "allow_missing": Field(shapes.flag, default=False),
     "show_text": Field(shapes.flag, default=False),
     "reopen_invalid": Field(shapes.flag, default=False),
+    "repeats": Field(shapes.whole, default=0, low=0, high=1000),
+    "examples": Field(shapes.raw_tables, default=()),
+    "training": Field(shapes.raw_tables, default=()),
     "justification": Field(shapes.raw_table),
     "traps": Field(shapes.raw_table),
     "criteria": Field(shapes.raw_tables, default=()),
@@ -77,6 +87,17 @@ CRITERION = {
     "key": Field(shapes.slug, required=True, longest=80, default=""),
     "question": Field(shapes.text, default="", longest=300),
     "help_text": Field(shapes.text, default=""),
+    "options": Field(shapes.table, default={}),
+}
+EXAMPLE = {
+    "stimulus": Field(shapes.identifier, required=True, longest=120, default=""),
+    "caption": Field(shapes.text, default="", longest=500),
+}
+TRAINING = {
+    "stimulus": Field(shapes.identifier, required=True, longest=120, default=""),
+    "expected": Field(shapes.texts, default=(), longest=80),
+    "right": Field(shapes.text, default="", longest=500),
+    "wrong": Field(shapes.text, default="", longest=500),
 }
 JUSTIFICATION = {
     "required": Field(shapes.flag, default=True),
@@ -93,8 +114,11 @@ TRAPS = {
 KIND = {
     "kind": Field(shapes.identifier, required=True, longest=40, default=""),
     "count": Field(shapes.whole, default=1, low=1, high=100),
-    "expected": Field(shapes.texts, required=True, default=(), longest=80),
+    "expected": Field(shapes.texts, default=(), longest=80),
     "pass_at_least": Field(shapes.whole, low=1, high=100),
+    "tolerance": Field(shapes.number, low=0, high=100),
+    "criterion": Field(shapes.text, longest=80),
+    "text": Field(shapes.flag),
 }
 CHECK_KEY = Field(shapes.slug, required=True, longest=40, default="")
 ANYTHING = Field(shapes.plain)  # the settings of a check are its own affair
@@ -115,6 +139,8 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)
+    study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
+    study["settings"] = tuple(parts["settings"])
     return StudyFile(**study)
 
 
@@ -204,6 +230,8 @@ def _task(table: Any, where: str, notes: Notebook) -> TaskEntry:
     fields["blocks_per_rater"] = fields["blocks_per_rater"] or fields["blocks_per_session"]
     fields["justification"] = _justification(fields["justification"], method, where, notes)
     fields["traps"] = _traps(fields["traps"], where, notes)
+    fields["examples"] = _entries(fields["examples"], EXAMPLE, f"{where}.examples", notes)
+    fields["training"] = _entries(fields["training"], TRAINING, f"{where}.training", notes)
     fields["criteria"] = _criteria(fields["criteria"], method, where, notes)
     return TaskEntry(**fields)
 
@@ -241,6 +269,8 @@ def _traps(table: Any, where: str, notes: Notebook) -> dict[str, Any]:
         kind = read_table(entry, KIND, f"{where}.kinds[{n}]", notes)
         kind["expected"] = list(kind["expected"])
         kind["pass_at_least"] = kind["pass_at_least"] or kind["count"]
+        kind = {key: value for key, value in kind.items() if value not in (None, "", False, 0)}
+        kind.setdefault("kind", "")
         if kind["pass_at_least"] > kind["count"]:
             notes.toml(
                 f"{where}.kinds[{n}].pass_at_least",
@@ -252,19 +282,44 @@ def _traps(table: Any, where: str, notes: Notebook) -> dict[str, Any]:
     return fields | {"kinds": kinds} if kinds else {}
 
 
+def _entries(
+    tables: Iterable[Any], shape: shapes.Shape, where: str, notes: Notebook
+) -> tuple[dict[str, Any], ...]:
+    """Tables that are kept as they are: what was left out stays away."""
+    found = []
+    for n, table in enumerate(tables, start=1):
+        fields = read_table(table, shape, f"{where}[{n}]", notes)
+        lists = {key: list(value) for key, value in fields.items() if isinstance(value, tuple)}
+        found.append({k: v for k, v in (fields | lists).items() if v not in (None, "", [])})
+    return tuple(entry for entry in found if entry.get("stimulus"))
+
+
 def _criteria(
     tables: Iterable[Any], method: Method | None, where: str, notes: Notebook
 ) -> tuple[CriterionEntry, ...]:
+    """What the study leaves out is the method's own."""
+    known = {c.key: c for c in _default_criteria(method)} if method else {}
     found = []
-    question = method.default_question if method else ""
     for n, table in enumerate(tables, start=1):
         fields = read_table(table, CRITERION, f"{where}.criteria[{n}]", notes)
-        fields["question"] = fields["question"] or question
+        own = known.get(fields["key"])
+        if own:
+            fields["options"] = {**own.options, **fields["options"]}
+        plain = method.default_question if method else ""
+        fields["question"] = fields["question"] or (own.question if own else plain)
         found.append(CriterionEntry(**fields))
     _say_duplicates([c.key for c in found], f"{where}.criteria", "criterion", notes)
-    if not found and method:
-        found.append(CriterionEntry(CRITERION_KEYS.get(method.key, "naturalness"), question))
-    return tuple(found)
+    return tuple(found) or tuple(known.values())
+
+
+def _default_criteria(method: Method) -> tuple[CriterionEntry, ...]:
+    if method.default_criteria:
+        return tuple(
+            CriterionEntry(key, question, options=dict(options))
+            for key, question, options in method.default_criteria
+        )
+    key = CRITERION_KEYS.get(method.key, "naturalness")
+    return (CriterionEntry(key, method.default_question),)
 
 
 def _say_duplicates(

@@ -12,6 +12,7 @@ import tomli_w
 
 from listening.design.studyfile.csvpart import COLUMNS, ITEM_COLUMNS
 from listening.design.studyfile.entries import StudyFile, TaskEntry
+from listening.design.studyfile.questionpart import questionnaire_table
 
 
 def toml_text(study: StudyFile) -> str:
@@ -25,16 +26,20 @@ def toml_text(study: StudyFile) -> str:
         "task_plan": study.task_plan,
         "sessions_per_rater": study.sessions_per_rater,
         "lease_minutes": int(minutes) if float(minutes).is_integer() else minutes,
+        "break_every": study.break_every or None,
+        "loudness_lufs": study.loudness_lufs,
         "texts": study.texts,
         "completion_codes": study.completion_codes,
         "checks": list(study.checks),
     }
     top = {
         "study": _filled(head),
-        "conditions": [_filled(asdict(c)) for c in study.conditions],
+        "conditions": [_filled(asdict(c)) for c in study.conditions if not c.derived],
+        "settings": list(study.settings),
+        "questionnaires": [questionnaire_table(q) for q in study.questionnaires],
         "tasks": [_task_table(t) for t in study.tasks],
     }
-    return tomli_w.dumps(top, multiline_strings=True)
+    return tomli_w.dumps(_filled(top), multiline_strings=True)
 
 
 def csv_text(study: StudyFile) -> str:
@@ -58,6 +63,8 @@ def csv_text(study: StudyFile) -> str:
 def _task_table(task: TaskEntry) -> dict[str, Any]:
     table = asdict(task)
     table["conditions"], table["dimensions"] = list(task.conditions), list(task.dimensions)
+    table["examples"], table["training"] = list(task.examples), list(task.training)
+    table["repeats"] = task.repeats or None
     table["criteria"] = [_filled(asdict(c)) for c in task.criteria]
     for part in ("justification", "traps"):
         table[part] = _filled(table[part])
@@ -65,4 +72,5 @@ def _task_table(task: TaskEntry) -> dict[str, Any]:
 
 
 def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if value not in ("", None, {}, [], ())}
+    plain = {key: value for key, value in table.items() if key != "derived"}
+    return {key: value for key, value in plain.items() if value not in ("", None, {}, [], ())}

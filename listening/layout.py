@@ -1,0 +1,155 @@
+"""A session's trials laid out: training first, traps woven into the blocks, repeats at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from listening import allocation
+from listening.answers import TRAINING, task_rules
+from listening.design.traps import TrapKind, TrapPlan, draw_traps, passing_labels, weave
+from listening.models import Session, Slot, Stimulus, Task, Trial
+
+
+def lay_out(session: Session, task: Task, blocks: Sequence[int], rng: Random) -> list[Trial]:
+    """The trials of these claimed blocks in the order in which they are taken; none is saved."""
+    slots = allocation.open_slots(blocks)
+    items = dict(
+        Stimulus.objects.filter(pk__in=[s.stimulus_id for s in slots]).values_list("pk", "item_id")
+    )
+    rated: list[Trial] = []
+    woven: list[Trial] = []
+    for block in blocks:
+        own = [_slot_trial(task, slot, items) for slot in slots if slot.block_id == block]
+        rated += own
+        woven += _with_traps(session, task, block, own, woven, rng)
+    if not rated:
+        return woven
+    first, last = blocks[0], blocks[-1]
+    training = [] if _is_trained(session, task) else _training(task, first, rated, rng)
+    return [*training, *woven, *_repeats(task, last, rated, rng)]
+
+
+def _slot_trial(task: Task, slot: Slot, items: Mapping[int, int]) -> Trial:
+    item = items[slot.stimulus_id]
+    return Trial(
+        block_id=slot.block_id,
+        slot=slot,
+        stimulus_id=slot.stimulus_id,
+        versus_id=slot.versus_id,
+        versus_first=slot.versus_first,
+        others=slot.others,
+        context=slot.context,
+        item_id=item,
+        meets=slot.stimulus_id if task.repeat_items else item,
+    )
+
+
+def _with_traps(
+    session: Session, task: Task, block: int, rated: list[Trial], before: list[Trial], rng: Random
+) -> list[Trial]:
+    plan = TrapPlan.from_dict(task.traps)
+    if not plan.kinds:
+        return rated
+    kinds = [kind.kind for kind in plan.kinds]
+    stimuli = Stimulus.objects.filter(study=session.study_id, trap__in=kinds)
+    rows = {s.pk: s for s in stimuli.only("trap", "item_id", "sha256", "attributes", "key")}
+    pool = {kind: [pk for pk, s in rows.items() if s.trap == kind] for kind in kinds}
+    known = _sounds_known(session, [*rated, *before])
+    heard = {pk for pk, s in rows.items() if s.sha256 in known}
+    sets = plan.sets_for(len(rated))
+    paired = any(trial.versus_id is not None for trial in rated)
+    traps = [
+        _trap(task, block, kind, rows[pk], paired, rng)
+        for kind, pk in draw_traps(plan, pool, heard, sets, rng)
+    ]
+    return weave(rated, traps, sets, rng)
+
+
+def _trap(
+    task: Task, block: int, kind: TrapKind, stimulus: Stimulus, paired: bool, rng: Random
+) -> Trial:
+    """A trap; a row's own `expected` overrides that of its kind."""
+    own = str(stimulus.attributes.get("expected", ""))
+    expected = [word.strip() for word in own.split("|")] if own else kind.expected
+    trial = _single(task, block, stimulus, paired, rng)
+    trial.trap = kind.kind
+    trial.expected = _passing(task, trial, expected, kind.tolerance, kind.criterion)
+    return trial
+
+
+def _single(task: Task, block: int, stimulus: Stimulus, paired: bool, rng: Random) -> Trial:
+    """A trial that fills no slot; where clips are compared, versus the one that its row names."""
+    trial = Trial(block_id=block, stimulus=stimulus, item_id=stimulus.item_id)
+    if paired:
+        named = str(stimulus.attributes.get("versus", ""))
+        found = Stimulus.objects.filter(study=task.study_id, key=named).first() if named else None
+        trial.versus = found or stimulus
+        trial.versus_first = rng.random() < 0.5
+    return trial
+
+
+def _passing(
+    task: Task, trial: Trial, expected: Sequence[str], tolerance: float, criterion: str
+) -> list[str]:
+    rules = task_rules(task.pk)
+    scale = next((c.scale for c in rules.criteria if c.key == criterion), rules.criteria[0].scale)
+
+    def stored(score: float) -> float | None:
+        draw = Random(trial.code)
+        return rules.method.stored_score(score, versus_first=trial.versus_first, rng=draw)
+
+    return passing_labels(scale, expected, tolerance, stored)
+
+
+def _training(task: Task, block: int, rated: list[Trial], rng: Random) -> list[Trial]:
+    """The task's training trials in the order of the study."""
+    keys = [entry["stimulus"] for entry in task.training]
+    stimuli = {s.key: s for s in Stimulus.objects.filter(study=task.study_id, key__in=keys)}
+    paired = any(trial.versus_id is not None for trial in rated)
+    trials = []
+    for entry in task.training:
+        trial = _single(task, block, stimuli[entry["stimulus"]], paired, rng)
+        trial.trap = TRAINING
+        expected: list[Any] = list(entry.get("expected", ()))
+        trial.expected = _passing(task, trial, expected, 0.0, "") if expected else []
+        trials.append(trial)
+    return trials
+
+
+def _is_trained(session: Session, task: Task) -> bool:
+    """Whether the rater has had this task's training already, here or in an earlier session."""
+    return (
+        not task.training
+        or Trial.objects.filter(session__rater=session.rater_id, task=task, trap=TRAINING).exists()
+    )
+
+
+def _repeats(task: Task, block: int, rated: list[Trial], rng: Random) -> list[Trial]:
+    """Some of the session's trials a second time, drawn from its first half where that suffices.
+
+    They fill no slot, so they never count: they tell how much a rater agrees with themselves.
+    """
+    if not task.repeats:
+        return []
+    early = rated[: max(task.repeats, len(rated) // 2)]
+    return [
+        Trial(
+            block_id=block,
+            stimulus_id=first.stimulus_id,
+            versus_id=first.versus_id,
+            versus_first=first.versus_first,
+            others=first.others,
+            context=first.context,
+            item_id=first.item_id,
+        )
+        for first in rng.sample(early, min(task.repeats, len(early)))
+    ]
+
+
+def _sounds_known(session: Session, beside: list[Trial]) -> set[str]:
+    """What the rater has met or is to meet in these trials: the same sound twice tells a trap."""
+    met = Trial.objects.filter(session__rater=session.rater_id)
+    stimuli = {*met.values_list("stimulus_id", flat=True), *(t.stimulus_id for t in beside)}
+    return set(Stimulus.objects.filter(pk__in=stimuli).values_list("sha256", flat=True))

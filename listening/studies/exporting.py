@@ -1,0 +1,138 @@
+"""A study written back as the folder that would make it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from listening import audio
+from listening.design import studyfile
+from listening.design.studyfile import StudyFile, TaskEntry
+from listening.models import Condition, Item, Stimulus, Study, Task
+from listening.studies.errors import StudyError
+
+if TYPE_CHECKING:
+    pass
+
+
+def study_as_file(study: Study) -> StudyFile:
+    """The study as its folder would say it."""
+    minutes = study.lease_s / 60
+    return StudyFile(
+        key=study.key,
+        title=study.title,
+        language=study.language,
+        seed=study.seed,
+        task_plan=study.task_plan,
+        sessions_per_rater=study.sessions_per_rater,
+        lease_minutes=int(minutes) if minutes.is_integer() else minutes,
+        break_every=study.break_every,
+        loudness_lufs=study.loudness_lufs,
+        texts=dict(study.texts),
+        completion_codes=dict(study.completion_codes),
+        checks=tuple(study.checks),
+        questionnaires=tuple(study.questionnaires),
+        settings=tuple(study.settings),
+        conditions=tuple(
+            _condition_entry(c) for c in study.conditions.filter(derived=False).order_by("pk")
+        ),
+        tasks=tuple(_task_entry(t) for t in study.tasks.order_by("order")),
+        items=tuple(_item_entry(i) for i in study.items.filter(derived=False).order_by("pk")),
+        stimuli=tuple(
+            _stimulus_entry(s)
+            for s in study.stimuli.filter(derived=False)
+            .select_related("condition", "item")
+            .order_by("pk")
+        ),
+    )
+
+
+def export_study(study: Study, folder: Path) -> int:
+    """Writes study.toml, stimuli.csv and the original audio; the number of sound files written."""
+    if folder.exists() and any(folder.iterdir()):
+        raise StudyError(f"{folder} is not empty. Name a new or an empty folder.")
+    written: set[str] = set()
+    for stimulus in study.stimuli.order_by("pk"):
+        if stimulus.file in written:
+            continue
+        target = folder / stimulus.file
+        if not target.resolve().is_relative_to(folder.resolve()):
+            raise StudyError(f"“{stimulus.file}” leads out of the folder.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _copy_original(stimulus, target)
+        written.add(stimulus.file)
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = study_as_file(study)
+    (folder / studyfile.TOML).write_text(studyfile.toml_text(whole), "utf-8", newline="\n")
+    (folder / studyfile.CSV).write_text(studyfile.csv_text(whole), "utf-8", newline="")
+    return len(written)
+
+
+def _condition_entry(row: Condition) -> studyfile.ConditionEntry:
+    return studyfile.ConditionEntry(
+        row.key, row.label, row.system, row.voice, row.role, dict(row.attributes)
+    )
+
+
+def _item_entry(row: Item) -> studyfile.ItemEntry:
+    return studyfile.ItemEntry(
+        row.key,
+        row.text,
+        row.dimension,
+        row.paragraph,
+        row.position,
+        row.speaker,
+        row.language,
+        row.split,
+    )
+
+
+def _stimulus_entry(row: Stimulus) -> studyfile.StimulusEntry:
+    return studyfile.StimulusEntry(
+        row.key, row.condition.key, row.item.key, row.file, row.trap, dict(row.attributes)
+    )
+
+
+def _task_entry(row: Task) -> TaskEntry:
+    return TaskEntry(
+        key=row.key,
+        method=row.method,
+        block_size=row.block_size,
+        ratings_per_stimulus=row.ratings_per_stimulus,
+        title=row.title,
+        instructions=row.instructions,
+        options=dict(row.options),
+        conditions=tuple(row.material.get("conditions", ())),
+        dimensions=tuple(row.material.get("dimensions", ())),
+        blocks_per_session=row.blocks_per_session,
+        blocks_per_rater=row.blocks_per_rater,
+        repeat_items=row.repeat_items,
+        allow_missing=row.allow_missing,
+        show_text=row.show_text,
+        reopen_invalid=row.reopen_invalid,
+        repeats=row.repeats,
+        examples=tuple(row.examples),
+        training=tuple(row.training),
+        justification=dict(row.justification),
+        traps=dict(row.traps),
+        criteria=tuple(
+            studyfile.CriterionEntry(c.key, c.question, c.help_text, dict(c.options))
+            for c in row.criteria.order_by("order")
+        ),
+    )
+
+
+def _copy_original(stimulus: Stimulus, target: Path) -> None:
+    try:
+        content = audio.local_path(stimulus.original).read_bytes()
+    except OSError:
+        raise StudyError(
+            f"The original audio of “{stimulus.key}” is missing from the media store. Restore it "
+            "from a backup."
+        ) from None
+    target.write_bytes(content)
+    if audio.sha256_of(target) != stimulus.sha256:
+        raise StudyError(
+            f"The original audio of “{stimulus.key}” has changed since it was imported. Restore it "
+            "from a backup."
+        )

@@ -1,0 +1,63 @@
+"""A study opened, paused and closed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from listening.models import Study
+from listening.prelaunch import check_study
+from listening.studies.errors import StudyError
+
+if TYPE_CHECKING:
+    pass
+
+
+@transaction.atomic
+def open_study(study: Study, *, anyway: bool = False) -> int:
+    """Lets raters in; plans blocks the first time. `anyway` opens in spite of found problems."""
+    from listening.allocation import plan_study
+
+    row = _locked(study)
+    if row.state == Study.State.CLOSED:
+        raise StudyError(f"The study “{row.key}” is closed and cannot be opened again.")
+    if row.state == Study.State.DRAFT and not anyway:
+        serious = [f for f in check_study(row) if f.level == "problem"]
+        if serious:
+            raise StudyError("\n".join(str(finding) for finding in serious))
+    planned = plan_study(row)
+    row.opened_at = row.opened_at or timezone.now()
+    _move(study, row, Study.State.OPEN)
+    return planned
+
+
+@transaction.atomic
+def pause_study(study: Study) -> None:
+    """Lets nobody new in; raters who are at it may finish."""
+    row = _locked(study)
+    if row.state != Study.State.OPEN:
+        raise StudyError(f"The study “{row.key}” is {row.state}; only an open one can be paused.")
+    _move(study, row, Study.State.PAUSED)
+
+
+@transaction.atomic
+def close_study(study: Study) -> None:
+    """Ends the study for good."""
+    row = _locked(study)
+    if row.state == Study.State.DRAFT:
+        raise StudyError(f"The study “{row.key}” was never opened.")
+    row.closed_at = row.closed_at or timezone.now()
+    _move(study, row, Study.State.CLOSED)
+
+
+def _locked(study: Study) -> Study:
+    return Study.objects.select_for_update().get(pk=study.pk)
+
+
+def _move(study: Study, row: Study, state: Study.State) -> None:
+    """Writes the state, and shows it in the caller's object too."""
+    row.state = state
+    row.save(update_fields=["state", "opened_at", "closed_at"])
+    study.state, study.opened_at, study.closed_at = state, row.opened_at, row.closed_at
