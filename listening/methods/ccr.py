@@ -1,0 +1,29 @@
+"""A clip compared with its reference, unknown which is which (ITU-T P.800 annex E, CCR)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from listening.methods.base import PlannedTrial, StimulusRef, gettext_noop
+from listening.methods.cmos import Cmos
+from listening.methods.together import against_reference
+
+QUESTION = gettext_noop(
+    "Compared with the quality of the first clip, how is the quality of the second one?"
+)
+
+
+class Ccr(Cmos):
+    key = "ccr"
+    title = "Comparison category rating"
+    estimand = "ccr"
+    standard = "ITU-T P.800 annex E, P.808 (CCR); above 0 the condition beats the reference"
+    default_question = QUESTION
+    default_criteria = (("quality", QUESTION, {}),)
+
+    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+        return sorted({trial.column for trial in against_reference(stimuli, options)})
+
+    def trials(
+        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
+    ) -> Iterator[PlannedTrial]:
+        return against_reference(stimuli, options)

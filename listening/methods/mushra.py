@@ -1,0 +1,71 @@
+"""Several clips of one item against an open reference (ITU-R BS.1534)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from string import ascii_uppercase
+from typing import Any
+
+from listening.methods.base import (
+    Method,
+    Part,
+    PlannedTrial,
+    Scale,
+    Step,
+    StimulusRef,
+    context_of,
+    gettext_noop,
+    names_in,
+)
+from listening.methods.together import TOGETHER, by_item, check_numbers, references
+
+BANDS = {  # the middle of each fifth of the scale
+    "10": gettext_noop("Bad"),
+    "30": gettext_noop("Poor"),
+    "50": gettext_noop("Fair"),
+    "70": gettext_noop("Good"),
+    "90": gettext_noop("Excellent"),
+}
+QUESTION = gettext_noop("How good is each clip, compared with the reference?")
+
+
+class Mushra(Method):
+    key = "mushra"
+    title = "MUSHRA"
+    estimand = "mushra"
+    standard = "ITU-R BS.1534-3 (MUSHRA): hidden reference and anchors among the rated"
+    default_question = QUESTION
+    default_criteria = (("quality", QUESTION, {}),)
+    heard_out = False
+    screen = "parallel"
+
+    def scale(self, options: Mapping[str, Any]) -> Scale:
+        words = {**BANDS, **names_in(options)}
+        steps = tuple(Step(label, float(label), words[label]) for label in BANDS)
+        return Scale(steps, "sliders", (0.0, 100.0, 1.0))
+
+    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+        return [TOGETHER]
+
+    def trials(
+        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
+    ) -> Iterator[PlannedTrial]:
+        known = references(stimuli, options)
+        check_numbers(stimuli)
+        for item, group in by_item(stimuli).items():
+            yield PlannedTrial(item, TOGETHER, tuple(s.pk for s in group), known[item].pk)
+
+    def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
+        """The open reference, then the rated ones under letters in an order of their own."""
+        if trial.versus is None:
+            raise ValueError("MUSHRA needs a reference")
+        reference = Part(trial.versus, gettext_noop("Reference"), "reference")
+        return [*context_of(trial), reference, *lettered(trial.rated, rng)]
+
+    def presented_first(self, *, versus_first: bool) -> str:
+        return ""
+
+
+def lettered(rated: Sequence[int], rng: Random) -> list[Part]:
+    """Clips under letters, in an order drawn for this trial."""
+    shuffled = rng.sample(list(rated), len(rated))
+    return [Part(pk, letter) for pk, letter in zip(shuffled, ascii_uppercase, strict=False)]

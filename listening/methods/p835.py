@@ -1,0 +1,43 @@
+"""One clip rated three times: its speech, its background, and overall (ITU-T P.835)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from listening.methods.base import Method, Scale, gettext_noop, names_in, number_scale
+from listening.methods.mos import P800_NAMES
+
+SIGNAL = {
+    "1": gettext_noop("Very distorted"),
+    "2": gettext_noop("Fairly distorted"),
+    "3": gettext_noop("Somewhat distorted"),
+    "4": gettext_noop("Slightly distorted"),
+    "5": gettext_noop("Not distorted"),
+}
+BACKGROUND = {
+    "1": gettext_noop("Very intrusive"),
+    "2": gettext_noop("Somewhat intrusive"),
+    "3": gettext_noop("Noticeable but not intrusive"),
+    "4": gettext_noop("Slightly noticeable"),
+    "5": gettext_noop("Not noticeable"),
+}
+WORDS = {"signal": SIGNAL, "background": BACKGROUND, "overall": P800_NAMES}
+QUESTIONS = {
+    "signal": gettext_noop("Attending only to the speech signal: how distorted is the speech?"),
+    "background": gettext_noop("Attending only to the background: how intrusive is it?"),
+    "overall": gettext_noop("How is this clip overall, for everyday conversation?"),
+}
+
+
+class P835(Method):
+    key = "p835"
+    title = "Speech, background and overall quality"
+    estimand = "p835"
+    standard = "ITU-T P.835, with the three questions on one screen as in P.808"
+    default_question = QUESTIONS["overall"]
+    default_criteria = tuple((part, QUESTIONS[part], {"part": part}) for part in WORDS)
+
+    def scale(self, options: Mapping[str, Any]) -> Scale:
+        part = options.get("part", "overall")
+        if part not in WORDS:
+            raise ValueError(f"part is signal, background or overall, not {part!r}")
+        return number_scale(1, 5, 1, {**WORDS[part], **names_in(options)})

@@ -1,0 +1,26 @@
+"""Two clips of one item: which is preferred, and how clearly, on a scale from -2 to 2."""
+
+from listening.methods.base import gettext_noop
+from listening.methods.cmos import Cmos
+
+PREFERENCES = {
+    "-3": gettext_noop("I strongly prefer the first"),
+    "-2": gettext_noop("I clearly prefer the first"),
+    "-1": gettext_noop("I slightly prefer the first"),
+    "0": gettext_noop("No preference"),
+    "1": gettext_noop("I slightly prefer the second"),
+    "2": gettext_noop("I clearly prefer the second"),
+    "3": gettext_noop("I strongly prefer the second"),
+}
+QUESTION = gettext_noop("Which clip do you prefer?")
+
+
+class Preference(Cmos):
+    key = "preference"
+    title = "Preference"
+    estimand = "preference"
+    standard = "LFS-Bench: pairs on -2 to 2; above 0 the condition is preferred to the other one"
+    default_question = QUESTION
+    default_criteria = (("preference", QUESTION, {}),)
+    default_reach = 2
+    default_names = PREFERENCES

@@ -1,0 +1,49 @@
+"""All clips of one item put in order, the best first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from listening.methods.base import (
+    Method,
+    Part,
+    PlannedTrial,
+    Scale,
+    StimulusRef,
+    context_of,
+    gettext_noop,
+)
+from listening.methods.mushra import lettered
+from listening.methods.together import MOST_TOGETHER, TOGETHER, by_item, check_numbers
+
+QUESTION = gettext_noop("Put the clips in order, the best one first.")
+
+
+class Rank(Method):
+    key = "rank"
+    title = "Ranking"
+    estimand = "rank"
+    standard = "Ranking (ISO 8587): the place, 1 is the best"
+    default_question = QUESTION
+    default_criteria = (("order", QUESTION, {}),)
+    screen = "parallel"
+
+    def scale(self, options: Mapping[str, Any]) -> Scale:
+        return Scale((), "ranking", (1.0, float(MOST_TOGETHER), 1.0))
+
+    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+        return [TOGETHER]
+
+    def trials(
+        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
+    ) -> Iterator[PlannedTrial]:
+        check_numbers(stimuli)
+        for item, group in by_item(stimuli).items():
+            yield PlannedTrial(item, TOGETHER, tuple(s.pk for s in group))
+
+    def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
+        return [*context_of(trial), *lettered(trial.rated, rng)]
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        if sorted(labels) != sorted(str(place + 1) for place in range(len(labels))):
+            raise ValueError(f"every clip needs a place of its own, 1 to {len(labels)}")

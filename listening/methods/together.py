@@ -1,0 +1,74 @@
+"""Stimuli brought together by item, and the one that is the reference of its item."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from listening.methods.base import PlannedTrial, StimulusRef
+
+MOST_TOGETHER = 12  # clips on one screen (ITU-R BS.1534-3, 5.1)
+TOGETHER = "all conditions"  # the one column of a design whose screens hold them all
+
+
+class ItemsError(ValueError):
+    """Some items do not fit the method; `items` names them as the stimuli do."""
+
+    def __init__(self, message: str, items: Sequence[int]) -> None:
+        super().__init__(message)
+        self.items = tuple(items)
+
+
+def by_item(stimuli: Sequence[StimulusRef]) -> dict[int, list[StimulusRef]]:
+    """The stimuli of each item, items and conditions in order."""
+    groups: dict[int, list[StimulusRef]] = {}
+    for s in sorted(stimuli, key=lambda s: (s.item, s.condition)):
+        groups.setdefault(s.item, []).append(s)
+    return groups
+
+
+def references(
+    stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
+) -> dict[int, StimulusRef]:
+    """The reference of each item: of the condition that `reference` names, else of that role."""
+    named = options.get("reference", "")
+    if named and named not in {s.condition for s in stimuli}:
+        raise ValueError(f"reference names “{named}”, which is no condition of this task")
+    groups = by_item(stimuli)
+    found = {
+        item: [s for s in group if (s.condition == named if named else s.role == "reference")]
+        for item, group in groups.items()
+    }
+    if lacking := [item for item, those in found.items() if not those]:
+        remedy = 'every item needs a stimulus of a condition with role = "reference"'
+        raise ItemsError(f"{_count(lacking, groups)} no reference; {remedy}", lacking)
+    if several := [item for item, those in found.items() if len(those) > 1]:
+        remedy = 'name the condition to compare with, reference = "…"'
+        raise ItemsError(f"{_count(several, groups)} more than one reference; {remedy}", several)
+    return {item: those[0] for item, those in found.items()}
+
+
+def against_reference(
+    stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
+) -> Iterator[PlannedTrial]:
+    """Each condition against the reference of its item; with `null_pairs` the reference too."""
+    null_pairs = options.get("null_pairs", False)
+    if not isinstance(null_pairs, bool):
+        raise ValueError(f"null_pairs is true or false, not {null_pairs!r}")
+    known = references(stimuli, options)
+    for item, group in by_item(stimuli).items():
+        for s in group:
+            if null_pairs or s != known[item]:
+                yield PlannedTrial(item, s.condition, (s.pk,), known[item].pk)
+
+
+def check_numbers(stimuli: Sequence[StimulusRef]) -> None:
+    """ItemsError when an item has too few or too many stimuli for one screen."""
+    groups = by_item(stimuli)
+    if few := [item for item, group in groups.items() if len(group) < 2]:
+        raise ItemsError(f"{_count(few, groups)} a single clip, and a screen needs two", few)
+    if many := [item for item, group in groups.items() if len(group) > MOST_TOGETHER]:
+        what = f"{_count(many, groups)} more than {MOST_TOGETHER} clips"
+        raise ItemsError(f"{what}, the most that a screen holds", many)
+
+
+def _count(items: Sequence[int], of: Mapping[int, Any]) -> str:
+    return f"{len(items)} of {len(of)} items {'has' if len(items) == 1 else 'have'}"
