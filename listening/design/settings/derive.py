@@ -1,0 +1,370 @@
+"""Every condition, item and stimulus that the settings of a study make of its lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from listening.design.settings.manifest import Manifest, Mistake, Paragraph, neighbours
+from listening.design.settings.names import BadName, Form, Voice, form_named
+from listening.design.settings.recipe import Line, Recipe
+from listening.design.studyfile import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
+from listening.design.studyfile.problems import did_you_mean
+
+LONGEST_KEY, LONGEST_LABEL, LONGEST_STIMULUS = 80, 120, 120
+UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # languages that part sentences by no space
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A paragraph of which a condition could not be made, wholly or in part."""
+
+    setting: str
+    condition: str
+    paragraph: str
+    there: int  # lines
+    needed: int
+    why: str = "short"  # or "missing": a line, or its recording
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What settings make of lines; and what is wrong with them, in which case it is not used."""
+
+    conditions: tuple[ConditionEntry, ...] = ()
+    items: tuple[ItemEntry, ...] = ()
+    stimuli: tuple[Recipe, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+
+    def summary(self) -> str:
+        """What was made and what was not, in a line; empty when the study has no settings."""
+        if not self.conditions and not self.skipped:
+            return ""
+        lines = {line.stimulus for recipe in self.stimuli for line in recipe.heard}
+        made = (
+            f"{_counted(len(self.stimuli), 'stimulus', 'stimuli')} of "
+            f"{_counted(len(self.conditions), 'condition', 'conditions')} made from "
+            f"{_counted(len(lines), 'line', 'lines')}"
+        )
+        counts = Counter((s.condition, s.why) for s in self.skipped)
+        words = {"short": "too short", "missing": "with lines missing"}
+        left_out = [
+            f"{condition}: {_counted(n, 'paragraph', 'paragraphs')} {words[why]}"
+            for (condition, why), n in counts.items()
+        ]
+        return "; ".join([made, *left_out]) + "."
+
+
+def derive(study: StudyFile) -> Derived:
+    """The long-form material of a study, in the order of its settings and paragraphs."""
+    return _Workshop(study).derived() if study.settings else Derived()
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """One condition to make: the form, and whose recordings speak its voices."""
+
+    form: Form
+    key: str
+    speakers: dict[Voice, str]  # R and T: keys of conditions of study.toml
+
+    @property
+    def rated(self) -> str:
+        return self.speakers[self.form.rated_voice]
+
+    @property
+    def context(self) -> str:
+        """The condition of the context; empty without context and for context that is read."""
+        return self.speakers.get(self.form.context_voice or "Text", "")
+
+
+@dataclass
+class _Workshop:
+    """All settings of one study, made into rows; two settings may share an item."""
+
+    study: StudyFile
+    conditions: dict[str, ConditionEntry] = field(default_factory=dict)
+    items: dict[str, ItemEntry] = field(default_factory=dict)
+    stimuli: dict[str, Recipe] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    mistakes: dict[Mistake, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.manifest = Manifest(self.study)
+        self.known = {c.key: c for c in self.study.conditions}
+        self.own_items = {i.key: i for i in self.study.items}
+        self.own_stimuli = {s.key for s in self.study.stimuli}
+
+    def derived(self) -> Derived:
+        for n, table in enumerate(self.study.settings, start=1):
+            self._make_setting(f"settings[{n}]", table)
+        return Derived(
+            tuple(self.conditions.values()),
+            tuple(i for i in self.items.values() if i.key not in self.own_items),
+            tuple(self.stimuli.values()),
+            tuple(self.skipped),
+            tuple(self.mistakes),
+        )
+
+    def say(self, place: str, what: str, remedy: str, stimulus: str = "") -> None:
+        self.mistakes[Mistake(place, what, remedy, stimulus)] = None
+
+    def _make_setting(self, where: str, table: dict[str, Any]) -> None:
+        wanted = list(self._wanted(where, table))
+        if not wanted:
+            return
+        allowed = bool(table.get("allow_missing"))
+        paragraphs, wrong = self.manifest.paragraphs(table.get("dimensions", ()), allowed)
+        self.mistakes |= dict.fromkeys(wrong)
+        if not paragraphs and not wrong:
+            what = "No paragraph can be used: the conditions are made of the lines of paragraphs."
+            remedy = "Fill the columns paragraph and position of stimuli.csv."
+            if table.get("dimensions"):
+                remedy = "A paragraph is used when all its lines have one of these dimensions."
+            self.say(f"{where}.dimensions" if table.get("dimensions") else where, what, remedy)
+            return
+        if not wrong:  # else what is missing would be said twice
+            for condition in wanted:
+                self._make_condition(where, table, condition, paragraphs)
+
+    def _wanted(self, where: str, table: dict[str, Any]) -> Iterator[_Condition]:
+        """The conditions of one setting whose names and voices are right."""
+        forms = list(self._forms(where, table))
+        if not self._voices_are_right(where, table, {v for form in forms for v in form.voices}):
+            return
+        real, synthetic = table.get("real", ""), list(table.get("synthetic", ()))
+        for form in forms:
+            for system in synthetic if "T" in form.voices else [""]:
+                suffix = f" ({system})" if system and len(synthetic) > 1 else ""
+                key = " ".join(filter(None, [table.get("key", ""), form.name])) + suffix
+                if self._key_is_free(where, key):
+                    wanted = _Condition(form, key, {"R": real, "T": system})
+                    self.conditions[key] = self._condition_entry(wanted, bool(suffix))
+                    yield wanted
+
+    def _forms(self, where: str, table: dict[str, Any]) -> Iterator[Form]:
+        for name in table.get("conditions", ()):
+            try:
+                yield form_named(name)
+            except BadName as bad:
+                self.say(f"{where}.conditions", bad.what, bad.remedy)
+
+    def _voices_are_right(self, where: str, table: dict[str, Any], voices: set[Voice]) -> bool:
+        named = {"real": [table.get("real", "")], "synthetic": list(table.get("synthetic", ()))}
+        right = True
+        for name, voice in (("real", "R"), ("synthetic", "T")):
+            keys = [key for key in named[name] if key]
+            for key in keys:
+                right = self._is_condition(f"{where}.{name}", key) and right
+            if voice in voices and not keys:
+                what = f"The conditions with {voice} need the {name} speech, which is not named."
+                self.say(f"{where}.{name}", what, f'Add {name} = "…", the key of a condition.')
+                right = False
+        return right
+
+    def _is_condition(self, place: str, key: str) -> bool:
+        if key not in self.known:
+            self.say(place, f"“{key}” is no condition.", did_you_mean(key, self.known))
+        elif self.known[key].role == "trap":
+            what = f"The condition “{key}” has the role trap, and traps are no lines."
+            self.say(place, what, "Name another condition, or change its role.")
+        else:
+            return True
+        return False
+
+    def _key_is_free(self, where: str, key: str) -> bool:
+        if len(key) > LONGEST_KEY:
+            what = f"The name “{key}” has {len(key)} characters; {LONGEST_KEY} are allowed."
+            self.say(f"{where}.synthetic", what, "Shorten the keys of the conditions.")
+        elif key in self.known:
+            what = f"“{key}” is the key of a condition of study.toml already."
+            self.say(f"{where}.conditions", what, f"Rename that one, or give {where} a key.")
+        elif key in self.conditions:
+            what = f"The condition “{key}” is made already."
+            self.say(f"{where}.conditions", what, "Give each of the [[settings]] its own key.")
+        else:
+            return True
+        return False
+
+    def _condition_entry(self, wanted: _Condition, several: bool) -> ConditionEntry:
+        base, form = self.known[wanted.rated], wanted.form
+        label = wanted.key
+        if several:
+            system = self.known[wanted.speakers["T"]]
+            label = wanted.key.removesuffix(f" ({system.key})")
+            label += f" ({system.label or system.key})"
+        made = {"setting": form.setting, "form": form.name, "rated_condition": wanted.rated}
+        if form.context_voice:
+            made["context_condition"] = wanted.context or "text"
+        return replace(
+            base,
+            key=wanted.key,
+            label=label[:LONGEST_LABEL],
+            attributes={**base.attributes, **made},
+            derived=True,
+        )
+
+    # --- The cells of one condition ---------------------------------------------------------------
+
+    def _make_condition(
+        self, where: str, table: dict[str, Any], wanted: _Condition, paragraphs: list[Paragraph]
+    ) -> None:
+        made, known = 0, len(self.mistakes)
+        for paragraph in paragraphs:
+            there, needed = len(paragraph.lines), wanted.form.needed_lines
+            skip = Skipped(table.get("key", ""), wanted.key, paragraph.key, there, needed)
+            if there < needed:
+                self.skipped.append(skip)
+                continue
+            usable, lost = self._usable(where, table, wanted, paragraph)
+            if lost:
+                self.skipped.append(replace(skip, why="missing"))
+            for window in usable:
+                self._make_cell(table, wanted, window)
+            made += len(usable)
+        if not made and known == len(self.mistakes):
+            what = (
+                f"No paragraph has the {wanted.form.needed_lines} lines in a row that "
+                f"“{wanted.form.name}” needs."
+            )
+            self.say(f"{where}.conditions", what, "Remove it, or add longer paragraphs.")
+
+    def _usable(
+        self, where: str, table: dict[str, Any], wanted: _Condition, paragraph: Paragraph
+    ) -> tuple[list[tuple[ItemEntry, ...]], int]:
+        """Windows of which nothing is missing, and the number of the others."""
+        usable, lost = [], 0
+        for window in _windows(wanted.form, paragraph, table.get("windows", "all")):
+            gone = list(self._gone(wanted, window))
+            if gone and not table.get("allow_missing"):
+                for line, what in gone:
+                    remedy = f"Add it, or set allow_missing = true in {where}."
+                    self.say("item", what, remedy, self.manifest.first[line.key].key)
+            broken = not neighbours(window)
+            broken |= wanted.form.setting == "paragraph" and not paragraph.whole
+            if gone or broken:
+                lost += 1
+            else:
+                usable.append(window)
+        return usable, lost
+
+    def _gone(
+        self, wanted: _Condition, window: Sequence[ItemEntry]
+    ) -> Iterator[tuple[ItemEntry, str]]:
+        """Lines of the window without the recording, or the text, that is needed."""
+        for line, role in _roles(wanted.form, window):
+            whose = wanted.rated if role == "rated" else wanted.context
+            name = f"The line “{line.key}” of paragraph “{line.paragraph}”"
+            if whose and (whose, line.key) not in self.manifest.recordings:
+                yield line, f"{name} has no row of “{whose}”."
+            elif not whose and not line.text:
+                yield line, f"{name} is to be read as context and has no text."
+
+    def _make_cell(
+        self, table: dict[str, Any], wanted: _Condition, window: Sequence[ItemEntry]
+    ) -> None:
+        lines = tuple(self._line(wanted, line, role) for line, role in _roles(wanted.form, window))
+        rated = window[wanted.form.context_lines :]
+        item = self._item(rated)
+        key = "_".join(f"{wanted.key}:{item.key}".split())
+        anchor = self.manifest.first[rated[0].key].key
+        if len(key) > LONGEST_STIMULUS or len(item.key) > LONGEST_KEY:
+            what = f"The name “{key}”, made of condition and paragraph, is too long."
+            self.say("paragraph", what, "Shorten the name of the paragraph.", anchor)
+        elif key in self.own_stimuli or key in self.stimuli:
+            what = f"“{key}”, made of condition and paragraph, is the id of another stimulus."
+            self.say("paragraph", what, "Rename the stimulus or the paragraph.", anchor)
+        attributes = _attributes(wanted.form, window)
+        gap_s = float(table.get("gap_s", 0.3))
+        context_gap_s = table.get("context_gap_s")
+        self.stimuli[key] = Recipe(
+            StimulusEntry(key, wanted.key, item.key, "", attributes=attributes),
+            lines,
+            gap_s,
+            gap_s if context_gap_s is None else float(context_gap_s),
+        )
+
+    def _line(self, wanted: _Condition, item: ItemEntry, role: str) -> Line:
+        whose = wanted.rated if role == "rated" else wanted.context
+        stimulus = self.manifest.recordings[whose, item.key].key if whose else ""
+        return Line(stimulus, item.key, "rated" if role == "rated" else "context", item.text)
+
+    def _item(self, rated: Sequence[ItemEntry]) -> ItemEntry:
+        """The item of these lines, the same one for every condition that rates them."""
+        item = _joined_item(rated)
+        own = self.own_items.get(item.key)
+        if own is not None and list(rated) != [own]:
+            what = f"The item “{own.key}” has the name of lines that the settings make."
+            row = self.manifest.first.get(own.key) or self.manifest.first[rated[0].key]
+            self.say("item", what, "Rename the item.", row.key)
+        return self.items.setdefault(item.key, item)
+
+
+def _windows(form: Form, paragraph: Paragraph, which: str) -> list[tuple[ItemEntry, ...]]:
+    """Isolation takes every line; `which` chooses among the pairs of context and stimulus."""
+    if form.setting == "paragraph":
+        return [paragraph.lines]
+    windows = list(paragraph.windows(form.needed_lines))
+    if form.setting == "isolation" or which == "all":
+        return windows
+    return windows[:1] if which == "first" else windows[-1:]
+
+
+def _roles(form: Form, window: Sequence[ItemEntry]) -> Iterator[tuple[ItemEntry, str]]:
+    for n, line in enumerate(window):
+        yield line, "context" if n < form.context_lines else "rated"
+
+
+def _joined_item(lines: Sequence[ItemEntry]) -> ItemEntry:
+    first, last = lines[0], lines[-1]
+    to = "" if first is last else f"-{last.position}"
+    return replace(
+        first,
+        key=f"{first.paragraph}.{first.position}{to}",
+        text=_joined_text(lines),
+        dimension=_common(line.dimension for line in lines),
+        speaker=_common(line.speaker for line in lines),
+        language=_common(line.language for line in lines),
+        split=_common(line.split for line in lines),
+        derived=True,
+    )
+
+
+def _common(values: Iterator[str]) -> str:
+    """The value, if there is only one."""
+    different = set(values)
+    return different.pop() if len(different) == 1 else ""
+
+
+def _joined_text(lines: Sequence[ItemEntry]) -> str:
+    """Turns of a dialogue on lines of their own, sentences of one speaker one after the other."""
+    text = ""
+    for before, line in zip((None, *lines), lines, strict=False):
+        if text and line.text and before is not None:
+            unspaced = line.language.partition("-")[0] in UNSPACED
+            text += "\n" if before.speaker != line.speaker else "" if unspaced else " "
+        text += line.text
+    return text
+
+
+def _attributes(form: Form, window: Sequence[ItemEntry]) -> dict[str, str]:
+    """What an analysis may ask about a cell; all of it as text, as attributes are."""
+    context, rated = window[: form.context_lines], window[form.context_lines :]
+    attributes = {
+        "setting": form.setting,
+        "lines": str(len(rated)),
+        "position": str(rated[0].position),
+        "paragraph": rated[0].paragraph,
+    }
+    if context:
+        others = {line.speaker for line in context} - {rated[0].speaker}
+        attributes["context_lines"] = str(len(context))
+        attributes["context_speaker"] = "other" if others else "same"
+    return attributes
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
