@@ -1,0 +1,359 @@
+"""Words of the standards, what options change, and options that are refused in plain words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from listening.methods import Scale, StimulusRef, method_named
+from listening.methods.together import ItemsError
+from tests.listening.folders import CONDITIONS, STUDY, csv_with, problems_of, the_problem
+
+
+def words(key: str, **options: Any) -> list[tuple[str, str]]:
+    return [(step.label, step.text) for step in method_named(key).scale(options).steps]
+
+
+def refs(*cells: tuple[int, str, str]) -> list[StimulusRef]:
+    return [
+        StimulusRef(pk, item, condition, role) for pk, (item, condition, role) in enumerate(cells)
+    ]
+
+
+# --- The words of the standards -------------------------------------------------------------------
+
+
+def test_absolute_categories_are_those_of_p800_annex_b() -> None:
+    expected = ["Bad", "Poor", "Fair", "Good", "Excellent"]
+    assert words("mos") == [(str(n), word) for n, word in enumerate(expected, start=1)]
+    assert words("p835", part="overall") == words("mos")
+
+
+def test_degradations_are_those_of_p800_annex_d() -> None:
+    assert words("dcr")[::-1] == [
+        ("5", "Degradation is inaudible"),
+        ("4", "Degradation is audible but not annoying"),
+        ("3", "Degradation is slightly annoying"),
+        ("2", "Degradation is annoying"),
+        ("1", "Degradation is very annoying"),
+    ]
+
+
+@pytest.mark.parametrize("key", ["cmos", "ccr"])
+def test_comparisons_are_those_of_p800_annex_e(key: str) -> None:
+    said = ["much worse", "worse", "slightly worse", "", "slightly better", "better", "much better"]
+    shown = words(key)
+    assert [label for label, _ in shown] == ["-3", "-2", "-1", "0", "1", "2", "3"]
+    assert shown[3][1] == "About the same"
+    assert [text.removeprefix("Second is ") for _, text in shown if text != "About the same"] == [
+        word for word in said if word
+    ]
+
+
+def test_p835_has_the_words_of_each_of_its_three_scales() -> None:
+    assert [text for _, text in words("p835", part="signal")[::-1]] == [
+        "Not distorted",
+        "Slightly distorted",
+        "Somewhat distorted",
+        "Fairly distorted",
+        "Very distorted",
+    ]
+    assert [text for _, text in words("p835", part="background")[::-1]] == [
+        "Not noticeable",
+        "Slightly noticeable",
+        "Noticeable but not intrusive",
+        "Somewhat intrusive",
+        "Very intrusive",
+    ]
+
+
+def test_mushra_words_stand_in_the_middle_of_each_fifth() -> None:
+    scale = method_named("mushra").scale({})
+    assert scale.span == (0, 100, 1)
+    middles = {step.text: step.score for step in scale.steps}
+    assert middles == {"Bad": 10, "Poor": 30, "Fair": 50, "Good": 70, "Excellent": 90}
+    assert [scale.score(label) for label in ("0", "37", "100")] == [0, 37, 100]
+    for label in ("-1", "101", "37.5", "037", "1e1"):
+        with pytest.raises(ValueError, match="not on this scale"):
+            scale.score(label)
+
+
+def test_the_three_criteria_of_p835_have_their_own_scales_and_questions() -> None:
+    method = method_named("p835")
+    assert [key for key, _, _ in method.default_criteria] == ["signal", "background", "overall"]
+    shown = [method.scale(options).steps[0].text for _, _, options in method.default_criteria]
+    assert shown == ["Very distorted", "Very intrusive", "Bad"]
+    assert len({question for _, question, _ in method.default_criteria}) == 3
+
+
+# --- What options change --------------------------------------------------------------------------
+
+
+def test_mos_with_half_steps_more_points_and_an_absent_answer() -> None:
+    assert [s.score for s in method_named("mos").scale({"step": 0.5}).steps] == [
+        *(1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5)
+    ]
+    assert words("mos", points=7) == [(str(n), "") for n in range(1, 8)]
+    assert words("mos", points=9, names={"9": "Perfect"})[-1] == ("9", "Perfect")
+    scale = method_named("mos").scale({"absent": "No laughter"})
+    (absent,) = [step for step in scale.steps if step.apart]
+    assert (absent.label, absent.score, absent.text) == ("0", 0.0, "No laughter")
+    assert scale.score("0") == 0.0
+    assert [step.label for step in scale.steps if not step.apart] == ["1", "2", "3", "4", "5"]
+
+
+def test_appropriateness_is_asked_in_half_steps_unless_told_otherwise() -> None:
+    assert len(method_named("context_mos").scale({}).steps) == 9
+    assert len(method_named("context_mos").scale({"step": 1}).steps) == 5
+    assert len(method_named("mos").scale({}).steps) == 5
+
+
+def test_a_preference_reaches_to_2_and_no_preference_is_0() -> None:
+    assert [label for label, _ in words("preference")] == ["-2", "-1", "0", "1", "2"]
+    assert dict(words("preference"))["-2"] == "I clearly prefer the first"
+    assert [label for label, _ in words("preference", reach=1)] == ["-1", "0", "1"]
+    assert len(words("preference", reach=3)) == len(words("cmos")) == 7
+
+
+def test_ab_with_and_without_a_tie() -> None:
+    assert [label for label, _ in words("ab")] == ["A", "B"]
+    assert words("ab", tie=True)[2] == ("tie", "No difference")
+    assert words("ab", tie="一样")[2] == ("tie", "一样")
+    assert words("ab", names={"A": "甲", "B": "乙"}) == [("A", "甲"), ("B", "乙")]
+
+
+def test_free_choices_have_scores_only_where_the_study_gives_them() -> None:
+    method = method_named("free_choice")
+    plain = method.scale({"choices": ["yes", "no"]})
+    assert plain.widget == "choice"
+    assert plain.score("yes") is None
+    scored = method.scale(
+        {"choices": [{"label": "y", "text": "Yes!", "score": 1}, {"label": "n", "score": 0.5}]}
+    )
+    assert [scored.score(label) for label in ("y", "n")] == [1.0, 0.5]
+    assert [step.text for step in scored.steps] == ["Yes!", "n"]
+
+
+def test_many_choices_come_in_the_order_of_the_list() -> None:
+    scale = method_named("free_choice").scale({"choices": ["a", "b", "c"], "many": True})
+    assert scale.widget == "many"
+    assert [scale.score(label) for label in ("a", "a|c", "a|b|c")] == [None] * 3
+    for wrong in ("c|a", "a|a", "a|d", "", "a|"):
+        with pytest.raises(ValueError, match="not on this scale"):
+            scale.score(wrong)
+
+
+def test_a_free_slider_and_a_free_text() -> None:
+    method = method_named("free_choice")
+    slider = method.scale({"slider": [-1, 1, 0.1], "names": {"-1": "sad", "1": "glad"}})
+    assert slider.span == (-1, 1, 0.1)
+    assert [(step.score, step.text) for step in slider.steps] == [(-1, "sad"), (1, "glad")]
+    assert slider.score("0.3") == 0.3
+    text = method.scale({"text": True, "longest": 5})
+    assert text.score("hello") is None
+    for wrong in ("hello!", "  ", ""):
+        with pytest.raises(ValueError, match="not on this scale"):
+            text.score(wrong)
+
+
+def test_places_of_a_ranking_are_a_permutation() -> None:
+    method = method_named("rank")
+    method.check_labels(["2", "1", "3"])
+    for wrong in (["1", "1", "3"], ["1", "2", "4"], ["0", "1", "2"], ["1", "2", "x"]):
+        with pytest.raises(ValueError, match="a place of its own, 1 to 3"):
+            method.check_labels(wrong)
+    assert method.scale({}).score("2") == 2.0
+
+
+def test_an_absent_answer_stays_apart_in_the_database() -> None:
+    scale = method_named("mos").scale({"absent": "nothing"})
+    assert Scale.from_dict(scale.as_dict()).steps[-1].apart
+
+
+# --- What is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "what"),
+    [
+        ("mos", {"points": 1}, "points is a whole number from 2 to 11"),
+        ("mos", {"points": 5.0}, "points is a whole number"),
+        ("mos", {"absent": True}, "absent is the text of the answer 0"),
+        ("context_mos", {"step": 0.25}, "steps of 1 or 0.5"),
+        ("cmos", {"reach": 4}, "reaches to 1, 2 or 3"),
+        ("att", {"order": "Human"}, "once each"),
+        ("att", {"order": ["Human", "Human", "Machine"]}, "once each"),
+        ("ab", {"tie": 1.5}, "tie is true, false or the words"),
+        ("p835", {"part": "noise"}, "part is signal, background or overall"),
+        ("free_choice", {}, "needs one of choices"),
+        ("free_choice", {"choices": ["a", "b"], "text": True}, "needs one of choices"),
+        ("free_choice", {"choices": "ab"}, "choices is a list"),
+        ("free_choice", {"choices": ["a"]}, "2 to 50 choices"),
+        ("free_choice", {"choices": ["a", "a"]}, "“a” is there twice"),
+        ("free_choice", {"choices": ["a|b", "c"]}, "no |"),
+        ("free_choice", {"choices": ["a", {"label": "b", "score": 1}]}, "every choice a score"),
+        ("free_choice", {"choices": [{"text": "b"}, "c"]}, "choices is a list"),
+        ("free_choice", {"choices": [{"label": "b", "skore": 1}, "c"]}, "choices is a list"),
+        ("free_choice", {"choices": [{"label": "b", "score": "1"}, "c"]}, "is no number"),
+        (
+            "free_choice",
+            {"choices": [{"label": "b", "score": 1}, {"label": "c", "score": 2}], "many": True},
+            "a choice has no score",
+        ),
+        ("free_choice", {"slider": [0, 100]}, "slider is"),
+        ("free_choice", {"slider": [5, 0, 1]}, "slider is"),
+        ("free_choice", {"slider": [0, 10, 3]}, "steps of a slider fit it"),
+        ("free_choice", {"slider": [0, 10, 0.001]}, "at most 1000"),
+        ("free_choice", {"slider": [0, 10, 1], "names": {"11": "x"}}, "not on the slider"),
+        ("free_choice", {"text": "yes"}, "text is true or false"),
+        ("free_choice", {"text": True, "longest": 0}, "longest is a whole number"),
+    ],
+)
+def test_options_that_make_no_scale(key: str, options: dict[str, Any], what: str) -> None:
+    with pytest.raises(ValueError, match=what.replace("|", r"\|")):
+        method_named(key).scale(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"pairs": "a b"}, "list of pairs"),
+        ({"pairs": []}, "list of pairs"),
+        ({"pairs": [["a"]]}, "list of pairs"),
+        ({"pairs": [["a", "a"]]}, "list of pairs"),
+        ({"pairs": [["a", "b"], ["b", "a"]]}, "“b” with “a” twice"),
+    ],
+)
+def test_pairs_that_cannot_be(options: dict[str, Any], what: str) -> None:
+    material = refs((1, "a", "test"), (1, "b", "test"))
+    with pytest.raises(ValueError, match=what):
+        list(method_named("ab").trials(material, options))
+
+
+# --- References -----------------------------------------------------------------------------------
+
+
+WITH_REFERENCE = refs(
+    (1, "codec", "test"),
+    (1, "human", "reference"),
+    (1, "mnru", "anchor"),
+    (2, "codec", "test"),
+    (2, "human", "reference"),
+    (2, "mnru", "anchor"),
+)
+
+
+@pytest.mark.parametrize("key", ["ccr", "dcr"])
+def test_every_condition_is_compared_with_the_reference_of_its_item(key: str) -> None:
+    method = method_named(key)
+    trials = [(t.item, t.column, t.rated, t.versus) for t in method.trials(WITH_REFERENCE, {})]
+    assert trials == [
+        (1, "codec", (0,), 1),
+        (1, "mnru", (2,), 1),
+        (2, "codec", (3,), 4),
+        (2, "mnru", (5,), 4),
+    ]
+    null = list(method.trials(WITH_REFERENCE, {"null_pairs": True}))
+    assert [(t.rated, t.versus) for t in null if t.column == "human"] == [((1,), 1), ((4,), 4)]
+    assert method.columns(WITH_REFERENCE, {"null_pairs": True}) == ["codec", "human", "mnru"]
+    named = list(method.trials(WITH_REFERENCE, {"reference": "mnru"}))
+    assert {t.column for t in named} == {"codec", "human"}
+    assert {t.versus for t in named} == {2, 5}
+
+
+def test_mushra_rates_all_conditions_with_the_hidden_reference_against_the_open_one() -> None:
+    trials = list(method_named("mushra").trials(WITH_REFERENCE, {}))
+    assert [(t.rated, t.versus) for t in trials] == [((0, 1, 2), 1), ((3, 4, 5), 4)]
+
+
+@pytest.mark.parametrize("key", ["ccr", "dcr", "mushra"])
+def test_an_item_without_a_reference_is_named(key: str) -> None:
+    material = refs((1, "a", "test"), (1, "r", "reference"), (2, "a", "test"))
+    with pytest.raises(ItemsError, match="1 of 2 items has no reference") as caught:
+        list(method_named(key).trials(material, {}))
+    assert caught.value.items == (2,)
+
+
+def test_two_references_and_unknown_references_are_refused() -> None:
+    material = refs((1, "a", "test"), (1, "r", "reference"), (1, "s", "reference"))
+    with pytest.raises(ItemsError, match="1 of 1 items has more than one reference"):
+        list(method_named("dcr").trials(material, {}))
+    assert len(list(method_named("dcr").trials(material, {"reference": "s"}))) == 2
+    with pytest.raises(ValueError, match="reference names “q”, which is no condition"):
+        list(method_named("dcr").trials(material, {"reference": "q"}))
+    with pytest.raises(ValueError, match="null_pairs is true or false"):
+        list(method_named("ccr").trials(WITH_REFERENCE, {"null_pairs": "yes"}))
+
+
+@pytest.mark.parametrize("key", ["mushra", "rank"])
+def test_a_screen_holds_2_to_12_clips(key: str) -> None:
+    method = method_named(key)
+    alone = refs((1, "r", "reference"))
+    with pytest.raises(ItemsError, match="1 of 1 items has a single clip"):
+        list(method.trials(alone, {}))
+    twelve = refs((1, "r", "reference"), *((1, f"c{n}", "test") for n in range(11)))
+    (trial,) = method.trials(twelve, {})
+    assert len(trial.rated) == 12
+    with pytest.raises(ItemsError, match="1 of 1 items has more than 12 clips"):
+        list(method.trials([*twelve, StimulusRef(99, 1, "one more")], {}))
+
+
+# --- Through a study folder -----------------------------------------------------------------------
+
+
+def toml(method: str, options: str = "", conditions: str = CONDITIONS) -> str:
+    task = (
+        f'\n[[tasks]]\nkey = "t"\nmethod = "{method}"\nblock_size = 1\nratings_per_stimulus = 2\n'
+    )
+    return STUDY + conditions + task + (f"[tasks.options]\n{options}\n" if options else "")
+
+
+REFERENCE = CONDITIONS.replace('key = "sys-b"', 'key = "sys-b"\nrole = "reference"')
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("mos", 'absent = "none"\npoints = 9'),
+        ("context_mos", "step = 1"),
+        ("cmos", "reach = 1"),
+        ("preference", 'versus = "sys-b"'),
+        ("ccr", "reach = 2\nnull_pairs = true"),
+        ("dcr", 'reference = "sys-b"'),
+        ("ab", "tie = true"),
+        ("abx", 'pairs = [["sys-a", "sys-b"]]'),
+        ("mushra", 'reference = "sys-a"\nnames = { "90" = "Superb" }'),
+        ("rank", ""),
+        ("p835", ""),
+        ("free_choice", 'choices = [{ label = "a", score = 1 }, { label = "b", score = 0.5 }]'),
+    ],
+)
+def test_a_study_folder_may_use_every_option(tmp_path: Path, method: str, options: str) -> None:
+    found = problems_of(tmp_path, toml(method, options, REFERENCE))
+    assert found == [], "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("method", ["ccr", "dcr", "mushra"])
+def test_a_study_without_a_reference_is_told_so(tmp_path: Path, method: str) -> None:
+    problem = the_problem(tmp_path, toml(method))
+    assert "2 of 2 items have no reference" in problem.what
+    assert "“i1”" in problem.what
+    assert problem.row == 2
+
+
+def test_a_clip_that_a_screen_lacks_is_missed(tmp_path: Path) -> None:
+    both = ("a1,sys-a,i1,audio/a1.wav", "b1,sys-b,i1,audio/b1.wav")
+    more = ("a2,sys-a,i2,audio/a2.wav", "b2,sys-b,i2,audio/b2.wav")
+    third = CONDITIONS + '\n[[conditions]]\nkey = "sys-c"\n'
+    rows = csv_with(*both, *more, "c1,sys-c,i1,audio/a1.wav")
+    problem = the_problem(tmp_path / "lacks", toml("rank", "", third), rows)
+    assert "The item “i2” lacks “sys-c”" in problem.what
+    allowed = toml("rank", "", third).replace("block_size", "allow_missing = true\nblock_size")
+    assert problems_of(tmp_path / "allowed", allowed, rows) == []
+
+
+def test_an_option_of_another_method_is_a_mistake(tmp_path: Path) -> None:
+    problem = the_problem(tmp_path, toml("rank", "step = 0.5"))
+    assert "The method “rank” does not use the option “step” here" in problem.what
