@@ -3,9 +3,18 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from listening.checks.base import Check, check_named
+from listening.checks.base import Check, CheckOption, CheckTrial, Outcome, check_named
+from listening.checks.settings import CheckSettings, Unfit
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["Check", "check_named"]
+__all__ = [
+    "Check",
+    "CheckOption",
+    "CheckSettings",
+    "CheckTrial",
+    "Outcome",
+    "Unfit",
+    "check_named",
+]

@@ -90,6 +90,15 @@ class Check:
             raise ValueError(f"two checks claim the key “{key}”")
         Check.registry[key] = cls
 
+    def page(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """What a page shows that knows the volume check only; to go when none does."""
+        words = {name: settings.get(name, getattr(self, name)) for name in ("title", "text")}
+        return {"key": self.key, **words, "clip": f"/checks/{self.key}.wav"}
+
+    def result(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """What such a page's answer comes to; to go with it."""
+        raise ValueError(ALL)
+
     def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
         """The check as the study asks it, in the study's language; Unfit when it cannot be."""
         return read_settings(self, given, language)
@@ -177,6 +186,8 @@ def evenly_drawn(values: Sequence[str], count: int, rng: Random) -> list[str]:
     All orders are equally likely in which each value comes at most once more or less often than
     even shares would have it; so neither one button nor counting what is left helps a guesser.
     """
+    if not count:
+        return []
     fewest, most = count // len(values) - 1, ceil(count / len(values)) + 1
     while True:
         drawn = rng.choices(values, k=count)

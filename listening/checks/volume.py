@@ -1,42 +1,51 @@
 """A sound as loud as the clips, so that the rater sets a comfortable volume first."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from listening.checks.base import Check
+from listening.checks.base import Check, Outcome, Wave
+from listening.checks.settings import CheckSettings
+from listening.checks.sounds import LEVEL_DBFS, at_level, shaped_noise
+from listening.methods.base import gettext_noop
 
 DURATION_S = 2.0
-LEVEL_DBFS = -26.0  # the active speech level that ITU-T P.800 studies use
 SYLLABLES_HZ = 4.0  # the rate at which speech rises and falls
+COMFORTABLE = "comfortable"
 
 
 class Volume(Check):
     key = "volume"
+    kind = "volume"
+    on_fail = "continue"  # it cannot fail: the page waits until the rater confirms
     sample_rate_hz = 22_050  # enough for its band, and half as long to wait for on a slow line
-    title = "Set your volume"
-    text = (
+    title = gettext_noop("Set your volume")
+    text = gettext_noop(
         "Put your headphones on if you have them. Play the sound and set the volume so that it is "
         "clear and comfortable. Please leave it there until the end."
     )
 
-    def signal(self) -> npt.NDArray[np.float32]:
-        """Noise with the spectrum (pink) and the rhythm (4 Hz) of speech, seamless as a loop."""
+    def result(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        said = [COMFORTABLE] if answer.get(COMFORTABLE) is True else []
+        return {"passed": self.judge(self.settings({}), "", said).passed}
+
+    def signal(self, settings: CheckSettings | None = None, seed: str = "", place: int = 0) -> Wave:
+        """Noise with the spectrum (pink) and the rhythm (4 Hz) of speech, seamless as a loop.
+
+        The same for everyone: there is nothing to guess.
+        """
         n = round(DURATION_S * self.sample_rate_hz)
-        phases = np.random.default_rng(4).uniform(0, 2 * np.pi, n // 2 + 1)
         frequency_hz = np.fft.rfftfreq(n, 1 / self.sample_rate_hz)
         in_band = (frequency_hz > 100) & (frequency_hz < 8000)
         size = np.where(in_band, 1 / np.sqrt(np.maximum(frequency_hz, 1)), 0)
-        noise = np.fft.irfft(size * np.exp(1j * phases), n)
+        noise = shaped_noise(size, n, np.random.default_rng(4))
         time_s = np.arange(n) / self.sample_rate_hz
         rhythm = 0.55 - 0.45 * np.cos(2 * np.pi * SYLLABLES_HZ * time_s)
-        wave = noise * rhythm
-        wave *= 10 ** (LEVEL_DBFS / 20) / np.sqrt(np.mean(wave**2))
-        return wave.astype(np.float32)
+        return at_level(noise * rhythm, LEVEL_DBFS).astype(np.float32)
 
-    def result(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        if answer.get("comfortable") is not True:
-            raise ValueError("Please play the sound and set the volume first.")
-        return {"passed": True}
+    def judge(self, settings: CheckSettings, seed: str, answers: Sequence[str]) -> Outcome:
+        """Passed by the one answer that the page sends once the sound was played."""
+        if list(answers) != [COMFORTABLE]:
+            raise ValueError(gettext_noop("Please play the sound and set the volume first."))
+        return Outcome(True, 1, 1)
