@@ -1,0 +1,58 @@
+"""Writes a study folder from a preset, ready to be imported and then made one's own."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from listening.design.presets import Preset, PresetError, presets, write_preset
+from listening.design.studyfile import did_you_mean
+
+
+class Command(BaseCommand):
+    help = "Writes a commented study folder that runs at once (docs/presets.md)."
+    requires_system_checks: list[str] = []  # no database is needed
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("preset", nargs="?", help="which one; --list shows them")
+        parser.add_argument("folder", nargs="?", type=Path, help="a new folder for the study")
+        parser.add_argument("--list", action="store_true", help="show the presets")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        known = presets(demo_folder())
+        if options["list"]:
+            width = max(map(len, known), default=0)
+            for name, preset in known.items():
+                self.stdout.write(f"{name:{width}}  {preset.purpose}")
+            return
+        name, folder = options["preset"], options["folder"]
+        if not name or not folder:
+            raise CommandError("Say which preset and where: manage.py new_study mushra my-study")
+        if name not in known:
+            remedy = did_you_mean(name, known) or "See manage.py new_study --list"
+            raise CommandError(f"There is no preset “{name}”. {remedy}")
+        self._write(known[name], folder)
+
+    def _write(self, preset: Preset, folder: Path) -> None:
+        try:
+            sounds = write_preset(preset, demo_folder(), folder)
+        except PresetError as error:
+            raise CommandError(str(error)) from None
+        path = quote(str(folder))
+        self.stdout.write(
+            f"Wrote {folder}: study.toml, stimuli.csv and {sounds} sound files.\n"
+            "Next:\n"
+            f"  manage.py import_study {path} --open       # try it with the demo's audio\n"
+            f"  open {path}/study.toml in an editor        # every line is explained\n"
+            "  put your audio into audio/ and list it in stimuli.csv\n"
+            f"  manage.py import_study {path} --replace    # as long as nobody has rated"
+        )
+
+
+def demo_folder() -> Path:
+    return Path(settings.BASE_DIR) / "demo"
