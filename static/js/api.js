@@ -45,7 +45,7 @@ export class Api {
   }
 
   /**
-   * @param {"checks" | "answers" | "withdraw"} door
+   * @param {"checks" | "questionnaires" | "answers" | "skips" | "comments" | "withdraw"} door
    * @param {object} body
    * @returns {Promise<Reply>}
    */

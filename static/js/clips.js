@@ -5,6 +5,10 @@ import { backoffMs } from "./api.js";
 const STREAM_ABOVE_BYTES = 12 * 1024 * 1024;
 const SILENCE_LIMIT_MS = 15_000;
 
+/** After so many tries in a row the rater is offered to go on without the clip. */
+const MAX_TRIES = 5;
+const MAX_TRIES_GONE = 3;
+
 /** One clip on its way into this browser; fires "change" whenever something about it changes. */
 export class Clip extends EventTarget {
   /** @param {string} url */
@@ -15,12 +19,19 @@ export class Clip extends EventTarget {
     this.status = "waiting";
     /** What the audio element plays: an object URL, or the address itself for a long clip. */
     this.source = "";
+    /** @type {Blob | null} the bytes, where they are here */
+    this.blob = null;
     this.streamed = false;
     this.loaded = 0;
     this.total = 0;
     this.failures = 0;
+    this.tries = 0; // failed in a row
     this.dropped = false;
     this.gone = false; // the server does not know this address any more
+    this.never = false; // the server says that the clip will not come
+    /** @type {HTMLAudioElement | null} made before the clip is played */
+    this.primed = null;
+    this.taken = false;
     this.retry_at = 0;
     /** @type {number | undefined} */
     this.timer = undefined;
@@ -30,6 +41,12 @@ export class Clip extends EventTarget {
 
   changed() {
     this.dispatchEvent(new Event("change"));
+  }
+
+  /** Whether trying on by itself is no use, as far as anyone can tell. */
+  get lost() {
+    if (this.status !== "failed" || !navigator.onLine) return false;
+    return this.never || this.tries >= (this.gone ? MAX_TRIES_GONE : MAX_TRIES);
   }
 
   get percent() {
@@ -47,6 +64,8 @@ export class Clip extends EventTarget {
     try {
       await this.fetchOnce(this.stop);
       this.status = "ready";
+      this.tries = 0;
+      if (!this.taken) this.prime();
       this.changed();
     } catch {
       this.failed();
@@ -59,6 +78,7 @@ export class Clip extends EventTarget {
     try {
       const response = await fetch(this.url, { signal: stop.signal, credentials: "same-origin" });
       this.gone = [403, 404, 410].includes(response.status);
+      this.never = response.status === 410;
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
       this.total = Number(response.headers.get("Content-Length")) || 0;
       if (this.total > STREAM_ABOVE_BYTES) {
@@ -79,7 +99,8 @@ export class Clip extends EventTarget {
       }
       if (!this.loaded) throw new Error("empty");
       const type = response.headers.get("Content-Type") ?? "";
-      this.source = URL.createObjectURL(new Blob(parts, { type }));
+      this.blob = new Blob(parts, { type });
+      this.source = URL.createObjectURL(this.blob);
     } finally {
       clearTimeout(watch);
     }
@@ -89,10 +110,34 @@ export class Clip extends EventTarget {
     if (this.dropped) return;
     const wait = backoffMs(Math.min(this.failures, 4));
     this.failures += 1;
+    this.tries += 1;
     this.status = "failed";
     this.retry_at = Date.now() + wait;
     this.timer = window.setTimeout(() => this.load(), wait);
     this.changed();
+  }
+
+  /** Puts the clip into an audio element. @param {HTMLAudioElement} audio */
+  fill(audio) {
+    audio.preload = "auto";
+    audio.dataset.source = this.source;
+    audio.src = this.source;
+    audio.load();
+  }
+
+  /** Has the browser decode the start ahead of time, so that the first sound follows the tap at once. */
+  prime() {
+    if (this.streamed || this.primed) return;
+    this.primed = new Audio();
+    this.fill(this.primed);
+  }
+
+  /** @returns {HTMLAudioElement} an element to play the clip with; filled already when there was time */
+  element() {
+    const audio = this.primed ?? new Audio();
+    this.primed = null;
+    this.taken = true;
+    return audio;
   }
 
   /** Plays straight from the address: for long clips, and when the copy here would not play. */
@@ -119,8 +164,11 @@ export class Clip extends EventTarget {
 
   release() {
     clearTimeout(this.timer);
+    this.primed?.removeAttribute("src");
+    this.primed = null;
     if (this.source.startsWith("blob:")) URL.revokeObjectURL(this.source);
     this.source = "";
+    this.blob = null;
     this.status = "waiting";
   }
 

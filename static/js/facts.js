@@ -1,19 +1,21 @@
 /** Facts about one trial that help to judge its answer: time, hidden page, device, stalls. */
 
-let sample_rate_hz = 0;
+/** This device's sound output, as far as the browser tells; 0: it does not. */
+const output = { sample_rate_hz: 0, channels: 0 };
 
-/** The rate of this device's sound output; asked for once, after the first tap. */
+/** Asked for once, after the first sound: before it, it would delay that sound. */
 export function sampleRate() {
-  if (!sample_rate_hz && typeof AudioContext === "function") {
+  if (!output.sample_rate_hz && typeof AudioContext === "function") {
     try {
       const context = new AudioContext();
-      sample_rate_hz = context.sampleRate;
+      output.sample_rate_hz = context.sampleRate;
+      output.channels = context.destination.maxChannelCount;
       context.close();
     } catch {
-      sample_rate_hz = 0;
+      output.sample_rate_hz = 0;
     }
   }
-  return sample_rate_hz;
+  return output.sample_rate_hz;
 }
 
 export class Facts {
@@ -61,12 +63,12 @@ export class Facts {
   }
 
   /**
-   * @param {import("./player.js").Player[]} players
+   * @param {import("./sound.js").Sound[]} players
    * @returns {Record<string, number | boolean | number[]>}
    */
   playback(players) {
     this.seen();
-    const sum = (/** @type {keyof import("./player.js").Player["facts"]} */ name) =>
+    const sum = (/** @type {keyof import("./sound.js").Sound["facts"]} */ name) =>
       players.reduce((all, player) => all + player.facts[name], 0);
     const thousandth = (/** @type {number} */ x) => Math.round(1000 * x) / 1000;
     return {
@@ -74,6 +76,7 @@ export class Facts {
       stalled_ms: sum("stalled_ms"),
       hidden_ms: Math.round(this.hidden_ms),
       sample_rate_hz: sampleRate(),
+      channels: output.channels,
       device_changes: this.device_changes,
       reloads: this.reloads,
       blocked: sum("blocked"),
@@ -82,6 +85,7 @@ export class Facts {
       load_failures: players.reduce((all, player) => all + player.clip.failures, 0),
       streamed: players.some((player) => player.clip.streamed),
       plays_each: players.map((player) => player.plays),
+      starts_each: players.map((player) => player.starts ?? player.plays),
       heard_s: players.map((player) => thousandth(player.heard.seconds)),
       duration_s: players.map((player) => thousandth(player.duration)),
     };

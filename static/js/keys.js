@@ -5,6 +5,7 @@
  * @property {() => void} play
  * @property {() => void} again
  * @property {(place: number) => void} playAt
+ * @property {(key: string) => boolean} [sound] plays the clip that has this key
  * @property {(key: string) => boolean} choose
  * @property {(direction: 1 | -1) => boolean} step
  * @property {() => boolean} write
@@ -13,12 +14,13 @@
 
 /**
  * @param {EventTarget | null} target
- * @returns {"text" | "radio" | "button" | ""} what the key already means where it was pressed
+ * @returns {"text" | "radio" | "range" | "button" | ""} what the key already means where it was pressed
  */
 function placeOf(target) {
   if (!(target instanceof HTMLElement)) return "";
-  if (target.matches("textarea, input:not([type=radio], [type=checkbox]), select")) return "text";
+  if (target.matches("input[type=range]")) return "range";
   if (target.matches("input[type=radio]")) return "radio";
+  if (target.matches("textarea, input:not([type=checkbox]), select")) return "text";
   return target.matches("button, a[href], summary, input") ? "button" : "";
 }
 
@@ -50,13 +52,14 @@ function inText(event, doors) {
 function onPage(event, doors) {
   const place = placeOf(event.target);
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const chosen = event.target instanceof HTMLInputElement && event.target.checked;
-  if (key === " " && place !== "" && !chosen) return false;
+  const chosen = place === "radio" && /** @type {HTMLInputElement} */ (event.target).checked;
+  if (key === " " && place !== "" && place !== "range" && !chosen) return false;
   if (key === "Enter" && place === "button") return false;
   if (key === "ArrowLeft" || key === "ArrowRight") {
-    if (place === "radio") return false;
+    if (place === "radio" || place === "range") return false;
     return doors.step(key === "ArrowRight" ? 1 : -1);
   }
+  if (doors.sound?.(key)) return true;
   /** @type {Record<string, () => boolean | void>} */
   const meanings = {
     " ": doors.play,
@@ -82,4 +85,39 @@ export function handleKey(event, doors) {
   const text = placeOf(event.target) === "text";
   if (!text && (event.ctrlKey || event.metaKey || event.altKey)) return;
   if (text ? inText(event, doors) : onPage(event, doors)) event.preventDefault();
+}
+
+/**
+ * Leaves only those keys in the list that do something in this task.
+ * @param {Element} root
+ * @param {{criteria: any[], justification: unknown}} task
+ * @param {string[]} clip_keys of the clips, one each
+ */
+export function trimKeys(root, task, clip_keys) {
+  const steps = task.criteria.flatMap((each) => each.scale.steps);
+  const keys = steps.map((step) => step.hotkey).filter(Boolean).sort();
+  /** @type {Record<string, boolean>} */
+  const shown = {
+    clips: clip_keys.length > 1,
+    choose: keys.length > 0,
+    steps: task.criteria.some((each) => each.scale.widget === "steps"),
+    justification: task.justification !== null,
+  };
+  for (const place of root.querySelectorAll("[data-keys-clips]")) {
+    place.replaceChildren(...clip_keys.flatMap((key) => [kbd(key.toUpperCase()), " "]));
+  }
+  for (const edge of root.querySelectorAll("[data-keys-edge]")) {
+    const last = edge instanceof HTMLElement && edge.dataset.keysEdge === "last";
+    edge.textContent = (last ? keys.at(-1) : keys[0]) ?? "";
+  }
+  for (const entry of root.querySelectorAll("[data-keys-for]")) {
+    if (entry instanceof HTMLElement) entry.hidden = !shown[entry.dataset.keysFor ?? ""];
+  }
+}
+
+/** @param {string} text */
+function kbd(text) {
+  const key = document.createElement("kbd");
+  key.textContent = text;
+  return key;
 }

@@ -1,4 +1,4 @@
-/** What this browser remembers of a session beside unsent answers: the draft of a trial, tasks begun. */
+/** What this browser remembers of a session beside unsent answers: the draft of a trial, tasks begun, the last break. */
 
 /** @typedef {import("./outbox.js").Store} Store */
 
@@ -11,6 +11,9 @@ export class Memory {
     this.store = store;
     this.draft_key = `earnest:draft:${code}`;
     this.begun_key = `earnest:begun:${code}`;
+    this.rested_key = `earnest:rested:${code}`;
+    /** @type {Map<string, unknown>} where the browser keeps nothing, the page does */
+    this.own = new Map();
   }
 
   /**
@@ -19,7 +22,8 @@ export class Memory {
    */
   read(key) {
     try {
-      return JSON.parse(this.store?.getItem(key) ?? "null");
+      if (!this.store) return this.own.get(key) ?? null;
+      return JSON.parse(this.store.getItem(key) ?? "null");
     } catch {
       return null;
     }
@@ -30,6 +34,7 @@ export class Memory {
    * @param {unknown} value
    */
   write(key, value) {
+    this.own.set(key, value);
     try {
       this.store?.setItem(key, JSON.stringify(value));
     } catch {
@@ -59,7 +64,19 @@ export class Memory {
     this.write(this.begun_key, [...new Set([...this.begun, task])]);
   }
 
+  /** After how many trials the last break was taken. */
+  get rested() {
+    return Number(this.read(this.rested_key)) || 0;
+  }
+
+  /** @param {number} trials */
+  rest(trials) {
+    this.write(this.rested_key, trials);
+  }
+
   clear() {
+    this.own.clear();
+    this.store?.removeItem(this.rested_key);
     this.store?.removeItem(this.draft_key);
     this.store?.removeItem(this.begun_key);
   }

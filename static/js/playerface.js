@@ -1,14 +1,15 @@
-/** What a player looks like and says in each of its states. */
+/** What a player and its segments look like and say in each of their states. */
 
 import { setEnabled, setText } from "./dom.js";
 import { clock, say } from "./strings.js";
 
-/** @typedef {import("./player.js").Player} Player */
+/** @typedef {any} Face a Player or a Sequence: what both can tell is drawn here */
 
-/** @param {Player} player */
+/** @param {Face} player */
 export function drawPlayer(player) {
   const { part, state, duration, audio, name } = player;
-  player.root.dataset.state = state;
+  if (player.root.dataset.state !== state) player.root.dataset.state = state;
+  setText(part("name"), player.title);
   setText(part("toggle-name"), say("toggle_of", { action: say(actionOf(player, state)), name }));
   setEnabled(part("toggle"), !["locked", "failed"].includes(state));
   setText(part("status"), statusText(player, state));
@@ -21,7 +22,7 @@ export function drawPlayer(player) {
 }
 
 /**
- * @param {Player} player
+ * @param {Face} player
  * @param {string} state
  */
 function actionOf(player, state) {
@@ -41,7 +42,7 @@ function timeText(state, duration, at) {
 }
 
 /**
- * @param {Player} player
+ * @param {Face} player
  * @param {string} state
  * @param {number} at
  * @returns {number} 0 to 1
@@ -53,7 +54,7 @@ function barValue(player, state, at) {
 }
 
 /**
- * @param {Player} player
+ * @param {Face} player
  * @param {string} state
  */
 function statusText(player, state) {
@@ -69,22 +70,53 @@ function statusText(player, state) {
 }
 
 /**
- * @param {Player} player
+ * @param {Face} player
  * @param {string} state
  */
 function drawProblem(player, state) {
   const text = problemText(player, state);
+  const lost = state === "failed" && Boolean(player.skippable && player.lost);
   player.part("problem").hidden = !text;
   player.part("retry").hidden = state !== "failed";
+  player.part("skip").hidden = player.part("skip-help").hidden = !lost;
   setText(player.part("problem-text"), text);
 }
 
 /**
- * @param {Player} player
+ * @param {Face} player
  * @param {string} state
  */
 function problemText(player, state) {
-  if (state === "failed" && player.clip.status !== "failed") return say("undecodable");
+  if (state === "failed" && player.lost === "decode") return say("undecodable");
+  if (state === "failed" && player.lost) return say("load_lost");
   if (state === "failed") return say(navigator.onLine ? "load_retrying" : "load_offline");
   return player.blocked && state !== "playing" ? say("blocked") : "";
+}
+
+/**
+ * @param {import("./sequence.js").Sequence} sequence
+ * @param {import("./sequence.js").Segment} segment
+ * @param {number} k
+ */
+export function drawSegment(sequence, { root, part }, k) {
+  const sound = sequence.sounds[k];
+  const { audio, duration, name } = sound;
+  const present = k === sequence.at;
+  const reason = sequence.locked(k);
+  const state = reason ? "locked" : sound.state;
+  const waiting = present && sequence.gap !== undefined;
+  if (root.dataset.state !== state) root.dataset.state = state;
+  root.classList.toggle("heard", sound.complete);
+  const now = present && (sequence.playing || sequence.plays > 0);
+  if (now !== root.hasAttribute("aria-current")) {
+    if (now) root.setAttribute("aria-current", "true");
+    else root.removeAttribute("aria-current");
+  }
+  setEnabled(root, !reason);
+  const action = state === "playing" || waiting ? "pause" : sound.complete ? "replay" : "play";
+  const says = say("toggle_of", { action: say(action), name });
+  setText(part("says"), reason ? `${says}. ${reason}` : says);
+  const at = audio.ended ? duration : audio.currentTime;
+  const running = present && !audio.ended && (at > 0 || waiting);
+  part("progress").value = running ? at / (duration || 1) : sound.heard.seconds / (duration || 1);
 }

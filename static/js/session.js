@@ -1,4 +1,4 @@
-/** The session page: moves through check, trials and end as the server's state and the outbox say. */
+/** The session page: moves from questions and checks over trials to the end, as state and outbox say. */
 
 import { Api } from "./api.js";
 import { ClipStore } from "./clips.js";
@@ -8,31 +8,46 @@ import { Memory } from "./memory.js";
 import { Outbox, deviceStore } from "./outbox.js";
 import { Refresher } from "./patience.js";
 import { restDialog, showProgress, showSaved, tell } from "./sessionface.js";
-import { checkStage, endStage, introStage, troubleStage, waitStage } from "./stages.js";
+import {
+  breakStage,
+  checkStage,
+  endStage,
+  feedbackStage,
+  introStage,
+  questionStage,
+  troubleStage,
+  waitStage,
+} from "./stages.js";
 import { say } from "./strings.js";
 import { Tabs } from "./tabs.js";
 import { TrialView } from "./trial.js";
 import { offerWithdrawal } from "./withdraw.js";
 
 export class SessionPage {
-  /** @param {any} state */
-  constructor(state) {
-    const code = location.pathname.match(/\/s\/([^/]+)/)?.[1] ?? "";
-    const store = deviceStore();
+  /**
+   * @param {any} state
+   * @param {any} api
+   * @param {string} code
+   */
+  constructor(state, api, code) {
+    const store = state.preview ? null : deviceStore();
     this.state = state;
-    this.api = new Api(`/api/s/${code}/`);
+    /** @type {Api} */
+    this.api = api;
     this.clips = new ClipStore();
     this.memory = new Memory(code, store);
     this.outbox = new Outbox(
       code,
       store,
-      (answer) => this.api.post("answers", answer),
+      (answer) => this.api.post("reason" in answer ? "skips" : "answers", answer),
       (answers) => this.sendable(answers),
     );
     this.tabs = new Tabs(code);
     this.refresher = new Refresher(() => this.api.state(), (reply) => this.refreshed(reply));
     /** @type {Map<string, any>} drafts of trials left in this page load */
     this.drafts = new Map();
+    /** @type {{trial: any, feedback: any} | null} a practice trial that was answered */
+    this.practice = null;
     /** @type {any} what is on the screen: {keys?, destroy?} */
     this.shown = null;
     this.shown_key = "";
@@ -41,7 +56,10 @@ export class SessionPage {
 
   start() {
     byId("script-missing").remove();
-    this.outbox.addEventListener("change", () => showSaved(this.outbox));
+    this.outbox.addEventListener("change", () => {
+      if (!this.state.preview) showSaved(this.outbox);
+      if (this.practice && this.outbox.status === "waiting") this.render();
+    });
     this.outbox.addEventListener("settled", (event) => {
       const { answer, reply } = /** @type {CustomEvent} */ (event).detail;
       this.settled(answer, reply);
@@ -51,7 +69,7 @@ export class SessionPage {
       if (this.shown?.keys) handleKey(event, this.shown.keys);
     });
     window.addEventListener("beforeunload", (event) => {
-      if (!this.outbox.size || this.state.stage === "end") return;
+      if (!this.outbox.size || this.state.preview || this.state.stage === "end") return;
       event.preventDefault();
       event.returnValue = "unsent"; // older browsers ask only when they find this
     });
@@ -100,9 +118,12 @@ export class SessionPage {
    */
   settled(answer, reply) {
     const { status, body } = reply;
+    const practised = this.practice?.trial.id === answer.trial;
+    if (practised && !(status < 300 && body.feedback)) this.practice = null;
     if (status < 300) {
       this.drafts.delete(answer.trial);
-      this.accept(body.state);
+      if (practised && this.practice) this.practice.feedback = body.feedback;
+      this.accept("stage" in body ? body : body.state);
     } else if (body?.error === "unknown_session") {
       this.trouble(say("unknown"));
     } else if (status === 409 || status === 404) {
@@ -126,7 +147,7 @@ export class SessionPage {
     this.keepDraft();
     this.drafts.set(answer.trial, draft);
     this.accept(body?.state);
-    if (this.current?.id === answer.trial) this.shown.complain?.(body?.message || say("answer_refused"));
+    if (this.current?.id === answer.trial) this.shown?.complain?.(body?.message || say("answer_refused"));
     else tell("warn", body?.message || say("answer_refused"));
   }
 
@@ -134,30 +155,81 @@ export class SessionPage {
   render(focus = true) {
     const { stage } = this.state;
     const trial = stage === "trial" ? this.current : null;
-    const check = stage === "check" ? this.state.check : null;
-    this.preload(check);
-    showProgress(this.state, trial, this.outbox.size);
-    if (check) this.show(`check:${check.key}`, () => checkStage(this, check), focus);
+    this.preload(trial);
+    showProgress(this.state, this.practice?.trial ?? trial, this.outbox.size);
+    if (this.practice) this.showPractice(this.practice, focus);
+    else if (stage === "check" || stage === "questionnaire") this.showBefore(stage, focus);
     else if (stage === "end") this.show("end", () => endStage(this), focus);
-    else if (trial && !this.memory.begun.includes(trial.task)) {
-      this.show(`intro:${trial.task}`, () => introStage(this, trial), focus);
-    } else if (trial) {
-      this.show(`trial:${trial.id}:${trial.clips}`, () => this.trialStage(trial), focus);
-    } else {
+    else if (trial) this.showTrial(trial, focus);
+    else {
       this.show("wait", () => waitStage(this), focus);
       if (!this.outbox.size) this.refresh();
     }
   }
 
-  /** @param {any} check */
-  preload(check) {
-    const urls = this.upcoming.slice(0, 3).flatMap((trial) => trial.clips);
-    this.clips.want(check ? [check.clip, ...urls] : urls);
+  /**
+   * @param {"check" | "questionnaire"} stage
+   * @param {boolean} focus
+   */
+  showBefore(stage, focus) {
+    const asked = this.state[stage];
+    const key = `${stage}:${asked.key}:${asked.attempt ?? ""}`;
+    const build = stage === "check" ? checkStage : questionStage;
+    this.show(key, () => build(this, asked), focus);
+  }
+
+  /**
+   * @param {import("./trial.js").Trial} trial
+   * @param {boolean} focus
+   */
+  showTrial(trial, focus) {
+    const done = trial.position - 1;
+    const every = this.state.study.break_every;
+    if (every && done && done % every === 0 && !trial.training && this.memory.rested < done) {
+      this.show(`break:${done}`, () => breakStage(this, done), focus);
+    } else if (!this.memory.begun.includes(trial.task)) {
+      this.show(`intro:${trial.task}`, () => introStage(this, trial), focus);
+    } else {
+      this.show(`trial:${trial.id}:${trial.clips}`, () => this.trialStage(trial), focus);
+    }
+  }
+
+  /**
+   * The trial stays until the server has said what its answer was worth.
+   * @param {{trial: any, feedback: any}} practice
+   * @param {boolean} focus
+   */
+  showPractice({ trial, feedback }, focus) {
+    if (feedback) {
+      this.show(`feedback:${trial.id}`, () => feedbackStage(this, trial, feedback), focus);
+    } else if (this.outbox.status === "waiting") {
+      this.show("wait", () => waitStage(this), focus);
+    }
+  }
+
+  /** The rater has read what the practice trial's answer was worth. */
+  practised() {
+    this.practice = null;
+    this.render();
+  }
+
+  /** @param {any} trial the present one */
+  preload(trial) {
+    const { check, tasks } = this.state;
+    const before = check ? [check.clip, ...(check.trials ?? []).map((/** @type {any} */ one) => one.clip)] : [];
+    const task = trial && tasks[trial.task];
+    const fresh = trial && !this.memory.begun.includes(trial.task);
+    const examples = fresh ? task.examples.map((/** @type {any} */ one) => one.clip) : [];
+    const upcoming = this.upcoming.slice(0, 3);
+    const urls = upcoming.flatMap((each) => each.clips);
+    const practice = this.practice?.trial.clips ?? [];
+    this.clips.want([...before, ...practice, ...examples, ...urls].filter(Boolean));
+    if (upcoming.some((each) => isParallel(tasks[each.task]))) import("./parallel.js");
   }
 
   /**
    * @param {string} key
-   * @param {() => {root: HTMLElement, keys?: any, focus?: HTMLElement, destroy?: () => void}} build
+   * @param {() => any} build what to show, or a promise of it
    * @param {boolean} focus
    */
   show(key, build, focus) {
@@ -165,18 +237,42 @@ export class SessionPage {
     this.keepDraft();
     this.shown?.destroy?.();
     this.shown_key = key;
-    this.shown = build();
-    this.stage.replaceChildren(this.shown.root);
+    this.shown = null;
+    const shown = build();
+    if (!(shown instanceof Promise)) return this.place(shown, focus);
+    shown.then(
+      (later) => (this.shown_key === key ? this.place(later, focus) : later.destroy?.()),
+      () => this.trouble(say("state_retry")),
+    );
+  }
+
+  /**
+   * @param {{root: HTMLElement, keys?: any, focus?: HTMLElement, destroy?: () => void}} shown
+   * @param {boolean} focus
+   */
+  place(shown, focus) {
+    this.shown = shown;
+    this.stage.replaceChildren(shown.root);
     if (!focus) return;
     window.scrollTo(0, 0);
-    const target = this.shown.focus ?? this.stage.querySelector("h1");
+    const target = shown.focus ?? this.stage.querySelector("h1");
     (target ?? this.stage).focus({ preventScroll: true });
   }
 
   /** @param {import("./trial.js").Trial} trial */
   trialStage(trial) {
+    const task = this.state.tasks[trial.task];
+    if (!isParallel(task)) return this.trialView(trial, TrialView);
+    return import("./parallel.js").then((module) => this.trialView(trial, module.ParallelTrialView));
+  }
+
+  /**
+   * @param {import("./trial.js").Trial} trial
+   * @param {any} kind
+   */
+  trialView(trial, kind) {
     const { tasks, progress, study } = this.state;
-    const shown = new TrialView({
+    const shown = new kind({
       trial,
       task: tasks[trial.task],
       total: progress.total,
@@ -185,13 +281,24 @@ export class SessionPage {
       draft: this.drafts.get(trial.id) ?? this.memory.draftOf(trial.id),
     });
     shown.addEventListener("draft", () => this.memory.keepDraft(shown.draft));
-    shown.addEventListener("answer", (event) => {
-      tell("", "");
-      this.drafts.set(trial.id, shown.draft);
-      this.outbox.put(/** @type {CustomEvent} */ (event).detail);
-      this.render();
-    });
+    for (const name of ["answer", "skip"]) {
+      shown.addEventListener(name, (/** @type {CustomEvent} */ event) => this.take(shown, event));
+    }
     return shown;
+  }
+
+  /**
+   * The rater has answered a trial, or goes on without it.
+   * @param {any} shown
+   * @param {CustomEvent} event
+   */
+  take(shown, { type, detail }) {
+    tell("", "");
+    const trial = this.current;
+    this.drafts.set(detail.trial, shown.draft);
+    if (type === "answer" && trial?.training) this.practice = { trial, feedback: null };
+    this.outbox.put(detail);
+    this.render();
   }
 
   /** @param {string} text */
@@ -202,8 +309,8 @@ export class SessionPage {
 
   /** Keeps what the rater has done on the present trial. */
   keepDraft() {
-    if (!(this.shown instanceof TrialView) || this.outbox.has(this.shown.trial.id)) return;
-    const { draft } = this.shown;
+    const draft = this.shown?.draft;
+    if (!draft || this.outbox.has(draft.trial)) return;
     this.drafts.set(draft.trial, draft);
     if (this.tabs.active) this.memory.keepDraft(draft);
   }
@@ -249,4 +356,18 @@ export class SessionPage {
   }
 }
 
-new SessionPage(JSON.parse(byId("state").textContent ?? "null")).start();
+/** @param {{screen: string, several: boolean}} task */
+function isParallel(task) {
+  return task.screen === "parallel" || task.several;
+}
+
+async function open() {
+  const state = JSON.parse(byId("state").textContent ?? "null");
+  const code = location.pathname.match(/\/s\/([^/]+)/)?.[1] ?? "";
+  if (!state.preview) return new SessionPage(state, new Api(`/api/s/${code}/`), code).start();
+  const { PreviewApi } = await import("./preview.js");
+  byId("withdraw").hidden = true;
+  new SessionPage(state, new PreviewApi(state), `preview-${Math.random()}`).start();
+}
+
+open();

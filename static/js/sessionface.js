@@ -7,7 +7,7 @@ const SLOW_MS = 1_500; // sending that takes longer than this is worth a word
 
 /**
  * @param {any} state
- * @param {{position: number} | null} trial
+ * @param {{position: number, training?: {n: number, total: number} | null} | null} trial
  * @param {number} unsent
  */
 export function showProgress(state, trial, unsent) {
@@ -17,7 +17,10 @@ export function showProgress(state, trial, unsent) {
   bar.max = Math.max(1, total);
   bar.value = state.stage === "end" && state.end?.outcome === "complete" ? bar.max : passed;
   bar.hidden = state.stage === "end" && state.end?.outcome !== "complete";
-  setText(byId("count"), trial ? say("count", { done: trial.position, total }) : "");
+  const place = trial?.training
+    ? say("practice", trial.training)
+    : trial && say("count", { done: trial.position, total });
+  setText(byId("count"), place ?? "");
 }
 
 /**

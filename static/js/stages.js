@@ -1,40 +1,97 @@
-/** The stages of the session page beside the trial: check, introduction, waiting, trouble, end. */
+/** The stages of the session page beside the trial: questions, check, introduction, practice, break, end. */
 
-import { checks } from "./checks.js";
 import { byId, setText, view } from "./dom.js";
 import { endView } from "./ending.js";
+import { trimKeys } from "./keys.js";
 import { insist } from "./patience.js";
+import { Player } from "./player.js";
+import { clipKeys } from "./sequence.js";
 import { tell } from "./sessionface.js";
 import { say } from "./strings.js";
-import { trimKeys } from "./trial.js";
+import { titleOf } from "./trial.js";
 
 /**
  * @typedef {import("./session.js").SessionPage} SessionPage
  * @typedef {{root: HTMLElement, keys?: import("./keys.js").KeyDoors, focus?: HTMLElement, destroy?: () => void}} Shown
  */
 
-/** @returns {false} */
-const idle = () => false;
+/**
+ * The keys of a stage where Enter goes on, and Space plays the first clip if there is one.
+ * @param {() => void} next
+ * @param {Player[]} players
+ * @returns {import("./keys.js").KeyDoors}
+ */
+function keysOf(next, players = []) {
+  const idle = () => false;
+  const play = () => players[0]?.toggle();
+  return { play, again: () => players[0]?.again(), playAt: idle, choose: idle, step: idle, write: idle, next };
+}
+
+/**
+ * Sends what the stage asks for, until the server has it.
+ * @param {SessionPage} page
+ * @param {any} shown
+ * @param {"checks" | "questionnaires"} door
+ * @param {(detail: any) => object} body
+ */
+function sendAnswers(page, shown, door, body) {
+  shown.addEventListener("answer", async (/** @type {CustomEvent} */ event) => {
+    const reply = await insist(() => page.api.post(door, body(event.detail)));
+    shown.reopen?.();
+    const good = reply.status < 300;
+    const refused = !good && shown.refused?.(reply.body);
+    tell(good || refused ? "" : "warn", good ? "" : reply.body?.message || say("answer_refused"));
+    if (good || reply.body?.state) page.accept(good ? reply.body : reply.body.state);
+  });
+  return shown;
+}
 
 /**
  * @param {SessionPage} page
  * @param {any} check
- * @returns {Shown}
+ * @returns {Promise<Shown>}
  */
-export function checkStage(page, check) {
-  const kind = checks[check.key];
+export async function checkStage(page, check) {
+  const { checks } = await import("./checks.js");
+  const kind = checks[check.kind];
   if (!kind) return troubleStage(say("check_unknown"), () => location.reload());
-  const shown = new kind(check, page.clips);
-  shown.addEventListener("answer", async (event) => {
-    const answer = /** @type {CustomEvent} */ (event).detail;
-    const reply = await insist(() => page.api.post("checks", { key: check.key, answer }));
-    shown.reopen();
-    const good = reply.status < 300;
-    tell(good ? "" : "warn", good ? "" : reply.body?.message || say("answer_refused"));
-    page.accept(good ? reply.body : reply.body?.state);
-  });
-  return shown;
+  const shown = new kind(check, page.clips, page.memory);
+  return sendAnswers(page, shown, "checks", (answer) => ({ key: check.key, answer }));
 }
+
+/**
+ * @param {SessionPage} page
+ * @param {any} questionnaire
+ * @returns {Promise<Shown>}
+ */
+export async function questionStage(page, questionnaire) {
+  const { questionnaireStage } = await import("./questionnaire.js");
+  const shown = questionnaireStage(page, questionnaire);
+  const { key } = questionnaire;
+  return sendAnswers(page, shown, "questionnaires", (answers) => ({ key, answers }));
+}
+
+/**
+ * Small players below each other, each with its caption.
+ * @param {SessionPage} page
+ * @param {{clip: string, name: string, caption?: string}[]} clips
+ * @param {HTMLElement} list
+ */
+function smallPlayers(page, clips, list) {
+  list.hidden = !clips.length;
+  return clips.map(({ clip, name, caption }) => {
+    const { root, part } = view("view-example");
+    const player = new Player({ name, clip: page.clips.get(clip) });
+    part("player").append(player.root);
+    part("caption").hidden = !caption;
+    setText(part("caption"), caption ?? "");
+    list.append(root);
+    return player;
+  });
+}
+
+/** @param {Player[]} players */
+const destroyAll = (players) => players.forEach((player) => player.destroy());
 
 /**
  * @param {SessionPage} page
@@ -50,16 +107,54 @@ export function introStage(page, trial) {
   part("eyebrow").hidden = !several;
   setText(part("title"), task.title || say("task"));
   setText(part("instructions"), task.instructions);
-  for (const name of ["title", "instructions"]) part(name).lang = study.language;
-  trimKeys(root, task, trial.clips.length);
+  for (const name of ["title", "instructions", "examples"]) part(name).lang = study.language;
+  const players = smallPlayers(page, task.examples, part("examples"));
+  part("examples-title").hidden = !players.length;
+  trimKeys(root, task, clipKeys(trial.parts, task.criteria));
   const next = () => {
     tell("", "");
     page.memory.begin(trial.task);
     page.render();
   };
   part("start").addEventListener("click", next);
-  const keys = { play: idle, again: idle, playAt: idle, choose: idle, step: idle, write: idle, next };
-  return { root, keys };
+  return { root, keys: keysOf(next, players), destroy: () => destroyAll(players) };
+}
+
+/**
+ * What the answer of a practice trial was worth, with its clips to be heard again.
+ * @param {SessionPage} page
+ * @param {import("./trial.js").Trial} trial
+ * @param {{right: boolean, text: string}} feedback
+ * @returns {Shown}
+ */
+export function feedbackStage(page, trial, feedback) {
+  const { root, part } = view("view-feedback");
+  root.classList.toggle("right", feedback.right);
+  setText(part("eyebrow"), titleOf(trial, page.state.progress.total));
+  setText(part("title"), say(feedback.right ? "practice_right" : "practice_wrong"));
+  setText(part("text"), feedback.text);
+  part("text").lang = page.state.study.language;
+  const clips = trial.clips.map((clip, k) => ({ clip, name: trial.parts[k].name }));
+  const players = smallPlayers(page, clips, part("clips"));
+  const next = () => page.practised();
+  part("next").addEventListener("click", next);
+  return { root, keys: keysOf(next, players), destroy: () => destroyAll(players) };
+}
+
+/**
+ * @param {SessionPage} page
+ * @param {number} done
+ * @returns {Shown}
+ */
+export function breakStage(page, done) {
+  const { root, part } = view("view-break");
+  setText(part("text"), say("break_text", { done, total: page.state.progress.total }));
+  const next = () => {
+    page.memory.rest(done);
+    page.render();
+  };
+  part("next").addEventListener("click", next);
+  return { root, keys: keysOf(next) };
 }
 
 /**
@@ -99,6 +194,7 @@ export function troubleStage(text, retry) {
 export function endStage(page) {
   page.memory.clear();
   byId("withdraw").hidden = true;
-  byId("saved").hidden = page.state.end.outcome === "withdrawn";
-  return endView(page.state.end, page.state.study.language);
+  byId("saved").hidden = page.state.end.outcome === "withdrawn" || page.state.preview;
+  const send = (/** @type {string} */ text) => insist(() => page.api.post("comments", { text }));
+  return endView(page.state.end, page.state.study.language, send);
 }

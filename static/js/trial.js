@@ -1,20 +1,35 @@
-/** One trial on the screen: players, scales, reason and the way on. */
+/** One trial on the screen: its clips, scales, reason and the way on. */
 
 import { cloned, setEnabled, setText, view } from "./dom.js";
-import { Facts, sampleRate } from "./facts.js";
+import { Facts } from "./facts.js";
 import { Justification } from "./justification.js";
-import { Player } from "./player.js";
+import { trimKeys } from "./keys.js";
+import { Sequence, clipKeys } from "./sequence.js";
 import { say } from "./strings.js";
+import { Timeline } from "./timeline.js";
 import { Criteria } from "./widgets.js";
 
 /**
  * @typedef {import("./clips.js").ClipStore} ClipStore
- * @typedef {{id: string, position: number, task: number, clips: string[], text: string | null}} Trial
- * @typedef {{index: number, title: string, instructions: string, clip_names: string[], criteria: any[],
+ * @typedef {{id: string, position: number, task: number, clips: string[], text: string | null,
+ *            parts: import("./timeline.js").Part[], training: {n: number, total: number} | null}} Trial
+ * @typedef {{index: number, title: string, instructions: string, screen: string, several: boolean,
+ *            heard_out: boolean, examples: any[], criteria: any[],
  *            justification: import("./justification.js").Plan | null}} Task
  */
 
-/** Fires "answer" (detail: the body to send) and "draft" (something worth keeping has changed). */
+/**
+ * @param {Trial} trial
+ * @param {number} total
+ */
+export function titleOf({ training, position }, total) {
+  return training ? say("practice", training) : say("trial_title", { n: position, total });
+}
+
+/**
+ * Fires "answer" (detail: the body to send), "skip" (detail: the same, for a clip that cannot be
+ * played) and "draft" (something worth keeping has changed).
+ */
 export class TrialView extends EventTarget {
   /**
    * @param {{trial: Trial, task: Task, total: number, language: string, clips: ClipStore, draft: any}} options
@@ -28,9 +43,10 @@ export class TrialView extends EventTarget {
     this.part = part;
     this.facts = new Facts(draft?.facts);
     this.complaint = "";
-    setText(part("title"), say("trial_title", { n: trial.position, total }));
+    setText(part("title"), titleOf(trial, total));
+    this.player = this.buildPlayer(clips, draft?.players ?? [], language);
+    this.players = [this.player];
     this.buildText(language);
-    this.players = this.buildPlayers(clips, draft?.players ?? []);
     this.criteria = new Criteria(cloned(`task-${task.index}`), task.criteria);
     this.criteria.restore(draft?.answers ?? {});
     part("criteria").append(...this.criteria.list.map((each) => each.fieldset));
@@ -46,25 +62,31 @@ export class TrialView extends EventTarget {
     part("text").hidden = !trial.text;
     part("text").lang = language;
     setText(part("text"), trial.text ?? "");
+    part("practice").hidden = !trial.training;
+    setText(part("practice"), part("title").textContent);
     part("instructions-fold").hidden = false;
     part("instructions").lang = language;
     setText(part("instructions"), task.instructions);
-    trimKeys(this.root, task, trial.clips.length);
+    trimKeys(this.root, task, this.player.keys);
   }
 
   /**
    * @param {ClipStore} clips
    * @param {any[]} drafts
+   * @param {string} language
    */
-  buildPlayers(clips, drafts) {
+  buildPlayer(clips, drafts, language) {
     const { trial, task } = this;
-    const players = trial.clips.map((url, k) => {
-      const name = task.clip_names[k] ?? `${say("clip")} ${k + 1}`;
-      return new Player({ name, clip: clips.get(url), draft: drafts[k] });
+    const player = new Sequence({
+      parts: trial.parts,
+      clips: trial.clips.map((url) => clips.get(url)),
+      drafts,
+      keys: clipKeys(trial.parts, task.criteria),
+      in_order: task.heard_out,
+      timeline: new Timeline(trial.parts, this.part("lines"), language),
     });
-    this.part("players").replaceChildren(...players.map((player) => player.root));
-    this.part("players").dataset.count = String(players.length);
-    return players;
+    this.part("players").replaceChildren(player.root);
+    return player;
   }
 
   /** @param {any} draft */
@@ -76,14 +98,9 @@ export class TrialView extends EventTarget {
   }
 
   listen() {
-    for (const player of this.players) {
-      player.addEventListener("change", () => this.update());
-      player.addEventListener("play", () => {
-        sampleRate();
-        for (const other of this.players) if (other !== player) other.stop();
-      });
-      player.audio.addEventListener("pause", () => this.kept());
-    }
+    this.player.addEventListener("change", () => this.update());
+    this.player.addEventListener("pause", () => this.kept());
+    this.player.addEventListener("skip", (event) => this.skip(event));
     for (const part of [this.criteria, this.justification]) {
       part?.addEventListener("change", () => {
         this.complaint = "";
@@ -91,6 +108,7 @@ export class TrialView extends EventTarget {
         this.kept();
       });
     }
+    this.part("criteria").addEventListener("focusin", () => this.markActive());
     this.root.addEventListener("submit", (event) => {
       event.preventDefault();
       this.next();
@@ -101,37 +119,55 @@ export class TrialView extends EventTarget {
     this.dispatchEvent(new Event("draft"));
   }
 
+  /** What must have sounded before the answer: all of it, or at least a start of each clip. */
   get heard() {
-    return this.players.every((player) => player.complete);
+    const { sounds } = this.player;
+    return sounds.every((sound) => (this.task.heard_out ? sound.complete : sound.plays > 0));
   }
 
   /** What is still missing, in words; "" when the answer can go. */
   get missing() {
-    const unheard = this.players.find((player) => !player.complete);
-    if (unheard) {
-      const many = this.players.length > 1;
-      return many ? say("missing_hear_of", { name: unheard.name }) : say("missing_hear");
+    if (!this.heard) return this.missingSound;
+    const { list, missing } = this.criteria;
+    const answered = list.filter((each) => each.value).length;
+    if (missing && list.length > 2 && answered > 0) {
+      return say("answered_of", { n: answered, total: list.length });
     }
-    return this.criteria.missing || this.justification?.missing || "";
+    return missing || this.justification?.missing || "";
+  }
+
+  get missingSound() {
+    const { sounds } = this.player;
+    if (!this.task.heard_out) return say(sounds.length > 1 ? "missing_play_all" : "missing_play");
+    const unheard = sounds.find((sound) => !sound.complete);
+    const many = unheard && sounds.length > 1;
+    return many ? say("missing_hear_of", { name: unheard.name }) : say("missing_hear");
   }
 
   update() {
-    const { part, players, heard, missing } = this;
-    if (players[0].first_ready_at) this.facts.ready();
-    players.forEach((player, k) => {
-      const before = players[k - 1];
-      const reason = before && !before.complete ? say("after_first", { name: before.name }) : "";
-      if (player.locked !== reason) player.lock(reason);
-    });
+    const { part, player, heard, missing } = this;
+    if (player.first_ready_at) this.facts.ready();
     this.criteria.lock(!heard);
     this.justification?.lock(!heard);
     part("lock").hidden = heard;
-    setText(part("lock-text"), say(players.length > 1 ? "lock_many" : "lock_one"));
+    const many = player.sounds.length > 1;
+    const whole = many ? "lock_many" : "lock_one";
+    setText(part("lock-text"), this.task.heard_out ? say(whole) : this.missingSound);
     this.root.classList.toggle("locked", !heard);
     setEnabled(part("next"), !missing);
     setText(part("missing"), this.complaint || missing || say("complete"));
     part("missing").classList.toggle("all-set", !missing && !this.complaint);
     part("missing").classList.toggle("complaint", this.complaint !== "");
+    this.markActive();
+  }
+
+  /** Shows where number keys go, when there are several places for them. */
+  markActive() {
+    const { list, active, missing } = this.criteria;
+    const several = list.length > 1 && this.heard;
+    for (const each of list) {
+      each.fieldset.classList.toggle("active", several && each === active && missing !== "");
+    }
   }
 
   /** Shows why the server refused the answer, until the rater changes it. @param {string} text */
@@ -147,29 +183,38 @@ export class TrialView extends EventTarget {
     }
     this.part("missing").classList.remove("nudge");
     requestAnimationFrame(() => this.part("missing").classList.add("nudge"));
-    if (!this.heard) this.current.part("toggle").focus();
+    if (!this.heard) this.player.part("toggle").focus();
     else if (this.criteria.unanswered) this.criteria.unanswered.focus();
     else this.justification?.focus();
   }
 
-  /** The player that keys work on: the first not yet heard, else the one played last. */
-  get current() {
-    const playing = this.players.find((player) => !player.audio.paused);
-    const open = this.players.find((player) => !player.complete);
-    return playing ?? open ?? this.players[this.players.length - 1];
+  /** @param {Event} event the reason is its detail */
+  skip(event) {
+    const { trial, facts, player } = this;
+    const reason = /** @type {CustomEvent} */ (event).detail;
+    const detail = { trial: trial.id, reason, playback: facts.playback(player.sounds) };
+    this.dispatchEvent(new CustomEvent("skip", { detail }));
   }
 
   /** @returns {import("./keys.js").KeyDoors} */
   get keys() {
     return {
-      play: () => this.current.toggle(),
-      again: () => this.current.again(),
-      playAt: (place) => this.players.length > 1 && this.players[place]?.toggle(),
-      choose: (key) => this.criteria.active.hotkey(key),
+      play: () => this.player.toggle(),
+      again: () => this.player.again(),
+      playAt: () => undefined,
+      sound: (key) => this.player.playKey(key),
+      choose: (key) => this.choose(key),
       step: (direction) => this.criteria.active.step(direction),
       write: () => this.write(),
       next: () => this.next(),
     };
+  }
+
+  /** @param {string} key */
+  choose(key) {
+    const done = this.criteria.active.hotkey(key);
+    if (done) this.criteria.active.fieldset.scrollIntoView({ block: "nearest" });
+    return done;
   }
 
   write() {
@@ -179,15 +224,15 @@ export class TrialView extends EventTarget {
   }
 
   get answer() {
-    const { trial, criteria, justification, players, facts } = this;
+    const { trial, criteria, justification, player, facts } = this;
     return {
       trial: trial.id,
       answers: criteria.answers,
       justification: justification?.reason ?? null,
       latency_ms: facts.latency_ms,
-      plays: players.reduce((sum, player) => sum + player.plays, 0),
-      heard_fraction: Math.min(...players.map((player) => player.fraction)),
-      playback: facts.playback(players),
+      plays: player.plays,
+      heard_fraction: player.fraction,
+      playback: facts.playback(player.sounds),
     };
   }
 
@@ -196,37 +241,13 @@ export class TrialView extends EventTarget {
       trial: this.trial.id,
       answers: this.criteria.answers,
       justification: this.justification?.reason,
-      players: this.players.map((player) => player.draft),
+      players: this.player.sounds.map((sound) => sound.draft),
       facts: this.facts.draft,
     };
   }
 
   destroy() {
     this.facts.end();
-    for (const player of this.players) player.destroy();
-  }
-}
-
-/**
- * Leaves only those keys in the list that do something in this task.
- * @param {Element} root
- * @param {Task} task
- * @param {number} clips
- */
-export function trimKeys(root, task, clips) {
-  /** @type {Record<string, boolean>} */
-  const shown = {
-    pair: clips > 1,
-    steps: task.criteria.some((each) => each.scale.widget === "steps"),
-    justification: task.justification !== null,
-  };
-  const steps = task.criteria.flatMap((each) => each.scale.steps);
-  const keys = steps.map((step) => step.hotkey).filter(Boolean).sort();
-  for (const edge of root.querySelectorAll("[data-keys-edge]")) {
-    const last = edge instanceof HTMLElement && edge.dataset.keysEdge === "last";
-    edge.textContent = (last ? keys.at(-1) : keys[0]) ?? "";
-  }
-  for (const entry of root.querySelectorAll("[data-keys-for]")) {
-    if (entry instanceof HTMLElement) entry.hidden = !shown[entry.dataset.keysFor ?? ""];
+    this.player.destroy();
   }
 }

@@ -18,10 +18,14 @@ def begin(page: Page) -> None:
     expect(page.locator(".trial")).to_be_visible()
 
 
-def hear(page: Page, clip: int = 0) -> None:
-    """Plays a clip to its end."""
-    page.locator(".player-button").nth(clip).click()
-    expect(page.locator(".player").nth(clip)).to_have_attribute("data-state", "heard")
+def hear(page: Page) -> None:
+    """Plays all clips of the trial to their end."""
+    page.locator(".player-button").click()
+    heard_out(page)
+
+
+def heard_out(page: Page) -> None:
+    expect(page.locator(".player")).to_have_attribute("data-state", "heard")
 
 
 def rate(page: Page, label: str = "4") -> None:
@@ -31,8 +35,9 @@ def rate(page: Page, label: str = "4") -> None:
     go_on(page)
 
 
-def choose(page: Page, label: str) -> None:
-    page.locator(f'label:has(input[value="{label}"])').click()
+def choose(page: Page, label: str, criterion: int = 0) -> None:
+    fieldset = page.locator("fieldset.criterion").nth(criterion)
+    fieldset.locator(f'label:has(input[value="{label}"])').click()
 
 
 def go_on(page: Page) -> None:

@@ -52,6 +52,9 @@ class House:
     withdrawn: bool = False
     outcome: str = "complete"
     skipped: set[str] = field(default_factory=set)
+    skips: list[dict[str, Any]] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    preview: bool = False
     slow_s: float = 0.0
     landing: dict[str, Any] = field(default_factory=dict)
     clip_requests: list[str] = field(default_factory=list)
@@ -79,15 +82,24 @@ class House:
         upcoming = self.upcoming()
         over = self.withdrawn or not upcoming
         stage = "end" if over else "check" if self.story.check and not self.checked else "trial"
-        check = {"key": "volume", "title": "Set your volume", "clip": "/checks/volume.wav"}
+        check: dict[str, Any] = {"key": "volume", "kind": "volume", "title": "Set your volume"}
+        check |= {"clip": "/checks/volume.wav", "attempt": 1, "attempts": 1, "feedback": ""}
+        check["trials"] = []
         check["text"] = (
             "Put your headphones on if you have them. Play the sound and set the volume so that "
             "it is clear and comfortable. Please leave it there until the end."
         )
         return {
             "stage": stage,
-            "study": {"title": self.story.title, "language": "en", "contact": "lab@example.org"},
+            "preview": False,
+            "study": {
+                "title": self.story.title,
+                "language": "en",
+                "contact": "lab@example.org",
+                "break_every": self.story.break_every,
+            },
             "progress": {"done": len(self.stored), "total": len(self.story.trials)},
+            "questionnaire": None,
             "check": check if stage == "check" else None,
             "tasks": self.story.task_list(),
             "trials": upcoming[:AHEAD] if stage == "trial" else [],
@@ -104,6 +116,9 @@ class House:
             "code": code,
             "return_url": url if self.story.prolific and code else None,
             "text": text.get(outcome, "Your answers are stored. You can close this page."),
+            "debrief": "",
+            "comment": False,
+            **self.story.end,
         }
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -117,10 +132,16 @@ class House:
             upcoming = self.upcoming()
             if not upcoming or trial != upcoming[0]["id"]:
                 return 409, self.error("wrong_order", "Another clip comes first.")
-            if body["heard_fraction"] < 0.99 or body["plays"] < 1:
+            if body["plays"] < 1 or (body["heard_fraction"] < 0.99 and self.story.strict):
                 return 422, self.error("not_heard", "Please listen to the whole clip.")
             self.stored[trial] = body
-            return 201, {"stored": True, "repeat": False, "state": self.state()}
+            feedback = self.story.feedback.get(int(trial[1:]))
+            reply = {"stored": True, "repeat": False, "feedback": feedback}
+            return 201, {**reply, "state": self.state()}
+
+    def form(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        """For houses with questionnaires and checks (forms.py)."""
+        return None
 
     def error(self, code: str, message: str) -> dict[str, Any]:
         return {"error": code, "message": message, "state": self.state()}
@@ -178,9 +199,16 @@ class Handler(BaseHTTPRequestHandler):
         status = 200
         if path.endswith("/answers/"):
             status, reply = self.house.answer(body)
+        elif (form := self.house.form(path, body)) is not None:
+            status, reply = form
         else:
             if path.endswith("/checks/"):
                 self.house.checked[body["key"]] = body["answer"]
+            elif path.endswith("/skips/"):
+                self.house.skips.append(body)
+                self.house.skipped.add(body["trial"])
+            elif path.endswith("/comments/"):
+                self.house.comments.append(body["text"])
             elif path.endswith("/withdraw/"):
                 self.house.withdrawn = True
                 self.house.stored.clear()
@@ -201,6 +229,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.html("rater/landing.html", context)
         if path.startswith("/s/demo"):
             state = self.house.state()
+            if self.house.preview:
+                state |= {"preview": True, "preview_trials": self.house.upcoming()}
             return self.html("rater/session.html", {"state": state, "tasks": state["tasks"]})
         name = path.strip("/").replace("/", "_") or "404"
         known = {"problem": "rater/problem.html", "lost": "rater/lost.html"}

@@ -13,7 +13,6 @@ ATT = {
         "You hear one clip of speech. Listen to its end, then say whether a human or a machine "
         "speaks.\n\nThen give your reason: what did you hear that made you choose?"
     ),
-    "widget": "choice",
     "clip_names": ["Clip"],
     "criteria": [
         {
@@ -41,7 +40,6 @@ MOS_NAMES = {"1": "Bad", "2": "Poor", "3": "Fair", "4": "Good", "5": "Excellent"
 MOS = {
     "title": "How natural?",
     "instructions": "Rate how natural the speech sounds, from 1 (bad) to 5 (excellent).",
-    "widget": "steps",
     "clip_names": ["Clip"],
     "criteria": [
         {
@@ -67,7 +65,6 @@ CMOS_NAMES = ["much worse", "worse", "slightly worse", "", "slightly better", "b
 CMOS = {
     "title": "Which is better?",
     "instructions": "Listen to both clips, then say how the second compares with the first.",
-    "widget": "steps",
     "clip_names": ["First", "Second"],
     "criteria": [
         {
@@ -89,6 +86,48 @@ CMOS = {
     ],
     "justification": None,
 }
+CRITERIA = ("Naturalness", "Expression", "Voice")
+SEVERAL = {
+    **MOS,
+    "criteria": [
+        {
+            "index": index,
+            "question": f"{name}: how good is it?",
+            "help": "Judge this alone." if index else "",
+            "scale": {
+                "widget": "steps",
+                "steps": [
+                    {"label": label, "text": text, "hotkey": label}
+                    for label, text in MOS_NAMES.items()
+                ],
+            },
+        }
+        for index, name in enumerate(CRITERIA)
+    ],
+}
+CONTEXT = {
+    **MOS,
+    "title": "Speech in context",
+    "clip_names": ["Context", "To rate"],
+    "roles": ["context", "rated"],
+}
+ABX = {**ATT, "clip_names": ["A", "B", "X"], "justification": None}
+ORDINARY = {"screen": "sequence", "heard_out": True, "several": False, "examples": []}
+PLAIN_SCALE = {"span": None, "longest": 0}
+
+
+def as_sent(task: dict[str, Any], index: int) -> dict[str, Any]:
+    """A task in the shape of the State."""
+    criteria = [
+        {**each, "scale": {**PLAIN_SCALE, **each["scale"], "steps": steps_of(each["scale"])}}
+        for each in task["criteria"]
+    ]
+    ours = {key: value for key, value in task.items() if key not in ("clip_names", "roles")}
+    return {**ORDINARY, **ours, "criteria": criteria, "index": index}
+
+
+def steps_of(scale: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"apart": False, **step} for step in scale["steps"]]
 
 
 @dataclass
@@ -102,6 +141,11 @@ class Story:
     title: str = "How do these voices sound?"
     clips: dict[str, bytes] = field(default_factory=dict)
     address: str = ""  # what clip addresses begin with
+    break_every: int = 0
+    strict: bool = True  # all must be heard
+    extras: dict[int, dict[str, Any]] = field(default_factory=dict)  # by place: lines, training
+    feedback: dict[int, dict[str, Any]] = field(default_factory=dict)  # by place
+    end: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for place, (_task, lengths, _text) in enumerate(self.trials):
@@ -109,17 +153,31 @@ class Story:
                 self.clips[f"{place}x{clip}"] = tone(length_s, 220.0 + 30 * place + 90 * clip)
 
     def task_list(self) -> list[dict[str, Any]]:
-        return [{**task, "index": index} for index, task in enumerate(self.tasks)]
+        return [as_sent(task, index) for index, task in enumerate(self.tasks)]
 
     def trial(self, place: int) -> dict[str, Any]:
         task, lengths, text = self.trials[place]
+        names = self.tasks[task]["clip_names"]
+        roles = self.tasks[task].get("roles", ["rated"] * len(names))
+        more = dict(self.extras.get(place, {}))
+        lines = more.pop("lines", [[]] * len(names))
         return {
             "id": f"t{place}",
             "position": place + 1,
             "task": task,
             "clips": [f"/c/{self.address}{place}x{clip}" for clip in range(len(lengths))],
+            "parts": [
+                {"name": name, "role": role, "lines": timeline}
+                for name, role, timeline in zip(names, roles, lines, strict=True)
+            ],
             "text": text,
+            "training": None,
+            **more,
         }
+
+
+def line(role: str, start_s: float, end_s: float, text: str | None = None) -> dict[str, Any]:
+    return {"role": role, "start_s": start_s, "end_s": end_s, "text": text}
 
 
 def short_story(trials: int = 3, *, task: dict[str, Any] = MOS, **more: Any) -> Story:
