@@ -1,22 +1,35 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
 from listening.audio.facts import Facts, gain_for, probed, probed_all, sha256_of
-from listening.audio.links import clip_cookie, clip_url, resolve_clip, set_clip_cookie
+from listening.audio.joined import join
+from listening.audio.links import (
+    check_cookie,
+    check_url,
+    clip_cookie,
+    clip_url,
+    resolve_check,
+    resolve_clip,
+    set_clip_cookie,
+)
 from listening.audio.sources import AudioError
 from listening.audio.store import forget, keep_original, keep_served, local_path
 
 __all__ = [
     "AudioError",
     "Facts",
+    "check_cookie",
+    "check_url",
     "clip_cookie",
     "clip_url",
     "forget",
     "gain_for",
+    "join",
     "keep_original",
     "keep_served",
     "local_path",
     "probed",
     "probed_all",
+    "resolve_check",
     "resolve_clip",
     "set_clip_cookie",
     "sha256_of",

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from listening.models import Session, Trial
 
 PATH = "/c/"
+CHECK_PATH = "/k/"
 CONTENT = Struct(">16sQQB")  # served copy, session, trial, place of the clip in the trial
 TAG_BYTES = 5  # selects the cookie; with it a token is 54 bytes, 72 characters without padding
 TOKEN_CHARS = 72
+CHECK_CONTENT = Struct(">32sHH")  # key of the check, attempt, place of the sound in the attempt
+CHECK_TOKEN_CHARS = 76
+CHECK = b"check"  # sealed along, so that neither kind of token passes for the other
 
 
 def clip_url(served: str, session: Session, trial: Trial | None, place: int = 0) -> str:
@@ -36,43 +40,81 @@ def clip_url(served: str, session: Session, trial: Trial | None, place: int = 0)
     """
     copy = bytes.fromhex(served.rpartition("/")[2].partition(".")[0])
     content = CONTENT.pack(copy, session.pk, trial.pk if trial else 0, place)
-    key, tag_key = _keys(settings.SECRET_KEY)
-    sealed = AESSIV(key).encrypt(content, [session.code.encode()])
-    return PATH + urlsafe_b64encode(_tag(session.code, tag_key) + sealed).decode("ascii")
+    return PATH + _sealed(content, session.code)
+
+
+def check_url(session: Session, key: str, attempt: int, place: int) -> str:
+    """The URL of one sound of a check: always the same one, and of the same length for all."""
+    name = key.encode()
+    if not 0 < len(name) <= 32:
+        raise ValueError(f"The key of a check has 1 to 32 bytes; {key!r} has {len(name)}.")
+    return CHECK_PATH + _sealed(CHECK_CONTENT.pack(name, attempt, place), session.code, CHECK)
 
 
 def clip_cookie(session: Session) -> tuple[str, str]:
     """Name and value of the cookie that opens this session's clips (path /c/, HttpOnly)."""
-    tag = _tag(session.code, _keys(settings.SECRET_KEY)[1])
-    return f"clip-{tag.hex()}", _signer().sign(session.code)
+    return f"clip-{_tag_of(session.code).hex()}", _signer().sign(session.code)
+
+
+def check_cookie(session: Session) -> tuple[str, str]:
+    """The same for the sounds of its checks (path /k/): one name cannot have two paths."""
+    return f"check-{_tag_of(session.code).hex()}", _signer().sign(session.code)
 
 
 def set_clip_cookie(response: HttpResponse, session: Session) -> None:
-    name, value = clip_cookie(session)
-    response.set_cookie(
-        name,
-        value,
-        path=PATH,
-        httponly=True,
-        samesite="Lax",
-        secure=settings.SESSION_COOKIE_SECURE,
-    )
+    """Lets the browser open the session's clips and the sounds of its checks."""
+    for path, (name, value) in (PATH, clip_cookie(session)), (CHECK_PATH, check_cookie(session)):
+        response.set_cookie(
+            name,
+            value,
+            path=path,
+            httponly=True,
+            samesite="Lax",
+            secure=settings.SESSION_COOKIE_SECURE,
+        )
 
 
 def resolve_clip(token: str, cookies: Mapping[str, str]) -> Path | None:
     """The file behind a token for a browser with these cookies; None for any other."""
-    if len(token) != TOKEN_CHARS:
+    opened = _opened(token, TOKEN_CHARS, cookies, "clip-")
+    if opened is None:
         return None
-    try:
-        raw = b64decode(token.encode("ascii"), altchars=b"-_", validate=True)
-        code = _signer().unsign(cookies[f"clip-{raw[:TAG_BYTES].hex()}"])
-        content = AESSIV(_keys(settings.SECRET_KEY)[0]).decrypt(raw[TAG_BYTES:], [code.encode()])
-    except (ValueError, KeyError, BadSignature, InvalidTag):
-        return None
+    content, _ = opened
     copy = CONTENT.unpack(content)[0].hex()
     try:
         return local_path(f"served/{copy[:2]}/{copy}.flac")
     except OSError:  # the store does not have it, or does not answer
+        return None
+
+
+def resolve_check(token: str, cookies: Mapping[str, str]) -> tuple[str, str, int, int] | None:
+    """Session code, key, attempt and place for a browser with these cookies; None for any other."""
+    opened = _opened(token, CHECK_TOKEN_CHARS, cookies, "check-", CHECK)
+    if opened is None:
+        return None
+    content, code = opened
+    name, attempt, place = CHECK_CONTENT.unpack(content)
+    return code, name.rstrip(b"\0").decode(), attempt, place
+
+
+def _sealed(content: bytes, code: str, *purpose: bytes) -> str:
+    key, tag_key = _keys(settings.SECRET_KEY)
+    sealed = AESSIV(key).encrypt(content, [code.encode(), *purpose])
+    return urlsafe_b64encode(_tag(code, tag_key) + sealed).decode("ascii")
+
+
+def _opened(
+    token: str, length: int, cookies: Mapping[str, str], prefix: str, *purpose: bytes
+) -> tuple[bytes, str] | None:
+    """What was sealed, and the code of the session for which it was."""
+    if len(token) != length:
+        return None
+    try:
+        raw = b64decode(token.encode("ascii"), altchars=b"-_", validate=True)
+        code = _signer().unsign(cookies[prefix + raw[:TAG_BYTES].hex()])
+        about = [code.encode(), *purpose]
+        return AESSIV(_keys(settings.SECRET_KEY)[0]).decrypt(raw[TAG_BYTES:], about), code
+    except (ValueError, KeyError, BadSignature, InvalidTag):
         return None
 
 
@@ -87,6 +129,10 @@ def _keys(secret: str) -> tuple[bytes, bytes]:
         secret.encode()
     )
     return both[:64], both[64:]
+
+
+def _tag_of(code: str) -> bytes:
+    return _tag(code, _keys(settings.SECRET_KEY)[1])
 
 
 def _tag(code: str, key: bytes) -> bytes:

@@ -1,0 +1,121 @@
+"""Sound files joined into one, with gaps between them: the clips of long-form listening."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from listening.audio.facts import MAX_DURATION_S
+from listening.audio.sources import AudioError, Samples, opened
+from listening.audio.store import BLOCK_FRAMES, plain_flac
+
+FADE_S = 0.005  # at both sides of a joint, so that it does not click
+
+
+def join(parts: Sequence[Path | float], target: Path) -> list[tuple[float, float]]:
+    """Writes files (paths) and silences (seconds) one after the other as FLAC with 24 bit.
+
+    Says from which second to which each part lasts, exact to a sample. The rate is the highest of
+    the files' rates, and sound is mono if all of them are; levels stay. The first file's start and
+    the last file's end are no joints and stay as they are.
+    """
+    rate_hz, channels = _common_shape([part for part in parts if isinstance(part, Path)])
+    spans = []
+    at = 0
+    with plain_flac(target, rate_hz, channels, 24) as file:
+        for place, part in enumerate(parts):
+            start = at
+            for block in _part(part, rate_hz, place > 0, place + 1 < len(parts)):
+                at += len(block)
+                _check_length(at / rate_hz)
+                file.write(np.broadcast_to(block, (len(block), channels)))
+            spans.append((start / rate_hz, at / rate_hz))
+    return spans
+
+
+def _common_shape(files: Sequence[Path]) -> tuple[int, int]:
+    if not files:
+        raise ValueError("A joined clip needs at least one sound file.")
+    shapes = []
+    for path in files:
+        with opened(path) as sound:
+            shapes.append((sound.rate_hz, sound.channels))
+    return max(rate_hz for rate_hz, _ in shapes), max(channels for _, channels in shapes)
+
+
+def _part(part: Path | float, rate_hz: int, faded_in: bool, faded_out: bool) -> Iterator[Samples]:
+    if not isinstance(part, Path):
+        yield from _silence(round(part * rate_hz))
+        return
+    fade = _fade(rate_hz)
+    blocks = _resampled(part, rate_hz)
+    if faded_in:
+        blocks = _with_start(blocks, fade)
+    if faded_out:
+        blocks = _with_end(blocks, fade[::-1])
+    yield from blocks
+
+
+def _silence(frames: int) -> Iterator[Samples]:
+    while frames > 0:
+        yield np.zeros((min(frames, BLOCK_FRAMES), 1))
+        frames -= BLOCK_FRAMES
+
+
+def _resampled(path: Path, rate_hz: int) -> Iterator[Samples]:
+    """The file at another rate, to the sample as long as its own length says."""
+    from soxr import ResampleStream
+
+    with opened(path) as sound:
+        blocks = sound.blocks(BLOCK_FRAMES)
+        if sound.rate_hz == rate_hz:
+            yield from blocks
+            return
+        stream = ResampleStream(sound.rate_hz, rate_hz, sound.channels, "float64", "VHQ")
+        heard = given = 0
+        for block in blocks:
+            heard += len(block)
+            part = stream.resample_chunk(block)
+            given += len(part)
+            yield part
+        rest = round(heard * rate_hz / sound.rate_hz) - given
+        end = stream.resample_chunk(np.zeros((0, sound.channels)), last=True)[: max(rest, 0)]
+        yield np.pad(end, ((0, max(rest - len(end), 0)), (0, 0)))
+
+
+def _with_start(blocks: Iterator[Samples], fade: Samples) -> Iterator[Samples]:
+    heard = 0
+    for block in blocks:
+        risen = fade[heard : heard + len(block)]
+        if len(risen):
+            block = np.concatenate([block[: len(risen)] * risen, block[len(risen) :]])
+        heard += len(block)
+        yield block
+
+
+def _with_end(blocks: Iterator[Samples], fade: Samples) -> Iterator[Samples]:
+    """Keeps back as much as the fade is long, for no block knows that it is the last."""
+    held: Samples | None = None
+    for block in blocks:
+        held = block if held is None else np.concatenate([held, block])
+        if len(held) > len(fade):
+            yield held[: -len(fade)]
+            held = held[-len(fade) :]
+    if held is not None and len(held):
+        yield held * fade[-len(held) :]
+
+
+def _fade(rate_hz: int) -> Samples:
+    """The rising half of a Hann window, (frames, 1)."""
+    frames = max(1, round(FADE_S * rate_hz))
+    return 0.5 - 0.5 * np.cos(np.pi * (np.arange(frames)[:, None] + 0.5) / frames)
+
+
+def _check_length(seconds: float) -> None:
+    if seconds > MAX_DURATION_S:
+        raise AudioError(
+            f"The joined clip is longer than {MAX_DURATION_S // 60} minutes.",
+            "Join fewer files, or make the gaps shorter.",
+        )
