@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -14,13 +15,16 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from rest_framework import serializers
 
-from listening import sessions
-from listening.checks import check_named
+from listening import sessions, stages
+from listening.design.questionnaires import Incorrect
+from listening.methods.base import LONGEST_LABEL
 from listening.models import Session
 from listening.sessions import Answer, Refused
 from listening.views.state import state_of
 
-STATUS = {"unknown_trial": 404, "wrong_order": 409, "session_over": 409, "lease_lost": 409}
+STATUS = {"unknown_trial": 404} | dict.fromkeys(
+    ("wrong_order", "session_over", "lease_lost", "not_ready"), 409
+)
 MALFORMED = "The page sent something we could not read. Reload it; your answers are kept."
 
 
@@ -41,7 +45,9 @@ class JustificationShape(serializers.Serializer[Any]):
 
 class AnswerShape(serializers.Serializer[Any]):
     trial = serializers.CharField(max_length=20)
-    answers = serializers.DictField(child=serializers.CharField(max_length=80), allow_empty=False)
+    answers = serializers.DictField(
+        child=serializers.CharField(max_length=LONGEST_LABEL), allow_empty=False
+    )
     justification = JustificationShape(required=False, allow_null=True)
     latency_ms = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
     plays = serializers.IntegerField(min_value=0, max_value=10**6)
@@ -49,14 +55,23 @@ class AnswerShape(serializers.Serializer[Any]):
     playback = serializers.DictField(child=serializers.JSONField(), required=False, default=dict)
 
     def validate_playback(self, value: dict[str, Any]) -> dict[str, Any]:
-        if len(value) > 20 or len(str(value)) > 2000:
+        if len(value) > 40 or len(str(value)) > 4000:
             raise serializers.ValidationError("too many playback facts")
         if not is_storable(value):
             raise serializers.ValidationError("playback facts that no database can keep")
         return value
 
 
+class SkipShape(serializers.Serializer[Any]):
+    trial = serializers.CharField(max_length=20)
+    reason = serializers.ChoiceField(choices=("load", "decode"))
+    playback = serializers.DictField(child=serializers.JSONField(), required=False, default=dict)
+
+    validate_playback = AnswerShape.validate_playback
+
+
 ANSWER = AnswerShape()  # it keeps nothing of what it validates, and is slow to make
+SKIP = SkipShape()
 
 
 def is_storable(value: Any) -> bool:
@@ -119,16 +134,56 @@ class StateView(RaterView):
 class CheckView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session, given = sessions.session_named(code), sent(request)
-        key, answer = str(given.get("key")), given.get("answer")
-        asked = [check["key"] for check in session.study.checks]
-        if key not in asked or not isinstance(answer, dict):
+        answer = given.get("answer")
+        if not isinstance(answer, dict):
             raise Malformed
         try:
-            result = check_named(key).result(answer)
+            return answered(state_of(stages.record_check(session, str(given.get("key")), answer)))
+        except stages.NotAsked:
+            raise Malformed from None
         except ValueError as error:
-            raise Malformed(str(error)) from None
-        sessions.record_check(session, key, result)
+            with translation.override(session.study.language):
+                raise Malformed(translation.gettext(str(error))) from None
+
+
+class QuestionnaireView(RaterView):
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session, given = sessions.session_named(code), sent(request)
+        answers = given.get("answers")
+        if not isinstance(answers, dict) or not is_storable(answers):
+            raise Malformed
+        try:
+            stored = stages.record_questionnaire(session, str(given.get("key")), answers)
+        except stages.NotAsked:
+            message = "These questions are answered already. The page goes on."
+            return answered(_error("wrong_order", message, state_of(session)), 409)
+        except Incorrect as incorrect:
+            with translation.override(session.study.language):
+                message = translation.gettext("Some questions need another look.")
+                fields = incorrect.said(translation.gettext)
+            return answered({**_error("malformed", message), "fields": fields}, 422)
+        return answered(state_of(stored))
+
+
+class SkipView(RaterView):
+    """A clip that this device cannot play is passed over."""
+
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session = sessions.session_named(code)
+        skip = SKIP.run_validation(sent(request))
+        try:
+            sessions.skip(session, skip["trial"], skip["reason"], skip["playback"])
+        except Refused as refused:
+            return _refused(session, refused)
         return answered(state_of(session))
+
+
+class CommentView(RaterView):
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session, text = sessions.session_named(code), sent(request).get("text")
+        if not isinstance(text, str) or not is_storable(text):
+            raise Malformed
+        return answered(state_of(stages.record_comment(session, text)))
 
 
 class AnswerView(RaterView):
@@ -138,12 +193,11 @@ class AnswerView(RaterView):
         try:
             with translation.override(session.study.language):
                 stored = sessions.record_answer(session, answer)
+            feedback = _feedback(stored.feedback, session.study.language)
         except Refused as refused:
-            state = state_of(sessions.refresh(session))
-            status = STATUS.get(refused.code, 422)
-            return answered(_error(refused.code, refused.message, state), status)
-        body = {"stored": True, "repeat": stored.repeat, "state": state_of(session)}
-        return answered(body, 200 if stored.repeat else 201)
+            return _refused(session, refused)
+        body = {"stored": True, "repeat": stored.repeat, "feedback": feedback}
+        return answered({**body, "state": state_of(session)}, 200 if stored.repeat else 201)
 
 
 class WithdrawView(RaterView):
@@ -154,6 +208,27 @@ class WithdrawView(RaterView):
         sessions.withdraw(session)
         session.refresh_from_db()
         return answered(state_of(session))
+
+
+def _refused(session: Session, refused: Refused) -> HttpResponse:
+    state = state_of(sessions.refresh(session))
+    with translation.override(session.study.language):
+        message = translation.gettext(refused.message)
+    return answered(_error(refused.code, message, state), STATUS.get(refused.code, 422))
+
+
+def _feedback(given: Mapping[str, Any] | None, language: str) -> dict[str, Any] | None:
+    """What is said after a training trial: the study's words, else ours."""
+    if given is None:
+        return None
+    with translation.override(language):
+        ours = {
+            True: translation.gettext("Yes, that is right."),
+            False: translation.gettext("Most listeners answer: %(answer)s.")
+            % {"answer": ", ".join(translation.gettext(word) for word in given["expected"])},
+            None: translation.gettext("Thank you."),
+        }
+        return {"right": given["right"], "text": given["text"] or ours[given["right"]]}
 
 
 def _answer(data: dict[str, Any]) -> Answer:

@@ -13,7 +13,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from listening import allocation
-from listening.answers import Answer, Refused, StoredAnswer, store_answer
+from listening.answers import Answer, Refused, StoredAnswer, skip_trial, store_answer
 from listening.layout import lay_out
 from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
@@ -97,6 +97,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         prolific_session=arrival.prolific_session,
         consent_version=str(study.texts.get("consent_version", "1")),
         device=arrival.device,
+        ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
     rng = Random(f"{study.seed} {session.code}")
     trials: list[Trial] = []
@@ -166,6 +167,12 @@ def record_answer(session: Session, answer: Answer) -> StoredAnswer:
     return stored
 
 
+def skip(session: Session, trial: str, reason: str, playback: Mapping[str, Any]) -> None:
+    """Go on without a clip that this device cannot play; see `listening.answers.skip_trial`."""
+    if skip_trial(session, trial, reason, playback):
+        refresh(session)
+
+
 def refresh(session: Session) -> Session:
     """Bring a session up to date when its rater comes back: lost blocks are retaken or replaced."""
     with transaction.atomic():
@@ -215,21 +222,6 @@ def _finish_if_over(session: Session) -> None:
     session.save(update_fields=["status", "finished_at"])
 
 
-def record_check(session: Session, key: str, result: Mapping[str, Any]) -> None:
-    """Keep the outcome of one check; the last attempt counts, attempts are counted.
-
-    After the end nothing is kept: a page that is late must not undo a withdrawal's deletion.
-    """
-    with transaction.atomic():
-        locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
-        if locked.status != Session.Status.STARTED:
-            return
-        attempts = locked.checks.get(key, {}).get("attempts", 0) + 1
-        locked.checks[key] = {**result, "attempts": attempts}
-        locked.save(update_fields=["checks"])
-    session.checks = locked.checks
-
-
 def withdraw(session: Session) -> None:
     """Delete what the rater gave and hand the places on; the empty session remains as a record."""
     with transaction.atomic():
@@ -241,6 +233,7 @@ def withdraw(session: Session) -> None:
             locked.trials.all().delete()
         allocation.settle(blocks)
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
+        locked.questionnaires, locked.comment = {}, ""
         locked.finished_at = timezone.now()
         locked.save()
 

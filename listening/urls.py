@@ -18,10 +18,17 @@ register_converter(CodeConverter, "code")
 urlpatterns = [
     path("r/<code:link>/", rater.landing, name="landing"),
     path("s/<code:code>/", rater.session_page, name="session"),
-    path("checks/<slug:key>.wav", rater.check_sound, name="check-sound"),
+    path("k/<str:token>", rater.check_sound, name="check-sound"),
     path("api/s/<code:code>/", api.StateView.as_view(), name="api-state"),
     path("api/s/<code:code>/checks/", api.CheckView.as_view(), name="api-checks"),
     path("api/s/<code:code>/answers/", api.AnswerView.as_view(), name="api-answers"),
+    path(
+        "api/s/<code:code>/questionnaires/",
+        api.QuestionnaireView.as_view(),
+        name="api-questionnaires",
+    ),
+    path("api/s/<code:code>/skips/", api.SkipView.as_view(), name="api-skips"),
+    path("api/s/<code:code>/comments/", api.CommentView.as_view(), name="api-comments"),
     path("api/s/<code:code>/withdraw/", api.WithdrawView.as_view(), name="api-withdraw"),
     path("", include("listening.researcher_urls")),
 ]

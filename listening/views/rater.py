@@ -17,10 +17,10 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
-from listening.checks import Check, check_named
 from listening.design.traps import TrapPlan
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
+from listening.stages import NotAsked, check_as_asked, check_seed
 from listening.views.state import state_of
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -175,17 +175,25 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @require_GET
-def check_sound(request: HttpRequest, key: str) -> HttpResponse:
-    """The sound of a check, synthesised once per process."""
-    if key not in Check.registry:
+def check_sound(request: HttpRequest, token: str) -> HttpResponse:
+    """The sound of one trial of a check, made anew from the attempt's secret seed."""
+    found = audio.resolve_check(token, request.COOKIES)
+    if found is None:
         raise Http404
-    response = HttpResponse(_check_wav(key), content_type="audio/wav")
-    response["Cache-Control"] = "public, max-age=86400"
+    try:
+        wav = _check_wav(*found)
+    except (Session.DoesNotExist, NotAsked, IndexError):
+        raise Http404 from None
+    response = HttpResponse(wav, content_type="audio/wav")
+    response["Cache-Control"] = "private, max-age=3600"
     return response
 
 
-@lru_cache(maxsize=16)
-def _check_wav(key: str) -> bytes:
-    check, buffer = check_named(key), io.BytesIO()
-    soundfile.write(buffer, check.signal(), check.sample_rate_hz, subtype="PCM_16", format="WAV")
+@lru_cache(maxsize=64)
+def _check_wav(code: str, key: str, attempt: int, place: int) -> bytes:
+    study = Session.objects.select_related("study").get(code=code).study
+    check, asked = check_as_asked(study.checks, key, study.language)
+    wave = check.signal(asked, check_seed(code, key, attempt), place)
+    buffer = io.BytesIO()
+    soundfile.write(buffer, wave, check.sample_rate_hz, subtype="PCM_16", format="WAV")
     return buffer.getvalue()

@@ -12,27 +12,29 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from listening import audio
-from listening.answers import AHEAD, task_rules
-from listening.checks import check_named
-from listening.methods.base import PlannedTrial
-from listening.models import Session, Task, Trial
+from listening.answers import AHEAD, TRAINING, parts_of, task_rules
+from listening.design.questionnaires import page as questionnaire_page
+from listening.methods import Scale
+from listening.models import Session, Stimulus, Task, Trial
+from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
 from listening.statements import rows_of
 
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
 
 
 SITTING = """
-SELECT s.id AS pk, s.code, s.status, s.checks, s.prolific_session,
-       t.title, t.language, t.texts, t.checks AS asked, t.completion_codes
+SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.prolific_session,
+       t.title, t.language, t.texts, t.checks AS asked, t.questionnaires AS questions,
+       t.completion_codes, t.break_every
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.id = %(session)s
 """
 TRIALS = """
 SELECT id AS pk, code, state, task_id, item_id, stimulus_id, versus_id, versus_first,
-       others, context
+       others, context, trap
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
 """
 CLIPS = """
-SELECT s.id, s.served, i.text
+SELECT s.id, s.served, s.lines, i.text
 FROM listening_stimulus s JOIN listening_item i ON i.id = s.item_id WHERE s.id = ANY(%(stimuli)s)
 """
 
@@ -45,6 +47,7 @@ class Plan:
     answered: int
     upcoming: list[Any]
     left: int
+    training: list[Any]
 
 
 def _plan(session: int) -> Plan:
@@ -52,9 +55,10 @@ def _plan(session: int) -> Plan:
     upcoming = [t for t in trials if t.state == Trial.State.PLANNED]
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
-        answered=sum(t.state == Trial.State.ANSWERED for t in trials),
+        answered=sum(t.state in (Trial.State.ANSWERED, Trial.State.SKIPPED) for t in trials),
         upcoming=upcoming[:AHEAD],
         left=len(upcoming),
+        training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
     )
 
 
@@ -66,30 +70,85 @@ def state_of(session: Session) -> dict[str, Any]:
 
 
 def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
-    stage, check = _stage(sitting)
+    checks, questions = json.loads(sitting.asked), json.loads(sitting.questions)
+    outcomes, texts = json.loads(sitting.checks), json.loads(sitting.texts)
+    stage = stage_of(
+        sitting.status, questions, checks, json.loads(sitting.questionnaires), outcomes
+    )
+    asked = next((q for q in questions if stage == Stage("questionnaire", q["key"])), None)
     return {
-        "stage": stage,
+        "stage": stage.kind,
+        "preview": False,
         "study": {
             "title": sitting.title,
             "language": sitting.language,
-            "contact": json.loads(sitting.texts).get("contact", ""),
+            "contact": texts.get("contact", ""),
+            "break_every": sitting.break_every,
         },
         "progress": {"done": plan.answered, "total": plan.answered + plan.left},
-        "check": check,
-        "tasks": [task_facts(pk, index) for index, pk in enumerate(plan.tasks)],
-        "trials": _trials(sitting, plan) if stage == "trial" else [],
-        "end": _end(sitting) if stage == "end" else None,
+        "questionnaire": questionnaire_page(asked, _) if asked else None,
+        "check": _check(sitting, checks, outcomes, stage.key) if stage.kind == "check" else None,
+        "tasks": [_task(sitting, pk, index) for index, pk in enumerate(plan.tasks)],
+        "trials": _trials(sitting, plan) if stage.kind == "trial" else [],
+        "end": _end(sitting, texts) if stage.kind == "end" else None,
     }
 
 
-def _stage(sitting: Any) -> tuple[str, dict[str, Any] | None]:
-    if sitting.status != Session.Status.STARTED:
-        return "end", None
-    passed = json.loads(sitting.checks)
-    for asked in json.loads(sitting.asked):
-        if asked["key"] not in passed:
-            return "check", check_named(asked["key"]).page(asked)
-    return "trial", None
+def _check(
+    sitting: Any, checks: list[dict[str, Any]], outcomes: dict[str, Any], key: str
+) -> dict[str, Any]:
+    """The attempt that comes next: its sounds and questions, and not what is right."""
+    check, asked = check_as_asked(checks, key, sitting.language)
+    attempt = attempt_of(outcomes, key)
+    trials = check.plan(asked, check_seed(sitting.code, key, attempt))
+
+    def sound(place: int) -> str:
+        return audio.check_url(sitting, key, attempt, place)
+
+    return {
+        "key": key,
+        "title": _(asked.title),
+        "text": _(asked.text),
+        "kind": check.kind,
+        "attempt": attempt,
+        "attempts": asked.attempts,
+        "feedback": _(check.said(asked)) if attempt > 1 else "",
+        "clip": sound(0) if check.kind == "volume" else "",
+        "trials": [
+            {
+                "clip": sound(place),
+                "question": _(trial.question),
+                "options": [
+                    {"value": o.value, "text": _(o.text), "hotkey": o.hotkey} for o in trial.options
+                ],
+            }
+            for place, trial in enumerate(trials)
+        ],
+    }
+
+
+def _task(sitting: Any, pk: int, index: int) -> dict[str, Any]:
+    """The task with its examples, whose addresses belong to this session."""
+    facts = task_facts(pk, index)
+    examples = [
+        {
+            "clip": audio.clip_url(served, sitting, None, place),
+            "name": _("Example %(n)s") % {"n": place + 1},
+            "caption": caption,
+        }
+        for place, (served, caption) in enumerate(task_examples(pk))
+    ]
+    return {**facts, "examples": examples}
+
+
+@lru_cache(maxsize=512)
+def task_examples(pk: int) -> tuple[tuple[str, str], ...]:
+    task = Task.objects.get(pk=pk)
+    keys = [entry["stimulus"] for entry in task.examples]
+    served = dict(
+        Stimulus.objects.filter(study=task.study_id, key__in=keys).values_list("key", "served")
+    )
+    return tuple((served[e["stimulus"]], e.get("caption", "")) for e in task.examples)
 
 
 @lru_cache(maxsize=512)
@@ -100,16 +159,11 @@ def task_facts(pk: int, index: int) -> dict[str, Any]:
     criteria = [
         {
             "index": place,
-            "question": criterion.question,
-            "help": criterion.help_text,
-            "scale": {
-                "widget": scale.widget,
-                "steps": [
-                    {"label": s.label, "text": s.text, "hotkey": s.hotkey} for s in scale.steps
-                ],
-            },
+            "question": _said(criterion.question),
+            "help": _said(criterion.help_text),
+            "scale": scale_facts(asked.scale),
         }
-        for place, (criterion, (_pk, scale)) in enumerate(
+        for place, (criterion, asked) in enumerate(
             zip(task.criteria.order_by("order"), rules.criteria, strict=True)
         )
     ]
@@ -117,11 +171,27 @@ def task_facts(pk: int, index: int) -> dict[str, Any]:
         "index": index,
         "title": task.title,
         "instructions": task.instructions,
-        "widget": criteria[0]["scale"]["widget"],  # type: ignore[index]
-        "clip_names": list(rules.method.clip_names),
+        "screen": rules.method.screen,
+        "heard_out": rules.method.heard_out,
+        "several": rules.method.screen == "parallel",
         "criteria": criteria,
         "justification": _justification(task),
     }
+
+
+def scale_facts(scale: Scale) -> dict[str, Any]:
+    """What the page may know of a scale: labels and words, never scores."""
+    steps = [
+        {"label": s.label, "text": _said(s.text), "hotkey": s.hotkey, "apart": s.apart}
+        for s in scale.steps
+    ]
+    span = list(scale.span) if scale.span else None
+    return {"widget": scale.widget, "steps": steps, "span": span, "longest": scale.longest}
+
+
+def _said(words: str) -> str:
+    """Our own words in the study's language; a researcher's stay as they are."""
+    return _(words) if words else ""
 
 
 def _justification(task: Task) -> dict[str, Any] | None:
@@ -139,8 +209,8 @@ def _justification(task: Task) -> dict[str, Any] | None:
 
 def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
     """The current trial and the next ones, which the page may only preload."""
-    heard = {trial.pk: _heard(trial) for trial in plan.upcoming}
-    wanted = {pk for clips in heard.values() for pk in clips}
+    parts = {t.pk: parts_of(task_rules(t.task_id).method, t) for t in plan.upcoming}
+    wanted = {part.stimulus for each in parts.values() for part in each}
     clips_of = {row.id: row for row in rows_of(CLIPS, stimuli=list(wanted))}
     return [
         {
@@ -148,30 +218,48 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
             "position": plan.answered + place,
             "task": plan.tasks.index(trial.task_id),
             "clips": [
-                audio.clip_url(clips_of[pk].served, sitting, trial, clip)
-                for clip, pk in enumerate(heard[trial.pk])
+                audio.clip_url(clips_of[part.stimulus].served, sitting, trial, clip)
+                for clip, part in enumerate(parts[trial.pk])
             ],
-            "text": _text(clips_of[trial.stimulus_id].text, trial.task_id),
+            "parts": [
+                {
+                    "name": _(part.name),
+                    "role": part.role,
+                    "lines": _lines(clips_of[part.stimulus].lines),
+                }
+                for part in parts[trial.pk]
+            ],
+            "text": _text(clips_of[trial.stimulus_id].text, trial),
+            "training": _training(trial, plan),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
     ]
 
 
-def _text(text: str, task: int) -> str | None:
-    return text if task_rules(task).show_text else None
+def _lines(stored: str) -> list[dict[str, Any]]:
+    """When context and rated lines sound; words only where the context is read, not heard."""
+    return [
+        {
+            "role": line["role"],
+            "start_s": line["start_s"],
+            "end_s": line["end_s"],
+            "text": line.get("text") if line["start_s"] == line["end_s"] else None,
+        }
+        for line in json.loads(stored)
+    ]
 
 
-def _heard(trial: Any) -> list[int]:
-    """Stimuli of a trial in the order in which they are heard."""
-    planned = PlannedTrial(
-        item=trial.item_id,
-        column="",
-        rated=(trial.stimulus_id, *trial.others),
-        versus=trial.versus_id,
-        context=tuple(trial.context),
-    )
-    method = task_rules(trial.task_id).method
-    return method.clips(planned, versus_first=trial.versus_first)
+def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
+    if trial.trap != TRAINING:
+        return None
+    own = [t.pk for t in plan.training if t.task_id == trial.task_id]
+    return {"n": own.index(trial.pk) + 1, "total": len(own)}
+
+
+def _text(text: str, trial: Any) -> str | None:
+    rules = task_rules(trial.task_id)
+    instructed = any(k.text and k.kind == trial.trap for k in rules.traps.kinds)
+    return text if rules.show_text or instructed else None
 
 
 OUTCOMES = {
@@ -179,20 +267,24 @@ OUTCOMES = {
     Session.Status.WITHDRAWN: "withdrawn",
     Session.Status.REJECTED: "complete",  # the rater did the work; the verdict is not for this page
     Session.Status.EXPIRED: "partial",
+    Session.Status.SCREENED: "screened_out",
 }
 
 
-def _end(sitting: Any) -> dict[str, Any]:
+def _end(sitting: Any, texts: dict[str, str]) -> dict[str, Any]:
     """How it ended: the completion code of this outcome, and Prolific's return link."""
     outcome = OUTCOMES[Session.Status(sitting.status)]
     code = json.loads(sitting.completion_codes).get(outcome, "")
     words = {
-        "complete": json.loads(sitting.texts).get("end")
-        or _("Thank you. Your answers are stored."),
+        "complete": texts.get("end") or _("Thank you. Your answers are stored."),
         "withdrawn": _("You have withdrawn. All your answers have been deleted."),
         "partial": _(
             "You were away for a while and the remaining clips went to other people. "
             "What you answered is stored. Thank you."
+        ),
+        "screened_out": _(
+            "Thank you for your time. This study needs other listeners or other equipment, so it "
+            "ends here for you. You did nothing wrong."
         ),
     }
     url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
@@ -201,4 +293,9 @@ def _end(sitting: Any) -> dict[str, Any]:
         "code": code,
         "return_url": url if sitting.prolific_session and code else None,
         "text": words[outcome],
+        "debrief": texts.get("debrief", "") if outcome == "complete" else "",
+        "comment_prompt": texts.get("comment_prompt", ""),
+        "comment": bool(texts.get("comment_prompt"))
+        and outcome in ("complete", "partial")
+        and not sitting.comment,
     }

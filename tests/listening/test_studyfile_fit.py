@@ -184,6 +184,6 @@ def test_twenty_million_presentations_are_the_limit(tmp_path: Path) -> None:
 
 def test_a_trap_without_a_known_answer_is_a_mistake_of_its_row(tmp_path: Path) -> None:
     (found,) = problems_of(tmp_path, TRAP_TOML.replace('["1", "1.5"]', "[]"), TRAP_CSV)
-    assert (found.file, found.place) == ("stimuli.csv", "row 6, expected")
+    assert (found.file, found.row, found.place) == ("stimuli.csv", 6, "expected")
     assert "has no expected answer" in found.what
     assert "column expected" in found.remedy

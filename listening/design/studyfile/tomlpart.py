@@ -16,6 +16,7 @@ from listening.design.studyfile.entries import (
 )
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
 from listening.methods import Method, method_named
 
@@ -140,7 +141,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)
     study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
-    study["settings"] = tuple(parts["settings"])
+    study["settings"] = read_settings(parts["settings"], notes)
     return StudyFile(**study)
 
 
@@ -185,7 +186,8 @@ def _codes(table: Any, notes: Notebook) -> dict[str, str]:
 
 
 def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str, Any], ...]:
-    from listening.checks import Check  # brings numpy along
+    from listening.checks import Check, check_named  # brings numpy along
+    from listening.checks.settings import Unfit
 
     checks: list[dict[str, Any]] = []
     for n, raw in enumerate(tables, start=1):
@@ -200,6 +202,10 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
         elif key in [other["key"] for other in checks]:
             notes.toml(f"{where}.key", f"The check “{key}” stands here twice.", "Remove one.")
         elif key:
+            try:
+                check_named(key).settings(check)
+            except Unfit as unfit:
+                notes.toml(f"{where}.{unfit.field}", unfit.problem, unfit.remedy)
             checks.append(check)
     return tuple(checks)
 

@@ -1,0 +1,170 @@
+"""What surrounds the trials: questions and checks before them, questions and a comment after."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from listening import allocation
+from listening.checks import Check, check_named
+from listening.checks.settings import CheckSettings
+from listening.design.questionnaires import checked, screens_out
+from listening.models import Session, Trial
+
+LONGEST_COMMENT = 5000
+
+
+class NotAsked(ValueError):
+    """What was sent answers nothing that is asked just now; the page should look again."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where a session stands: what the page shows, and which one of its kind."""
+
+    kind: Literal["questionnaire", "check", "trial", "end"]
+    key: str = ""
+
+
+def stage_of(
+    status: str,
+    questionnaires: Sequence[Mapping[str, Any]],
+    checks: Sequence[Mapping[str, Any]],
+    answered: Mapping[str, Any],
+    outcomes: Mapping[str, Mapping[str, Any]],
+) -> Stage:
+    """Questions, then checks, then trials; the questions that come after, and the end."""
+    when = {Session.Status.STARTED: "before", Session.Status.FINISHED: "after"}.get(
+        Session.Status(status)
+    )
+    for questionnaire in questionnaires:
+        if questionnaire["when"] == when and questionnaire["key"] not in answered:
+            return Stage("questionnaire", questionnaire["key"])
+    if when != "before":
+        return Stage("end")
+    for check in checks:
+        if not outcomes.get(check["key"], {}).get("done"):
+            return Stage("check", check["key"])
+    return Stage("trial")
+
+
+def stage_of_session(session: Session) -> Stage:
+    study = session.study
+    return stage_of(
+        session.status,
+        study.questionnaires,
+        study.checks,
+        session.questionnaires,
+        session.checks,
+    )
+
+
+def check_as_asked(
+    checks: Sequence[Mapping[str, Any]], key: str, language: str
+) -> tuple[Check, CheckSettings]:
+    """A check of a study with its settings; NotAsked when the study has no such check."""
+    for asked in checks:
+        if asked["key"] == key:
+            check = check_named(key)
+            return check, check.settings(asked, language=language)
+    raise NotAsked(key)
+
+
+def check_seed(code: str, key: str, attempt: int) -> str:
+    """The secret that fixes sounds and truths of one attempt; nobody outside can work it out."""
+    words = f"check {code} {key} {attempt}"
+    return hmac.digest(settings.SECRET_KEY.encode(), words.encode(), "sha256").hex()
+
+
+def attempt_of(outcomes: Mapping[str, Mapping[str, Any]], key: str) -> int:
+    """Which attempt comes next, from 1."""
+    return int(outcomes.get(key, {}).get("attempts", 0)) + 1
+
+
+@transaction.atomic
+def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Session:
+    """Judge and keep one attempt; a last failed one may end the session.
+
+    ValueError, in a rater's words, when the answer is incomplete. After the end nothing is kept: a
+    page that is late must not undo a withdrawal's deletion.
+    """
+    locked = _locked(session)
+    check, asked = check_as_asked(locked.study.checks, key, locked.study.language)
+    if locked.status != Session.Status.STARTED or locked.checks.get(key, {}).get("done"):
+        return locked
+    attempt = attempt_of(locked.checks, key)
+    outcome = check.judge(asked, check_seed(locked.code, key, attempt), _answers(answer))
+    failed_for_good = not outcome.passed and attempt >= asked.attempts
+    done = outcome.passed or failed_for_good
+    locked.checks[key] = {**outcome.as_dict(), "attempts": attempt, "done": done}
+    if failed_for_good and asked.on_fail == "screen_out":
+        _screen_out(locked, f"check {key}: {outcome.right} of {outcome.total} right")
+    _save(locked, "checks")
+    return locked
+
+
+def _answers(answer: Mapping[str, Any]) -> list[str]:
+    given = answer.get("answers", [])
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise NotAsked("answers")
+    if "comfortable" in answer:
+        return ["comfortable"] if answer["comfortable"] is True else []
+    return given
+
+
+@transaction.atomic
+def record_questionnaire(session: Session, key: str, answers: Mapping[str, Any]) -> Session:
+    """Keep the answers to one questionnaire, once; some of them may end the session.
+
+    `design.questionnaires.Incorrect` says which questions need another look.
+    """
+    locked = _locked(session)
+    if key in locked.questionnaires:
+        return locked
+    if stage_of_session(locked) != Stage("questionnaire", key):
+        raise NotAsked(key)
+    questionnaire = next(q for q in locked.study.questionnaires if q["key"] == key)
+    kept = checked(questionnaire, answers)
+    locked.questionnaires[key] = {"answers": kept, "at": timezone.now().isoformat()}
+    reason = screens_out(questionnaire, kept)
+    if reason and locked.status == Session.Status.STARTED:
+        _screen_out(locked, f"questionnaire {key}: {reason}")
+    _save(locked, "questionnaires")
+    return locked
+
+
+@transaction.atomic
+def record_comment(session: Session, text: str) -> Session:
+    """Keep what the rater wants to say at the end; the last words count."""
+    locked = _locked(session)
+    if locked.status not in (Session.Status.STARTED, Session.Status.WITHDRAWN):
+        locked.comment = text.strip()[:LONGEST_COMMENT]
+        locked.save(update_fields=["comment"])
+    return locked
+
+
+def _locked(session: Session) -> Session:
+    rows = Session.objects.select_for_update(no_key=True, of=("self",)).select_related("study")
+    return rows.get(pk=session.pk)
+
+
+def _save(locked: Session, changed: str) -> None:
+    locked.ready = stage_of_session(locked).kind not in ("questionnaire", "check")
+    locked.save(
+        update_fields=[changed, "ready", "status", "finished_at", "rejected_because"],
+    )
+
+
+def _screen_out(locked: Session, reason: str) -> None:
+    """End a locked session before its trials: its places are open again."""
+    blocks = allocation.lock_blocks_of(locked.pk)
+    locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.GONE)
+    allocation.settle(blocks)
+    locked.status, locked.rejected_because = Session.Status.SCREENED, reason[:300]
+    locked.finished_at = timezone.now()
