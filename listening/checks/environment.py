@@ -1,5 +1,6 @@
 """Which of two sounds has less noise: only heard in a quiet place with fair headphones (P.808)."""
 
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from listening.checks import speech
 from listening.checks.base import Check, CheckOption, Wave, secret_noise
-from listening.checks.settings import CheckSettings, Number
+from listening.checks.settings import CheckSettings, Number, Unfit
 from listening.checks.sounds import LEVEL_DBFS, Samples, at_level, faded, in_a_row, rms
 from listening.methods.base import gettext_noop
 
@@ -42,7 +43,15 @@ class Environment(Check):
     on_fail = "continue"  # P.808 pays these sessions and leaves them out of the analysis
     languages = speech.LANGUAGES
     numbers = {"better_db": Number(50.0, 0.0, 70.0), "worse_db": Number(40.0, 0.0, 70.0)}
-    sample_rate_hz = speech.RATE_HZ  # 3.9 s, 126 KB; a lower rate would cut the noise's upper half
+    sample_rate_hz = speech.RATE_HZ  # 4.1 s, 131 KB; a lower rate would cut the noise's upper half
+
+    def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
+        settings = super().settings(given, language=language)
+        worse, better = settings.numbers["worse_db"], settings.numbers["better_db"]
+        if worse >= better:
+            problem = f"{better:g} dB is not cleaner than {worse:g} dB."
+            raise Unfit("better_db", problem, f"Write more than worse_db, which is {worse:g}.")
+        return settings
 
     def facts(self, settings: CheckSettings, truth: str, rng: Random) -> dict[str, Any]:
         return {"digits": "".join(rng.sample("0123456789", SPEECH_DIGITS))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, inf, prod
 
@@ -41,27 +41,44 @@ class TrapOdds:
     same: float
 
 
-def trap_odds(plan: TrapPlan, scales: Scales, *, sets: int = 1) -> TrapOdds:
+Accepted = Mapping[TrapKind, Sequence[frozenset[str]]]  # per stimulus of the kind
+
+
+def trap_odds(
+    plan: TrapPlan,
+    scales: Scales,
+    *,
+    sets: int = 1,
+    own: Mapping[str, Sequence[Sequence[str]]] | None = None,
+) -> TrapOdds:
     """The odds for a block of so many sets, judged as `validity.judge_block` judges it.
 
-    Stands for the labels that the plan expects; stimuli with labels of their own are not known
-    here. Raters of several blocks: `at_least(blocks to pass, blocks, odds)`.
+    `own` holds, per kind, the labels that each of its stimuli expects where these differ from the
+    kind's. Labels are those that are stored: where the order of a pair is drawn, one button does
+    not always mean one label, so `knowing` and `same` are then upper bounds. For raters of several
+    blocks: `at_least(blocks to pass, blocks, odds)`.
     """
-    accepted = {kind: _accepted(kind, scales) for kind in plan.kinds}
+    accepted = {
+        kind: _accepted(kind, scales, (own or {}).get(kind.kind, ())) for kind in plan.kinds
+    }
     likely: dict[str, set[str]] = {}
-    for kind, labels in accepted.items():
-        likely.setdefault(kind.criterion, set()).update(labels)
+    for kind, stimuli in accepted.items():
+        likely.setdefault(kind.criterion, set()).update(*stimuli)
 
-    def passing(chances: Mapping[TrapKind, float]) -> float:
-        return prod(at_least(k.pass_at_least * sets, k.count * sets, c) for k, c in chances.items())
+    def passing(choices: Mapping[TrapKind, float]) -> float:
+        share = {k: sum(map(len, accepted[k])) / len(accepted[k]) for k in plan.kinds}
+        return prod(
+            at_least(k.pass_at_least * sets, k.count * sets, share[k] / choices[k])
+            for k in plan.kinds
+        )
 
-    choices = {kind: _choices(_scale_of(kind, scales)) for kind in plan.kinds}
-    few = {kind: min(choices[kind], len(likely[kind.criterion]) or inf) for kind in plan.kinds}
-    few |= {kind: inf for kind in plan.kinds if choices[kind] == inf}  # nobody guesses a text
+    every = {kind: _choices(_scale_of(kind, scales)) for kind in plan.kinds}
+    few = {k: inf if every[k] == inf else float(len(likely[k.criterion])) for k in plan.kinds}
+    guessed = {k: stimuli for k, stimuli in accepted.items() if every[k] < inf}  # no text is
     return TrapOdds(
-        guessing=passing({kind: len(accepted[kind]) / choices[kind] for kind in plan.kinds}),
-        knowing=passing({kind: len(accepted[kind]) / few[kind] for kind in plan.kinds}),
-        same=prod(_same(accepted, name, choices) for name in likely),
+        guessing=passing(every),
+        knowing=passing(few),
+        same=float(all(_one_label_passes(guessed, accepted, name) for name in likely)),
     )
 
 
@@ -72,8 +89,21 @@ def _scale_of(kind: TrapKind, scales: Scales) -> Scale:
     return scales[kind.criterion or first]
 
 
-def _accepted(kind: TrapKind, scales: Scales) -> frozenset[str]:
-    return frozenset(passing_labels(_scale_of(kind, scales), kind.expected, kind.tolerance))
+def _accepted(kind: TrapKind, scales: Scales, own: Sequence[Sequence[str]]) -> list[frozenset[str]]:
+    scale = _scale_of(kind, scales)
+    stimuli = [labels or kind.expected for labels in own] or [kind.expected]
+    if not all(stimuli):
+        raise ValueError(f"The trap kind “{kind.kind}” has a stimulus that expects no label.")
+    return [frozenset(passing_labels(scale, labels, kind.tolerance)) for labels in stimuli]
+
+
+def _one_label_passes(guessed: Accepted, accepted: Accepted, criterion: str) -> bool:
+    """Whether one label passes every trap of the criterion."""
+    asked = [k for k in accepted if k.criterion == criterion and k.pass_at_least > 0]
+    if any(kind not in guessed for kind in asked):
+        return False
+    sets = [labels for kind in asked for labels in guessed[kind]]
+    return not sets or bool(frozenset.intersection(*sets))
 
 
 def _choices(scale: Scale) -> float:
@@ -85,8 +115,6 @@ def _choices(scale: Scale) -> float:
     if scale.span is not None:
         low, high, step = scale.span
         return float(round((high - low) / step) + 1)
-    if not scale.labels:
-        raise ValueError("This scale has no labels, so nothing can be said about guessing on it.")
     return float(len(scale.labels))
 
 

@@ -62,6 +62,12 @@ def test_the_ratio_of_the_digits_stays_within_bounds(value):
         check_named("digits_in_noise").settings({"snr_db": value})
 
 
+def test_the_cleaner_of_two_sounds_must_be_cleaner():
+    with pytest.raises(Unfit, match="more than worse_db, which is 40") as refused:
+        check_named("environment").settings({"better_db": 40})
+    assert refused.value.field == "better_db"
+
+
 def test_the_volume_check_takes_words_only():
     with pytest.raises(Unfit, match=r"It has: title, text\."):
         check_named("volume").settings({"attempts": 2})
