@@ -90,15 +90,6 @@ class Check:
             raise ValueError(f"two checks claim the key “{key}”")
         Check.registry[key] = cls
 
-    def page(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """What a page shows that knows the volume check only; to go when none does."""
-        words = {name: settings.get(name, getattr(self, name)) for name in ("title", "text")}
-        return {"key": self.key, **words, "clip": f"/checks/{self.key}.wav"}
-
-    def result(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """What such a page's answer comes to; to go with it."""
-        raise ValueError(ALL)
-
     def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
         """The check as the study asks it, in the study's language; Unfit when it cannot be."""
         return read_settings(self, given, language)

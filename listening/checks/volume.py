@@ -1,7 +1,6 @@
 """A sound as loud as the clips, so that the rater sets a comfortable volume first."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,11 +25,7 @@ class Volume(Check):
         "clear and comfortable. Please leave it there until the end."
     )
 
-    def result(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        said = [COMFORTABLE] if answer.get(COMFORTABLE) is True else []
-        return {"passed": self.judge(self.settings({}), "", said).passed}
-
-    def signal(self, settings: CheckSettings | None = None, seed: str = "", place: int = 0) -> Wave:
+    def signal(self, settings: CheckSettings, seed: str, place: int) -> Wave:
         """Noise with the spectrum (pink) and the rhythm (4 Hz) of speech, seamless as a loop.
 
         The same for everyone: there is nothing to guess.
