@@ -18,10 +18,15 @@ COPY_BATCH = 2000  # blocks written at a time
 
 
 def material_of(task: Task) -> list[StimulusRef]:
-    """The stimuli that a task rates: its conditions and dimensions, never traps."""
+    """The stimuli that a task rates: its conditions and dimensions, never traps.
+
+    What settings make of lines is rated where a task names it.
+    """
     stimuli = Stimulus.objects.filter(study=task.study_id, trap="")
     if conditions := task.material.get("conditions"):
         stimuli = stimuli.filter(condition__key__in=conditions)
+    else:
+        stimuli = stimuli.filter(derived=False)
     if dimensions := task.material.get("dimensions"):
         stimuli = stimuli.filter(item__dimension__in=dimensions)
     rows = stimuli.values_list("pk", "item_id", "condition__key", "condition__role")

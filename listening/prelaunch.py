@@ -34,7 +34,7 @@ class Finding:
 def check_study(study: Study) -> list[Finding]:
     """Everything worth knowing, problems first."""
     stimuli = list(study.stimuli.select_related("condition", "item").order_by("pk"))
-    rated = [s for s in stimuli if not s.trap]
+    rated = [s for s in stimuli if not s.trap and not s.derived]  # those are made of these
     found = [
         *_about_texts(study),
         *_about_files(stimuli),
@@ -59,19 +59,26 @@ def _about_texts(study: Study) -> Iterator[Finding]:
 
 
 def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
-    """Both copies are there and whole; each original is decoded once more for its sound."""
+    """Both copies are there and whole; each original is decoded once more for its sound.
+
+    What was made of lines sounds as they do, so that only the lines are named.
+    """
     silent, hot, late, short = [], [], [], []
     for s in stimuli:
         try:
             intact = audio.sha256_of(audio.local_path(s.served)) == s.served_sha256
-            facts = audio.probed(audio.local_path(s.original))
+            original = audio.local_path(s.original)
+            facts = None if s.derived else audio.probed(original)
+            sha256 = facts.sha256 if facts else audio.sha256_of(original)
         except (OSError, audio.AudioError) as error:
             what = f"The audio of “{s.key}” cannot be read ({error})."
             yield Finding("problem", what, "Import the study again.")
             continue
-        if not intact or facts.sha256 != s.sha256:
+        if not intact or sha256 != s.sha256:
             what = f"The stored audio of “{s.key}” has changed since it was imported."
             yield Finding("problem", what, "Import the study again.")
+        if facts is None:
+            continue
         if facts.peak_dbfs is None:
             silent.append(s.key)
         if facts.clipped_share > MAX_CLIPPED_SHARE:

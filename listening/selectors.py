@@ -40,7 +40,7 @@ class RatingRow(TypedDict):
     presented_first: str
     context: str
     label: str
-    score: float
+    score: float | None  # None: the answer has no number, as text has none
     trap: str
     trap_passed: bool | None
     justification: str
@@ -55,7 +55,7 @@ class RatingRow(TypedDict):
 
 
 class StimulusRow(TypedDict):
-    """One stimulus with the local path of its original audio."""
+    """One stimulus with the local path of its original audio; of a derived one, the rated lines."""
 
     stimulus: str
     item: str
@@ -77,9 +77,13 @@ RATINGS = """
 SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
     i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
     co.key, co.system, co.voice, x.key, coalesce(vc.key, ''), coalesce(v.key, ''),
-    CASE WHEN v.id IS NULL THEN '' WHEN t.versus_first THEN 'versus' ELSE 'rated' END,
-    coalesce((SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
-        WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id), ''),
+    CASE WHEN v.id IS NOT NULL THEN t.versus_first END,
+    concat_ws(' ', (SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
+        WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id),
+        (SELECT string_agg(coalesce(nullif(l.line->>'stimulus', ''),
+            'text:' || replace(l.line->>'item', ' ', '_')), ' ' ORDER BY l.place)
+        FROM jsonb_array_elements(x.lines) WITH ORDINALITY AS l(line, place)
+        WHERE l.line->>'role' = 'context')),
     q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     s.status, s.paid, q.counts
@@ -98,6 +102,7 @@ LEFT JOIN listening_condition vc ON vc.id = v.condition_id
 LEFT JOIN listening_justification j ON j.trial_id = t.id
 WHERE st.key = %s ORDER BY q.id
 """
+FIRST = 19  # the column of the query that becomes `presented_first`
 BEFORE_REVIEW = 26  # columns of the query that stand before `review`
 
 
@@ -110,9 +115,12 @@ def rating_rows(study: str) -> Iterator[RatingRow]:
             cursor.itersize = 5000
             cursor.execute(RATINGS, [study])
             for row in cursor:
-                estimand = method_named(row[2]).estimand
-                head = (*row[:4], estimand, *row[4:BEFORE_REVIEW], "", *row[BEFORE_REVIEW:])
-                yield dict(zip(keys, head, strict=True))  # type: ignore[misc]  # keys are RatingRow's
+                method = method_named(row[2])
+                order = row[FIRST]  # None where nothing was compared
+                first = "" if order is None else method.presented_first(versus_first=order)
+                head = (*row[:4], method.estimand, *row[4:FIRST], first)
+                tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:])
+                yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's
 
 
 def stimulus_rows(study: str) -> list[StimulusRow]:
@@ -139,10 +147,16 @@ def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
         text=s.item.text,
         language=s.item.language or s.study.language,
         speaker=s.item.speaker,
-        duration_s=s.duration_s,
+        duration_s=_rated_s(s),
         reference_path=str(audio.local_path(reference.original)) if reference else "",
         attributes={str(k): str(v) for k, v in s.attributes.items()},
     )
+
+
+def _rated_s(s: Stimulus) -> float:
+    """How long the rated part lasts: what `path` holds."""
+    rated = [line for line in s.lines if line["role"] == "rated"]
+    return float(rated[-1]["end_s"] - rated[0]["start_s"]) if rated else s.duration_s
 
 
 class PlannedTrap(TypedDict):

@@ -3,6 +3,7 @@
 from listening.design.studyfile import StudyProblems
 from listening.prelaunch import Finding, check_study
 from listening.studies.creating import create_study
+from listening.studies.deriving import what_was_derived
 from listening.studies.errors import StudyError
 from listening.studies.exporting import export_study, study_as_file
 from listening.studies.states import close_study, open_study, pause_study
@@ -18,4 +19,5 @@ __all__ = [
     "open_study",
     "pause_study",
     "study_as_file",
+    "what_was_derived",
 ]

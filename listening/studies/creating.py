@@ -18,6 +18,7 @@ from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblem
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Rating, Session, Stimulus, Study, Task
 from listening.models.codes import completion_code
+from listening.studies.deriving import write_derived
 from listening.studies.errors import StudyError
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
     )
     items = Item.objects.bulk_create(Item(study=study, **asdict(entry)) for entry in file.items)
     by_key = {c.key: c for c in conditions}, {i.key: i for i in items}
-    Stimulus.objects.bulk_create(
+    stimuli = Stimulus.objects.bulk_create(
         (
             Stimulus(
                 study=study,
@@ -183,6 +184,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
         ),
         batch_size=1000,
     )
+    write_derived(study, file, stimuli, shelf.stored)
     for order, task in enumerate(file.tasks):
         _write_task(study, order, task)
     return study

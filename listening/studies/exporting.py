@@ -52,7 +52,7 @@ def export_study(study: Study, folder: Path) -> int:
     if folder.exists() and any(folder.iterdir()):
         raise StudyError(f"{folder} is not empty. Name a new or an empty folder.")
     written: set[str] = set()
-    for stimulus in study.stimuli.order_by("pk"):
+    for stimulus in study.stimuli.filter(derived=False).order_by("pk"):
         if stimulus.file in written:
             continue
         target = folder / stimulus.file

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from listening.design.blocks import plan_blocks
+from listening.design.blocks import PlannedBlock, plan_blocks
 from listening.design.settings import derive, form_named
 from listening.design.studyfile import ConditionEntry, ItemEntry
-from listening.methods import StimulusRef, method_named
+from listening.methods import PlannedTrial, StimulusRef, method_named
 from tests.listening.lines import CONDITIONS, PAPER, cells, heard, made, manifest, paragraph
 
 THREE = paragraph("p1", 3)
@@ -36,7 +37,9 @@ THREE = paragraph("p1", 3)
         ("Text2R1", {"p1.3": ("“1 2”", "human 3")}),
     ],
 )
-def test_every_condition_of_the_paper_holds_its_lines(name: str, expected: dict) -> None:
+def test_every_condition_of_the_paper_holds_its_lines(
+    name: str, expected: dict[str, tuple[Any, str]]
+) -> None:
     derived = made(THREE, {"conditions": [name]})
     assert {r.entry.item: heard(r) for r in derived.stimuli} == {
         item: tuple(_keys(part) for part in parts) for item, parts in expected.items()
@@ -310,7 +313,7 @@ def test_every_timeline_refers_to_the_right_lines_in_order(
         form = form_named(recipe.entry.condition)
         inside = [placed[line.item] for line in recipe.lines]
         assert len({i.paragraph for i in inside}) == 1
-        assert all(b.position == a.position + 1 for a, b in pairwise(inside))
+        assert all((b.position or 0) == (a.position or 0) + 1 for a, b in pairwise(inside))
         roles = [line.role for line in recipe.lines]
         rated = form.rated_lines or lengths[int(inside[0].paragraph[1:])]
         assert roles == ["context"] * form.context_lines + ["rated"] * rated
@@ -354,7 +357,9 @@ def _every_cell_is_made_or_skipped(derived, names, lengths, windows) -> None:
 # --- Every method takes them ----------------------------------------------------------------------
 
 
-def planned(method: str, options: dict, conditions: list[str]) -> tuple[list, list]:
+def planned(
+    method: str, options: dict[str, str], conditions: list[str]
+) -> tuple[list[PlannedTrial], list[PlannedBlock]]:
     """Trials of one replicate and the blocks of eight, over the cells of some conditions."""
     lines = [line for k in range(8) for line in paragraph(f"p{k}", 2)]
     names = ["R1R1", "R1T1", "T1T1", "Text1T1"]

@@ -32,7 +32,9 @@ def the_mistake(*args: Any, **kwargs: Any) -> Mistake:
         ({"conditions": ["Ti"], "dimensions": ["talk"]}, "dimensions", "No paragraph", "all its"),
     ],
 )
-def test_a_setting_that_cannot_be(table: dict, place: str, what: str, remedy: str) -> None:
+def test_a_setting_that_cannot_be(
+    table: dict[str, Any], place: str, what: str, remedy: str
+) -> None:
     mistake = the_mistake(THREE, table)
     assert mistake.place == f"settings[1].{place}"
     assert what in mistake.what
@@ -130,9 +132,10 @@ def test_every_gap_of_every_paragraph_is_named_once() -> None:
 
 def test_with_allow_missing_nothing_is_made_across_a_gap() -> None:
     lines = [line for line in paragraph("p1", 6) if line.position != 3]
-    table = {"conditions": ["T1T1", "T2T1", "Tp", "Ti"], "allow_missing": True}
+    names = ["T1T1", "T2T1", "Tp", "Ti"]
+    table = {"conditions": names, "allow_missing": True}
     derived = made([*lines, *paragraph("p2", 3)], table)
-    items = {c: [r.entry.item for r in cells(derived, c)] for c in table["conditions"]}
+    items = {c: [r.entry.item for r in cells(derived, c)] for c in names}
     assert items == {
         "T1T1": ["p1.2", "p1.5", "p1.6", "p2.2", "p2.3"],
         "T2T1": ["p1.6", "p2.3"],
@@ -152,9 +155,10 @@ def test_a_line_that_a_system_did_not_speak() -> None:
         "Add it, or set allow_missing = true in settings[1].",
         "human/p1-2",
     )
-    table = {"conditions": ["R1T1", "Ti", "Tp", "Rp"], "allow_missing": True}
+    names = ["R1T1", "Ti", "Tp", "Rp"]
+    table = {"conditions": names, "allow_missing": True}
     derived = made([*THREE, *paragraph("p2", 2)], table, without=[("tts", "p1-2")])
-    items = {c: [r.entry.item for r in cells(derived, c)] for c in table["conditions"]}
+    items = {c: [r.entry.item for r in cells(derived, c)] for c in names}
     assert items == {
         "R1T1": ["p1.3", "p2.2"],
         "Ti": ["p1.1", "p1.3", "p2.1", "p2.2"],

@@ -39,6 +39,15 @@ class Derived:
     skipped: tuple[Skipped, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
+    def added_to(self, study: StudyFile) -> StudyFile:
+        """The study with all of this as if its files had held it."""
+        return replace(
+            study,
+            conditions=(*study.conditions, *self.conditions),
+            items=(*study.items, *self.items),
+            stimuli=(*study.stimuli, *(recipe.entry for recipe in self.stimuli)),
+        )
+
     def summary(self) -> str:
         """What was made and what was not, in a line; empty when the study has no settings."""
         if not self.conditions and not self.skipped:

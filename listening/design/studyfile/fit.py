@@ -23,9 +23,34 @@ def check_fit(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:
     _check_conditions(study, rows, notes)
     _check_traps_used(study, rows, notes)
     numbers = {s.key: row.number for s, row in zip(study.stimuli, rows, strict=True)}
+    whole, settings_wrong = _with_settings(study, numbers, notes)
+    own = {c.key for c in study.conditions}
     for n, task in enumerate(study.tasks, start=1):
+        if settings_wrong and not own.issuperset(task.conditions):
+            continue  # that its material is not there follows from what is said already
         if task.method in Method.registry:
-            TaskFit(study, task, f"tasks[{n}]", numbers, notes).check()
+            TaskFit(whole, task, f"tasks[{n}]", numbers, notes).check()
+
+
+def _with_settings(
+    study: StudyFile, numbers: dict[str, int], notes: Notebook
+) -> tuple[StudyFile, bool]:
+    """The study with what its settings make of its lines, and whether they are wrong.
+
+    What is made has the row of the first line that it rates.
+    """
+    from listening.design.settings import derive  # which reads what this package writes
+
+    derived = derive(study)
+    for mistake in derived.mistakes:
+        if mistake.stimulus:
+            number = numbers[mistake.stimulus]
+            notes.csv(number, mistake.place, mistake.what, mistake.remedy)
+        else:
+            notes.toml(mistake.place, mistake.what, mistake.remedy)
+    for recipe in derived.stimuli:
+        numbers[recipe.entry.key] = numbers[recipe.rated[0].stimulus]
+    return derived.added_to(study), bool(derived.mistakes)
 
 
 def _check_conditions(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:
@@ -108,6 +133,7 @@ class TaskFit:
         self.method = method_named(task.method)
         self.options = WatchedOptions(task.options)
         self.roles = {c.key: c.role for c in study.conditions}
+        self.derived = {c.key for c in study.conditions if c.derived}
         self.material = self._material()
 
     def check(self) -> None:
@@ -126,13 +152,15 @@ class TaskFit:
         self.notes.toml(f"{self.where}.{field}", what, remedy)
 
     def _material(self) -> list[StimulusEntry]:
+        """What the task names; without names, all that stands in stimuli.csv and is no trap."""
         dimension = {item.key: item.dimension for item in self.study.items}
+        conditions = set(self.task.conditions) or self.roles.keys() - self.derived
         return [
             s
             for s in self.study.stimuli
             if not s.trap
             and s.condition in self.roles  # others are named already
-            and (not self.task.conditions or s.condition in self.task.conditions)
+            and s.condition in conditions
             and (not self.task.dimensions or dimension[s.item] in self.task.dimensions)
         ]
 
@@ -221,8 +249,9 @@ class TaskFit:
         if self.task.allow_missing:
             return
         first = {s.item: s for s in reversed(self.material)}
+        needed = {c for c in filled if self.derived.isdisjoint(c.split(" ~ "))}
         for place, item in enumerate(self.study.items):
-            if item.key in first and (lacks := filled - present.get(place, set())):
+            if item.key in first and (lacks := needed - present.get(place, set())):
                 self._say_missing(first[item.key], sorted(lacks))
 
     def _say_missing(self, example: StimulusEntry, lacks: list[str]) -> None:

@@ -13,6 +13,7 @@ import tomli_w
 from listening.design.studyfile.csvpart import COLUMNS, ITEM_COLUMNS
 from listening.design.studyfile.entries import StudyFile, TaskEntry
 from listening.design.studyfile.questionpart import questionnaire_table
+from listening.design.studyfile.settingspart import setting_table
 
 
 def toml_text(study: StudyFile) -> str:
@@ -35,7 +36,7 @@ def toml_text(study: StudyFile) -> str:
     top = {
         "study": _filled(head),
         "conditions": [_filled(asdict(c)) for c in study.conditions if not c.derived],
-        "settings": list(study.settings),
+        "settings": [setting_table(s) for s in study.settings],
         "questionnaires": [questionnaire_table(q) for q in study.questionnaires],
         "tasks": [_task_table(t) for t in study.tasks],
     }

@@ -38,6 +38,8 @@ class Command(BaseCommand):
         except studies.StudyError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(imported(study))
+        if made := studies.what_was_derived(studies.study_as_file(study)):
+            self.stdout.write(f"Settings: {made}")
         for finding in studies.check_study(study):
             self.stdout.write(f"{finding.level.capitalize()}: {finding}")
         if options["open"]:
@@ -75,9 +77,9 @@ def imported(study: Study) -> str:
         f"{number} {one if number == 1 else many}"
         for number, one, many in (
             (study.tasks.count(), "task", "tasks"),
-            (study.conditions.count(), "condition", "conditions"),
-            (study.items.count(), "item", "items"),
-            (study.stimuli.count(), "stimulus", "stimuli"),
+            (study.conditions.filter(derived=False).count(), "condition", "conditions"),
+            (study.items.filter(derived=False).count(), "item", "items"),
+            (study.stimuli.filter(derived=False).count(), "stimulus", "stimuli"),
         )
     )
     return f"Imported “{study.key}”: {counts}."

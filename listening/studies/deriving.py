@@ -1,0 +1,100 @@
+"""Rows and audio of what a study's settings make of its lines: nobody joins audio by hand."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from listening import audio
+from listening.design.settings import Recipe, derive
+from listening.design.studyfile import StudyFile
+from listening.models import Condition, Item, Stimulus, Study
+from listening.studies.errors import StudyError
+
+
+def write_derived(
+    study: Study, file: StudyFile, lines: Sequence[Stimulus], stored: list[str]
+) -> None:
+    """Conditions, items and stimuli of the settings; `stored` is told of every file kept."""
+    derived = derive(file)
+    Condition.objects.bulk_create(Condition(study=study, **asdict(c)) for c in derived.conditions)
+    Item.objects.bulk_create(Item(study=study, **asdict(i)) for i in derived.items)
+    conditions = {c.key: c for c in study.conditions.all()}
+    items = {i.key: i for i in study.items.all()}
+    by_key = {line.key: line for line in lines}
+    Stimulus.objects.bulk_create(
+        (
+            Stimulus(
+                study=study,
+                key=recipe.entry.key,
+                condition=conditions[recipe.entry.condition],
+                item=items[recipe.entry.item],
+                attributes=recipe.entry.attributes,
+                derived=True,
+                **_sound(recipe, by_key, stored),
+            )
+            for recipe in derived.stimuli
+        ),
+        batch_size=1000,
+    )
+
+
+def what_was_derived(file: StudyFile) -> str:
+    """What was made of lines and what was too short, as one line; empty without settings."""
+    return derive(file).summary()
+
+
+def _sound(recipe: Recipe, lines: Mapping[str, Stimulus], stored: list[str]) -> dict[str, Any]:
+    """What a derived Stimulus keeps: the served clip with its context, the original without it."""
+    heard = [lines[line.stimulus] for line in recipe.heard]
+    with tempfile.TemporaryDirectory(prefix="earnest-join-") as folder:
+        try:
+            clip, spans = _clip(recipe, lines, Path(folder) / "clip.flac")
+            kept = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
+            served, served_sha256 = audio.keep_served(clip)
+        except audio.AudioError as error:
+            raise StudyError(f"“{recipe.entry.key}” cannot be made of its lines. {error}") from None
+    stored.append(served)
+    return {
+        **kept,
+        "served": served,
+        "served_sha256": served_sha256,
+        "duration_s": spans[-1][1],
+        "sample_rate_hz": max(line.sample_rate_hz for line in heard),
+        "channels": max(line.channels for line in heard),
+        "lines": recipe.timeline(spans),
+    }
+
+
+def _clip(
+    recipe: Recipe, lines: Mapping[str, Stimulus], target: Path
+) -> tuple[Path, list[tuple[float, float]]]:
+    """What raters hear, made of the lines' served copies; and when each line of it is heard."""
+    parts = recipe.parts(lambda key: audio.local_path(lines[key].served))
+    if len(parts) == 1 and isinstance(parts[0], Path):
+        return parts[0], [(0.0, lines[recipe.heard[0].stimulus].duration_s)]
+    spans = audio.join(parts, target)
+    sounds = zip(parts, spans, strict=True)
+    return target, [span for part, span in sounds if isinstance(part, Path)]
+
+
+def _rated_alone(
+    recipe: Recipe, lines: Mapping[str, Stimulus], target: Path, stored: list[str]
+) -> dict[str, Any]:
+    """The rated lines as they were imported: what metrics score. One line is its own original."""
+    if len(recipe.rated) == 1:
+        line = lines[recipe.rated[0].stimulus]
+        names = ("original", "sha256", "loudness_lufs", "peak_dbfs", "gain_db")
+        return {name: getattr(line, name) for name in names}
+    audio.join(recipe.rated_parts(lambda key: audio.local_path(lines[key].original)), target)
+    facts = audio.probed(target)
+    stored.append(audio.keep_original(target))
+    return {
+        "original": stored[-1],
+        "sha256": facts.sha256,
+        "loudness_lufs": facts.loudness_lufs,
+        "peak_dbfs": facts.peak_dbfs,
+    }
