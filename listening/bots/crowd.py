@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from listening.bots.opinions import KnownClip, Opinions, Truth
-from listening.bots.rater import Kind, Report, ScriptedRater
+from listening.bots.opinions import Opinions, Truth
+from listening.bots.rater import Kind, Known, Report, ScriptedRater
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Summary:
 async def send_crowd(
     base_url: str,
     landing: str,
-    clips: Mapping[str, KnownClip],
+    known: Known,
     truth: Truth,
     kinds: Sequence[Kind],
     *,
@@ -95,7 +95,7 @@ async def send_crowd(
 
     async def one(number: int, kind: Kind) -> Report:
         async with places:
-            rater = ScriptedRater(base_url, landing, clips, Opinions(truth, number), kind)
+            rater = ScriptedRater(base_url, landing, known, Opinions(truth, number), kind)
             return await rater.take()
 
     reports = await asyncio.gather(*(one(n, kind) for n, kind in enumerate(kinds)))

@@ -7,13 +7,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from listening.bots.opinions import KnownClip, Truth
-from listening.bots.rater import Kind
+from listening.bots.rater import Kind, Known
 from listening.methods import method_named
 from listening.models import Criterion, Slot, Study, Task, Trial
+from listening.stages import check_as_asked, check_seed
 
 
 def roles_of(study: Study) -> dict[str, str]:
     return dict(study.conditions.values_list("key", "role"))
+
+
+def known_to_raters(study: Study) -> Known:
+    """All that scripted raters need of a study to go through it."""
+    language, checks = study.language, list(study.checks)
+
+    def truths(code: str, key: str, attempt: int) -> list[str]:
+        check, asked = check_as_asked(checks, key, language)
+        return [trial.truth for trial in check.plan(asked, check_seed(code, key, attempt))]
+
+    avoided = {
+        each["key"]: {q["key"]: q["screen_out"] for q in each["questions"]}
+        for each in study.questionnaires
+    }
+    return Known(known_clips(study), truths, avoided)
 
 
 def known_clips(study: Study) -> dict[str, KnownClip]:
@@ -24,12 +40,14 @@ def known_clips(study: Study) -> dict[str, KnownClip]:
     expected: defaultdict[str, set[str]] = defaultdict(set)
     for traps in study.tasks.values_list("traps", flat=True):
         for kind in traps.get("kinds", []):
-            expected[kind["kind"]].update(kind["expected"])
+            expected[kind["kind"]].update(kind.get("expected", ()))
     clips: dict[str, KnownClip] = {}
     for s in study.stimuli.select_related("condition").order_by("pk"):
         if s.trap and s.served_sha256 in clips:
             continue
-        known = KnownClip(s.condition.key, s.key, frozenset(expected[s.trap] if s.trap else ()))
+        own = str(s.attributes.get("expected", "")).split("|") if s.trap else []
+        labels = frozenset(filter(None, own)) or frozenset(expected[s.trap] if s.trap else ())
+        known = KnownClip(s.condition.key, s.key, labels)
         clips[s.served_sha256] = known
     return clips
 
@@ -63,6 +81,8 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
         cells[condition, versus].append((stimulus, other))
     for criterion in Criterion.objects.filter(task=task):
         scores = {step["label"]: step["score"] for step in criterion.scale["steps"]}
+        if criterion.scale["widget"] not in ("choice", "steps") or {"A", "B"} <= set(scores):
+            continue  # what is expected of these is not worked out
         for (condition, versus), stimuli in sorted(cells.items(), key=str):
             each = [_expected(truth, scores, condition, versus, pair) for pair in stimuli]
             yield {
@@ -83,7 +103,7 @@ def _expected(
     versus: str | None,
     stimuli: tuple[str, str | None] | None,
 ) -> float:
-    if versus is None:
+    if versus is None or not any(label.startswith("-") for label in scores):
         return truth.single_score(scores, condition, stimuli[0] if stimuli else None)
     pair = (stimuli[0], str(stimuli[1])) if stimuli else None
     return truth.difference_score(scores, condition, versus, pair)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
+from listening.bots.answers import question_answers, trial_answers
 from listening.bots.browser import Browser, Page, Unreachable
 from listening.bots.opinions import KnownClip, Opinions
 from listening.bots.reasons import lazy_reason, reason, typing_facts
@@ -21,8 +22,16 @@ DEVICES = (
     "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile Safari/604.1 ScriptedRater/1",
     "Mozilla/5.0 (Linux; Android 15; Pixel 9) Chrome/140.0 Mobile Safari/537.36 ScriptedRater/1",
 )
-CHECK_ANSWERS: dict[str, dict[str, Any]] = {"volume": {"comfortable": True}}
 State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What scripted raters are told beforehand, because they have no ears."""
+
+    clips: Mapping[str, KnownClip]  # by the hash of the bytes that are served
+    truths: Callable[[str, str, int], list[str]]  # of a check: session, key, attempt
+    avoided: Mapping[str, Mapping[str, Sequence[str]]]  # answers that end a session, by question
 
 
 class Kind(StrEnum):
@@ -59,7 +68,7 @@ class ScriptedRater:
         self,
         base_url: str,
         landing: str,
-        clips: Mapping[str, KnownClip],
+        known: Known,
         opinions: Opinions,
         kind: Kind = Kind.CAREFUL,
         *,
@@ -67,7 +76,7 @@ class ScriptedRater:
     ) -> None:
         self.base_url = base_url
         self.landing = landing
-        self.clips = clips
+        self.known = known
         self.opinions = opinions
         self.kind = kind
         self.away_s = away_s
@@ -146,6 +155,8 @@ class ScriptedRater:
                 raise Lost("the session did not come to an end")
             if state["stage"] == "check":
                 state = await self._pass_check(state)
+            elif state["stage"] == "questionnaire":
+                state = await self._answer_questions(state)
             elif self._stops_now(state):
                 if self.kind is Kind.LEAVER:
                     self.report.end = "left"
@@ -166,13 +177,21 @@ class ScriptedRater:
         return await self._post("withdraw", {"confirm": True})
 
     async def _pass_check(self, state: State) -> State:
+        """Every sound is fetched; careless raters fail what can be failed."""
         check = state["check"]
-        if check["clip"]:
-            await self.browser.clip(check["clip"])
-        answer = CHECK_ANSWERS.get(check["key"])
-        if answer is None:
-            raise Lost(f"scripted raters do not know the check “{check['key']}”")
+        for url in filter(None, [check["clip"], *(trial["clip"] for trial in check["trials"])]):
+            await self.browser.clip(url)
+        answer: State = {"comfortable": True}
+        if check["kind"] != "volume":
+            truths = self.known.truths(self.report.session, check["key"], check["attempt"])
+            answer = {"answers": truths}
         return await self._post("checks", {"key": check["key"], "answer": answer})
+
+    async def _answer_questions(self, state: State) -> State:
+        asked = state["questionnaire"]
+        avoided = self.known.avoided.get(asked["key"], {})
+        answers = question_answers(asked, avoided, self.opinions)
+        return await self._post("questionnaires", {"key": asked["key"], "answers": answers})
 
     async def _answer(self, state: State) -> State:
         trial = state["trials"][0]
@@ -187,20 +206,15 @@ class ScriptedRater:
     async def _hear(self, url: str) -> KnownClip:
         if url not in self.heard:
             content = await self.browser.clip(url)
-            known = self.clips.get(sha256(content).hexdigest())
+            known = self.known.clips.get(sha256(content).hexdigest())
             if known is None:
                 raise Lost("heard a clip that is not among the study's stimuli")
             self.heard[url] = known
         return self.heard[url]
 
     def _answer_body(self, trial: State, task: State, clips: list[KnownClip]) -> State:
-        labels: dict[str, str] = {}
-        for criterion in task["criteria"]:
-            steps = [step["label"] for step in criterion["scale"]["steps"]]
-            careless = self.kind is Kind.CARELESS
-            labels[str(criterion["index"])] = (
-                self.opinions.any_label(steps) if careless else self.opinions.label(steps, clips)
-            )
+        careless = self.kind is Kind.CARELESS
+        labels = trial_answers(self.opinions, trial, task, clips, careless=careless)
         return {
             "trial": trial["id"],
             "answers": labels,

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from io import StringIO
 
 import httpx
@@ -16,7 +17,7 @@ from django.db.models import Avg
 from listening import allocation
 from listening.bots import Kind, KnownClip, Truth, send_crowd
 from listening.bots.browser import Browser, Unreachable, read_page
-from listening.bots.knowledge import known_clips, truth_file
+from listening.bots.knowledge import known_clips, known_to_raters, truth_file
 from listening.models import Justification, Rater, Rating, Session, Study, Trial
 from tests.factories import ATT_TRAPS, add_task, make_study
 from tests.listening.sounds import give_sound
@@ -57,7 +58,7 @@ def landing_of(study: Study, token: str | None = None) -> str:
 
 
 def send(web: str, study: Study, kinds: list[Kind], **fields):
-    arguments = {"landing": landing_of(study), "clips": known_clips(study), **fields}
+    arguments = {"landing": landing_of(study), "known": known_to_raters(study), **fields}
     return asyncio.run(send_crowd(web, truth=TRUTH, kinds=kinds, concurrency=8, **arguments))
 
 
@@ -168,8 +169,8 @@ def test_without_a_valid_token_the_server_refuses_such_haste(web, study):
 
 
 def test_a_clip_that_is_not_recognised_ends_the_rater_with_a_sentence(web, study):
-    known = {"0" * 64: KnownClip("cond-0", "x")}
-    (report,) = send(web, study, [Kind.CAREFUL], clips=known).reports
+    known = replace(known_to_raters(study), clips={"0" * 64: KnownClip("cond-0", "x")})
+    (report,) = send(web, study, [Kind.CAREFUL], known=known).reports
     assert (report.end, report.acknowledged) == ("failed", set())
     assert "not among the study's stimuli" in report.why
 
@@ -219,8 +220,8 @@ def test_the_command_says_why_it_cannot_start(web, study, tmp_path):
 
 def test_the_command_fails_when_something_unexpected_happened(web, study, monkeypatch):
     monkeypatch.setattr(
-        "listening.management.commands.simulate_raters.known_clips",
-        lambda study: {"0" * 64: KnownClip("cond-0", "x")},
+        "listening.management.commands.simulate_raters.known_to_raters",
+        lambda study: replace(known_to_raters(study), clips={}),
     )
     with pytest.raises(CommandError) as error:
         simulate(web, "--raters", "2")

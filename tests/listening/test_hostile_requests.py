@@ -7,6 +7,7 @@ from django.test import Client
 
 from listening.models import Rater, Rating, Session, Study, Trial
 from listening.sessions import withdraw
+from listening.stages import record_check
 from tests.factories import arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -20,6 +21,12 @@ def study() -> Study:
 @pytest.fixture
 def session(study) -> Session:
     return arrive(study)
+
+
+@pytest.fixture
+def ready(session) -> Session:
+    """The same with the check behind it."""
+    return record_check(session, "volume", {"comfortable": True})
 
 
 def send(session: Session, door: str, body: bytes, kind: str = "application/json"):
@@ -70,29 +77,29 @@ def test_a_body_that_is_no_object_gets_the_one_sentence(session, door, body):
         {"\udfff": 1},
         {"a": [{"b": "\x00"}]},
         {"a": "x" * 5000},
-        {str(n): n for n in range(30)},
+        {str(n): n for n in range(50)},
         [],
         "stalls",
     ],
     ids=lambda playback: repr(playback)[:20],
 )
-def test_playback_facts_that_no_database_keeps_are_refused(session, playback):
-    response = send(session, "answers", answer_with(session, playback=playback))
+def test_playback_facts_that_no_database_keeps_are_refused(ready, playback):
+    response = send(ready, "answers", answer_with(ready, playback=playback))
     assert (response.status_code, response.json()["error"]) == (422, "malformed")
     assert Rating.objects.count() == 0
 
 
-def test_playback_facts_without_an_end_are_refused(session):
-    body = answer_with(session).replace(b'"stalls": 0', b'"stalls": 1e999')
-    assert send(session, "answers", body).status_code == 422
-    deep = answer_with(session).replace(b'"stalls": 0', b'"a": ' + b"[" * 3000 + b"]" * 3000)
-    assert send(session, "answers", deep).status_code == 422
+def test_playback_facts_without_an_end_are_refused(ready):
+    body = answer_with(ready).replace(b'"stalls": 0', b'"stalls": 1e999')
+    assert send(ready, "answers", body).status_code == 422
+    deep = answer_with(ready).replace(b'"stalls": 0', b'"a": ' + b"[" * 3000 + b"]" * 3000)
+    assert send(ready, "answers", deep).status_code == 422
     assert Rating.objects.count() == 0
 
 
-def test_what_is_odd_but_keepable_is_kept(session):
+def test_what_is_odd_but_keepable_is_kept(ready):
     facts = {"device": "Ohrhörer 😀", "stalls": 10**30, "list": [1, None, {"deep": []}]}
-    assert send(session, "answers", answer_with(session, playback=facts)).status_code == 201
+    assert send(ready, "answers", answer_with(ready, playback=facts)).status_code == 201
     assert Trial.objects.get(state="answered").playback == facts
 
 

@@ -256,6 +256,8 @@ def test_the_volume_check_comes_first_and_is_kept(client):
     session = enter(client, study, simulate=simulate(study))
     state = client.get(f"/api/s/{session.code}/").json()
     assert (state["stage"], state["check"]["key"], state["trials"]) == ("check", "volume", [])
+    assert Client().get(state["check"]["clip"]).status_code == 404
+    client.get(f"/s/{session.code}/")  # sets the cookie that opens the sounds of this session
     sound = client.get(state["check"]["clip"])
     assert sound.headers["Content-Type"] == "audio/wav"
     assert len(sound.content) > 80_000
@@ -264,7 +266,9 @@ def test_the_volume_check_comes_first_and_is_kept(client):
     passed = {"key": "volume", "answer": {"comfortable": True}}
     assert post(client, session, "checks", passed).json()["stage"] == "trial"
     session.refresh_from_db()
-    assert session.checks["volume"] == {"passed": True, "attempts": 1}
+    assert session.ready
+    kept = {"passed": True, "done": True, "attempts": 1, "right": 1, "total": 1}
+    assert session.checks["volume"] == kept
 
 
 def test_the_api_lists_nobody_and_takes_json_only(client, study):

@@ -42,12 +42,6 @@ file_parts = names.filter(
 )
 columns = names.filter(lambda s: s not in COLUMNS and not _near(s))
 small = st.integers(1, 1000)
-plain = st.recursive(
-    st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False)
-    | any_text,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
-    max_leaves=5,
-)  # fmt: skip
 
 
 @st.composite
@@ -86,13 +80,19 @@ def tasks(draw: st.DrawFn, key: str, trap_kinds: list[str], conditions: list[str
         blocks_per_session=per_session,
         blocks_per_rater=draw(st.integers(per_session, 100)),
         repeat_items=True,
+        repeats=draw(st.integers(0, 5)),
         allow_missing=draw(st.booleans()),
         show_text=draw(st.booleans()),
         reopen_invalid=draw(st.booleans()),
         justification=draw(reason if method == "att" else st.just({}) | reason),
         traps=traps,
         criteria=tuple(
-            CriterionEntry(k, draw(any_text.filter(lambda s: 0 < len(s) <= 300)), draw(any_text))
+            CriterionEntry(
+                k,
+                draw(any_text.filter(lambda s: 0 < len(s) <= 300)),
+                draw(any_text),
+                {} if method == "att" else draw(st.sampled_from([{}, {"step": 0.5}])),
+            )
             for k in draw(st.lists(slugs, min_size=1, max_size=2, unique=True))
         ),
     )
@@ -134,7 +134,9 @@ def studies(draw: st.DrawFn) -> StudyFile:
     ]
     task_keys = draw(st.lists(slugs, min_size=1, max_size=2, unique=True))
     texts = st.dictionaries(st.sampled_from(["welcome", "consent", "end"]), any_text.filter(bool))
-    wish = draw(st.dictionaries(slugs.filter(lambda s: s != "key"), plain, max_size=2))
+    words = any_text.filter(lambda s: 0 < len(s) <= 200)
+    wish = draw(st.dictionaries(st.sampled_from(["title", "text"]), words, max_size=2))
+    huggins = {"key": "huggins", "trials": draw(st.integers(1, 20)), "on_fail": "continue"}
     return StudyFile(
         key=draw(slugs),
         title=draw(any_text.filter(lambda s: 0 < len(s) <= 200)),
@@ -145,7 +147,9 @@ def studies(draw: st.DrawFn) -> StudyFile:
         lease_minutes=draw(st.integers(1, 10_080) | st.floats(1, 10_080)),
         texts=draw(texts),
         completion_codes=draw(st.sampled_from([{}, {"complete": "C0-DE_1", "partial": "P"}])),
-        checks=draw(st.just(()) | st.just(({"key": "volume", **wish},))),
+        break_every=draw(st.integers(0, 1000)),
+        loudness_lufs=draw(st.none() | st.integers(-50, -10)),
+        checks=draw(st.just(()) | st.just(({"key": "volume", **wish}, huggins))),
         conditions=tuple(conditions),
         tasks=tuple(draw(tasks(key, kinds, [c.key for c in conditions])) for key in task_keys),
         items=tuple(items),

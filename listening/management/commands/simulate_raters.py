@@ -24,7 +24,7 @@ from listening.bots import (
     planned_kinds,
     send_crowd,
 )
-from listening.bots.knowledge import known_clips, roles_of, stored_trials, truth_file
+from listening.bots.knowledge import known_to_raters, roles_of, stored_trials, truth_file
 from listening.models import Rating, Study
 
 
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             send_crowd(
                 options["url"],
                 landing,
-                known_clips(study),
+                known_to_raters(study),
                 truth,
                 kinds,
                 concurrency=options["concurrency"],
