@@ -1,0 +1,356 @@
+"""Every preset is a study that runs at once, and says in its own words what each line is for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from listening.design.presets import Preset, PresetError, presets, study_key, write_preset
+from listening.design.studyfile import CSV, TOML, StudyFile, read_folder
+from listening.methods import Method
+from listening.models import Slot, Study
+from tests.listening.test_studies import media  # noqa: F401
+
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+PRESETS = presets(DEMO)
+ISSUE = {"att", "long_form", "lfs", "nvv", "mushra", "p808"}
+ASSIGNED = re.compile(r"^([A-Za-z_]+) = ")
+EXPLAINED = re.compile(r"#.*[^\W\d_]{2}")
+LATIN_WORD = re.compile(r"[A-Za-z]{3,}")
+
+every_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=list(PRESETS))
+
+
+def run(*arguments: object) -> str:
+    out = io.StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def written(preset: Preset, folder: Path) -> Path:
+    write_preset(preset, DEMO, folder)
+    return folder
+
+
+def the_study(preset: Preset, folder: Path) -> StudyFile:
+    reading = read_folder(written(preset, folder))
+    assert reading.study is not None, "\n".join(map(str, reading.problems))
+    return reading.study
+
+
+# --- The presets ----------------------------------------------------------------------------------
+
+
+def test_the_presets_of_the_founding_papers_are_there_each_with_its_purpose() -> None:
+    assert set(PRESETS) >= ISSUE
+    purposes = [preset.purpose for preset in PRESETS.values()]
+    assert len(set(purposes)) == len(purposes)
+    assert all(len(purpose) > 40 and purpose.endswith(".") for purpose in purposes)
+
+
+@every_preset
+def test_a_preset_reads_without_a_problem(preset: Preset, tmp_path: Path) -> None:
+    study = the_study(preset, tmp_path / "mine")
+    assert study.key == "mine"
+    assert study.tasks
+
+
+@every_preset
+def test_a_preset_has_all_that_raters_read(preset: Preset, tmp_path: Path) -> None:
+    study = the_study(preset, tmp_path / "mine")
+    texts = ("welcome", "consent", "consent_version", "contact", "end", "debrief", "comment_prompt")
+    assert all(study.texts.get(name) for name in texts)
+    assert study.checks[0]["key"] == "volume"
+    assert study.questionnaires
+    assert not study.completion_codes  # made up at import, so that no two studies share them
+    for task in study.tasks:
+        assert task.title
+        assert task.instructions
+
+
+@every_preset
+def test_every_field_is_explained_by_a_comment(preset: Preset) -> None:
+    """Where a field first stands, words stand beside it, or above or below it, or name it."""
+    lines = preset.toml.splitlines()
+    told = " ".join(line for line in lines if line.startswith("#"))
+    unexplained, seen = [], set()
+    for number, line in _outside_of_texts(lines):
+        found = ASSIGNED.match(line)
+        if not found or found[1] in seen:
+            continue
+        seen.add(found[1])
+        near = [line, _above(lines, number), lines[min(number + 1, len(lines) - 1)]]
+        explained = any(EXPLAINED.search(_without_strings(each)) for each in near)
+        if not explained and not re.search(rf"\b{found[1]}\b", told):
+            unexplained.append(f"{number + 1}: {line}")
+    assert len(seen) > 25
+    assert unexplained == []
+
+
+def _outside_of_texts(lines: list[str]) -> Iterator[tuple[int, str]]:
+    inside = False
+    for number, line in enumerate(lines):
+        if not inside:
+            yield number, line
+        if line.count('"""') == 1:
+            inside = not inside
+
+
+def _above(lines: list[str], number: int) -> str:
+    """The line above, or the one above the head of the table."""
+    above = lines[number - 1]
+    return lines[number - 2] if above.startswith("[") else above
+
+
+def _without_strings(line: str) -> str:
+    return line if line.startswith("#") else re.sub(r'"[^"]*"', '""', line)
+
+
+@every_preset
+def test_the_tables_of_a_preset_hold_nothing_that_is_left_over(preset: Preset) -> None:
+    """Every condition is rated, made into something, a trap or an example; as is every row."""
+    top = tomllib.loads(preset.toml)
+    lines = {key for s in top.get("settings", ()) for key in _voices(s)}
+    rated = {key for task in top["tasks"] for key in task.get("conditions", ())}
+    traps = {c["key"] for c in top["conditions"] if c.get("role") == "trap"}
+    rows = list(csv.DictReader(io.StringIO((preset.folder / CSV).read_text(encoding="utf-8"))))
+    all_rated = any("conditions" not in task for task in top["tasks"])
+    for row in rows:
+        known = row["condition"] in (rated | lines | traps)
+        assert known or row.get("trap") or all_rated, row["stimulus"]
+    named = {entry["stimulus"] for task in top["tasks"] for entry in _entries(task)}
+    assert named == {row["stimulus"] for row in rows if row.get("trap") == "training"}
+
+
+def _voices(setting: dict[str, Any]) -> list[str]:
+    return [*setting.get("synthetic", ()), *filter(None, [setting.get("real")])]
+
+
+def _entries(task: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*task.get("examples", ()), *task.get("training", ())]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("media")
+@every_preset
+def test_a_preset_is_imported_opened_and_planned(preset: Preset, tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    folder = tmp_path / preset.name
+    run("new_study", preset.name, folder)
+    said = run("import_study", folder, "--owner", "ada", "--open")
+    study = Study.objects.get(key=preset.name)
+    assert study.state == "open"
+    assert f"Imported “{preset.name}”" in said
+    assert "Problem" not in said
+    for task in study.tasks.all():
+        assert Slot.objects.filter(block__task=task).exists(), task.key
+    assert set(study.completion_codes) == {"complete", "screened_out", "partial"}
+
+
+def test_a_chinese_preset_has_no_english_left_over(tmp_path: Path) -> None:
+    study = the_study(PRESETS["mos_zh"], tmp_path / "mine")
+    words = [study.title, *study.texts.values()]
+    for task in study.tasks:
+        words += [task.title, task.instructions, *task.options["names"].values()]
+        words += [word for c in task.criteria for word in (c.question, c.help_text)]
+    words += [item.text for item in study.items]
+    assert study.language == "zh-Hans"
+    assert [word for word in words if LATIN_WORD.search(word) or not word] == []
+    task = study.tasks[0]
+    scale = Method.registry[task.method]().scale(task.options)
+    assert all(re.search(r"[一-鿿]", step.text) for step in scale.steps)
+
+
+# --- What the papers ask for ----------------------------------------------------------------------
+
+
+def test_att_has_three_traps_beside_each_ten_and_the_rule_of_the_paper(tmp_path: Path) -> None:
+    (task,) = the_study(PRESETS["att"], tmp_path / "mine").tasks
+    assert task.method == "att"
+    assert task.block_size == 10
+    assert task.justification["required"]
+    assert (task.traps["placement"], task.traps["per"]) == ("outside", 10)
+    kinds = {
+        k["kind"]: (k["count"], k["expected"], k["pass_at_least"]) for k in task.traps["kinds"]
+    }
+    assert kinds == {"flawed": (1, ["Machine"], 1), "human": (2, ["Human"], 1)}
+
+
+def test_att_can_be_set_to_inside_as_its_comment_says(tmp_path: Path) -> None:
+    folder = written(PRESETS["att"], tmp_path / "mine")
+    toml = (folder / TOML).read_text(encoding="utf-8")
+    toml = toml.replace('placement = "outside"', 'placement = "inside"')
+    toml = toml.replace("block_size = 10", "block_size = 7")
+    (folder / TOML).write_text(toml, encoding="utf-8")
+    assert read_folder(folder).problems == ()
+
+
+def test_long_form_makes_every_condition_of_the_paper(tmp_path: Path) -> None:
+    study = the_study(PRESETS["long_form"], tmp_path / "mine")
+    wanted = ["Ri", "Ti", "Rp", "Tp", "R1R1", "R1T1", "T1T1", "Text1T1", "T2T1", "T1T2"]
+    assert study.settings[0]["conditions"] == wanted
+    news = [task for task in study.tasks if not task.conditions[0].startswith("talk")]
+    assert [c for task in news for c in task.conditions] == wanted
+    assert {t.method for t in study.tasks} == {"mos", "context_mos"}
+    assert {t.ratings_per_stimulus for t in study.tasks} == {8}
+    assert {t.options["step"] for t in study.tasks} == {0.5}
+    assert "huggins" in [check["key"] for check in study.checks]
+
+
+def test_lfs_asks_for_a_preference_and_for_one_named_aspect(tmp_path: Path) -> None:
+    pairs, aspect = the_study(PRESETS["lfs"], tmp_path / "mine").tasks
+    labels = Method.registry[pairs.method]().scale(pairs.options).labels
+    assert labels == ("-2", "-1", "0", "1", "2")
+    assert (aspect.method, [c.key for c in aspect.criteria]) == ("mos", ["timbre_stability"])
+
+
+def test_nvv_has_the_criteria_of_its_two_interfaces_and_zero_for_what_is_absent(
+    tmp_path: Path,
+) -> None:
+    tags, captions, pairs = the_study(PRESETS["nvv"], tmp_path / "mine").tasks
+    common = ["naturalness", "quality", "nvv_effect"]
+    assert [c.key for c in tags.criteria] == [*common, "nvv_accuracy", "expression"]
+    own = ["instruction_following", "nvv_instruction"]
+    assert [c.key for c in captions.criteria] == [*common, *own]
+    assert captions.show_text
+    absent = [c.key for t in (tags, captions) for c in t.criteria if "absent" in c.options]
+    assert absent == ["nvv_effect", "nvv_accuracy", "nvv_effect", "nvv_instruction"]
+    assert (pairs.method, len(pairs.criteria)) == ("cmos", 3)
+
+
+def test_mushra_has_a_reference_and_two_anchors_on_every_screen(tmp_path: Path) -> None:
+    study = the_study(PRESETS["mushra"], tmp_path / "mine")
+    roles = {c.key: c.role for c in study.conditions}
+    for item in {s.item for s in study.stimuli}:
+        there = [roles[s.condition] for s in study.stimuli if s.item == item and not s.trap]
+        assert there.count("reference") == 1
+        assert there.count("anchor") == 2
+
+
+def test_p808_has_ten_clips_and_a_trap_of_each_kind(tmp_path: Path) -> None:
+    study = the_study(PRESETS["p808"], tmp_path / "mine")
+    assert [t.method for t in study.tasks] == ["mos", "p835", "dcr", "ccr"]
+    acr = study.tasks[0]
+    assert acr.block_size == acr.traps["per"] == 10
+    assert [(k["kind"], k["count"]) for k in acr.traps["kinds"]] == [("instructed", 1), ("gold", 1)]
+    assert acr.traps["kinds"][1]["tolerance"] == 1
+    assert any("wrong" in entry for entry in acr.training)
+    assert {"digits_in_noise", "environment"} <= {check["key"] for check in study.checks}
+
+
+# --- The folder that is written -------------------------------------------------------------------
+
+
+def test_a_folder_holds_its_tables_and_the_sounds_that_they_name(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "study one"
+    said = run("new_study", "mushra", folder)
+    sounds = {f"audio/{path.name}" for path in (folder / "audio").iterdir()}
+    assert sounds == set(PRESETS["mushra"].sounds)
+    assert f"{len(sounds)} sound files" in said
+    assert f"manage.py import_study '{folder}' --open" in said
+    assert tomllib.loads((folder / TOML).read_text())["study"]["key"] == "study-one"
+
+
+def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
+    (tmp_path / ".DS_Store").touch()  # which some machines put everywhere
+    run("new_study", "att", tmp_path)
+    assert read_folder(tmp_path).problems == ()
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(CommandError, match="is not empty, and nothing in it was touched"):
+        run("new_study", "att", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
+    (tmp_path / "study").write_text("a file")
+    with pytest.raises(PresetError, match="is a file"):
+        write_preset(PRESETS["att"], DEMO, tmp_path / "study")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(PresetError, match="leads nowhere"):
+        write_preset(PRESETS["att"], DEMO, tmp_path / "link")
+    with pytest.raises(PresetError, match="cannot be written: Not a directory"):
+        write_preset(PRESETS["att"], DEMO, tmp_path / "study" / "inside")
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("my study", "my-study"), ("研究", "att"), ("a.b", "a-b"), ("x" * 99, "att")]
+)
+def test_the_key_is_the_folders_name_as_far_as_a_key_may_hold_it(name: str, key: str) -> None:
+    assert study_key(PRESETS["att"], Path(name)) == key
+
+
+def test_the_presets_are_listed() -> None:
+    said = run("new_study", "--list").splitlines()
+    assert [line.split()[0] for line in said] == list(PRESETS)
+    assert said[0].endswith(PRESETS[said[0].split()[0]].purpose)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["musra", "x"], "There is no preset “musra”. Did you mean “mushra”?"),
+        (["zzz", "x"], "There is no preset “zzz”."),
+        (["att"], "Say which preset and where"),
+        ([], "Say which preset and where"),
+    ],
+)
+def test_a_wrong_call_is_answered_with_a_sentence(arguments: list[str], words: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(words)):
+        run("new_study", *arguments)
+
+
+# --- The demo's audio -----------------------------------------------------------------------------
+
+
+def test_the_demo_stays_small_and_holds_no_sound_that_nobody_uses() -> None:
+    files = [path for path in DEMO.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 12 * 1000**2
+    used = {sound for preset in PRESETS.values() for sound in preset.sounds}
+    with (DEMO / CSV).open(encoding="utf-8", newline="") as table:
+        used |= {row["file"] for row in csv.DictReader(table)}
+    there = {f"audio/{path.name}" for path in (DEMO / "audio").glob("*.flac")}
+    assert there == used
+
+
+def test_every_derived_sound_says_what_it_was_made_from() -> None:
+    with (DEMO / "audio" / "made.csv").open(encoding="utf-8", newline="") as table:
+        made = list(csv.DictReader(table))
+    derived = {p.name for p in (DEMO / "audio").glob("*.flac") if p.name.startswith(DERIVED)}
+    assert {row["file"] for row in made} == derived
+    for row in made:
+        assert row["how"]
+        assert all((DEMO / "audio" / f"{name}.flac").exists() for name in row["made from"].split())
+
+
+DERIVED = ("anchor", "noisy", "denoised", "nvv", "spoken")
+
+
+@pytest.mark.parametrize(("anchor", "cut_hz"), [("anchor35", 3500), ("anchor70", 7000)])
+@pytest.mark.parametrize("item", ["s0880", "s0890", "s0920", "s0930"])
+def test_an_anchor_is_the_reference_without_its_high_notes(
+    anchor: str, cut_hz: int, item: str
+) -> None:
+    power, hz = _spectrum(f"{anchor}_{item}")
+    reference, _ = _spectrum(f"human_{item}")
+    passed, stopped = hz < cut_hz - 400, hz > cut_hz + 400
+    assert 10 * np.log10(power[stopped].sum() / reference[stopped].sum()) < -20
+    assert 10 * np.log10(power[passed].sum() / reference[passed].sum()) == pytest.approx(0, abs=0.1)
+
+
+def _spectrum(name: str) -> tuple[np.ndarray, np.ndarray]:
+    wave, rate_hz = soundfile.read(DEMO / "audio" / f"{name}.flac")
+    return np.abs(np.fft.rfft(wave)) ** 2, np.fft.rfftfreq(len(wave), 1 / rate_hz)
