@@ -1,5 +1,6 @@
-/** The checks before the trials; one class per key, each fires "answer" (detail: what to send). */
+/** The checks before the trials; one class per kind, each fires "answer" (detail: what to send). */
 
+import { ChoicesCheck, DigitsCheck } from "./checktrials.js";
 import { setEnabled, setText, view } from "./dom.js";
 import { Player } from "./player.js";
 import { say } from "./strings.js";
@@ -77,5 +78,5 @@ export class VolumeCheck extends EventTarget {
   }
 }
 
-/** @type {Record<string, typeof VolumeCheck>} */
-export const checks = { volume: VolumeCheck };
+/** @type {Record<string, new (check: any, clips: any, memory: any) => any>} */
+export const checks = { volume: VolumeCheck, choices: ChoicesCheck, digits: DigitsCheck };

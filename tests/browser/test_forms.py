@@ -1,0 +1,499 @@
+"""Questionnaires and checks as raters meet them: branches, errors in place, reloads, keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import PHONE
+from tests.browser.fake import FakeServer
+from tests.browser.forms import ABOUT, DIGITS, HUGGINS, Asked, FormsHouse, read
+from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
+
+NewPage = Callable[..., Page]
+ROOT = Path(__file__).resolve().parents[2]
+TARGETS = SMALL_TARGETS.replace("label.option", "label.option, label.field-check")
+MODULES = ("questionnaire", "question", "checktrials", "entries", "sheet")
+
+
+@pytest.fixture
+def serve_forms() -> Iterator[Callable[..., FakeServer]]:
+    """Starts a fake house that asks these questionnaires and checks."""
+    servers: list[FakeServer] = []
+
+    def start(toml: str = "", *checks: Asked) -> FakeServer:
+        house = FormsHouse(forms=read(toml) if toml else [], checks=list(checks))
+        servers.append(FakeServer(house).__enter__())
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.__exit__()
+
+
+Serve = Callable[..., FakeServer]
+
+
+def house_of(server: FakeServer) -> FormsHouse:
+    assert isinstance(server.house, FormsHouse)
+    return server.house
+
+
+def open_session(page: Page, server: FakeServer) -> None:
+    page.goto(f"{server.url}/s/demo/")
+    expect(page.locator("h1")).to_be_visible()
+
+
+def group(page: Page, words: str) -> Locator:
+    return page.locator("fieldset.question", has_text=words)
+
+
+def tick(page: Page, words: str, *answers: str) -> None:
+    for answer in answers:
+        label = page.get_by_text(answer, exact=True)
+        group(page, words).locator("label").filter(has=label).click()
+
+
+def send(page: Page) -> None:
+    page.get_by_role("button", name="Go on").click()
+
+
+def fill_in(page: Page, *, hearing: str = "Yes, as far as I know") -> None:
+    """All that must be answered."""
+    tick(page, "What is your gender?", "I prefer not to say")
+    tick(page, "How old are you?", "25–34")
+    tick(page, "first language?", "Yes")
+    tick(page, "Is your hearing normal?", hearing)
+    page.get_by_label("For how many years").fill("12")
+    tick(page, "Which of these do you own?", "Smart speaker", "A screen reader")
+
+
+def listen(page: Page) -> None:
+    page.locator(".player-button").click()
+    expect(page.locator(".player")).to_have_attribute("data-state", "heard")
+
+
+def pick(page: Page, text: str) -> None:
+    listen(page)
+    page.locator("label.option", has_text=text).click()
+    page.locator("[data-part=next]").click()
+
+
+def test_a_questionnaire_is_filled_in_and_sent(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    expect(page.get_by_role("heading", level=1)).to_have_text("About you")
+    fill_in(page)
+    tick(page, "How tired are you now?", "3")
+    send(page)
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    assert house_of(server).answered["about"] == {
+        "gender": "prefer_not",
+        "age": "25-34",
+        "native_speaker": "yes",
+        "hearing": "normal",
+        "years": 12,
+        "devices": ["Smart speaker", "A screen reader"],
+        "tired": 3,
+    }
+
+
+def test_what_is_missing_is_said_beside_its_question_and_the_first_gets_the_focus(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    fill_in(page)
+    group(page, "Which of these do you own?").get_by_label("Smart speaker").uncheck()
+    group(page, "Which of these do you own?").get_by_label("A screen reader").uncheck()
+    page.get_by_label("For how many years").fill(" ")
+    send(page)
+    years, devices = page.get_by_label("For how many years"), group(page, "Which of these")
+    expect(years).to_be_focused()
+    expect(years).to_have_attribute("aria-invalid", "true")
+    expect(years).to_have_accessible_description(re.compile("Please answer this question"))
+    expect(devices.locator(".field-error")).to_have_text("Please answer this question.")
+    expect(devices.get_by_label("Smart speaker")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("[data-part=missing]")).to_have_text("Questions that still need you: 2")
+    assert house_of(server).posts == []
+    years.fill("3")
+    expect(years).not_to_have_attribute("aria-invalid", "true")
+    expect(page.locator("[data-part=missing]")).to_have_text("Questions that still need you: 1")
+
+
+def test_what_the_server_finds_wrong_is_said_beside_its_question(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    fill_in(page)
+    page.get_by_label("For how many years").fill("120")
+    send(page)
+    years = group(page, "For how many years")
+    expect(years.locator(".field-error")).to_have_text("Please write a number from 0 to 99.")
+    expect(page.get_by_label("For how many years")).to_be_focused()
+    expect(page.locator("#notice")).to_be_hidden()
+    page.get_by_label("For how many years").fill("12,5")
+    send(page)
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    assert house_of(server).answered["about"]["years"] == 12.5
+
+
+def test_a_question_appears_with_the_answer_that_leads_to_it(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    language = page.get_by_label("Which language did you grow up with?")
+    expect(language).to_be_hidden()
+    fill_in(page)
+    tick(page, "first language?", "No")
+    expect(language).to_be_visible()
+    language.fill("Tigrinya")
+    tick(page, "first language?", "Yes")
+    expect(language).to_be_hidden()
+    send(page)
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    assert "first_language" not in house_of(server).posts[0]["answers"]
+
+
+def test_a_reload_keeps_what_was_filled_in(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    tick(page, "first language?", "No")
+    page.get_by_label("Which language did you grow up with?").fill("Tigrinya")
+    tick(page, "For how many years", "I prefer not to say")
+    tick(page, "Which of these do you own?", "None of them")
+    tick(page, "How tired are you now?", "6")
+    page.get_by_label("What should we know").fill("Quiet,\nalmost")
+    page.reload()
+    expect(page.get_by_label("Which language did you grow up with?")).to_have_value("Tigrinya")
+    years = group(page, "For how many years")
+    expect(years.get_by_label("I prefer not to say")).to_be_checked()
+    expect(page.get_by_label("For how many years")).to_be_disabled()
+    expect(page.get_by_label("None of them")).to_be_checked()
+    expect(group(page, "How tired").locator("input:checked")).to_have_value("6")
+    expect(page.get_by_label("What should we know")).to_have_value("Quiet,\nalmost")
+
+
+def test_who_prefers_not_to_say_chooses_that_alone(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    fill_in(page)
+    devices = group(page, "Which of these do you own?")
+    tick(page, "Which of these do you own?", "I prefer not to say")
+    assert devices.locator("input:checked").evaluate_all("all => all.map(e => e.value)") == [
+        "prefer_not"
+    ]
+    tick(page, "Which of these do you own?", "None of them")
+    expect(devices.get_by_label("I prefer not to say")).not_to_be_checked()
+    tick(page, "For how many years", "I prefer not to say")
+    send(page)
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    kept = house_of(server).answered["about"]
+    assert (kept["devices"], kept["years"]) == (["None of them"], "prefer_not")
+
+
+def test_an_optional_choice_can_be_taken_back(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    tired = group(page, "How tired are you now?")
+    back = tired.get_by_role("button", name="Take the answer back")
+    expect(back).to_be_hidden()
+    tick(page, "How tired are you now?", "3")
+    back.click()
+    expect(tired.locator("input:checked")).to_have_count(0)
+    expect(tired.locator("input").first).to_be_focused()
+    expect(group(page, "How old are you?").get_by_role("button")).to_have_count(0)
+
+
+def test_enter_goes_to_the_next_question_and_makes_lines_but_sends_nothing(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    fill_in(page)
+    page.get_by_label("For how many years").press("Enter")
+    expect(page.get_by_label("Smart speaker")).to_be_focused()
+    notes = page.get_by_label("What should we know")
+    notes.press_sequentially("One")
+    notes.press("Enter")
+    notes.press_sequentially("two")
+    expect(notes).to_have_value("One\ntwo")
+    assert house_of(server).posts == []
+
+
+def test_the_keyboard_alone_fills_it_in(serve_forms: Serve, new_page: NewPage) -> None:
+    toml = """
+    [[questionnaires]]
+    key = "short"
+    use = "device"
+    """
+    page, server = new_page(), serve_forms(toml)
+    open_session(page, server)
+    expect(page.get_by_role("heading", level=1)).to_have_text("How you listen")
+    page.locator("h1").focus()
+    for key in ("Tab", "Space", "ArrowDown", "Tab", "Space", "Tab", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    assert house_of(server).answered["short"] == {"listening_device": "over_ear", "place": "quiet"}
+
+
+def test_a_screen_reader_hears_groups_limits_and_what_is_required(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    gender = page.get_by_role("radiogroup", name="What is your gender?")
+    expect(gender).to_have_attribute("aria-required", "true")
+    assert gender.get_by_role("radio").count() == 4
+    devices = page.get_by_role("group", name="Which of these do you own?")
+    expect(devices).to_have_accessible_description(re.compile("Choose all that you use"))
+    years = page.get_by_role("textbox", name="For how many years")
+    expect(years).to_have_accessible_description(re.compile("A number from 0 to 99"))
+    tired = page.get_by_role("radiogroup", name="How tired are you now? (optional)")
+    expect(tired.get_by_role("radio").first).to_have_accessible_name("1 wide awake")
+    expect(tired.get_by_role("radio").last).to_have_accessible_name("7 very tired")
+
+
+def test_an_answer_that_screens_out_ends_the_session(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    assert "screen_out" not in page.content()
+    fill_in(page, hearing="No, I hear less well on one or both ears")
+    send(page)
+    expect(page.locator(".view-end")).to_contain_text("You are not asked to go on")
+
+
+def test_a_questionnaire_waits_for_the_network(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    open_session(page, server)
+    fill_in(page)
+    server.house.fail("/questionnaires/", 503, times=2)
+    send(page)
+    expect(page.locator("[data-part=missing]")).to_have_text("Saving…")
+    page.get_by_role("button", name="Go on").click(force=True)
+    expect(page.get_by_role("button", name="Begin")).to_be_visible(timeout=15_000)
+    assert len(server.house.posts) == 1
+
+
+def test_sounds_are_answered_one_after_the_other_and_sent_together(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
+    open_session(page, server)
+    assert "right" not in page.locator("#state").inner_html()
+    expect(page.locator("fieldset.criterion")).to_have_js_property("disabled", True)
+    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 1 of 3")
+    pick(page, "Second")
+    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 2 of 3")
+    expect(page.locator("fieldset.criterion")).to_have_js_property("disabled", True)
+    expect(page.get_by_role("region", name="Sound 2 of 3")).to_be_focused()
+    pick(page, "First")
+    assert house_of(server).tries == {}
+    pick(page, "Third")
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    assert house_of(server).tries == {"huggins": [["2", "1", "3"]]}
+
+
+def test_all_sounds_are_fetched_ahead(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
+    open_session(page, server)
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+    page.wait_for_timeout(300)
+    assert sorted(server.house.clip_requests) == ["/c/k0", "/c/k1", "/c/k2"]
+    pick(page, "First")
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready", timeout=500)
+
+
+def test_a_check_is_taken_with_the_keys(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("3", "1")))
+    open_session(page, server)
+    for key in ("3", "1"):
+        page.keyboard.press(key)  # locked still
+        page.keyboard.press("p")
+        expect(page.locator(".player")).to_have_attribute("data-state", "heard")
+        expect(page.locator("input:checked")).to_have_count(0)
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+
+
+def test_next_before_the_end_of_the_sound_says_what_is_missing(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("3", "1")))
+    open_session(page, server)
+    missing = page.locator("[data-part=missing]")
+    expect(missing).to_have_text("Listen to the end first.")
+    page.locator("[data-part=next]").click(force=True)
+    expect(page.locator(".player-button")).to_be_focused()
+    listen(page)
+    expect(missing).to_have_text("Choose an answer.")
+    page.locator("[data-part=next]").click(force=True)
+    expect(page.locator("input[type=radio]").first).to_be_focused()
+
+
+def test_a_failed_attempt_is_told_and_the_second_failure_ends_the_study(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "2")))
+    open_session(page, server)
+    expect(page.get_by_text("Attempt")).to_be_hidden()
+    pick(page, "Second")
+    pick(page, "First")
+    expect(page.get_by_text("Attempt 2 of 2")).to_be_visible()
+    expect(page.get_by_text("1 of 2 were right. Try again.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    pick(page, "First")
+    pick(page, "First")
+    expect(page.get_by_role("heading", name="this study is not a match")).to_be_visible()
+
+
+def test_a_reload_in_the_middle_of_a_check_goes_on_there(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
+    open_session(page, server)
+    pick(page, "Second")
+    pick(page, "First")
+    page.reload()
+    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 3 of 3")
+    pick(page, "Second")
+    expect(page.get_by_text("Attempt 2 of 2")).to_be_visible()
+    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 1 of 3")
+    assert house_of(server).tries == {"huggins": [["2", "1", "2"]]}
+
+
+def test_digits_are_typed(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms("", Asked(DIGITS, ("357", "129")))
+    open_session(page, server)
+    field = page.get_by_role("textbox", name="The three digits")
+    expect(field).to_be_disabled()
+    assert field.get_attribute("inputmode") == "numeric"
+    listen(page)
+    expect(field).to_be_focused()
+    page.keyboard.type("3a 5")
+    expect(field).to_have_value("35")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-part=missing]")).to_have_text(
+        "Type the three digits that you heard."
+    )
+    page.keyboard.type("78")
+    expect(field).to_have_value("357")
+    page.keyboard.press("Enter")
+    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 2 of 2")
+    listen(page)
+    page.locator("h1").click()
+    page.keyboard.type("129")
+    page.locator("[data-part=next]").click()
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    assert house_of(server).tries == {"digits": [["357", "129"]]}
+
+
+def test_a_check_waits_for_the_network(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2",)))
+    open_session(page, server)
+    server.house.fail("/checks/", 503, times=2)
+    pick(page, "Second")
+    expect(page.locator("[data-part=missing]")).to_have_text("Saving…")
+    expect(page.locator("fieldset.criterion")).to_have_js_property("disabled", True)
+    expect(page.get_by_role("button", name="Begin")).to_be_visible(timeout=15_000)
+    assert house_of(server).tries == {"huggins": [["2"]]}
+
+
+def stages(page: Page, serve: Serve) -> Iterator[str]:
+    """Each stage as it stands, with mistakes shown, and answered."""
+    page.emulate_media(reduced_motion="reduce")
+    open_session(page, serve(ABOUT))
+    expect(page.locator(".view-questionnaire")).to_have_css("opacity", "1")
+    yield "questionnaire"
+    tick(page, "first language?", "No")
+    send(page)
+    yield "questionnaire with mistakes"
+    fill_in(page)
+    tick(page, "How tired are you now?", "3")
+    tick(page, "For how many years", "I prefer not to say")
+    yield "questionnaire answered"
+    for check, right in ((HUGGINS, ("1", "2")), (DIGITS, ("123", "456"))):
+        open_session(page, serve("", Asked(check, right)))
+        expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+        yield "locked check"
+        listen(page)
+        if check is DIGITS:
+            page.keyboard.type("456")
+        else:
+            page.locator("label.option").first.click()
+        yield "answered check"
+        page.locator("[data-part=next]").click()
+        yield "second sound"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_forms_have_contrast_and_room_for_fingers_on_a_phone(
+    serve_forms: Serve, new_page: NewPage, scheme: str
+) -> None:
+    page = new_page(**PHONE, color_scheme=scheme)
+    for stage in stages(page, serve_forms):
+        assert page.evaluate(FAINT) == [], stage
+        assert page.evaluate(TARGETS) == [], stage
+        assert page.evaluate(TOO_WIDE) <= 0, stage
+
+
+@pytest.mark.parametrize("width", [320, 640, 1280])
+def test_no_screen_is_too_narrow_for_forms(
+    serve_forms: Serve, new_page: NewPage, width: int
+) -> None:
+    page = new_page(viewport={"width": width, "height": 700})
+    for stage in stages(page, serve_forms):
+        assert page.evaluate(TOO_WIDE) <= 0, stage
+
+
+def test_a_page_without_its_extra_looks_is_still_shown(
+    serve_forms: Serve, new_page: NewPage
+) -> None:
+    page, server = new_page(), serve_forms(ABOUT)
+    page.route("**/questionnaire.css", lambda route: route.abort())
+    open_session(page, server)
+    expect(page.locator(".view-questionnaire")).to_have_css("opacity", "1", timeout=3_000)
+
+
+def test_every_sentence_of_the_forms_is_on_the_page_and_none_is_idle() -> None:
+    there: set[str] = set()
+    for name in ("strings", "strings_forms"):
+        text = (ROOT / f"templates/rater/{name}.html").read_text("utf-8")
+        there |= set(re.findall(r'<data value="(\w+)"', text))
+    scripts = "\n".join((ROOT / f"static/js/{name}.js").read_text("utf-8") for name in MODULES)
+    assert set(re.findall(r'say\("(\w+)"', scripts)) <= there
+    ours = set(re.findall(r'<data value="(\w+)"', text))
+    assert ours <= set(re.findall(r'"(\w+)"', scripts))
+
+
+def test_the_page_branches_as_the_server_does(serve_forms: Serve, new_page: NewPage) -> None:
+    """The same rule in both languages: what the server would drop, the page hides."""
+    from listening.design.questionnaires import visible
+
+    rule: dict[str, Any] = {"question": "b", "answers": ["x", "2"]}
+    questions: list[dict[str, Any]] = [
+        {"key": "a", "show_if": None},
+        {"key": "b", "show_if": {"question": "a", "answers": ["1"]}},
+        {"key": "c", "show_if": rule},
+        {"key": "d", "show_if": {"question": "c", "answers": ["x"]}},
+    ]
+    cases: list[dict[str, Any]] = [
+        *({}, {"a": "1"}, {"a": "2", "b": "x"}, {"a": "1", "b": "x"}),
+        *({"a": ["0", "1"], "b": ["y", "2"], "c": "x"}, {"b": "x", "c": "x"}, {"a": []}),
+    ]
+    page = new_page()
+    page.goto(f"{serve_forms().url}/lost/")
+    script = """async ([questions, cases]) => {
+        const m = await import("/static/js/question.js");
+        return cases.map((answers) => m.visible(questions, answers).map((each) => each.key));
+    }"""
+    expected = [[each["key"] for each in visible(questions, case)] for case in cases]
+    assert page.evaluate(script, [questions, cases]) == expected
