@@ -117,7 +117,7 @@ def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     levels = {
         key: median(known)
         for key, group in _by_condition(stimuli).items()
-        if (known := [s.loudness_lufs for s in group if s.loudness_lufs is not None])
+        if (known := [s.loudness_lufs + s.gain_db for s in group if s.loudness_lufs is not None])
     }
     if len(levels) < 2:
         return
@@ -128,7 +128,8 @@ def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             "warning",
             f"The condition “{loudest}” is {spread:.1f} LU louder than “{softest}” "
             f"({levels[loudest]:.1f} and {levels[softest]:.1f} LUFS).",
-            "Bring all clips to one loudness, unless level is what you study.",
+            "Set loudness_lufs in [study] to bring all clips to one loudness, unless level is what "
+            "you study.",
         )
 
 
@@ -199,7 +200,9 @@ def _durations(stimuli: Iterable[Stimulus]) -> list[float]:
 
 
 def _powers(stimuli: Iterable[Stimulus]) -> list[float]:
-    return [10 ** (s.loudness_lufs / 10) for s in stimuli if s.loudness_lufs is not None]
+    return [
+        10 ** ((s.loudness_lufs + s.gain_db) / 10) for s in stimuli if s.loudness_lufs is not None
+    ]
 
 
 def _rates(stimuli: Iterable[Stimulus]) -> set[int]:

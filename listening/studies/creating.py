@@ -70,12 +70,13 @@ def _probed(reading: Reading) -> tuple[dict[str, audio.Facts], list[Problem]]:
     """What is in the files that exist, and what is wrong with them, by the first row of each."""
     facts: dict[str, audio.Facts] = {}
     problems = []
-    for name, use in reading.audio.items():
-        try:
-            facts[name] = audio.probed(use.path)
-        except audio.AudioError as error:
-            what = f"“{name}”: {error.reason}"
-            problems.append(Problem(studyfile.CSV, "file", what, error.remedy, use.row))
+    found = audio.probed_all([use.path for use in reading.audio.values()])
+    for (name, use), each in zip(reading.audio.items(), found, strict=True):
+        if isinstance(each, audio.AudioError):
+            what = f"“{name}”: {each.reason}"
+            problems.append(Problem(studyfile.CSV, "file", what, each.remedy, use.row))
+        else:
+            facts[name] = each
     return facts, problems
 
 
@@ -85,6 +86,7 @@ class _Shelf:
     def __init__(self, reading: Reading, facts: dict[str, audio.Facts], stored: list[str]) -> None:
         self.uses, self.facts, self.stored = reading.audio, facts, stored
         self.originals: dict[str, str] = {}
+        self.loudness_lufs = reading.study.loudness_lufs if reading.study else None
 
     def fields(self, file: str) -> dict[str, Any]:
         """What a Stimulus keeps about its audio, after both copies were stored."""
@@ -92,7 +94,9 @@ class _Shelf:
         if file not in self.originals:
             self.originals[file] = audio.keep_original(path)
             self.stored.append(self.originals[file])
-        served, served_sha256 = audio.keep_served(path)
+        target = self.loudness_lufs
+        gain_db = 0.0 if target is None else audio.gain_for(facts, target)
+        served, served_sha256 = audio.keep_served(path, gain_db)
         self.stored.append(served)
         return {
             "original": self.originals[file],
@@ -104,6 +108,7 @@ class _Shelf:
             "channels": facts.channels,
             "loudness_lufs": facts.loudness_lufs,
             "peak_dbfs": facts.peak_dbfs,
+            "gain_db": gain_db,
         }
 
 

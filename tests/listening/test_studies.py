@@ -273,3 +273,19 @@ def test_a_withdrawn_session_does_not_keep_a_study_from_being_replaced(
     Session.objects.create(study=study, rater=Rater.objects.create(), status="withdrawn")
     create_study(folder, owner, replace=True)
     assert Study.objects.count() == 1
+
+
+def test_clips_are_brought_to_the_loudness_that_the_study_names(
+    owner: User, tmp_path: Path
+) -> None:
+    folder = tmp_path / "demo"
+    shutil.copytree(DEMO, folder)
+    toml = (folder / "study.toml").read_text("utf-8")
+    (folder / "study.toml").write_text(toml.replace("seed =", "loudness_lufs = -30\nseed =", 1))
+    study = create_study(folder, owner)
+    assert studies.study_as_file(study).loudness_lufs == -30
+    for stimulus in study.stimuli.all()[:5]:
+        heard = audio.probed(audio.local_path(stimulus.served))
+        assert stimulus.gain_db != 0
+        assert heard.loudness_lufs == pytest.approx(-30, abs=0.1)
+        assert stimulus.sha256 == audio.probed(audio.local_path(stimulus.original)).sha256
