@@ -35,8 +35,13 @@ class ContainerSource(Source):
     """A file whose format is told by its first bytes and whose only sound track is decoded."""
 
     def __init__(self, path: Path) -> None:
-        self.format = kind_of(path)
-        self._file = path.open("rb")
+        try:
+            self.format = kind_of(path)
+            self._file = path.open("rb")
+        except OSError as error:
+            raise AudioError(
+                f"The file cannot be read ({error.strerror}).", "Check it and its permissions."
+            ) from None
         self._container: InputContainer | None = None
         try:
             self._open()
@@ -91,10 +96,10 @@ class ContainerSource(Source):
 
     def _promised_frames(self) -> int | None:
         """The length that the container promises; raw AAC and live recordings do not say."""
-        if self.format == MP4 and self._stream.duration:
-            return round(self._stream.duration * self._step)
+        if self.format == MP4 and (units := self._stream.duration or 0) > 0:
+            return round(units * self._step)
         if self.format == WEBM:
-            with suppress(KeyError, ValueError):
+            with suppress(KeyError, ValueError, OverflowError):
                 hours, minutes, seconds = self._stream.metadata["DURATION"].split(":")
                 seconds_all = (int(hours) * 60 + int(minutes)) * 60 + float(seconds)
                 return round(seconds_all * self.rate_hz)

@@ -331,6 +331,11 @@ def test_the_first_bytes_alone_are_no_sound(tmp_path: Path, head: bytes) -> None
         assert reason(path)
 
 
+def test_what_cannot_be_opened_at_all_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(AudioError, match="cannot be read"):
+        opened(tmp_path)
+
+
 @pytest.mark.parametrize(
     "text",
     [
