@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.intervals import Codes, Floats
 from analysis.options import OFFERED, Breakdown
 from analysis.ratings import rated
+from analysis.scales import AGAINST_OPEN_REFERENCE, WITHOUT_SCORE
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Cell:
     names: list[str]
     y: Floats
     labels: list[str]
+    scoreless: bool  # labels only: y holds no number
     condition: Codes
     rater: Codes
     item: Codes
@@ -61,7 +63,16 @@ def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
 
 def families(table: pd.DataFrame) -> Iterator[Family]:
     """The table's tasks, criteria and estimands, kept apart; traps and empty scores left out."""
-    use = rated(table)
+    return _families(rated(table))
+
+
+def labelled_families(table: pd.DataFrame) -> Iterator[Family]:
+    """As `families`, but of answers that have a label and no score."""
+    bare = table["score"].isna() & (table["label"] != "") & table["estimand"].isin(WITHOUT_SCORE)
+    return _families(table[(table["trap"] == "") & bare])
+
+
+def _families(use: pd.DataFrame) -> Iterator[Family]:
     keys = ["study", "task", "method", "criterion", "estimand"]
     several = use["study"].nunique() > 1
     for key, rows in use.groupby(keys, sort=True):
@@ -83,7 +94,8 @@ def families(table: pd.DataFrame) -> Iterator[Family]:
 def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
     """The family's ratings by the breakdown's crossing, each with its conditions as codes."""
     table = family.table.reset_index(drop=True)
-    paired = bool((table["versus_condition"] != "").any())
+    compared = family.estimand not in AGAINST_OPEN_REFERENCE
+    paired = compared and bool((table["versus_condition"] != "").any())
     by = [*(["versus_condition"] if paired else []), *breakdown.by]
     named = (table[breakdown.compare] != "").to_numpy(dtype=bool)
     places: list[tuple[tuple[str, ...], Codes]] = [((), np.flatnonzero(named))]
@@ -104,6 +116,7 @@ def _cell(
         group={**family.group, **group},
         names=[str(name) for name in names],
         y=table["score"].to_numpy(dtype=np.float64)[rows],
+        scoreless=bool(table["score"].isna().to_numpy()[rows].all()),
         labels=[str(label) for label in table["label"].to_numpy(dtype=object)[rows]],
         condition=condition.astype(np.int64),
         rater=family.rater[rows],

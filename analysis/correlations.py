@@ -21,6 +21,7 @@ from analysis.breakdowns import Family, families
 from analysis.cells import unescaped
 from analysis.intervals import Floats, percentile_interval
 from analysis.ratings import RatingsError
+from analysis.scales import AGAINST_OPEN_REFERENCE
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 STIMULUS = "stimulus"
@@ -277,7 +278,8 @@ def _units(family: Family, values: pd.DataFrame) -> Iterator[tuple[str, Floats, 
 def _per_stimulus(family: Family, values: pd.DataFrame) -> pd.DataFrame:
     """One row per stimulus (or pair of stimuli): condition, human, ratings, metric.
 
-    Where stimuli are compared, the metric's value is the difference, as the human score is.
+    Where stimuli are compared, the metric's value is the difference, as the human score is; its
+    size alone where the score says whether a difference was heard (ABX).
     """
     rows = family.table[family.table["stimulus"] != ""]
     keys = ["stimulus", "versus_stimulus", "condition", "versus_condition"]
@@ -285,8 +287,10 @@ def _per_stimulus(family: Family, values: pd.DataFrame) -> pd.DataFrame:
     human = human.rename(columns={"mean": "human", "size": "ratings"})
     metric = values.groupby("stimulus")["value"].mean()
     own, other = human["stimulus"].map(metric), human["versus_stimulus"].map(metric)
-    paired = human["versus_condition"] != ""
-    human["metric"] = own.where(~paired, own - other).astype("float64")
+    compared = family.estimand not in AGAINST_OPEN_REFERENCE
+    paired = (human["versus_condition"] != "") & compared
+    difference = (own - other).abs() if family.estimand == "abx" else own - other
+    human["metric"] = own.where(~paired, difference).astype("float64")
     named = human["condition"] + " ~ " + human["versus_condition"]
     human["condition"] = human["condition"].where(~paired, named)
     return human[human["metric"].notna()]

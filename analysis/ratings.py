@@ -43,6 +43,7 @@ __all__ = [
 ]
 HLS_SCORES = (0.0, 0.5, 1.0)
 MOST_PROBLEMS_TOLD = 20
+TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
 FALLBACK_TEXT = {"task": "task", "method": "mos", "estimand": "mos"}
 
 
@@ -237,7 +238,7 @@ def _row_problems(table: pd.DataFrame, where: str, first_row: int) -> list[str]:
             "and stimulus are empty; name the item or the stimulus",
         ),
         (
-            trap & table["trap_passed"].isna(),
+            trap & (table["trap"] != TRAINING) & table["trap_passed"].isna(),
             "trap_passed",
             "is empty; a trap's row says true or false",
         ),

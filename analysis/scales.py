@@ -1,11 +1,25 @@
-"""The ends of a bounded scale: where an interval runs past them, and how that is written."""
+"""What each estimand is: its name, the ends of its scale, and how numbers past them are written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-ENDS: dict[str, tuple[float, float]] = {"hls": (0.0, 1.0), "mos": (1.0, 5.0)}
+ENDS: dict[str, tuple[float, float]] = {
+    "hls": (0.0, 1.0),
+    "mos": (1.0, 5.0),
+    "context_mos": (1.0, 5.0),
+    "dmos": (1.0, 5.0),
+    "p835": (1.0, 5.0),
+    "mushra": (0.0, 100.0),
+    "ab": (0.0, 1.0),
+    "abx": (0.0, 1.0),
+}
+NAMES = {"context_mos": "Context MOS", "p835": "P.835"}
+NAMES |= {name: name.capitalize() for name in ("preference", "rank", "choice")}
+AGAINST_OPEN_REFERENCE = frozenset({"mushra", "dmos"})  # scores of one clip, not of a pair
+LOW_IS_BEST = frozenset({"rank"})
+WITHOUT_SCORE = frozenset({"choice"})  # answers of which some have no number
 PAST_LOW, PAST_HIGH = "◂", "▸"
 PAST_TOLD = f"{PAST_LOW} {PAST_HIGH} runs past the scale: few raters or items."
 _DUST = 1e-9
@@ -15,7 +29,13 @@ Ends = Sequence[float] | None
 
 def family_title(row: Mapping[str, Any]) -> str:
     """What a row is about, for headings: estimand, task, criterion and what it is compared with."""
-    parts = [row["estimand"].upper(), row.get("study", ""), row["task"], row["criterion"]]
+    estimand = row["estimand"]
+    parts = [
+        NAMES.get(estimand, estimand.upper()),
+        row.get("study", ""),
+        row["task"],
+        row["criterion"],
+    ]
     title = " · ".join(part for part in parts if part)
     versus = row.get("versus_condition", "")
     return f"{title} · versus {versus}" if versus else title

@@ -11,6 +11,8 @@ from urllib.parse import quote, unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.scales import WITHOUT_SCORE
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -46,12 +48,13 @@ class Rule:
 
 @dataclass(frozen=True)
 class MissingScore(Rule):
-    """A rating without a score enters no estimate."""
+    """A rating without a score enters no estimate; choices without one are counted instead."""
 
     key = "missing_score"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        return _where(table["score"].isna(), "the rating has no score")
+        counted = table["estimand"].isin(WITHOUT_SCORE) & (table["label"] != "")
+        return _where(table["score"].isna() & ~counted, "the rating has no score")
 
     def describe(self) -> str:
         return "ratings without a score"
@@ -190,6 +193,31 @@ class NotCounted(Rule):
 
     def describe(self) -> str:
         return "ratings whose place in the plan was given to another rater"
+
+
+@dataclass(frozen=True)
+class HiddenReference(Rule):
+    """Raters who do not find the hidden reference are left out (ITU-R BS.1534-3).
+
+    The hidden reference is the stimulus that is its own ``versus_stimulus``. A rater goes from a
+    MUSHRA task with every criterion when they rate it below ``below`` on more than ``share`` of
+    the items.
+    """
+
+    key = "hidden_reference"
+    below: float = 90.0
+    share: float = 0.15
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        mushra = (table["estimand"] == "mushra") & (table["trap"] == "")
+        hidden = mushra & (table["stimulus"] == table["versus_stimulus"]) & table["score"].notna()
+        low = (table["score"] < self.below).astype(float).where(hidden)
+        missed = low.groupby([table["study"], table["task"], table["rater"]]).transform("mean")
+        told = f"hidden reference below {self.below:g} on more than {self.share:.0%} of the items"
+        return _where(mushra & (missed > self.share), told)
+
+    def describe(self) -> str:
+        return f"raters with the hidden reference below {self.below:g} on over {self.share:.0%}"
 
 
 _UNSAFE = re.compile(r"[%,=/\s]")

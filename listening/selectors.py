@@ -239,13 +239,16 @@ SLOTS = """
 SELECT p.task_id, concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
     co.key), coalesce(nullif(vc.label, ''), vc.key)), sum(p.planned)::bigint,
     sum(coalesce(f.filled, 0))::bigint
-FROM (SELECT task_id, stimulus_id, versus_id, count(*) AS planned FROM listening_slot
+FROM (SELECT task_id, r.id AS stimulus_id,
+        CASE WHEN others = '{}' THEN versus_id END AS versus_id, count(*) AS planned
+      FROM listening_slot, unnest(stimulus_id || others) AS r(id)
       WHERE task_id = ANY(%s) GROUP BY 1, 2, 3) p
 JOIN listening_stimulus x ON x.id = p.stimulus_id
 JOIN listening_condition co ON co.id = x.condition_id
 LEFT JOIN listening_stimulus v ON v.id = p.versus_id
 LEFT JOIN listening_condition vc ON vc.id = v.condition_id
-LEFT JOIN (SELECT s.task_id, s.stimulus_id, s.versus_id, count(DISTINCT s.id) AS filled
+LEFT JOIN (SELECT s.task_id, q.stimulus_id,
+        CASE WHEN s.others = '{}' THEN s.versus_id END AS versus_id, count(DISTINCT s.id) AS filled
       FROM listening_slot s JOIN listening_rating q ON q.slot_id = s.id AND q.counts
       WHERE s.task_id = ANY(%s) GROUP BY 1, 2, 3) f
   ON f.task_id = p.task_id AND f.stimulus_id = p.stimulus_id

@@ -1,4 +1,4 @@
-"""The mean of the scores: MOS, CMOS and HLS, with two-way clustered and naive intervals."""
+"""The mean of the scores: MOS, CMOS, HLS, DMOS …, with two-way clustered and naive intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.base import Contrast, Estimate, Estimator
-from analysis.breakdowns import Cell, Family, cells, families
+from analysis.breakdowns import Cell, Family, cells, families, labelled_families
+from analysis.choices import labels_in_order
 from analysis.intervals import (
     BOOTSTRAP,
     NAIVE,
@@ -35,7 +36,6 @@ from analysis.options import INTERVALS, REPLICATES, Breakdown
 
 WEIGHTINGS = ("ratings", "raters")
 FEW = 10
-MOST_LABELS = 11
 _NO_WIDTH = "the interval has no width and says nothing of other raters"
 ALL_EQUAL = {
     False: f"all ratings are equal: {_NO_WIDTH}",
@@ -46,11 +46,16 @@ Bounds = tuple[float, float] | None
 
 
 class MeanScore(Estimator):
-    """MOS, CMOS or HLS per condition: the mean score, and the mean over raters of their means."""
+    """MOS, CMOS, HLS per condition: the mean score, and the mean over raters of their means."""
 
     key = "mean_score"
     version = "1"
-    methods = frozenset({"mos", "context_mos", "att", "cmos", "preference", "dcr"})
+    methods = frozenset(
+        {
+            *("mos", "context_mos", "att", "cmos", "preference", "ccr", "dcr", "ab", "abx"),
+            *("mushra", "rank", "p835", "free_choice"),
+        }
+    )
 
     def __init__(
         self,
@@ -100,11 +105,11 @@ class MeanScore(Estimator):
     def shares(self, ratings: pd.DataFrame, *, level: float = 0.95) -> list[Estimate]:
         """The share of each label per group (estimand ``share of LABEL``), by ratings.
 
-        For comparisons, the share of each score: raters label the second clip against the first,
-        and which condition came second differs from trial to trial.
+        What counts as a label, where clips are compared or an answer holds several, is said in
+        `analysis.choices`.
         """
         shares: list[Estimate] = []
-        for family in families(ratings):
+        for family in (*families(ratings), *labelled_families(ratings)):
             for cell in cells(family, self.breakdown):
                 shares += _shares(family, cell, level)
         return shares
@@ -297,16 +302,8 @@ def two_way_bounds(means: Clustered, code: int, y: Floats, level: float) -> tupl
 
 
 def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
-    answers = cell.labels
-    if "versus_condition" in cell.group:
-        answers = [f"{score + 0.0:g}" for score in cell.y.tolist()]  # no label says -0
-    steps = sorted(set(zip(answers, cell.y.tolist(), strict=True)), key=lambda s: -s[1])
-    labels = list(dict.fromkeys(label for label, _ in steps))
-    if len(labels) > MOST_LABELS:
-        return
-    given = np.asarray(answers, dtype=object)
-    for label in labels:
-        y = (given == label).astype(np.float64)
+    for label, held in labels_in_order(cell, family.estimand):
+        y = np.asarray(held, dtype=np.float64)
         means = clustered(y, cell.condition, cell.rater, cell.item, len(cell.names))
         for code, name in enumerate(cell.names):
             mine = y[cell.condition == code]

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.base import Contrast, Estimate, Estimator, estimator
-from analysis.breakdowns import default_breakdowns, families
+from analysis.breakdowns import Family, default_breakdowns, families, labelled_families
+from analysis.choices import countable
 from analysis.correlations import Correlation, correlations, points
 from analysis.options import Breakdown, Options, command_line
 from analysis.ratings import table_hash
@@ -21,6 +22,7 @@ FORMAT = 1
 CEILING = 0.6
 FEW_RATERS = 10
 MOST_CONDITIONS = 24
+FREE_OF_CEILINGS = frozenset({"ab", "abx", "rank", "choice"})  # few answers, or no scale
 SCRIPTED = "sim-"  # how the codes of scripted raters begin
 
 
@@ -214,7 +216,7 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
     for method in sorted(set(kept["method"]) - maker.methods):
         count = int((kept["method"] == method).sum())
         told.append(f"{count} ratings of method {method} are not among what {maker.key} can show.")
-    told += _scripted(kept)
+    told += [*_scripted(kept), *_in_words(kept)]
     seen: dict[str, list[str]] = {}
     for family in families(kept):
         name = family.group["task"]
@@ -224,7 +226,7 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
         if min(family.n_raters, family.n_items) < FEW_RATERS:
             few = f"{family.n_raters} raters and {family.n_items} items"
             told.append(f"{name}: only {few}, so the intervals are rough.")
-        told += _ceilings(name, family.table)
+        told += _ceilings(name, family)
     if kept["condition"].nunique() > MOST_CONDITIONS:
         told.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")
     for names in seen.values():
@@ -233,14 +235,26 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
     return told
 
 
-def _ceilings(name: str, table: pd.DataFrame) -> list[str]:
-    scores = table["score"]
+def _in_words(kept: pd.DataFrame) -> list[str]:
+    """What cannot be counted: tasks whose answers differ too much, as free text does."""
+    return [
+        f"{family.group['task']}, {family.group['criterion']}: {len(family.table)} answers in "
+        "words; read them in the file of ratings."
+        for family in labelled_families(kept)
+        if not countable(family.table["label"])
+    ]
+
+
+def _ceilings(name: str, family: Family) -> list[str]:
+    scores, conditions = family.table["score"], family.table["condition"]
     ends = {"highest": scores.max(), "lowest": scores.min()}
     if ends["highest"] == ends["lowest"]:
         return [f"{name}: every rating is {ends['highest']:g}."]
-    told = []
+    told: list[str] = []
+    if family.estimand in FREE_OF_CEILINGS:
+        return told
     for end, value in ends.items():
-        share = (scores == value).groupby(table["condition"]).mean()
+        share = (scores == value).groupby(conditions).mean()
         crowded = sorted(str(condition) for condition in share.index[share > CEILING])
         if crowded:
             what = f"of the ratings have the {end} score given ({value:g})"

@@ -27,6 +27,9 @@ EXPLAINED = (
     "The interval lets raters and items both vary (two-way clustered). The naive one beside it "
     "takes every rating as independent, as many papers do; it is usually too narrow."
 )
+COUNTED = (
+    "The share of the ratings that chose each answer; where several may be chosen, over 100 %."
+)
 _KNOWN = frozenset(
     {
         "breakdown",
@@ -63,6 +66,17 @@ def estimands(report: Mapping[str, Any], told: set[str]) -> Iterator[tuple[str, 
         parts.append(_contrasts(report, title, told))
         parts.append(_shares(report, title, told))
         yield title, "".join(parts)
+    for title in _only_counted(report, families):
+        shown = _share_table(_share_lines(report, title), told)
+        yield title, f'<p class="muted">{COUNTED}</p><div class="stack-s">{shown}</div>'
+
+
+def _only_counted(report: Mapping[str, Any], estimated: Iterable[str]) -> list[str]:
+    """Titles of what has labels and no score, so no mean."""
+    rows = [{**row, "estimand": "choice"} for row in report["shares"]]
+    rests = {_rest(title) for title in estimated}
+    titles = dict.fromkeys(family_title(row) for row in rows)
+    return [title for title in titles if _rest(title) not in rests]
 
 
 def short_titles(titles: Iterable[str]) -> dict[str, str]:
@@ -179,9 +193,18 @@ def _differing(lines: Sequence[Line]) -> str:
 
 
 def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
-    lines = [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
+    lines = _share_lines(report, title)
     if not lines:
         return ""
+    pairs = any(line.row.get("versus_condition") for line in lines)
+    return fold("Labels given", "" if pairs else _most_given(lines), _share_table(lines, told))
+
+
+def _share_lines(report: Mapping[str, Any], title: str) -> list[Line]:
+    return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
+
+
+def _share_table(lines: Sequence[Line], told: set[str]) -> str:
     labels = list(dict.fromkeys(line.row["estimand"] for line in lines))
     cells = {(place_of(line), line.row["estimand"]): line for line in lines}
     places = list(dict.fromkeys(place_of(line) for line in lines))
@@ -189,15 +212,17 @@ def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     columns += [looked_up(_label(label), label, cells, percent) for label in labels]
     shown = table(places, columns, "", len(places) > MOST_OPEN)
     names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
-    said = foot(shown, notes(names, lines, told))
-    pairs = any(line.row.get("versus_condition") for line in lines)
-    return fold("Labels given", "" if pairs else _most_given(lines), shown + said)
+    return shown + foot(shown, notes(names, lines, told))
 
 
 def _shares_title(row: Mapping[str, Any], title: str) -> bool:
     """Shares have an estimand of their own: the rest of the title must be the same."""
-    rest = family_title({**row, "estimand": "", "versus_condition": ""})
-    return title.partition(" · ")[2].partition(" · versus ")[0] == rest
+    return _rest(title) == family_title({**row, "estimand": "", "versus_condition": ""})
+
+
+def _rest(title: str) -> str:
+    """A family's title without its estimand and without what it is compared with."""
+    return title.partition(" · ")[2].partition(" · versus ")[0]
 
 
 def _most_given(lines: Sequence[Line]) -> str:

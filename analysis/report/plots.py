@@ -9,12 +9,22 @@ from typing import Any
 
 from analysis.figures import IntervalLine, Point, interval_plot, scatter_plot
 from analysis.report.pivot import Line, lines_of
-from analysis.scales import ends_of, family_title
+from analysis.scales import LOW_IS_BEST, NAMES, ends_of, family_title
 
 AXES = {
     "hls": "HLS: taken for a human (1), unclear (0.5), machine (0)",
     "mos": "MOS: mean opinion score",
+    "context_mos": "Context MOS: mean opinion score as a continuation",
     "cmos": "CMOS: above 0 beats the other",
+    "preference": "Preference: above 0 is preferred",
+    "ccr": "CCR: above 0 beats the reference",
+    "dmos": "DMOS: 5 where no degradation is heard",
+    "ab": "AB: share that chose it, a tie counts half",
+    "abx": "ABX: share that is right, 0.5 by guessing",
+    "mushra": "MUSHRA: 0 bad to 100 excellent",
+    "p835": "P.835: mean opinion score",
+    "rank": "Rank: mean place, 1 is the best",
+    "choice": "Mean of the choices",
 }
 MOST_LINES = 200
 
@@ -64,7 +74,7 @@ def _metric_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
             heading,
             drawn,
             x=f"{metric}, mean of the condition",
-            y=str(rows[0]["estimand"]).upper(),
+            y=NAMES.get(rows[0]["estimand"], str(rows[0]["estimand"]).upper()),
             key=key,
             standalone=standalone,
         )
@@ -73,8 +83,13 @@ def _metric_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
 
 
 def falling(lines: Iterable[Line]) -> list[Line]:
-    """Lines by their value, the highest first."""
-    return sorted(lines, key=lambda line: (-line.row["value"], line.row["condition"]))
+    """Lines by their value, the best first: the highest, of ranks the lowest."""
+
+    def place(line: Line) -> tuple[float, str]:
+        value = line.row["value"]
+        return value if line.row["estimand"] in LOW_IS_BEST else -value, line.row["condition"]
+
+    return sorted(lines, key=place)
 
 
 def _interval_line(line: Line) -> IntervalLine:

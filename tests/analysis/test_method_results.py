@@ -1,0 +1,164 @@
+"""A study with each method, from the first answer to the report: the numbers are what was said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.estimators.mean_score import MeanScore
+from analysis.options import Options
+from analysis.ratings import from_csv, from_study, table_hash, to_csv
+from analysis.report.build import report_of
+from analysis.report.page import page_html, sections
+from listening import allocation, sessions
+from listening.answers import parts_of
+from listening.methods import Method, method_named
+from listening.models import Condition, Criterion, Stimulus, Study
+from tests import factories
+
+QUICK = Options(replicates=100)
+LEVEL = {"cond-0": 1, "cond-1": 3, "cond-2": 5}  # what every rater thinks; cond-2 is the reference
+CHOICES = {"choices": ["buzz", "hiss", "clean"], "many": True}
+OPTIONS: dict[str, dict[str, Any]] = {"free_choice": CHOICES, "ab": {"tie": True}}
+MEANS: dict[str, dict[str, float]] = {
+    "mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
+    "context_mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
+    "att": {"cond-0": 0, "cond-1": 0.5, "cond-2": 1},
+    "cmos": {"cond-0 cond-1": -2, "cond-0 cond-2": -3, "cond-1 cond-2": -2},
+    "preference": {"cond-0 cond-1": -2, "cond-0 cond-2": -2, "cond-1 cond-2": -2},
+    "ccr": {"cond-0 cond-2": -3, "cond-1 cond-2": -2},
+    "dcr": {"cond-0": 1, "cond-1": 3},
+    "ab": {"cond-0 cond-1": 0, "cond-0 cond-2": 0, "cond-1 cond-2": 0},
+    "abx": {"cond-0 cond-1": 1, "cond-0 cond-2": 1, "cond-1 cond-2": 1},
+    "mushra": {"cond-0": 20, "cond-1": 60, "cond-2": 100},
+    "rank": {"cond-0": 3, "cond-1": 2, "cond-2": 1},
+    "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
+    "free_choice": {},
+}
+
+
+def a_study(method: str, raters: int = 2) -> Study:
+    study = Study.objects.create(
+        owner=factories.make_user(), key=f"by-{method}", title="A study", state="open", seed=1
+    )
+    factories.make_material(study, 3, 4, {})
+    Condition.objects.filter(study=study, key="cond-2").update(role="reference")
+    options = OPTIONS.get(method, {})
+    fields: dict[str, Any] = {"block_size": 4, "ratings_per_stimulus": raters, "options": options}
+    task = factories.add_task(study, method=method, blocks_per_rater=9, **fields)
+    default = method_named(method).default_criteria
+    task.criteria.all().delete()
+    for order, (key, question, own) in enumerate(default or (("naturalness", "How?", {}),)):
+        scale = method_named(method).scale({**options, **own}).as_dict()
+        Criterion.objects.create(task=task, key=key, order=order, question=question, scale=scale)
+    allocation.plan_study(study)
+    return study
+
+
+def rate(study: Study) -> None:
+    """Raters come until nothing is left; all of them think the same."""
+    while any(b.state == 0 for task in study.tasks.all() for b in task.blocks.all()):
+        session = factories.arrive(study)
+        while (trial := factories.current(session)) is not None:
+            answer = replace(factories.an_answer(trial, "-"), labels=said(trial))
+            sessions.record_answer(session, answer)
+
+
+def said(trial: Any) -> dict[str, str]:
+    """What somebody answers who hears the clips as the page plays them."""
+    method = method_named(trial.task.method)
+    parts = parts_of(method, trial)
+    levels = [LEVEL[Stimulus.objects.get(pk=p.stimulus).condition.key] for p in parts]
+    rated = [k for k, part in enumerate(parts) if part.role == "rated"]
+    labels = {k: label_of(method.key, levels, k, parts) for k in rated}
+    several = len(rated) > 1
+    return {
+        f"{n}.{k}" if several else f"{n}": label
+        for n in range(trial.task.criteria.count())
+        for k, label in labels.items()
+    }
+
+
+def label_of(key: str, levels: list[int], place: int, parts: Any) -> str:
+    level = levels[place]
+    if key in ("cmos", "ccr", "preference"):
+        reach = 2 if key == "preference" else 3
+        return f"{max(-reach, min(reach, levels[1] - levels[0]))}"
+    if key == "att":
+        return {1: "Machine", 3: "Unclear", 5: "Human"}[level]
+    if key == "ab":
+        return "A" if levels[0] > levels[1] else "B"
+    if key == "abx":
+        return "A" if parts[2].stimulus == parts[0].stimulus else "B"
+    if key == "mushra":
+        return f"{20 * level}"
+    if key == "rank":
+        return f"{1 + sum(1 for k in range(3) if levels[k] > level)}"
+    if key == "free_choice":
+        return {1: "buzz|hiss", 3: "hiss", 5: "clean"}[level]
+    return f"{level}"
+
+
+def place(row: dict[str, Any]) -> str:
+    return " ".join(p for p in (row["condition"], row.get("versus_condition", "")) if p)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("key", sorted(Method.registry))
+def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -> None:
+    study = a_study(key)
+    rate(study)
+    table = from_study(study.key)
+    assert table["counts"].all()
+    report = report_of(table, options=QUICK)
+    means = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
+    assert {place(row) for row in means} == set(MEANS[key])
+    for row in means:
+        assert row["value"] == pytest.approx(MEANS[key][place(row)])
+    assert "nan" not in page_html(report).lower()
+    to_csv(table, tmp_path / "ratings.csv")
+    assert table_hash(from_csv(tmp_path / "ratings.csv")) == table_hash(table)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("key", "firsts"),
+    [("cmos", {"rated": 12, "versus": 12}), ("dcr", {"versus": 16}), ("mushra", {"": 24})],
+)
+def test_rows_say_which_of_two_clips_came_first(key: str, firsts: dict[str, int]) -> None:
+    study = a_study(key)
+    rate(study)
+    table = from_study(study.key)
+    assert table["presented_first"].value_counts().to_dict() == firsts
+
+
+@pytest.mark.django_db
+def test_the_hidden_reference_is_rated_under_its_own_condition() -> None:
+    study = a_study("mushra")
+    rate(study)
+    table = from_study(study.key)
+    hidden = table[table["stimulus"] == table["versus_stimulus"]]
+    assert set(hidden["condition"]) == {"cond-2"}
+    assert set(table["versus_condition"]) == {"cond-2"}
+    assert table.groupby(["session", "position"]).size().eq(3).all()
+
+
+@pytest.mark.django_db
+def test_choices_without_scores_are_counted_and_make_no_mean() -> None:
+    study = a_study("free_choice")
+    rate(study)
+    report = report_of(from_study(study.key), options=QUICK)
+    shares = {(row["condition"], row["estimand"]): row["value"] for row in report["shares"]}
+    assert shares["cond-0", "share of buzz"] == shares["cond-0", "share of hiss"] == 1.0
+    assert shares["cond-1", "share of hiss"] == shares["cond-2", "share of clean"] == 1.0
+    assert shares["cond-2", "share of hiss"] == 0.0
+    assert report["exclusions"][0]["ratings"] == 0
+    (section,) = [s for s in sections(report) if s.id.startswith("estimates")]
+    assert section.title == "Choice · free_choice · choice"
+    assert "100.0 %" in section.html
+
+
+def test_the_means_know_every_method_that_there_is() -> None:
+    assert MeanScore.methods == set(Method.registry)
