@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ import soundfile
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
+from listening import sessions
 from listening.design.presets import Preset, PresetError, presets, study_key, write_preset
 from listening.design.studyfile import CSV, TOML, StudyFile, read_folder
+from listening.design.traps import TrapPlan
 from listening.methods import Method
-from listening.models import Slot, Study
+from listening.models import Session, Slot, Study
+from listening.sessions import Arrival
 from tests.listening.test_studies import media  # noqa: F401
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
@@ -155,6 +159,7 @@ def test_a_preset_is_imported_opened_and_planned(preset: Preset, tmp_path: Path)
     assert "Problem" not in said
     for task in study.tasks.all():
         assert Slot.objects.filter(block__task=task).exists(), task.key
+    assert session_as_promised(sessions.start(study, Arrival(simulated=True)))
     assert set(study.completion_codes) == {"complete", "screened_out", "partial"}
 
 
@@ -170,6 +175,22 @@ def test_a_chinese_preset_has_no_english_left_over(tmp_path: Path) -> None:
     task = study.tasks[0]
     scale = Method.registry[task.method]().scale(task.options)
     assert all(re.search(r"[一-鿿]", step.text) for step in scale.steps)
+
+
+def session_as_promised(session: Session) -> bool:
+    """Whole blocks, with the traps of each set and the training: nothing is rounded down."""
+    trials = Counter(session.trials.values_list("task__key", "trap"))
+    tasks = session.study.tasks.filter(key__in={key for key, _ in trials})
+    promised: Counter[tuple[str, str]] = Counter()
+    for task in tasks:
+        rated = task.block_size * task.blocks_per_session
+        promised[task.key, ""] = rated
+        if task.training:
+            promised[task.key, "training"] = len(task.training)
+        plan = TrapPlan.from_dict(task.traps)
+        for kind in plan.kinds:
+            promised[task.key, kind.kind] = kind.count * plan.sets_for(rated)
+    return trials == promised
 
 
 # --- What the papers ask for ----------------------------------------------------------------------
