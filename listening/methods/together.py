@@ -5,7 +5,7 @@ from typing import Any
 
 from listening.methods.base import PlannedTrial, StimulusRef
 
-MOST_TOGETHER = 12  # clips on one screen (ITU-R BS.1534-3, 5.1)
+MOST_TOGETHER = 12  # clips on one screen (ITU-R BS.1534-3)
 TOGETHER = "all conditions"  # the one column of a design whose screens hold them all
 
 
