@@ -1,6 +1,13 @@
-/** The scales: radio buttons drawn by the server, with number keys, arrow keys and a lock. */
+/** The scales of a task, drawn by the server: answers, number keys, arrow keys and a lock. */
 
+import { ManyScale, Scale, SliderScale, TextScale } from "./scales.js";
 import { say } from "./strings.js";
+
+/**
+ * @typedef {{label: string, text: string, hotkey: string, apart?: boolean}} Step
+ * @typedef {{index: number, question: string, help?: string,
+ *            scale: {widget: string, steps: Step[], span: any, longest: number}}} Plan
+ */
 
 /** Words longer than this do not fit on a narrow step: such a scale becomes a list on a phone. */
 const SHORT_WORD = 11;
@@ -21,21 +28,18 @@ export function layoutOf(steps) {
   return steps.length > 7 ? "long" : "short";
 }
 
-/** One criterion on the page; fires "change" when its answer changes. */
-export class Criterion extends EventTarget {
+/** One criterion answered by one button of several; fires "change" when its answer changes. */
+export class Criterion extends Scale {
   /**
    * @param {HTMLFieldSetElement} fieldset
-   * @param {{index: number, question: string, scale: {steps: {label: string, text: string}[]}}} plan
+   * @param {Plan} plan
    */
   constructor(fieldset, plan) {
-    super();
-    this.fieldset = fieldset;
-    this.index = plan.index;
-    this.question = plan.question;
+    super(fieldset, plan);
     /** @type {HTMLInputElement[]} */
     this.inputs = [...fieldset.querySelectorAll("input")];
-    this.arrange(plan.scale.steps);
-    fieldset.addEventListener("change", () => this.dispatchEvent(new Event("change")));
+    this.arrange(plan.scale.steps.filter((step) => !step.apart));
+    fieldset.addEventListener("change", () => this.changed());
   }
 
   /** @param {{label: string, text: string}[]} plan */
@@ -57,9 +61,8 @@ export class Criterion extends EventTarget {
     return this.inputs.find((input) => input.checked)?.value ?? "";
   }
 
-  /** @param {boolean} locked */
-  lock(locked) {
-    if (this.fieldset.disabled !== locked) this.fieldset.disabled = locked;
+  get keyed() {
+    return true;
   }
 
   /** @param {string} label */
@@ -68,7 +71,7 @@ export class Criterion extends EventTarget {
     if (!input || this.fieldset.disabled) return false;
     if (!input.checked) {
       input.checked = true;
-      this.dispatchEvent(new Event("change"));
+      this.changed();
     }
     return true;
   }
@@ -93,10 +96,11 @@ export class Criterion extends EventTarget {
    */
   step(direction) {
     if (this.fieldset.dataset.widget !== "steps") return false;
-    const at = this.inputs.findIndex((input) => input.checked);
-    const middle = Math.floor((this.inputs.length - 1) / 2);
+    const line = this.inputs.filter((input) => input.dataset.apart !== "yes");
+    const at = line.findIndex((input) => input.checked);
+    const middle = Math.floor((line.length - 1) / 2);
     const next = at < 0 ? middle : at + direction;
-    const input = this.inputs[Math.max(0, Math.min(this.inputs.length - 1, next))];
+    const input = line[Math.max(0, Math.min(line.length - 1, next))];
     return this.choose(input.value);
   }
 
@@ -106,17 +110,23 @@ export class Criterion extends EventTarget {
   }
 }
 
+/** @type {Record<string, typeof Scale>} */
+const kinds = { slider: SliderScale, many: ManyScale, text: TextScale };
+
 /** The criteria of one trial; number and arrow keys go to the one that is next to be answered. */
 export class Criteria extends EventTarget {
   /**
    * @param {DocumentFragment} fragment the server's markup of the task
-   * @param {{index: number, question: string, scale: any}[]} plans
+   * @param {Plan[]} plans of those that this class knows; another widget's fieldset is left alone
    */
   constructor(fragment, plans) {
     super();
-    const fieldsets = [...fragment.querySelectorAll("fieldset")];
-    this.list = plans.map((plan, k) => new Criterion(fieldsets[k], plan));
-    /** @type {Criterion | null} */
+    this.list = plans.map((plan) => {
+      const place = `fieldset[data-criterion="${plan.index}"]`;
+      const fieldset = /** @type {HTMLFieldSetElement} */ (fragment.querySelector(place));
+      return new (kinds[plan.scale.widget] ?? Criterion)(fieldset, plan);
+    });
+    /** @type {Scale | null} */
     this.touched = null;
     for (const criterion of this.list) {
       criterion.addEventListener("change", () => {
@@ -126,11 +136,13 @@ export class Criteria extends EventTarget {
     }
   }
 
-  /** @returns {Criterion} where keys go */
+  /** @returns {Scale} where keys go */
   get active() {
-    const focused = this.list.find((each) => each.fieldset.contains(document.activeElement));
-    const open = this.list.find((each) => !each.value);
-    return focused ?? open ?? this.touched ?? this.list[0];
+    const keyed = this.list.filter((each) => each.keyed);
+    const focused = keyed.find((each) => each.fieldset.contains(document.activeElement));
+    const open = keyed.find((each) => !each.value);
+    const touched = this.touched?.keyed ? this.touched : undefined;
+    return focused ?? open ?? touched ?? keyed[0] ?? this.list[0];
   }
 
   get unanswered() {
@@ -157,7 +169,7 @@ export class Criteria extends EventTarget {
     const open = this.unanswered;
     if (!open) return "";
     return this.list.length === 1
-      ? say("missing_answer")
+      ? say(open.asks)
       : say("missing_answer_of", { question: open.question });
   }
 }

@@ -1,0 +1,106 @@
+"""Stories with parallel trials and every kind of scale, in the shape of the API's State."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import soundfile
+
+from tests.browser.story import Story
+
+BANDS = {"10": "Bad", "30": "Poor", "50": "Fair", "70": "Good", "90": "Excellent"}
+
+
+def criterion(index: int, question: str, widget: str, **scale: Any) -> dict[str, Any]:
+    steps = scale.pop("steps", [])
+    whole = {"widget": widget, "steps": steps, "span": None, "longest": 0, **scale}
+    return {"index": index, "question": question, "help": "", "scale": whole}
+
+
+def step(label: str, text: str = "", hotkey: str = "", *, apart: bool = False) -> dict[str, Any]:
+    return {"label": label, "text": text, "hotkey": hotkey, "apart": apart}
+
+
+WORDS = [step(label, text) for label, text in BANDS.items()]
+MUSHRA = {
+    "title": "How close to the reference?",
+    "instructions": "Compare the clips with the reference and score each of them.",
+    "screen": "parallel",
+    "heard_out": False,
+    "several": True,
+    "clip_names": ["Reference", "A", "B", "C", "D"],
+    "roles": ["reference", "rated", "rated", "rated", "rated"],
+    "criteria": [
+        criterion(
+            0,
+            "How good is each clip, compared with the reference?",
+            "sliders",
+            steps=WORDS,
+            span=[0, 100, 1],
+        )
+    ],
+    "justification": None,
+}
+RANKING = {
+    **MUSHRA,
+    "title": "Best to worst",
+    "instructions": "Listen to all clips and put them into order.",
+    "clip_names": ["A", "B", "C"],
+    "roles": ["rated"] * 3,
+    "criteria": [criterion(0, "Which clip sounds best, which worst?", "ranking")],
+}
+LAUGHTER = [step(str(k), "", str(k)) for k in range(1, 6)]
+SCALES = {
+    "title": "All scales",
+    "instructions": "One clip, many questions.",
+    "clip_names": ["Clip"],
+    "criteria": [
+        criterion(
+            0,
+            "How convincing is the laughter?",
+            "steps",
+            steps=[step("0", "No laughter heard", "0", apart=True), *LAUGHTER],
+        ),
+        criterion(1, "How natural is it?", "slider", steps=WORDS, span=[0, 100, 1]),
+        criterion(
+            2,
+            "What did you hear?",
+            "many",
+            steps=[
+                step("laugh", "Laughter"),
+                step("cough", "A cough"),
+                step("breath", "Breathing"),
+                step("none", "Nothing of this", apart=True),
+            ],
+        ),
+        criterion(3, "Anything else?", "text", longest=60),
+    ],
+    "justification": None,
+}
+
+
+def wav(wave: np.ndarray, rate_hz: int) -> bytes:
+    """Samples, (n,) or (n, channels), as the bytes of a float WAV."""
+    buffer = io.BytesIO()
+    soundfile.write(buffer, wave.astype(np.float32), rate_hz, format="WAV", subtype="FLOAT")
+    return buffer.getvalue()
+
+
+def sine(frequency_hz: float, duration_s: float, rate_hz: int = 48_000) -> np.ndarray:
+    time_s = np.arange(round(duration_s * rate_hz)) / rate_hz
+    return 0.3 * np.sin(2 * np.pi * frequency_hz * time_s)
+
+
+def mushra_story(length_s: float = 1.0, *, trials: int = 1, **task: Any) -> Story:
+    """A reference and four clips: mono and stereo, several rates, unequal lengths."""
+    whole = {**MUSHRA, **task}
+    lengths = [length_s] * len(whole["clip_names"])
+    story = Story([whole], [(0, lengths, None)] * trials, strict=False)
+    for place in range(trials):
+        left, right = sine(300, length_s, 44_100), sine(500, length_s, 44_100)
+        story.clips[f"{place}x1"] = wav(np.stack([left, right], axis=1), 44_100)
+        if len(lengths) > 2:
+            story.clips[f"{place}x2"] = wav(sine(400, length_s * 0.8, 16_000), 16_000)
+    return story
