@@ -1,11 +1,13 @@
 """The user guide names every field that a study folder may hold, and no limit that is not so."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from listening.audio import facts
-from listening.design.studyfile import Limits, csvpart, fit, shapes, tomlpart
+from listening.design.settings import form_named
+from listening.design.studyfile import Limits, csvpart, fit, settingspart, shapes, tomlpart
 from listening.methods import Method
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")
@@ -14,6 +16,7 @@ SHAPES = {
     "texts": tomlpart.TEXTS,
     "codes": tomlpart.CODES,
     "conditions": tomlpart.CONDITION,
+    "settings": settingspart.SETTING,
     "tasks": tomlpart.TASK,
     "criteria": tomlpart.CRITERION,
     "justification": tomlpart.JUSTIFICATION,
@@ -50,3 +53,11 @@ def test_the_limits_of_the_guide_are_those_of_the_code() -> None:
     size = f"{facts.MAX_DURATION_S // 60} minutes and {facts.MAX_BYTES // 1024**2} MB"
     assert rates in GUIDE
     assert size in GUIDE
+
+
+def test_the_names_of_long_form_conditions_in_the_guide_can_be_made() -> None:
+    section = GUIDE.partition("### [[settings]]")[2].partition("### [[tasks]]")[0]
+    names = re.findall(r"`((?:[RT]|Text)(?:[0-9ip])(?:[RT][0-9])?)`", section)
+    assert len(names) >= 12
+    assert {form_named(name).setting for name in names} == {"isolation", "paragraph", "context"}
+    assert f"at most {settingspart.LONGEST_GAP_S} |" in section
