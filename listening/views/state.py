@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 from listening import audio
 from listening.answers import AHEAD, TRAINING, parts_of, task_rules
 from listening.design.questionnaires import page as questionnaire_page
-from listening.methods import Scale
+from listening.methods import Part, Scale
 from listening.models import Session, Stimulus, Task, Trial
 from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
 from listening.statements import rows_of
@@ -224,16 +225,25 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
             "parts": [
                 {
                     "name": _(part.name),
-                    "role": part.role,
+                    "role": role,
                     "lines": _lines(clips_of[part.stimulus].lines),
                 }
-                for part in parts[trial.pk]
+                for part, role in zip(parts[trial.pk], shown_roles(parts[trial.pk]), strict=True)
             ],
             "text": _text(clips_of[trial.stimulus_id].text, trial),
             "training": _training(trial, plan),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
     ]
+
+
+def shown_roles(parts: Sequence[Part]) -> list[str]:
+    """Roles as the page may know them: of two compared clips the second, whichever is the rated."""
+    roles = [part.role for part in parts]
+    if "versus" not in roles:
+        return roles
+    places = iter(("versus", "rated"))
+    return [next(places) if role in ("versus", "rated") else role for role in roles]
 
 
 def _lines(stored: str) -> list[dict[str, Any]]:
