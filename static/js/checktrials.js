@@ -89,8 +89,6 @@ class TrialsCheck extends EventTarget {
     this.player.root.tabIndex = -1;
     part("player").replaceChildren(this.player.root);
     part("entry").replaceChildren(this.entry.root);
-    part("progress").max = total;
-    part("progress").value = at;
     part("text").hidden = at > 0;
     part("text-fold").hidden = at === 0 || !check.text;
     this.heard = false;
@@ -139,7 +137,6 @@ class TrialsCheck extends EventTarget {
   send(answers) {
     this.sent = true;
     this.player?.stop();
-    this.part("progress").value = this.total;
     this.update();
     this.dispatchEvent(new CustomEvent("answer", { detail: { answers } }));
   }

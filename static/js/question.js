@@ -12,6 +12,9 @@ const ONE_LINE = 120;
 /** Options with at most so many characters stand beside each other where there is room. */
 const SHORT_OPTION = 22;
 
+/** More points than these stand in two rows on a phone. */
+const FEW_POINTS = 5;
+
 /**
  * @typedef {{value: string, text: string}} Option
  * @typedef {object} Plan
@@ -48,6 +51,13 @@ export function visible(questions, answers) {
   return shown;
 }
 
+/** @param {Plan} plan */
+function limitsOf({ low, high }) {
+  if (low !== null && high !== null) return say("number_between", { low, high });
+  if (low !== null) return say("number_low", { low });
+  return high !== null ? say("number_high", { high }) : "";
+}
+
 /** Fires "change" when the answer changes. */
 export class Question extends EventTarget {
   /** @param {Plan} plan */
@@ -77,11 +87,9 @@ export class Question extends EventTarget {
     const { part, plan } = this;
     setText(part("help"), plan.help);
     part("help").hidden = !plan.help;
-    const { low, high } = plan;
-    const limits = low === null ? (high === null ? "" : "number_high") : high === null ? "number_low" : "number_between";
-    const said = plan.kind === "number" && limits;
-    setText(part("limits"), said ? say(limits, { low: low ?? "", high: high ?? "" }) : "");
-    part("limits").hidden = !said;
+    const limits = plan.kind === "number" ? limitsOf(plan) : "";
+    setText(part("limits"), limits);
+    part("limits").hidden = !limits;
   }
 
   buildField() {
@@ -120,9 +128,18 @@ export class Question extends EventTarget {
     const { plan, part } = this;
     const own = plan.options.filter((option) => option.value !== PREFER_NOT);
     const short = own.every((option) => option.text.length <= SHORT_OPTION);
-    part("answer").dataset.layout = plan.kind === "scale" ? "scale" : short && own.length > 2 ? "short" : "long";
+    part("answer").dataset.layout = short && own.length > 2 ? "short" : "long";
     part("apart").hidden = !part("apart").childElementCount;
-    if (plan.kind !== "scale") return;
+    if (plan.kind === "scale") this.arrangeScale(own);
+  }
+
+  /** @param {Option[]} own its points */
+  arrangeScale(own) {
+    const { part } = this;
+    const rows = own.length > FEW_POINTS ? 2 : 1;
+    part("answer").dataset.layout = "scale";
+    part("answer").style.setProperty("--points", String(own.length));
+    part("answer").style.setProperty("--half", String(Math.ceil(own.length / rows)));
     const between = own.slice(1, -1).some((option) => option.text);
     part("answer").dataset.words = between ? "each" : "ends";
     part("ends").hidden = between || !own.some((option) => option.text);
@@ -156,8 +173,9 @@ export class Question extends EventTarget {
   /** @param {EventTarget | null} target */
   changed(target) {
     if (target instanceof HTMLInputElement && target.type === "checkbox" && target.checked) {
-      const alone = target.value === PREFER_NOT;
-      for (const box of this.boxes) if (box !== target && (alone || box.value === PREFER_NOT)) box.checked = false;
+      const declined = target.value === PREFER_NOT;
+      const others = this.boxes.filter((box) => box !== target);
+      for (const box of others) if (declined || box.value === PREFER_NOT) box.checked = false;
     }
     this.complain("");
     this.update();
@@ -167,6 +185,7 @@ export class Question extends EventTarget {
   update() {
     const { field, plan, part } = this;
     if (field) field.disabled = this.boxes.some((box) => box.checked);
+    if (field?.disabled) field.value = "";
     const radios = ["one", "scale"].includes(plan.kind);
     part("clear").hidden = plan.required || !radios || this.value === "";
   }
@@ -182,8 +201,7 @@ export class Question extends EventTarget {
   restore(value) {
     const given = [value ?? []].flat().map(String);
     for (const box of this.boxes) box.checked = given.includes(box.value);
-    const declined = this.boxes.some((box) => box.checked);
-    if (this.field) this.field.value = declined ? "" : (given[0] ?? "");
+    if (this.field) this.field.value = given[0] ?? "";
     this.update();
   }
 

@@ -21,6 +21,7 @@ export class Questionnaire extends EventTarget {
     this.sending = false;
     dress("view-questionnaire", root);
     root.lang = language;
+    root.dir = "auto";
     setText(part("title"), plan.title);
     setText(part("text"), plan.text);
     part("text").hidden = !plan.text;

@@ -167,6 +167,7 @@ def test_a_reload_keeps_what_was_filled_in(serve_forms: Serve, new_page: NewPage
     open_session(page, server)
     tick(page, "first language?", "No")
     page.get_by_label("Which language did you grow up with?").fill("Tigrinya")
+    page.get_by_label("For how many years").fill("7")
     tick(page, "For how many years", "I prefer not to say")
     tick(page, "Which of these do you own?", "None of them")
     tick(page, "How tired are you now?", "6")
@@ -176,6 +177,7 @@ def test_a_reload_keeps_what_was_filled_in(serve_forms: Serve, new_page: NewPage
     years = group(page, "For how many years")
     expect(years.get_by_label("I prefer not to say")).to_be_checked()
     expect(page.get_by_label("For how many years")).to_be_disabled()
+    expect(page.get_by_label("For how many years")).to_have_value("")
     expect(page.get_by_label("None of them")).to_be_checked()
     expect(group(page, "How tired").locator("input:checked")).to_have_value("6")
     expect(page.get_by_label("What should we know")).to_have_value("Quiet,\nalmost")
@@ -423,6 +425,7 @@ def stages(page: Page, serve: Serve) -> Iterator[str]:
     for check, right in ((HUGGINS, ("1", "2")), (DIGITS, ("123", "456"))):
         open_session(page, serve("", Asked(check, right)))
         expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+        expect(page.locator(".view-check-trials")).to_have_css("opacity", "1")
         yield "locked check"
         listen(page)
         if check is DIGITS:
