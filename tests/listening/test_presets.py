@@ -18,6 +18,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from listening import sessions
+from listening.checks import check_named
 from listening.design.presets import Preset, PresetError, presets, study_key, write_preset
 from listening.design.studyfile import CSV, TOML, StudyFile, read_folder
 from listening.design.traps import TrapPlan
@@ -119,6 +120,16 @@ def _above(lines: list[str], number: int) -> str:
 
 def _without_strings(line: str) -> str:
     return line if line.startswith("#") else re.sub(r'"[^"]*"', '""', line)
+
+
+@every_preset
+def test_the_odds_of_guessing_in_the_comments_are_right(preset: Preset) -> None:
+    for asked in tomllib.loads(preset.toml)["study"]["checks"]:
+        check = check_named(asked["key"])
+        settings = check.settings(asked, language="en")
+        if settings.trials:
+            own = preset.toml.split(f'key = "{check.key}"', 1)[1].split("[[", 1)[0]
+            assert f"{100 * check.odds(settings):.1f} %" in own, check.key
 
 
 @every_preset

@@ -46,11 +46,11 @@ class Command(BaseCommand):
         path = quote(str(folder))
         self.stdout.write(
             f"Wrote {folder}: study.toml, stimuli.csv and {sounds} sound files.\n"
-            "Next:\n"
-            f"  manage.py import_study {path} --open       # try it with the demo's audio\n"
-            f"  open {path}/study.toml in an editor        # every line is explained\n"
-            "  put your audio into audio/ and list it in stimuli.csv\n"
-            f"  manage.py import_study {path} --replace    # as long as nobody has rated"
+            "Try it as it is, with the demo's audio:\n"
+            f"  manage.py import_study {path} --open\n"
+            "Then make it yours: open study.toml in an editor (every line is explained), put your\n"
+            "audio into audio/, list it in stimuli.csv, and import it again, while nobody has rated:\n"
+            f"  manage.py import_study {path} --replace --open"
         )
 
 
