@@ -123,6 +123,9 @@ def rating_rows(study: str) -> Iterator[RatingRow]:
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's
 
 
+FFMPEG_ONLY = ("m4a", "mp4", "m4b", "mov", "aac", "webm", "mkv", "mka", "3gp")
+
+
 def stimulus_rows(study: str) -> list[StimulusRow]:
     """Every stimulus of a study, traps included, with a path that this machine can read."""
     stimuli = (
@@ -142,13 +145,13 @@ def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
         system=s.condition.system,
         voice=s.condition.voice,
         role="trap" if s.trap else s.condition.role,
-        path=str(audio.local_path(s.original)),
+        path=_readable(s),
         sha256=s.sha256,
         text=s.item.text,
         language=s.item.language or s.study.language,
         speaker=s.item.speaker,
         duration_s=_rated_s(s),
-        reference_path=str(audio.local_path(reference.original)) if reference else "",
+        reference_path=_readable(reference) if reference else "",
         attributes={str(k): str(v) for k, v in s.attributes.items()},
     )
 
@@ -157,6 +160,12 @@ def _rated_s(s: Stimulus) -> float:
     """How long the rated part lasts: what `path` holds."""
     rated = [line for line in s.lines if line["role"] == "rated"]
     return float(rated[-1]["end_s"] - rated[0]["start_s"]) if rated else s.duration_s
+
+
+def _readable(s: Stimulus) -> str:
+    """The original; its lossless copy where only FFmpeg reads it, so that every metric can."""
+    needs_ffmpeg = s.original.rpartition(".")[2] in FFMPEG_ONLY
+    return str(audio.local_path(s.served if needs_ffmpeg else s.original))
 
 
 class PlannedTrap(TypedDict):
