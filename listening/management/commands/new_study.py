@@ -48,8 +48,8 @@ class Command(BaseCommand):
             f"Wrote {folder}: study.toml, stimuli.csv and {sounds} sound files.\n"
             "Try it as it is, with the demo's audio:\n"
             f"  manage.py import_study {path} --open\n"
-            "Then make it yours: open study.toml in an editor (every line is explained), put your\n"
-            "audio into audio/, list it in stimuli.csv, and import it again, while nobody has rated:\n"
+            "Then make it yours: open study.toml in an editor (every line is explained), put\n"
+            "your audio into audio/, list it in stimuli.csv, and import again, while nobody has rated:\n"
             f"  manage.py import_study {path} --replace --open"
         )
 
