@@ -49,7 +49,7 @@ class Command(BaseCommand):
             "Try it as it is, with the demo's audio:\n"
             f"  manage.py import_study {path} --open\n"
             "Then make it yours: open study.toml in an editor (every line is explained), put\n"
-            "your audio into audio/, list it in stimuli.csv, and import again, while nobody has rated:\n"
+            "your audio into audio/, list it in stimuli.csv; then, while nobody has rated:\n"
             f"  manage.py import_study {path} --replace --open"
         )
 
