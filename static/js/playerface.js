@@ -87,8 +87,10 @@ function drawProblem(player, state) {
  * @param {string} state
  */
 function problemText(player, state) {
-  if (state === "failed" && player.lost === "decode") return say("undecodable");
-  if (state === "failed" && player.lost) return say("load_lost");
+  if (state === "failed" && player.lost === "decode") {
+    return say(player.skippable ? "undecodable" : "undecodable_here");
+  }
+  if (state === "failed" && player.lost && player.skippable) return say("load_lost");
   if (state === "failed") return say(navigator.onLine ? "load_retrying" : "load_offline");
   return player.blocked && state !== "playing" ? say("blocked") : "";
 }

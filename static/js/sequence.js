@@ -47,6 +47,7 @@ export class Sequence extends EventTarget {
     this.in_order = in_order;
     this.timeline = timeline;
     this.skippable = true;
+    this.skipped = false;
     this.loop = false;
     this.at = 0;
     /** Whether the next clip follows by itself. */
@@ -257,12 +258,15 @@ export class Sequence extends EventTarget {
   }
 
   skip() {
-    if (this.lost) this.dispatchEvent(new CustomEvent("skip", { detail: this.lost }));
+    if (!this.lost || this.skipped) return;
+    this.skipped = true;
+    this.dispatchEvent(new CustomEvent("skip", { detail: this.lost }));
   }
 
   draw() {
     if (!this.sounds || !this.segments) return; // a clip may be faster than this constructor
     drawPlayer(this);
+    if (this.lost && this.clip.never) queueMicrotask(() => this.skip());
     this.segments.forEach((segment, k) => drawSegment(this, segment, k));
     const { at, playing, timeline } = this;
     timeline.draw(at, this.audio.currentTime, playing && this.gap === undefined);
@@ -275,7 +279,8 @@ export class Sequence extends EventTarget {
     const playing = this.playing && this.gap === undefined;
     const role = playing ? timeline.roleAt(at, this.audio.currentTime) : "";
     part("now").dataset.role = role;
-    setText(part("now"), say(role ? `line_${role}` : "line_idle"));
+    const lined = timeline.parts[at].lines.length > 0;
+    setText(part("now"), role ? say(`line_${role}`) : lined ? say("line_idle") : "");
     if (role !== this.role) setText(part("said"), role === "rated" ? say("line_rated") : "");
     this.role = role;
     this.drawMarks();

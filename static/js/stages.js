@@ -40,7 +40,8 @@ function sendAnswers(page, shown, door, body) {
     shown.reopen?.();
     const good = reply.status < 300;
     const refused = !good && shown.refused?.(reply.body);
-    tell(good || refused ? "" : "warn", good ? "" : reply.body?.message || say("answer_refused"));
+    const fine = good || refused;
+    tell(fine ? "" : "warn", fine ? "" : reply.body?.message || say("answer_refused"));
     if (good || reply.body?.state) page.accept(good ? reply.body : reply.body.state);
   });
   return shown;

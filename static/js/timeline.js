@@ -101,6 +101,6 @@ function rowOf(line, k, marked) {
   const silent = line.end_s <= line.start_s;
   part("role").hidden = !marked;
   setText(part("role"), say(silent ? "line_read" : `line_${line.role}`));
-  setText(part("text"), line.text ?? "");
+  setText(part("words"), line.text ?? "");
   return root;
 }

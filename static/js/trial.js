@@ -210,11 +210,12 @@ export class TrialView extends EventTarget {
     };
   }
 
-  /** @param {string} key */
+  /** The focus follows, so that Enter goes on instead of playing again. @param {string} key */
   choose(key) {
-    const done = this.criteria.active.hotkey(key);
-    if (done) this.criteria.active.fieldset.scrollIntoView({ block: "nearest" });
-    return done;
+    const { active } = this.criteria;
+    if (!active.hotkey(key)) return false;
+    (this.criteria.unanswered ?? active).focus();
+    return true;
   }
 
   write() {

@@ -9,7 +9,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE
-from tests.browser.driver import at_trial, begin, choose, enter, go_on, hear, heard_out, rate, wait_stored
+from tests.browser.driver import (
+    at_trial,
+    begin,
+    choose,
+    enter,
+    go_on,
+    hear,
+    heard_out,
+    rate,
+    wait_stored,
+)
 from tests.browser.fake import FakeServer
 from tests.browser.story import ATT, CMOS, MOS, Story, short_story
 

@@ -1,0 +1,295 @@
+"""Several clips in one player: in order or alone, context marked apart from what is rated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE
+from tests.browser.driver import choose, enter, go_on, hear, heard_out, wait_stored
+from tests.browser.fake import FakeServer
+from tests.browser.story import ABX, CMOS, CONTEXT, MOS, SEVERAL, Story, line, short_story
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+
+LOUDEST = """async () => {
+    const context = new AudioContext();
+    await context.resume();
+    const peaks = [];
+    const taps = [...document.querySelectorAll("audio")].map((audio) => {
+        const analyser = context.createAnalyser();
+        context.createMediaElementSource(audio).connect(analyser);
+        analyser.connect(context.destination);
+        return analyser;
+    });
+    const samples = new Float32Array(2048);
+    document.querySelector(".player-button").click();
+    for (let k = 0; k < 160; k += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 25));
+        taps.forEach((tap, place) => {
+            tap.getFloatTimeDomainData(samples);
+            peaks[place] = Math.max(peaks[place] ?? 0, ...samples.map(Math.abs));
+        });
+        if (document.querySelector(".player").dataset.state === "heard") break;
+    }
+    return peaks;
+}"""
+
+
+def locked(page: Page) -> bool:
+    return bool(page.locator("fieldset.criterion").first.evaluate("each => each.disabled"))
+
+
+def test_play_sounds_every_clip_in_order_and_then_unlocks(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(1, task=CMOS))
+    enter(page, server)
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+    assert locked(page)
+    peaks = page.evaluate(LOUDEST)
+    assert len(peaks) == 2
+    assert min(peaks) > 0.1
+    heard_out(page)
+    choose(page, "-2")
+    go_on(page)
+    wait_stored(page, server, 1)
+    (answer,) = server.house.posts
+    assert answer["answers"] == {"0": "-2"}
+    assert answer["plays"] == 2
+    assert answer["playback"]["heard_s"] == [pytest.approx(0.7, abs=0.06)] * 2
+    assert answer["playback"]["duration_s"] == [pytest.approx(0.7, abs=0.02)] * 2
+    assert answer["playback"]["starts_each"] == [1, 1]
+    assert answer["playback"]["channels"] >= 1
+
+
+def test_there_is_a_short_silence_between_two_clips(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(short_story(1, task=CMOS)))
+    page.evaluate(
+        """() => {
+            const [first, second] = document.querySelectorAll("audio");
+            first.addEventListener("ended", () => { window.ended = performance.now(); });
+            second.addEventListener("playing", () => { window.began = performance.now(); });
+        }"""
+    )
+    hear(page)
+    assert 400 < page.evaluate("window.began - window.ended") < 1_200
+
+
+def test_the_second_clip_waits_for_the_first_and_then_plays_alone(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    enter(page, serve(Story([CMOS], [(0, [0.9, 0.9], None)])))
+    first, second = page.locator(".segment").all()
+    expect(second).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_role("button", name="Play: Second. After First")).to_be_attached()
+    second.click(force=True)
+    assert page.evaluate("[...document.querySelectorAll('audio')].every((audio) => audio.paused)")
+    first.click()
+    expect(first).to_have_attribute("aria-current", "true")
+    expect(second).to_have_attribute("aria-disabled", "false")
+    page.wait_for_timeout(900)
+    assert page.evaluate("document.querySelectorAll('audio')[1].paused")
+    page.keyboard.press("s")
+    expect(second).to_have_attribute("aria-current", "true")
+    expect(first).not_to_have_attribute("aria-current", "true")
+    heard_out(page)
+    page.keyboard.press("f")
+    expect(first).to_have_attribute("data-state", "playing")
+    page.keyboard.press("f")
+    expect(first).not_to_have_attribute("data-state", "playing")
+
+
+def test_only_one_clip_sounds_at_a_time(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(Story([CMOS], [(0, [1.2, 1.2], None)])))
+    hear(page)
+    page.locator(".segment").first.click()
+    page.locator(".segment").last.click()
+    page.wait_for_function("() => !document.querySelectorAll('audio')[1].paused")
+    assert page.evaluate("document.querySelectorAll('audio')[0].paused")
+
+
+def test_three_clips_have_their_names_as_keys(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(Story([ABX], [(0, [0.6, 0.6, 0.6], None)])))
+    hear(page)
+    page.keyboard.press("x")
+    expect(page.locator(".segment").nth(2)).to_have_attribute("data-state", "playing")
+    page.keyboard.press("a")
+    expect(page.locator(".segment").nth(0)).to_have_attribute("data-state", "playing")
+    page.keyboard.press("2")
+    assert page.locator("input:checked").get_attribute("value") == "Unclear"
+
+
+def test_a_pause_in_the_middle_goes_on_where_it_was(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(Story([CMOS], [(0, [0.7, 0.9], None)]))
+    enter(page, server)
+    page.keyboard.press("Space")
+    page.wait_for_function("() => document.querySelectorAll('audio')[1].currentTime > 0.3")
+    page.keyboard.press("Space")
+    expect(page.locator(".player")).to_have_attribute("data-state", "paused")
+    page.keyboard.press("Space")
+    heard_out(page)
+    choose(page, "0")
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["playback"]["plays_each"] == [1, 1]
+    assert server.house.posts[0]["playback"]["starts_each"] == [1, 2]
+
+
+def test_a_separate_context_clip_comes_first_and_the_rated_one_is_marked(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    enter(page, serve(Story([CONTEXT], [(0, [0.7, 1.2], None)])))
+    now = page.locator(".player-now")
+    page.locator(".player-button").click()
+    expect(now).to_have_text("Context")
+    expect(now).to_have_text("Rate this part")
+    expect(page.locator("[data-part=said]")).to_have_text("Rate this part")
+    heard_out(page)
+    assert not locked(page)
+
+
+def test_lines_within_one_clip_mark_what_is_rated_while_it_plays(
+    serve: Serve, new_page: NewPage
+) -> None:
+    lines = [
+        line("context", 0.0, 0.8, "The harbour lay quiet."),
+        line("rated", 1.0, 1.9, "A gull began to laugh."),
+        line("context", 2.0, 2.6, "Nobody answered."),
+    ]
+    story = Story([MOS], [(0, [2.6], None)], extras={0: {"lines": [lines]}})
+    page = new_page()
+    enter(page, serve(story))
+    page.evaluate(
+        """() => {
+            window.roles = [];
+            window.said = [];
+            const watch = (part, list) => {
+                const place = document.querySelector(`[data-part=${part}]`);
+                const note = () => {
+                    const row = document.querySelector(".line.now")?.textContent ?? "";
+                    if (place.textContent !== list.at(-1)?.[0]) list.push([place.textContent, row]);
+                };
+                new MutationObserver(note).observe(place, { childList: true, characterData: true });
+            };
+            watch("now", window.roles);
+            watch("said", window.said);
+        }"""
+    )
+    expect(page.locator(".line")).to_have_count(3)
+    expect(page.locator(".line[data-role=rated]")).to_contain_text("A gull began to laugh.")
+    hear(page)
+    roles = [role for role, _row in page.evaluate("window.roles")]
+    idle = "You rate the marked part only"
+    assert [role for role in roles if role != idle] == ["Context", "Rate this part", "Context"]
+    rows = {role: row for role, row in page.evaluate("window.said") if role}
+    assert list(rows) == ["Rate this part"]  # spoken once
+    left, width = page.locator(".marks i").evaluate(
+        "mark => [mark.style.insetInlineStart, mark.style.inlineSize].map(parseFloat)"
+    )
+    assert (left, width) == (pytest.approx(100 / 2.6, abs=1), pytest.approx(90 / 2.6, abs=1))
+
+
+def test_a_context_that_is_only_text_is_read_before_the_clip(
+    serve: Serve, new_page: NewPage
+) -> None:
+    lines = [line("context", 0, 0, "Anna had not slept."), line("rated", 0, 0.7)]
+    story = Story([MOS], [(0, [0.7], None)], extras={0: {"lines": [lines]}})
+    page = new_page()
+    enter(page, serve(story))
+    row = page.locator(".line")
+    expect(row).to_have_text(re.compile(r"Read this first\s+Anna had not slept\."))
+    above = page.locator(".player").bounding_box()
+    words = row.bounding_box()
+    assert above is not None
+    assert words is not None
+    assert words["y"] + words["height"] <= above["y"]
+    assert locked(page)
+    hear(page)
+    assert not locked(page)
+
+
+def test_a_task_that_need_not_be_heard_out_unlocks_when_every_clip_was_started(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    free = {**CMOS, "heard_out": False}
+    server = serve(Story([free], [(0, [3.0, 3.0], None)], strict=False))
+    enter(page, server)
+    page.locator(".segment").nth(1).click()
+    expect(page.locator("[data-part=missing]")).to_have_text("Play every clip first.")
+    page.locator(".segment").nth(0).click()
+    expect(page.locator("fieldset.criterion")).to_be_enabled()
+    choose(page, "1")
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["heard_fraction"] < 0.9
+
+
+def test_number_keys_walk_down_the_criteria_and_enter_sends(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(Story([SEVERAL], [(0, [0.6], None)]))
+    enter(page, server)
+    hear(page)
+    fieldsets = page.locator("fieldset.criterion")
+    missing = page.locator("[data-part=missing]")
+    expect(fieldsets.nth(0)).to_have_class(re.compile("active"))
+    page.keyboard.press("4")
+    expect(missing).to_have_text("1 of 3 answered")
+    expect(fieldsets.nth(1)).to_have_class(re.compile("active"))
+    page.keyboard.press("2")
+    page.keyboard.press("5")
+    expect(missing).to_have_text("All set.")
+    page.keyboard.press("Enter")
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["answers"] == {"0": "4", "1": "2", "2": "5"}
+
+
+def test_after_a_click_on_play_a_number_and_enter_send_the_answer(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    enter(page, server)
+    hear(page)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["plays"] == 1
+
+
+def test_half_heard_sequences_are_kept_over_a_reload(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(Story([CMOS], [(0, [0.6, 0.6], None)])))
+    page.locator(".segment").first.click()
+    expect(page.locator(".segment").first).to_have_class(re.compile("heard"))
+    page.reload()
+    expect(page.locator(".segment").first).to_have_class(re.compile("heard"))
+    expect(page.locator(".segment").nth(1)).to_have_attribute("aria-disabled", "false")
+    assert locked(page)
+    page.keyboard.press("Space")
+    heard_out(page)
+
+
+def test_a_phone_taps_through_a_pair(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(**PHONE)
+    server = serve(short_story(1, task=CMOS))
+    enter(page, server)
+    for place in (0, 1):
+        page.locator(".segment").nth(place).tap()
+        expect(page.locator(".segment").nth(place)).to_have_class(re.compile("heard"))
+    page.locator('label:has(input[value="3"])').tap()
+    page.locator("[data-part=next]").tap()
+    expect(page.locator(".view-end")).to_be_visible()
+    assert server.house.posts[0]["answers"] == {"0": "3"}
