@@ -183,16 +183,16 @@ class AnswerTime(Rule):
 
 @dataclass(frozen=True)
 class NotCounted(Rule):
-    """Ratings whose place in the plan went to another rater are left out; traps have no place."""
+    """Ratings that fill no place of the plan are left out: another's, or asked a second time."""
 
     key = "not_counted"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         lost = ~table["counts"].fillna(True).astype(bool) & (table["trap"] == "")
-        return _where(lost, "its place in the plan was given to another rater")
+        return _where(lost, "it fills no place of the plan: given to another rater, or asked twice")
 
     def describe(self) -> str:
-        return "ratings whose place in the plan was given to another rater"
+        return "ratings that fill no place of the plan: given to another rater, or asked twice"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from listening.methods import Scale, StimulusRef, method_named
+from listening.design.studyfile.fit import WatchedOptions
+from listening.methods import Method, Scale, StimulusRef, method_named
 from listening.methods.together import ItemsError
 from tests.listening.folders import CONDITIONS, STUDY, csv_with, problems_of, the_problem
 
@@ -298,6 +299,30 @@ def test_a_screen_holds_2_to_12_clips(key: str) -> None:
     assert len(trial.rated) == 12
     with pytest.raises(ItemsError, match="1 of 1 items has more than 12 clips"):
         list(method.trials([*twelve, StimulusRef(99, 1, "one more")], {}))
+
+
+# --- In the guides --------------------------------------------------------------------------------
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ANY_SCALE: dict[str, list[dict[str, Any]]] = {
+    "free_choice": [{"choices": ["a", "b"]}, {"slider": [0, 1, 1]}, {"text": True}]
+}
+
+
+@pytest.mark.parametrize("key", sorted(Method.registry))
+def test_the_guides_name_a_method_and_every_option_that_it_reads(key: str) -> None:
+    methods, folder = ((DOCS / f"{n}.md").read_text("utf-8") for n in ("methods", "study-folder"))
+    assert f"\n## `{key}`: " in methods
+    assert f"\n| `{key}` | " in methods
+    method = method_named(key)
+    for options in ANY_SCALE.get(key, [{}]):
+        watched = WatchedOptions(options)
+        method.scale(watched)
+        method.columns(WITH_REFERENCE, watched)
+        list(method.trials(WITH_REFERENCE, watched))
+        for option in watched.asked:
+            assert f"`{option}" in methods + folder
 
 
 # --- Through a study folder -----------------------------------------------------------------------
