@@ -4,6 +4,7 @@ import { setText, view } from "./dom.js";
 import { say } from "./strings.js";
 
 const DIGITS = 3;
+const WRITTEN = "零一二三四五六七八九"; // digits as Chinese keyboards may write them
 
 /** Options with at most so many characters stand beside each other on a phone too. */
 const SHORT_OPTION = 11;
@@ -102,13 +103,17 @@ export class DigitsEntry extends EventTarget {
     this.field = /** @type {HTMLInputElement} */ (part("field"));
     this.field.name = `check-${at}`;
     setText(part("question"), trial.question);
-    this.field.addEventListener("input", () => this.typed());
+    this.field.addEventListener("input", (event) => {
+      if (!(event instanceof InputEvent && event.isComposing)) this.typed();
+    });
+    this.field.addEventListener("compositionend", () => this.typed());
   }
 
-  /** Only digits stay, of whatever script the keyboard has: full-width ones too. */
+  /** Only digits stay, full-width and Chinese ones as 0 to 9. */
   typed() {
-    const digits = [...this.field.value.normalize("NFKC")].filter((c) => c >= "0" && c <= "9");
-    const clean = digits.slice(0, DIGITS).join("");
+    const plain = [...this.field.value.normalize("NFKC").replaceAll("〇", "零")];
+    const read = plain.map((c) => (WRITTEN.includes(c) ? String(WRITTEN.indexOf(c)) : c));
+    const clean = read.filter((c) => c >= "0" && c <= "9").slice(0, DIGITS).join("");
     if (this.field.value !== clean) this.field.value = clean;
     this.dispatchEvent(new Event("change"));
   }

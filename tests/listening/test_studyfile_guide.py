@@ -6,8 +6,17 @@ from pathlib import Path
 import pytest
 
 from listening.audio import facts
+from listening.design.ready_questions import READY_MADE
 from listening.design.settings import form_named
-from listening.design.studyfile import Limits, csvpart, fit, settingspart, shapes, tomlpart
+from listening.design.studyfile import (
+    Limits,
+    csvpart,
+    fit,
+    questionpart,
+    settingspart,
+    shapes,
+    tomlpart,
+)
 from listening.methods import Method
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")
@@ -22,6 +31,8 @@ SHAPES = {
     "justification": tomlpart.JUSTIFICATION,
     "traps": tomlpart.TRAPS,
     "kinds": tomlpart.KIND,
+    "questionnaires": questionpart.QUESTIONNAIRE,
+    "questions": questionpart.QUESTION,
     "columns": csvpart.COLUMNS,
 }
 
@@ -38,6 +49,16 @@ def test_every_field_is_in_the_guide(shape: str, field: str) -> None:
 def test_every_method_is_in_the_guide(key: str) -> None:
     assert f'`"{key}"`' in GUIDE
     assert f"| `{key}` |" in GUIDE
+
+
+@pytest.mark.parametrize("name", sorted(READY_MADE))
+def test_every_ready_made_question_and_answer_is_in_the_guide(name: str) -> None:
+    section = GUIDE[GUIDE.index("### [[questionnaires]]") : GUIDE.index("## stimuli.csv")]
+    assert f'`"{name}"`' in section
+    for question in READY_MADE[name]:
+        assert f"`{question['key']}`" in section
+        for option in question.get("options", ()):
+            assert option["value"] in section
 
 
 def test_the_limits_of_the_guide_are_those_of_the_code() -> None:
