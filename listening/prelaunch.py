@@ -42,7 +42,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_formats(rated),
         *_about_lengths(rated),
         *_about_duplicates(rated),
-        *_about_traps(stimuli),
+        *_about_traps(stimuli, _asked_about(study, stimuli)),
     ]
     return sorted(found, key=lambda finding: finding.level)  # "problem" < "warning"
 
@@ -168,9 +168,18 @@ def _about_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             )
 
 
-def _about_traps(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _asked_about(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulus]:
+    """What the tasks rate: what they name, else all that was not made of lines."""
+    named = [task.material.get("conditions") for task in study.tasks.all()]
+    return [
+        s
+        for s in stimuli
+        if not s.trap and any(s.condition.key in n if n else not s.derived for n in named)
+    ]
+
+
+def _about_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iterator[Finding]:
     """A trap that differs from all rated clips in length, level or rate is known for one."""
-    rated = [s for s in stimuli if not s.trap]
     kinds = sorted({s.trap for s in stimuli if s.trap})
     for kind in kinds if rated else ():
         own = [s for s in stimuli if s.trap == kind]

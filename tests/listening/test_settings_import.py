@@ -425,6 +425,23 @@ def test_prelaunch_finds_a_changed_joined_clip_and_says_nothing_twice(study: Stu
     assert ["Rp:p1.1-3" in f.what for f in changed] == [True]
 
 
+def test_a_trap_that_is_one_line_among_joined_clips_is_known_by_its_length(
+    tmp_path: Path, owner: User
+) -> None:
+    text = '"He was not an ill-disposed young man,"'
+    row = f"t,human,s0880,audio/flawed_s0880.flac,{text},short line,p1,2,narrator,en,,gold\n"
+    traps = '[tasks.traps]\nper = 3\n[[tasks.traps.kinds]]\nkind = "gold"\nexpected = ["1"]\n'
+    told = {}
+    for name, conditions in {"joined": IN_CONTEXT[:3], "lines": ["human", "flite-slt"]}.items():
+        asked = task("rated", conditions) + traps
+        folder = make_folder(tmp_path / name, SETTING, asked, rows=row)
+        study = create_study(folder, owner, replace=True)
+        told[name] = [str(f) for f in check_study(study) if "“gold” can be told" in str(f)]
+    assert told["lines"] == []
+    assert len(told["joined"]) == 1
+    assert "by their length" in told["joined"][0]
+
+
 def test_import_says_what_was_made_and_what_was_too_short(tmp_path: Path, owner: User) -> None:
     said = run("import_study", make_folder(tmp_path / "study"))
     assert "Imported “long”: 1 task, 3 conditions, 5 items, 15 stimuli." in said

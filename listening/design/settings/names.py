@@ -1,4 +1,4 @@
-"""Names of conditions as Clark et al. (2019) write them: Ri Ti Rp Tp R1R1 R1T1 Text1T1 T2T1 …"""
+"""Names of conditions as Clark et al. (2019) write them: Ri, Tp, R1T1, Text1T1, T2T1 and so on."""
 
 from __future__ import annotations
 
