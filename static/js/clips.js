@@ -223,7 +223,8 @@ export class ClipStore extends EventTarget {
     }
     for (const url of urls) {
       if (round !== this.round) return;
-      await this.get(url).load();
+      const clip = this.get(url);
+      if (clip.status !== "failed") await clip.load(); // else its own clock tries again
     }
   }
 }

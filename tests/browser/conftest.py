@@ -31,7 +31,7 @@ PHONE = {
 }
 EXPECTED = (  # what tests provoke, and Chromium writes into its console
     "net::ERR_",
-    *(f"status of {status}" for status in (403, 404, 409, 422, 429, 500, 503)),
+    *(f"status of {status}" for status in (403, 404, 409, 410, 422, 429, 500, 503)),
 )
 
 
