@@ -15,6 +15,7 @@ from analysis.options import Options
 from analysis.ratings import from_rows
 from analysis.report.build import report_of
 from analysis.report.page import sections
+from analysis.scales import ends_of
 from analysis.screening import DEFAULT, HiddenReference, screen
 from tests.analysis.reference import BLANK, rows_of
 
@@ -122,6 +123,13 @@ def test_scales_have_ends(estimand: str, score: float, ends: list[float]) -> Non
     scores = {("a", f"r{r}", f"i{i}"): score for r in range(3) for i in range(3)}
     rows = rows_of(scores, estimand=estimand, method="mos")
     assert list(report_of(rows, options=QUICK)["scales"].values()) == [ends]
+
+
+def test_a_comparison_is_drawn_to_the_ends_of_its_scale() -> None:
+    report = report_of(compared("abx", [1, 1, 1, 0, 1, 1, 1, 1]), options=QUICK)
+    (row, *_) = report["estimates"]
+    assert row["versus_condition"] == "b"
+    assert ends_of(report, row) == [0.0, 1.0]
 
 
 def mushra(hidden: dict[str, list[float]]) -> pd.DataFrame:
