@@ -1,11 +1,10 @@
-"""What the rater's page may know: texts, scales and opaque clip addresses; no score, no truth."""
+"""What the page of a stored session is told: its stage, its trials, opaque clip addresses."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,10 +14,11 @@ from django.utils.translation import gettext as _
 from listening import audio
 from listening.answers import AHEAD, TRAINING, parts_of, task_rules
 from listening.design.questionnaires import page as questionnaire_page
-from listening.methods import Part, Scale
+from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
 from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
 from listening.statements import rows_of
+from listening.views import facts
 
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
 
@@ -98,48 +98,22 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
 def _check(
     sitting: Any, checks: list[dict[str, Any]], outcomes: dict[str, Any], key: str
 ) -> dict[str, Any]:
-    """The attempt that comes next: its sounds and questions, and not what is right."""
+    """The attempt that comes next."""
     check, asked = check_as_asked(checks, key, sitting.language)
     attempt = attempt_of(outcomes, key)
-    trials = check.plan(asked, check_seed(sitting.code, key, attempt))
-
-    def sound(place: int) -> str:
-        return audio.check_url(sitting, key, attempt, place)
-
-    return {
-        "key": key,
-        "title": _(asked.title),
-        "text": _(asked.text),
-        "kind": check.kind,
-        "attempt": attempt,
-        "attempts": asked.attempts,
-        "feedback": _(check.said(asked)) if attempt > 1 else "",
-        "clip": sound(0) if check.kind == "volume" else "",
-        "trials": [
-            {
-                "clip": sound(place),
-                "question": _(trial.question),
-                "options": [
-                    {"value": o.value, "text": _(o.text), "hotkey": o.hotkey} for o in trial.options
-                ],
-            }
-            for place, trial in enumerate(trials)
-        ],
-    }
+    seed = check_seed(sitting.code, key, attempt)
+    return facts.check_facts(
+        check, asked, seed, attempt, lambda place: audio.check_url(sitting, key, attempt, place)
+    )
 
 
 def _task(sitting: Any, pk: int, index: int) -> dict[str, Any]:
     """The task with its examples, whose addresses belong to this session."""
-    facts = task_facts(pk, index)
-    examples = [
-        {
-            "clip": audio.clip_url(served, sitting, None, place),
-            "name": _("Example %(n)s") % {"n": place + 1},
-            "caption": caption,
-        }
+    examples = facts.example_facts(
+        (audio.clip_url(served, sitting, None, place), caption)
         for place, (served, caption) in enumerate(task_examples(pk))
-    ]
-    return {**facts, "examples": examples}
+    )
+    return {**task_facts(pk, index), "examples": examples}
 
 
 @lru_cache(maxsize=512)
@@ -157,55 +131,15 @@ def task_facts(pk: int, index: int) -> dict[str, Any]:
     """Texts and scales of a task; they do not change once its blocks are planned."""
     task = Task.objects.get(pk=pk)
     rules = task_rules(pk)
-    criteria = [
-        {
-            "index": place,
-            "question": _said(criterion.question),
-            "help": _said(criterion.help_text),
-            "scale": scale_facts(asked.scale),
-        }
-        for place, (criterion, asked) in enumerate(
-            zip(task.criteria.order_by("order"), rules.criteria, strict=True)
-        )
-    ]
-    return {
-        "index": index,
-        "title": task.title,
-        "instructions": task.instructions,
-        "screen": rules.method.screen,
-        "heard_out": rules.method.heard_out,
-        "several": rules.method.screen == "parallel",
-        "criteria": criteria,
-        "justification": _justification(task),
-    }
-
-
-def scale_facts(scale: Scale) -> dict[str, Any]:
-    """What the page may know of a scale: labels and words, never scores."""
-    steps = [
-        {"label": s.label, "text": _said(s.text), "hotkey": s.hotkey, "apart": s.apart}
-        for s in scale.steps
-    ]
-    span = list(scale.span) if scale.span else None
-    return {"widget": scale.widget, "steps": steps, "span": span, "longest": scale.longest}
-
-
-def _said(words: str) -> str:
-    """Our own words in the study's language; a researcher's stay as they are."""
-    return _(words) if words else ""
-
-
-def _justification(task: Task) -> dict[str, Any] | None:
-    asked = task.justification
-    if not asked:
-        return None
-    return {
-        "required": bool(asked.get("required")),
-        "min_chars": int(asked.get("min_chars", 0)),
-        "prompt": asked.get("prompt", ""),
-        "good": list(asked.get("good", [])),
-        "poor": list(asked.get("poor", [])),
-    }
+    criteria = zip(task.criteria.order_by("order"), rules.criteria, strict=True)
+    return facts.task_facts(
+        index,
+        title=task.title,
+        instructions=task.instructions,
+        method=rules.method,
+        criteria=[(c.question, c.help_text, asked.scale) for c, asked in criteria],
+        justification=task.justification,
+    )
 
 
 def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
@@ -213,49 +147,24 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
     parts = {t.pk: parts_of(task_rules(t.task_id).method, t) for t in plan.upcoming}
     wanted = {part.stimulus for each in parts.values() for part in each}
     clips_of = {row.id: row for row in rows_of(CLIPS, stimuli=list(wanted))}
+
+    def address(trial: Any, place: int, part: Part) -> str:
+        return audio.clip_url(clips_of[part.stimulus].served, sitting, trial, place)
+
     return [
         {
             "id": trial.code,
             "position": plan.answered + place,
             "task": plan.tasks.index(trial.task_id),
-            "clips": [
-                audio.clip_url(clips_of[part.stimulus].served, sitting, trial, clip)
-                for clip, part in enumerate(parts[trial.pk])
-            ],
-            "parts": [
-                {
-                    "name": _(part.name),
-                    "role": role,
-                    "lines": _lines(clips_of[part.stimulus].lines),
-                }
-                for part, role in zip(parts[trial.pk], shown_roles(parts[trial.pk]), strict=True)
-            ],
+            **facts.clip_facts(
+                parts[trial.pk],
+                partial(address, trial),
+                lambda stimulus: json.loads(clips_of[stimulus].lines),
+            ),
             "text": _text(clips_of[trial.stimulus_id].text, trial),
             "training": _training(trial, plan),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
-    ]
-
-
-def shown_roles(parts: Sequence[Part]) -> list[str]:
-    """Roles as the page may know them: of two compared clips the second, whichever is the rated."""
-    roles = [part.role for part in parts]
-    if "versus" not in roles:
-        return roles
-    places = iter(("versus", "rated"))
-    return [next(places) if role in ("versus", "rated") else role for role in roles]
-
-
-def _lines(stored: str) -> list[dict[str, Any]]:
-    """When context and rated lines sound; words only where the context is read, not heard."""
-    return [
-        {
-            "role": line["role"],
-            "start_s": line["start_s"],
-            "end_s": line["end_s"],
-            "text": line.get("text") if line["start_s"] == line["end_s"] else None,
-        }
-        for line in json.loads(stored)
     ]
 
 
@@ -268,8 +177,7 @@ def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
 
 def _text(text: str, trial: Any) -> str | None:
     rules = task_rules(trial.task_id)
-    instructed = any(k.text and k.kind == trial.trap for k in rules.traps.kinds)
-    return text if rules.show_text or instructed else None
+    return text if facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
 
 
 OUTCOMES = {
@@ -285,27 +193,11 @@ def _end(sitting: Any, texts: dict[str, str]) -> dict[str, Any]:
     """How it ended: the completion code of this outcome, and Prolific's return link."""
     outcome = OUTCOMES[Session.Status(sitting.status)]
     code = json.loads(sitting.completion_codes).get(outcome, "")
-    words = {
-        "complete": texts.get("end") or _("Thank you. Your answers are stored."),
-        "withdrawn": _("You have withdrawn. All your answers have been deleted."),
-        "partial": _(
-            "You were away for a while and the remaining clips went to other people. "
-            "What you answered is stored. Thank you."
-        ),
-        "screened_out": _(
-            "Thank you for your time. This study needs other listeners or other equipment, so it "
-            "ends here for you. You did nothing wrong."
-        ),
-    }
     url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
-    return {
-        "outcome": outcome,
-        "code": code,
-        "return_url": url if sitting.prolific_session and code else None,
-        "text": words[outcome],
-        "debrief": texts.get("debrief", "") if outcome == "complete" else "",
-        "comment_prompt": texts.get("comment_prompt", ""),
-        "comment": bool(texts.get("comment_prompt"))
-        and outcome in ("complete", "partial")
-        and not sitting.comment,
-    }
+    return facts.end_facts(
+        outcome,
+        texts,
+        code=code,
+        return_url=url if sitting.prolific_session and code else None,
+        commented=bool(sitting.comment),
+    )

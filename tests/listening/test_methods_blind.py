@@ -8,7 +8,8 @@ import pytest
 
 from listening import sessions
 from listening.methods import Method, PlannedTrial, method_named
-from listening.views.state import shown_roles, state_of
+from listening.views.facts import shown_roles
+from listening.views.state import state_of
 from tests import factories
 
 RATED, VERSUS = 11, 22

@@ -1,0 +1,174 @@
+"""What a rater's page may know of tasks, scales, checks and clips: words and numbers, no truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from listening.checks import Check, CheckSettings
+from listening.design.traps import TrapPlan
+from listening.methods import Method, Part, Scale
+
+Lines = Sequence[Mapping[str, Any]]
+
+
+def task_facts(
+    index: int,
+    *,
+    title: str,
+    instructions: str,
+    method: Method,
+    criteria: Iterable[tuple[str, str, Scale]],
+    justification: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Texts and scales of a task; a criterion is its question, its help and its scale."""
+    return {
+        "index": index,
+        "title": title,
+        "instructions": instructions,
+        "screen": method.screen,
+        "heard_out": method.heard_out,
+        "several": method.screen == "parallel",
+        "criteria": [
+            {
+                "index": place,
+                "question": said(question),
+                "help": said(help_text),
+                "scale": scale_facts(scale),
+            }
+            for place, (question, help_text, scale) in enumerate(criteria)
+        ],
+        "justification": _justification(justification),
+    }
+
+
+def example_facts(examples: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """The clips (address, caption) that are heard with a task's instructions."""
+    return [
+        {"clip": url, "name": _("Example %(n)s") % {"n": place}, "caption": caption}
+        for place, (url, caption) in enumerate(examples, start=1)
+    ]
+
+
+def scale_facts(scale: Scale) -> dict[str, Any]:
+    """What the page may know of a scale: labels and words, never scores."""
+    steps = [
+        {"label": s.label, "text": said(s.text), "hotkey": s.hotkey, "apart": s.apart}
+        for s in scale.steps
+    ]
+    span = list(scale.span) if scale.span else None
+    return {"widget": scale.widget, "steps": steps, "span": span, "longest": scale.longest}
+
+
+def said(words: str) -> str:
+    """Our own words in the study's language; a researcher's stay as they are."""
+    return _(words) if words else ""
+
+
+def _justification(asked: Mapping[str, Any]) -> dict[str, Any] | None:
+    if not asked:
+        return None
+    return {
+        "required": bool(asked.get("required")),
+        "min_chars": int(asked.get("min_chars", 0)),
+        "prompt": asked.get("prompt", ""),
+        "good": list(asked.get("good", [])),
+        "poor": list(asked.get("poor", [])),
+    }
+
+
+def check_facts(
+    check: Check, asked: CheckSettings, seed: str, attempt: int, sound: Callable[[int], str]
+) -> dict[str, Any]:
+    """One attempt of a check: its sounds and questions, and not what is right."""
+    return {
+        "key": check.key,
+        "title": _(asked.title),
+        "text": _(asked.text),
+        "kind": check.kind,
+        "attempt": attempt,
+        "attempts": asked.attempts,
+        "feedback": _(check.said(asked)) if attempt > 1 else "",
+        "clip": sound(0) if check.kind == "volume" else "",
+        "trials": [
+            {
+                "clip": sound(place),
+                "question": _(trial.question),
+                "options": [
+                    {"value": o.value, "text": _(o.text), "hotkey": o.hotkey} for o in trial.options
+                ],
+            }
+            for place, trial in enumerate(check.plan(asked, seed))
+        ],
+    }
+
+
+def clip_facts(
+    parts: Sequence[Part], address: Callable[[int, Part], str], lines: Callable[[int], Lines]
+) -> dict[str, Any]:
+    """The clips of a trial and what stands beside each, in the order of the screen."""
+    return {
+        "clips": [address(place, part) for place, part in enumerate(parts)],
+        "parts": [
+            {"name": _(part.name), "role": role, "lines": _lines(lines(part.stimulus))}
+            for part, role in zip(parts, shown_roles(parts), strict=True)
+        ],
+    }
+
+
+def shown_roles(parts: Sequence[Part]) -> list[str]:
+    """Roles as the page may know them: of two compared clips the second, whichever is the rated."""
+    roles = [part.role for part in parts]
+    if "versus" not in roles:
+        return roles
+    places = iter(("versus", "rated"))
+    return [next(places) if role in ("versus", "rated") else role for role in roles]
+
+
+def _lines(stored: Lines) -> list[dict[str, Any]]:
+    """When context and rated lines sound; words only where the context is read, not heard."""
+    return [
+        {
+            "role": line["role"],
+            "start_s": line["start_s"],
+            "end_s": line["end_s"],
+            "text": line.get("text") if line["start_s"] == line["end_s"] else None,
+        }
+        for line in stored
+    ]
+
+
+def shows_text(show_text: bool, traps: TrapPlan, trap: str) -> bool:
+    """Whether the item's words stand beside the clip: always, or as a trap's instruction."""
+    return show_text or any(kind.text and kind.kind == trap for kind in traps.kinds)
+
+
+def end_facts(
+    outcome: str, texts: Mapping[str, str], *, code: str, return_url: str | None, commented: bool
+) -> dict[str, Any]:
+    """How it ended: words, the completion code, and whether a last comment may be left."""
+    words = {
+        "complete": texts.get("end") or _("Thank you. Your answers are stored."),
+        "withdrawn": _("You have withdrawn. All your answers have been deleted."),
+        "partial": _(
+            "You were away for a while and the remaining clips went to other people. "
+            "What you answered is stored. Thank you."
+        ),
+        "screened_out": _(
+            "Thank you for your time. This study needs other listeners or other equipment, so it "
+            "ends here for you. You did nothing wrong."
+        ),
+    }
+    return {
+        "outcome": outcome,
+        "code": code,
+        "return_url": return_url,
+        "text": words[outcome],
+        "debrief": texts.get("debrief", "") if outcome == "complete" else "",
+        "comment_prompt": texts.get("comment_prompt", ""),
+        "comment": bool(texts.get("comment_prompt"))
+        and outcome in ("complete", "partial")
+        and not commented,
+    }
