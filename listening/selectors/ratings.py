@@ -1,0 +1,100 @@
+"""Every stored rating of a study, as a plain pseudonymous row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+from django.db import connection, transaction
+
+from listening.methods import method_named
+
+
+class RatingRow(TypedDict):
+    """One rating as it leaves the room: pseudonymous, one row each, traps included."""
+
+    study: str
+    task: str
+    method: str
+    criterion: str
+    estimand: str
+    session: str
+    rater: str
+    block: str
+    position: int
+    item: str
+    dimension: str
+    paragraph: str
+    language: str
+    split: str
+    condition: str
+    system: str
+    voice: str
+    stimulus: str
+    versus_condition: str
+    versus_stimulus: str
+    presented_first: str
+    context: str
+    label: str
+    score: float | None  # None: the answer has no number, as text has none
+    trap: str
+    trap_passed: bool | None
+    justification: str
+    review: str
+    latency_ms: int | None
+    plays: int | None
+    heard_fraction: float | None
+    rated_at: str
+    session_status: str
+    paid: bool
+    counts: bool  # does it fill a place of the plan? never for traps
+
+
+RATINGS = """
+SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
+    i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
+    co.key, co.system, co.voice, x.key, coalesce(vc.key, ''), coalesce(v.key, ''),
+    CASE WHEN v.id IS NOT NULL THEN t.versus_first END,
+    concat_ws(' ', (SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
+        WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id),
+        (SELECT string_agg(coalesce(nullif(l.line->>'stimulus', ''),
+            'text:' || replace(l.line->>'item', ' ', '_')), ' ' ORDER BY l.place)
+        FROM jsonb_array_elements(x.lines) WITH ORDINALITY AS l(line, place)
+        WHERE l.line->>'role' = 'context')),
+    q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
+    t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    s.status, s.paid, q.counts
+FROM listening_rating q
+JOIN listening_trial t ON t.id = q.trial_id
+JOIN listening_session s ON s.id = t.session_id
+JOIN listening_rater r ON r.id = s.rater_id
+JOIN listening_task k ON k.id = t.task_id
+JOIN listening_study st ON st.id = s.study_id
+JOIN listening_criterion c ON c.id = q.criterion_id
+JOIN listening_stimulus x ON x.id = q.stimulus_id
+JOIN listening_condition co ON co.id = x.condition_id
+JOIN listening_item i ON i.id = x.item_id
+LEFT JOIN listening_stimulus v ON v.id = t.versus_id
+LEFT JOIN listening_condition vc ON vc.id = v.condition_id
+LEFT JOIN listening_justification j ON j.trial_id = t.id
+WHERE st.key = %s ORDER BY q.id
+"""
+FIRST = 19  # the column of the query that becomes `presented_first`
+BEFORE_REVIEW = 26  # columns of the query that stand before `review`
+
+
+def rating_rows(study: str) -> Iterator[RatingRow]:
+    """Every stored rating of a study in the order of storing, read in pieces, never all at once."""
+    keys = tuple(RatingRow.__annotations__)
+    with transaction.atomic():
+        raw = connection.connection
+        with raw.cursor(name="rating_rows") as cursor:
+            cursor.itersize = 5000
+            cursor.execute(RATINGS, [study])
+            for row in cursor:
+                method = method_named(row[2])
+                order = row[FIRST]  # None where nothing was compared
+                first = "" if order is None else method.presented_first(versus_first=order)
+                head = (*row[:4], method.estimand, *row[4:FIRST], first)
+                tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:])
+                yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's

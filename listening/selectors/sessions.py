@@ -1,0 +1,126 @@
+"""Every session of a study as a plain pseudonymous row: how it went around the trials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypedDict
+
+from django.db import connection, transaction
+
+from listening.models import Study
+
+CHECK_FACTS = ("passed", "right", "total", "attempts")
+JOINED = "; "  # between the answers to a question that takes several
+
+
+class SessionRow(TypedDict):
+    """One session as it leaves the room; no Prolific id, no code that opens it.
+
+    `checks` and `answers` hold a value, maybe none, for every one of the study's columns.
+    """
+
+    session: str  # as in RatingRow
+    rater: str
+    status: str  # "expired" also where the rater is away and others have the places by now
+    device: str
+    simulated: bool
+    consent_version: str
+    consented_at: str
+    finished_at: str
+    seconds: float | None  # from consent to the end
+    trials_answered: int
+    trials_skipped: int  # clips that could not be played
+    hidden_ms: int  # the page was out of sight, over all trials
+    stalls: int  # playing stopped to wait for more of the clip
+    checks: dict[str, Any]  # check_<key>_passed, _right, _total, _attempts
+    answers: dict[str, Any]  # question_<questionnaire>_<question>
+    comment: str
+    rejected_because: str
+    paid: bool
+
+
+SESSIONS = """
+SELECT 's' || s.id, r.code, CASE WHEN s.status = 'started' AND NOT EXISTS (
+        SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.state = 1)
+    THEN 'expired' ELSE s.status END,
+    s.device, r.simulated, s.consent_version,
+    to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
+    round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
+    t.answered, t.skipped, t.hidden_ms, t.stalls,
+    s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.paid
+FROM listening_session s
+JOIN listening_study st ON st.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id,
+LATERAL (SELECT count(*) FILTER (WHERE state = 'answered') AS answered,
+        count(*) FILTER (WHERE state = 'skipped') AS skipped,
+        coalesce(sum({hidden_ms}), 0)::bigint AS hidden_ms,
+        coalesce(sum({stalls}), 0)::bigint AS stalls
+    FROM listening_trial WHERE session_id = s.id) t
+WHERE st.key = %s ORDER BY s.id
+"""
+# What a page reports is only taken where it is a number that can be.
+NUMBER = """CASE WHEN jsonb_typeof(playback->'{0}') = 'number'
+    THEN least(greatest((playback->>'{0}')::numeric, 0), 1e9) END"""
+
+
+def session_columns(study: str) -> tuple[str, ...]:
+    """The names of a session row's values, checks and answers spread out, in their order."""
+    row = Study.objects.get(key=study)
+    spread = {"checks": check_columns(row.checks), "answers": tuple(_questions(row.questionnaires))}
+    return tuple(
+        column for name in SessionRow.__annotations__ for column in spread.get(name, (name,))
+    )
+
+
+def check_columns(checks: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(f"check_{check['key']}_{fact}" for check in checks for fact in CHECK_FACTS)
+
+
+def _questions(questionnaires: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Which questionnaire and question each column stands for."""
+    return {
+        f"question_{questionnaire['key']}_{question['key']}": (
+            questionnaire["key"],
+            question["key"],
+        )
+        for questionnaire in questionnaires
+        for question in questionnaire["questions"]
+    }
+
+
+def session_rows(study: str) -> Iterator[SessionRow]:
+    """Every session of a study in the order of arrival, read in pieces."""
+    row = Study.objects.get(key=study)
+    questions = _questions(row.questionnaires)
+    names = tuple(SessionRow.__annotations__)
+    checks_at = names.index("checks")
+    query = SESSIONS.format(hidden_ms=NUMBER.format("hidden_ms"), stalls=NUMBER.format("stalls"))
+    with transaction.atomic(), connection.connection.cursor(name="session_rows") as cursor:
+        cursor.itersize = 2000
+        cursor.execute(query, [study])
+        for values in cursor:
+            found = dict(zip(names, values, strict=True))
+            found["checks"] = _checks(row.checks, json.loads(values[checks_at]))
+            found["answers"] = _answers(questions, json.loads(values[checks_at + 1]))
+            yield found  # type: ignore[misc]  # its names are SessionRow's
+
+
+def _checks(asked: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        f"check_{check['key']}_{fact}": outcomes.get(check["key"], {}).get(fact)
+        for check in asked
+        for fact in CHECK_FACTS
+    }
+
+
+def _answers(questions: Mapping[str, tuple[str, str]], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        column: _plain(given.get(questionnaire, {}).get("answers", {}).get(question))
+        for column, (questionnaire, question) in questions.items()
+    }
+
+
+def _plain(answer: Any) -> Any:
+    return JOINED.join(map(str, answer)) if isinstance(answer, list) else answer

@@ -1,0 +1,72 @@
+"""Every stimulus of a study, with a path that this machine can read."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from listening import audio
+from listening.models import Stimulus
+
+
+class StimulusRow(TypedDict):
+    """One stimulus with the local path of its original audio; of a derived one, the rated lines."""
+
+    stimulus: str
+    item: str
+    condition: str
+    system: str
+    voice: str
+    role: str
+    path: str
+    sha256: str
+    text: str
+    language: str
+    speaker: str
+    duration_s: float
+    reference_path: str
+    attributes: dict[str, str]
+
+
+FFMPEG_ONLY = ("m4a", "mp4", "m4b", "mov", "aac", "webm", "mkv", "mka", "3gp")
+
+
+def stimulus_rows(study: str) -> list[StimulusRow]:
+    """Every stimulus of a study, traps included, with a path that this machine can read."""
+    stimuli = (
+        Stimulus.objects.filter(study__key=study)
+        .select_related("condition", "item", "study")
+        .order_by("pk")
+    )
+    references = {s.item_id: s for s in stimuli if s.condition.role == "reference" and s.trap == ""}
+    return [_stimulus_row(s, references.get(s.item_id)) for s in stimuli]
+
+
+def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
+    return StimulusRow(
+        stimulus=s.key,
+        item=s.item.key,
+        condition=s.condition.key,
+        system=s.condition.system,
+        voice=s.condition.voice,
+        role="trap" if s.trap else s.condition.role,
+        path=_readable(s),
+        sha256=s.sha256,
+        text=s.item.text,
+        language=s.item.language or s.study.language,
+        speaker=s.item.speaker,
+        duration_s=_rated_s(s),
+        reference_path=_readable(reference) if reference else "",
+        attributes={str(k): str(v) for k, v in s.attributes.items()},
+    )
+
+
+def _rated_s(s: Stimulus) -> float:
+    """How long the rated part lasts: what `path` holds."""
+    rated = [line for line in s.lines if line["role"] == "rated"]
+    return float(rated[-1]["end_s"] - rated[0]["start_s"]) if rated else s.duration_s
+
+
+def _readable(s: Stimulus) -> str:
+    """The original; its lossless copy where only FFmpeg reads it, so that every metric can."""
+    needs_ffmpeg = s.original.rpartition(".")[2] in FFMPEG_ONLY
+    return str(audio.local_path(s.served if needs_ffmpeg else s.original))
