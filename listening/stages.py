@@ -99,6 +99,8 @@ def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Sessi
     if locked.status != Session.Status.STARTED or locked.checks.get(key, {}).get("done"):
         return locked
     attempt = attempt_of(locked.checks, key)
+    if answer.get("attempt", attempt) != attempt:
+        return locked  # judged already: its reply got lost and the page sent it again
     outcome = check.judge(asked, check_seed(locked.code, key, attempt), _answers(answer))
     failed_for_good = not outcome.passed and attempt >= asked.attempts
     done = outcome.passed or failed_for_good

@@ -12,7 +12,7 @@ import { say } from "./strings.js";
  *            feedback: string, trials: CheckTrial[]}} Check
  */
 
-/** Fires "answer" (detail: {answers}) after the last sound. */
+/** Fires "answer" (detail: {answers, attempt}) after the last sound. */
 class TrialsCheck extends EventTarget {
   /** @type {typeof ChoiceEntry | typeof DigitsEntry} */
   static entry = ChoiceEntry;
@@ -128,7 +128,8 @@ class TrialsCheck extends EventTarget {
   /** @param {string[]} answers */
   goOn(answers) {
     this.answers = answers;
-    this.memory.keepDraft({ trial: this.name, answers });
+    const draft = { trial: this.name, answers };
+    this.memory.keepDraft(draft);
     this.show();
     this.player?.root.focus(); // not its button: there Enter would play instead of going on
   }
@@ -138,7 +139,8 @@ class TrialsCheck extends EventTarget {
     this.sent = true;
     this.player?.stop();
     this.update();
-    this.dispatchEvent(new CustomEvent("answer", { detail: { answers } }));
+    const { attempt } = this.check; // so that sending it again cannot use up the next one
+    this.dispatchEvent(new CustomEvent("answer", { detail: { answers, attempt } }));
   }
 
   /** The server refused: the rater may press again. */

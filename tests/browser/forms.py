@@ -171,7 +171,8 @@ class FormsHouse(House):
     def tried(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         (check,) = (c for c in self.checks if c.key == body["key"])
         tries = self.tries.setdefault(check.key, [])
-        tries.append(body["answer"]["answers"])
+        if body["answer"]["attempt"] == len(tries) + 1:
+            tries.append(body["answer"]["answers"])
         if not self.done(check) and len(tries) >= check.attempts:
             self.screened = f"check {check.key}"
         return 200, self.state()

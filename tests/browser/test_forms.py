@@ -412,6 +412,16 @@ def test_a_check_waits_for_the_network(serve_forms: Serve, new_page: NewPage) ->
     assert house_of(server).tries == {"huggins": [["2"]]}
 
 
+def test_a_reply_that_gets_lost_uses_up_no_attempt(serve_forms: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2",)))
+    open_session(page, server)
+    server.house.fail("/checks/", "lose", times=2)
+    pick(page, "First")
+    expect(page.get_by_text("Attempt 2 of 2")).to_be_visible(timeout=15_000)
+    assert len(server.house.posts) > 1
+    assert house_of(server).tries == {"huggins": [["1"]]}
+
+
 def stages(page: Page, serve: Serve) -> Iterator[str]:
     """Each stage as it stands, with mistakes shown, and answered."""
     page.emulate_media(reduced_motion="reduce")
