@@ -137,7 +137,7 @@ export class ParallelTrialView extends EventTarget {
       });
     }
     this.part("skip").addEventListener("click", () => {
-      const detail = { trial: trial.id, reason: this.deck.lost || "load", playback: this.playback };
+      const detail = { trial: this.trial.id, reason: this.deck.lost || "load", playback: this.playback };
       this.dispatchEvent(new CustomEvent("skip", { detail }));
     });
     this.root.addEventListener("submit", (event) => {
