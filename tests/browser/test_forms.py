@@ -479,6 +479,27 @@ def test_a_page_without_its_extra_looks_is_still_shown(
     expect(page.locator(".view-questionnaire")).to_have_css("opacity", "1", timeout=3_000)
 
 
+@pytest.mark.parametrize("sheet", ["questionnaire.css", "no-such.css"])
+def test_a_stage_that_comes_later_is_seen_when_its_looks_are_there(
+    serve_forms: Serve, new_page: NewPage, sheet: str
+) -> None:
+    page = new_page()
+    page.goto(f"{serve_forms().url}/lost/")
+    script = """async (sheet) => {
+        const { dress } = await import("/static/js/sheet.js");
+        const template = document.createElement("template");
+        template.id = "later";
+        template.dataset.sheet = `/static/css/${sheet}`;
+        const root = document.createElement("form");
+        root.id = "stage-now";
+        document.body.append(template, root);
+        dress("later", root);
+        return root.style.opacity;
+    }"""
+    assert page.evaluate(script, sheet) == "0"
+    expect(page.locator("#stage-now")).to_have_css("opacity", "1")
+
+
 def test_every_sentence_of_the_forms_is_on_the_page_and_none_is_idle() -> None:
     there: set[str] = set()
     for name in ("strings", "strings_forms"):
