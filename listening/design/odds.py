@@ -116,14 +116,3 @@ def _choices(scale: Scale) -> float:
         low, high, step = scale.span
         return float(round((high - low) / step) + 1)
     return float(len(scale.labels))
-
-
-def _same(
-    accepted: Mapping[TrapKind, frozenset[str]], criterion: str, choices: Mapping[TrapKind, float]
-) -> float:
-    """1 when one label passes every trap of the criterion, else 0."""
-    asked = [k for k in accepted if k.criterion == criterion and k.pass_at_least > 0]
-    if any(choices[kind] == inf for kind in asked):
-        return 0.0
-    common = [accepted[kind] for kind in asked]
-    return 1.0 if not common or frozenset.intersection(*common) else 0.0

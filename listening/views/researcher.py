@@ -10,8 +10,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
-from django.core.paginator import Page, Paginator
-from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value, When
+from django.core.paginator import Paginator
+from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from listening import sessions
-from listening.models import Block, Session, Study, Trial
+from listening.models import Block, Session, Study
 from listening.monitor import forget_progress, page_progress
 from listening.studies import (
     Finding,
@@ -30,9 +30,10 @@ from listening.studies import (
     open_study,
     pause_study,
 )
+from listening.views.beforehand import beforehand
+from listening.views.sittings import SHOWN_AS, UNREJECTABLE, session_page, status_links
 
 STUDIES_PER_PAGE = 50
-SESSIONS_PER_PAGE = 25
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
 FINDINGS_KEPT_S = 600
 TOLD = {
@@ -125,9 +126,10 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "findings": findings,
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
-        "sessions": _session_page(mine, status, request.GET.get("page")),
+        "before": beforehand(mine),
+        "sessions": session_page(mine, status, request.GET.get("page")),
         "status": status,
-        "statuses": Session.Status.values,
+        "statuses": status_links(status),
         "status_query": f"status={status}" if status in Session.Status.values else "",
         "shows_prolific_ids": mine.owner_id == request.user.pk,
     }
@@ -151,44 +153,6 @@ def _findings(study: Study, asked: bool) -> list[Finding] | None:
         with suppress(RedisError):
             cache.set(name, kept, timeout=FINDINGS_KEPT_S)
     return kept
-
-
-def _session_page(study: Study, status: str, number: str | None) -> Page[Any]:
-    """One page of the study's sessions, newest first, with what each has done."""
-    holds = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
-    left = Q(status=Session.Status.STARTED) & ~Exists(holds)  # its places went to others
-    shown = Case(When(left, then=Value(str(Session.Status.EXPIRED))), default=F("status"))
-    found = Session.objects.filter(study=study).select_related("rater").annotate(shown=shown)
-    if status in Session.Status.values:
-        found = found.filter(shown=status)
-    page: Page[Any] = Paginator(found.order_by("-started_at", "-pk"), SESSIONS_PER_PAGE).get_page(
-        number
-    )
-    facts = _session_facts([session.pk for session in page])
-    for session in page:
-        session.facts = facts.get(session.pk, {})
-        last = session.finished_at or session.facts.get("last")
-        took = last - session.started_at if last else None
-        session.minutes = took.total_seconds() / 60 if took else None
-    return page
-
-
-def _session_facts(sessions: list[int]) -> dict[int, dict[str, Any]]:
-    answered = Q(state=Trial.State.ANSWERED)
-    planned = Q(state=Trial.State.PLANNED)
-    rows = (
-        Trial.objects.filter(session__in=sessions)
-        .order_by()
-        .values("session")
-        .annotate(
-            done=Count("pk", filter=answered),
-            total=Count("pk", filter=answered | planned),
-            traps=Count("pk", filter=answered & ~Q(trap="")),
-            passed=Count("pk", filter=Q(trap_passed=True)),
-            last=Max("answered_at"),
-        )
-    )
-    return {row["session"]: row for row in rows}
 
 
 # --- What can be done ----------------------------------------------------------------------------
@@ -226,8 +190,9 @@ def reject(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     reason = request.POST.get("reason", "").strip()[:300]
     if not reason:
         messages.error(request, "A session is rejected for a reason. Please write it down.")
-    elif session.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
-        messages.warning(request, f"This session of {session.rater} is {session.status} already.")
+    elif session.status in UNREJECTABLE:
+        told = SHOWN_AS.get(session.status, session.status)
+        messages.warning(request, f"This session of {session.rater} is {told} already.")
     else:
         sessions.reject(session, reason)
         forget_progress(key)

@@ -1,0 +1,155 @@
+"""What a study asks around its trials, how easily a guess gets past it, and how raters fared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import floor, log10
+from typing import Any
+
+from listening.answers import TRAINING
+from listening.checks import check_named
+from listening.checks.settings import CheckSettings
+from listening.design.odds import TrapOdds, trap_odds
+from listening.design.questionnaires import default_title
+from listening.design.traps import TrapPlan
+from listening.methods import Scale
+from listening.models import Stimulus, Study, Task
+from listening.statements import rows_of
+
+EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
+
+CHECKED = """
+SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,
+    count(*) FILTER (WHERE c.done AND NOT c.passed AND NOT c.screened) AS failed,
+    count(*) FILTER (WHERE c.screened) AS screened
+FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
+        coalesce(e.value->>'done', '') = 'true' AS done,
+        s.status = 'screened' AND starts_with(s.rejected_because, 'check ' || e.key || ':')
+            AS screened
+    FROM listening_session s, jsonb_each(s.checks) AS e WHERE s.study_id = %(study)s) c
+GROUP BY 1
+"""
+ASKED = """
+SELECT e.key, count(*) AS answered, count(*) FILTER (WHERE s.status = 'screened'
+        AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
+FROM listening_session s, jsonb_object_keys(s.questionnaires) AS e(key)
+WHERE s.study_id = %(study)s GROUP BY 1
+"""
+
+
+def beforehand(study: Study) -> dict[str, Any]:
+    """What the section “Before the trials” shows; its lists may be empty."""
+    return {
+        "checks": _checks(study) if study.checks else [],
+        "questionnaires": _questionnaires(study) if study.questionnaires else [],
+        "tasks": [row for task in study.tasks.order_by("order") if (row := _task(task))],
+    }
+
+
+def chance_text(chance: float) -> str:
+    """A probability in per cent with two digits that say something: 0.14 %, 1.8 %, 69 %."""
+    percent = 100 * chance
+    if percent == 0:
+        return "0 %"
+    if percent < 0.0001:
+        return "below 0.0001 %"
+    if percent > 99:
+        return "100 %" if chance == 1 else f"{floor(10 * percent) / 10:g} %"
+    decimals = max(0, 1 - floor(log10(percent)))
+    written = f"{percent:.{decimals}f}"
+    return f"{written.rstrip('0').rstrip('.') if '.' in written else written} %"
+
+
+def _checks(study: Study) -> list[dict[str, Any]]:
+    counts = {row.key: row for row in rows_of(CHECKED, study=study.pk)}
+    return [_check(study, asked, counts.get(asked["key"])) for asked in study.checks]
+
+
+def _check(study: Study, asked: dict[str, Any], count: Any) -> dict[str, Any]:
+    check = check_named(asked["key"])
+    settings = check.settings(asked, language=study.language)
+    once, overall = check.odds_once(settings), check.odds(settings)
+    selects = settings.trials > 0
+    return {
+        "key": check.key,
+        "title": settings.title,
+        "settings": _settings_text(settings),
+        "on_fail": settings.on_fail if selects else "",
+        "once": chance_text(once) if selects else "",
+        "overall": chance_text(overall) if selects else "",
+        "easy": selects and settings.on_fail == "screen_out" and overall > EASY,
+        "passed": count.passed if count else 0,
+        "failed": count.failed if count else 0,
+        "screened": count.screened if count else 0,
+    }
+
+
+def _settings_text(settings: CheckSettings) -> str:
+    """How the check is set, in a line."""
+    if not settings.trials:
+        return "the rater confirms; nobody fails"
+    attempts = "1 attempt" if settings.attempts == 1 else f"{settings.attempts} attempts"
+    parts = [f"{settings.pass_at_least} of {settings.trials} right", attempts]
+    parts += [f"language {settings.language}"] if settings.language else []
+    parts += [f"{name} {value:g}" for name, value in settings.numbers.items()]
+    parts += [] if settings.feedback else ["no advice between attempts"]
+    return ", ".join(parts)
+
+
+def _questionnaires(study: Study) -> list[dict[str, Any]]:
+    counts = {row.key: row for row in rows_of(ASKED, study=study.pk)}
+    rows = []
+    for questionnaire in study.questionnaires:
+        count = counts.get(questionnaire["key"])
+        rows.append(
+            {
+                "key": questionnaire["key"],
+                "title": questionnaire_title(questionnaire),
+                "when": questionnaire["when"],
+                "questions": len(questionnaire["questions"]),
+                "answered": count.answered if count else 0,
+                "screened": count.screened if count else 0,
+                "screens": any(q.get("screen_out") for q in questionnaire["questions"]),
+            }
+        )
+    return rows
+
+
+def questionnaire_title(questionnaire: Mapping[str, Any]) -> str:
+    return str(questionnaire["title"] or default_title(questionnaire.get("use", ())))
+
+
+def _task(task: Task) -> dict[str, Any] | None:
+    """The task's traps, practice and repeats; None when it has none of them."""
+    plan = TrapPlan.from_dict(task.traps)
+    if not (plan.kinds or task.training or task.repeats):
+        return None
+    odds, trouble = _trap_odds(task, plan) if plan.kinds else (None, "")
+    return {
+        "title": task.title or task.key,
+        "training": len(task.training),
+        "repeats": task.repeats,
+        "kinds": plan.kinds,
+        "per": plan.per,
+        "placement": plan.placement,
+        "trouble": trouble,
+        "guessing": chance_text(odds.guessing) if odds else "",
+        "easy": odds is not None and odds.guessing > EASY,
+        "same": odds is not None and odds.same == 1,
+    }
+
+
+def _trap_odds(task: Task, plan: TrapPlan) -> tuple[TrapOdds | None, str]:
+    """The odds for one set of the task's traps; else why there are none."""
+    scales = {c.key: Scale.from_dict(c.scale) for c in task.criteria.order_by("order")}
+    own: dict[str, list[list[str]]] = {kind.kind: [] for kind in plan.kinds}
+    stimuli = Stimulus.objects.filter(study=task.study_id, trap__in=list(own))
+    for kind, expected in stimuli.exclude(trap=TRAINING).values_list(
+        "trap", "attributes__expected"
+    ):
+        words = str(expected or "").split("|")
+        own[kind].append([word.strip() for word in words if word.strip()])
+    try:
+        return trap_odds(plan, scales, own=own), ""
+    except (ValueError, KeyError) as error:
+        return None, str(error)
