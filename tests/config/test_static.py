@@ -11,6 +11,18 @@ FILES = {
     "main.js": 'import { play } from "./deep1.js";\nconst later = () => import("./face.js");\n',
     "face.js": '/** @typedef {import("./main.js").Main} Main */\nexport const face = 1;\n',
 } | {f"deep{n}.js": f'export {{ play }} from "./deep{n + 1}.js";\n' for n in range(1, 8)}
+LEAN = """/** What it does. */
+
+import { play } from "./deep8.js";
+
+/**
+ * @param {string} url
+ */
+export function open(url) {
+  // why
+  return url + "//x/* y */"; // stays
+}
+"""
 FILES["deep8.js"] = "export const play = 1; // like import('./main.js')\n"
 
 
@@ -18,6 +30,7 @@ def collect(folder: Path, files: dict[str, str]) -> Path:
     source, target = folder / "source", folder / "target"
     source.mkdir(parents=True)
     for name, text in files.items():
+        (source / name).parent.mkdir(exist_ok=True)
         (source / name).write_text(text)
     storages = {"staticfiles": {"BACKEND": "config.static.ModuleManifestStorage"}}
     finders = ["django.contrib.staticfiles.finders.FileSystemFinder"]
@@ -57,3 +70,27 @@ def test_a_changed_script_changes_all_that_import_it(collected: Path, tmp_path: 
     for stem in ("deep7", "deep1", "main"):
         assert hashed(again, stem) != hashed(collected, stem)
     assert hashed(again, "face") == hashed(collected, "face")
+
+
+def test_our_scripts_are_served_without_comments_and_those_of_others_whole(tmp_path: Path):
+    style = "/* Colours. */\na {\n  color: red;\n}\n/* b */ b {\n}\n/* End. */\n"
+    files = {
+        "js/lean.js": LEAN.replace("./deep8", "./end"),
+        "js/end.js": "export const play = 1;\n",
+    }
+    target = collect(tmp_path, files | {"admin/theirs.js": LEAN[:20], "css/lean.css": style})
+    script = hashed(target / "js", "lean")
+    assert re.fullmatch(
+        r'import { play } from "\./end\.[0-9a-f]{12}\.js";\nexport function open\(url\) {\n'
+        r'return url \+ "//x/\* y \*/"; // stays\n}\n',
+        script,
+    )
+    assert hashed(target / "admin", "theirs") == LEAN[:20]
+    (sheet,) = (target / "css").glob("lean.*.css")
+    assert sheet.read_text() == "a {\ncolor: red;\n}\n/* b */ b {\n}\n"
+
+
+def test_no_string_of_our_scripts_spans_lines():
+    for script in (Path(__file__).parents[2] / "static/js").glob("*.js"):
+        for number, line in enumerate(script.read_text().splitlines(), start=1):
+            assert line.count("`") % 2 == 0, f"{script.name}:{number}"
