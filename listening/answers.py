@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
@@ -14,6 +14,7 @@ from django.db import transaction
 from listening import allocation
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, PlannedTrial, Scale, method_named
+from listening.methods.base import gettext_noop
 from listening.models import Session, Stimulus, Task, Trial
 from listening.statements import rows_of
 from listening.validity import judge_block
@@ -21,16 +22,22 @@ from listening.validity import judge_block
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
 FASTEST = 0.8  # of the clips' length: nobody hears a clip in less, whatever the page reports
 TRAINING = "training"  # what stands in the place of a trap's kind for training trials
+REASON = gettext_noop("Please give your reason.")
+LONGER_REASON = gettext_noop("Please give your reason in at least %(n)s characters.")
 AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
 
 
 class Refused(Exception):
-    """An answer that is not stored: `code` for the page, the message for the rater."""
+    """An answer that is not stored: `code` for the page, the message for the rater.
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    The message is English, with places like %(n)s for `numbers`; the door translates both.
+    """
+
+    def __init__(self, code: str, message: str, **numbers: int) -> None:
+        super().__init__(message % numbers)
         self.code = code
         self.message = message
+        self.numbers = numbers
 
 
 @dataclass(frozen=True)
@@ -164,13 +171,22 @@ def _locked_trial(session: Session, code: str) -> Any:
     (locked,) = rows_of(LOCK, session=session.pk)
     found = rows_of(LOAD, code=code, session=session.pk, ahead=AHEAD)
     if not found:
-        raise Refused("unknown_trial", "This clip is not part of your session. Reload the page.")
+        raise Refused(
+            "unknown_trial",
+            gettext_noop("This clip is not part of your session. Reload the page."),
+        )
     trial = found[0]
     done = trial.state in (Trial.State.ANSWERED, Trial.State.SKIPPED)
     if locked.status != Session.Status.STARTED and not done:
-        raise Refused("session_over", "This session has ended, so the answer was not stored.")
+        raise Refused(
+            "session_over",
+            gettext_noop("This session has ended, so the answer was not stored."),
+        )
     if not locked.ready and not done:
-        raise Refused("not_ready", "There are questions or sound tests to do before the clips.")
+        raise Refused(
+            "not_ready",
+            gettext_noop("There are questions or sound tests to do before the clips."),
+        )
     return trial
 
 
@@ -178,7 +194,9 @@ def _check_turn(trial: Any) -> None:
     if trial.state != Trial.State.PLANNED:
         raise _lease_lost()
     if trial.position != trial.current:
-        raise Refused("wrong_order", "Another clip comes first. Please answer that one.")
+        raise Refused(
+            "wrong_order", gettext_noop("Another clip comes first. Please answer that one.")
+        )
 
 
 LOCK = "SELECT status, ready FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
@@ -206,8 +224,10 @@ WHERE t.code = %(code)s AND t.session_id = %(session)s
 def _lease_lost() -> Refused:
     return Refused(
         "lease_lost",
-        "You were away for a while, so this clip went to somebody else. "
-        "Please go on with the next one.",
+        gettext_noop(
+            "You were away for a while, so this clip went to somebody else. "
+            "Please go on with the next one."
+        ),
     )
 
 
@@ -230,7 +250,8 @@ def _ratings(
             scores = [criterion.scale.score(label) for label in given]
         except ValueError:
             raise Refused(
-                "outside_scale", "That answer is not on the scale. Please choose again."
+                "outside_scale",
+                gettext_noop("That answer is not on the scale. Please choose again."),
             ) from None
         for (_, stimulus), label, score in zip(rated, given, scores, strict=True):
             stored = rules.method.stored_score(
@@ -238,13 +259,15 @@ def _ratings(
             )
             ratings.append((criterion.pk, stimulus, label, stored))
     if len(labels) != len(ratings):
-        raise Refused("malformed", "The answer holds more than was asked. Reload the page.")
+        raise Refused(
+            "malformed", gettext_noop("The answer holds more than was asked. Reload the page.")
+        )
     return ratings
 
 
 def _given(labels: Mapping[str, str], key: str) -> str:
     if key not in labels:
-        raise Refused("criterion_missing", "One question has no answer yet.")
+        raise Refused("criterion_missing", gettext_noop("One question has no answer yet."))
     return labels[key]
 
 
@@ -262,9 +285,15 @@ def _feedback(rules: TaskRules, trial: Any, right: bool) -> dict[str, Any]:
     """What the page says after a training trial: the study's words, else plain ones."""
     stimulus = Stimulus.objects.values_list("key", flat=True).get(pk=trial.stimulus_id)
     entry: Mapping[str, Any] = next((e for e in rules.training if e["stimulus"] == stimulus), {})
-    expected = json.loads(trial.expected)
+    return feedback_on(entry, json.loads(trial.expected), rules.criteria[0].scale, right)
+
+
+def feedback_on(
+    entry: Mapping[str, Any], expected: Sequence[str], scale: Scale, right: bool
+) -> dict[str, Any]:
+    """The same for an entry of a task's training; without an expected answer none is right."""
     text = entry.get("right" if right or not expected else "wrong", "")
-    words = [s.text or s.label for s in rules.criteria[0].scale.steps if s.label in expected]
+    words = [s.text or s.label for s in scale.steps if s.label in expected]
     return {"right": right if expected else None, "text": text, "expected": words or expected}
 
 
@@ -274,7 +303,8 @@ def _check_justification(rules: Mapping[str, Any], given: Mapping[str, Any] | No
     if rules.get("required") and len(text) < shortest:
         raise Refused(
             "justification_required",
-            f"Please give your reason in at least {shortest} characters.",
+            REASON if shortest == 1 else LONGER_REASON,
+            n=shortest,
         )
 
 
@@ -283,7 +313,9 @@ def _check_heard(trial: Any, answer: Answer, method: Method) -> None:
     too_soon = not trial.simulated and trial.open_s < FASTEST * needed_s
     heard = answer.heard_fraction >= HEARD_ENOUGH or not method.heard_out
     if not heard or answer.plays < 1 or too_soon:
-        raise Refused("not_heard", "Please listen to the whole clip before you answer.")
+        raise Refused(
+            "not_heard", gettext_noop("Please listen to the whole clip before you answer.")
+        )
 
 
 WRITE = """

@@ -9,14 +9,16 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils import translation
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views import View
 from django.views.decorators.cache import never_cache
 from rest_framework import serializers
 
 from listening import sessions, stages
 from listening.design.questionnaires import Incorrect
+from listening.languages import speaking
 from listening.methods.base import LONGEST_LABEL
 from listening.models import Session
 from listening.sessions import Answer, Refused
@@ -25,11 +27,13 @@ from listening.views.state import state_of
 STATUS = {"unknown_trial": 404} | dict.fromkeys(
     ("wrong_order", "session_over", "lease_lost", "not_ready"), 409
 )
-MALFORMED = "The page sent something we could not read. Reload it; your answers are kept."
+MALFORMED = gettext_noop(
+    "The page sent something we could not read. Reload it; your answers are kept."
+)
 
 
 class Malformed(ValueError):
-    """What was sent cannot be meant; the message is for the rater."""
+    """What was sent cannot be meant; the message is for the rater, in English."""
 
     def __init__(self, message: str = MALFORMED, status: int = 422) -> None:
         super().__init__(message)
@@ -94,12 +98,12 @@ class RaterView(View):
         try:
             return super().dispatch(request, *args, **kwargs)
         except Session.DoesNotExist:
-            message = "We do not know this session. Please use the link that you were given."
+            message = _("We do not know this session. Please use the link that you were given.")
             return answered(_error("unknown_session", message), 404)
         except (serializers.ValidationError, RecursionError):  # their words may quote what was sent
-            return answered(_error("malformed", MALFORMED), 422)
+            return _malformed(Malformed(), kwargs["code"])
         except Malformed as malformed:
-            return answered(_error("malformed", str(malformed)), malformed.status)
+            return _malformed(malformed, kwargs["code"])
 
 
 def answered(body: dict[str, Any], status: int = 200) -> HttpResponse:
@@ -142,8 +146,7 @@ class CheckView(RaterView):
         except stages.NotAsked:
             raise Malformed from None
         except ValueError as error:
-            with translation.override(session.study.language):
-                raise Malformed(translation.gettext(str(error))) from None
+            raise Malformed(str(error)) from None
 
 
 class QuestionnaireView(RaterView):
@@ -155,12 +158,12 @@ class QuestionnaireView(RaterView):
         try:
             stored = stages.record_questionnaire(session, str(given.get("key")), answers)
         except stages.NotAsked:
-            message = "These questions are answered already. The page goes on."
+            with speaking(session.study.language):
+                message = _("These questions are answered already. The page goes on.")
             return answered(_error("wrong_order", message, state_of(session)), 409)
         except Incorrect as incorrect:
-            with translation.override(session.study.language):
-                message = translation.gettext("Some questions need another look.")
-                fields = incorrect.said(translation.gettext)
+            with speaking(session.study.language):
+                message, fields = _("Some questions need another look."), incorrect.said(_)
             return answered({**_error("malformed", message), "fields": fields}, 422)
         return answered(state_of(stored))
 
@@ -191,8 +194,7 @@ class AnswerView(RaterView):
         session = sessions.session_named(code)
         answer = _answer(ANSWER.run_validation(sent(request)))
         try:
-            with translation.override(session.study.language):
-                stored = sessions.record_answer(session, answer)
+            stored = sessions.record_answer(session, answer)
             feedback = _feedback(stored.feedback, session.study.language)
         except Refused as refused:
             return _refused(session, refused)
@@ -210,10 +212,19 @@ class WithdrawView(RaterView):
         return answered(state_of(session))
 
 
+def _malformed(malformed: Malformed, code: str) -> HttpResponse:
+    try:
+        language = sessions.session_named(code).study.language
+    except Session.DoesNotExist:
+        language = ""
+    with speaking(language):
+        return answered(_error("malformed", _(str(malformed))), malformed.status)
+
+
 def _refused(session: Session, refused: Refused) -> HttpResponse:
     state = state_of(sessions.refresh(session))
-    with translation.override(session.study.language):
-        message = translation.gettext(refused.message)
+    with speaking(session.study.language):
+        message = _(refused.message) % refused.numbers
     return answered(_error(refused.code, message, state), STATUS.get(refused.code, 422))
 
 
@@ -221,12 +232,12 @@ def _feedback(given: Mapping[str, Any] | None, language: str) -> dict[str, Any] 
     """What is said after a training trial: the study's words, else ours."""
     if given is None:
         return None
-    with translation.override(language):
+    with speaking(language):
+        words = _(", ").join(_(word) for word in given["expected"])
         ours = {
-            True: translation.gettext("Yes, that is right."),
-            False: translation.gettext("Most listeners answer: %(answer)s.")
-            % {"answer": ", ".join(translation.gettext(word) for word in given["expected"])},
-            None: translation.gettext("Thank you."),
+            True: _("Yes, that is right."),
+            False: _("Most listeners answer: %(answer)s.") % {"answer": words},
+            None: _("Thank you."),
         }
         return {"right": given["right"], "text": given["text"] or ours[given["right"]]}
 

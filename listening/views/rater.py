@@ -11,13 +11,15 @@ from django.core import signing
 from django.db.models import Avg
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import translation
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
+from listening.checks.base import Wave
 from listening.design.traps import TrapPlan
+from listening.languages import page_words, speaking
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_as_asked, check_seed
@@ -59,8 +61,8 @@ def _landing_page(
     consent_missing: bool = False,
     status: int = 200,
 ) -> HttpResponse:
-    with translation.override(study.language):
-        error = translation.gettext("Please tick the box to take part.") if consent_missing else ""
+    with speaking(study.language):
+        error = _("Please tick the box to take part.") if consent_missing else ""
         trials, minutes = _length(study)
         context = {
             "study": study,
@@ -71,6 +73,7 @@ def _landing_page(
             "minutes": minutes,
             "trials": trials,
             "arrival": _carried(request),
+            **page_words(study.language),
         }
         code = 422 if consent_missing else status
         return render(request, "rater/landing.html", context, status=code)
@@ -165,10 +168,10 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
     if session is None:
         return render(request, "rater/lost.html", status=404)
     sessions.refresh(session)
-    with translation.override(session.study.language):
+    with speaking(session.study.language):
         state = state_of(session)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
-        context["code"] = session.code
+        context |= {"code": session.code, **page_words(session.study.language)}
         response = render(request, "rater/session.html", context)
     audio.set_clip_cookie(response, session)
     return response
@@ -193,7 +196,10 @@ def check_sound(request: HttpRequest, token: str) -> HttpResponse:
 def _check_wav(code: str, key: str, attempt: int, place: int) -> bytes:
     study = Session.objects.select_related("study").get(code=code).study
     check, asked = check_as_asked(study.checks, key, study.language)
-    wave = check.signal(asked, check_seed(code, key, attempt), place)
+    return as_wav(check.signal(asked, check_seed(code, key, attempt), place), check.sample_rate_hz)
+
+
+def as_wav(wave: Wave, rate_hz: int) -> bytes:
     buffer = io.BytesIO()
-    soundfile.write(buffer, wave, check.sample_rate_hz, subtype="PCM_16", format="WAV")
+    soundfile.write(buffer, wave, rate_hz, subtype="PCM_16", format="WAV")
     return buffer.getvalue()

@@ -8,12 +8,12 @@ from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from listening import audio
 from listening.answers import AHEAD, TRAINING, parts_of, task_rules
 from listening.design.questionnaires import page as questionnaire_page
+from listening.languages import speaking
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
 from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
@@ -66,7 +66,7 @@ def _plan(session: int) -> Plan:
 def state_of(session: Session) -> dict[str, Any]:
     """The State of a session as it is stored, as the page draws it."""
     (sitting,) = rows_of(SITTING, session=session.pk)
-    with translation.override(sitting.language):
+    with speaking(sitting.language):
         return _state(sitting, _plan(session.pk))
 
 

@@ -1,0 +1,67 @@
+"""Which language a study's interface speaks, which way it runs, and what a request asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
+
+ENGLISH = "en"
+HANS = "zh-hans"
+RIGHT_TO_LEFT = frozenset("ar arc ckb dv fa he iw ks nqo ps sd syr ug ur yi".split())
+RIGHT_TO_LEFT_SCRIPTS = frozenset("adlm arab hebr nkoo rohg syrc thaa".split())
+RATERS = frozenset({"landing", "session"})  # pages that study and session give their language
+
+
+def interface_language(tag: str) -> str:
+    """The language of our own words for a study in `tag`: English where we have no other.
+
+    Readers of Traditional Chinese get Simplified: they read it with less effort than English.
+    """
+    return HANS if _parts(tag)[0] == "zh" else ENGLISH
+
+
+def direction(tag: str) -> str:
+    """Which way a language is written: ltr or rtl."""
+    first, *rest = _parts(tag)
+    scripts = [part for part in rest if len(part) == 4 and part.isalpha()]
+    if scripts:
+        return "rtl" if scripts[0] in RIGHT_TO_LEFT_SCRIPTS else "ltr"
+    return "rtl" if first in RIGHT_TO_LEFT else "ltr"
+
+
+def speaking(tag: str) -> AbstractContextManager[None]:
+    """Inside, our own words are said for a study in this language."""
+    return translation.override(interface_language(tag))
+
+
+def page_words(tag: str) -> dict[str, str]:
+    """What a page of a study needs to mark its words with: direction, and a tag if ours differs."""
+    same = _parts(tag)[0] == _parts(interface_language(tag))[0]
+    return {"page_direction": direction(tag), "study_lang": "" if same else tag.replace("_", "-")}
+
+
+def _parts(tag: str) -> list[str]:
+    return tag.replace("_", "-").lower().split("-")
+
+
+class LanguageMiddleware(LocaleMiddleware):
+    """Raters' pages of trouble speak the browser's language; everything for researchers English.
+
+    Where the study is known, its pages say so themselves.
+    """
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, kwargs: Any
+    ) -> None:
+        match = request.resolver_match
+        if match is not None and not _for_raters(match.url_name or ""):
+            translation.activate(ENGLISH)
+
+
+def _for_raters(name: str) -> bool:
+    return name in RATERS or name.startswith("api-")
