@@ -10,7 +10,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -63,7 +63,7 @@ _YES = frozenset({"true", "1", "yes"})
 _NO = frozenset({"false", "0", "no"})
 
 
-def csv_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS) -> Iterator[str]:
     """CSV text of plain rows, line by line, so that a big study can be streamed.
 
     A text that a spreadsheet would take for a formula gets an apostrophe in front, which
@@ -71,9 +71,9 @@ def csv_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(COLUMNS)
+    writer.writerow([csv_cell(name) for name in columns])
     for row in rows:
-        writer.writerow([csv_cell(row[name]) for name in COLUMNS])
+        writer.writerow([csv_cell(row[name]) for name in columns])
         if buffer.tell() > 16_384:
             yield buffer.getvalue()
             buffer.seek(0)

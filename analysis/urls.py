@@ -12,6 +12,7 @@ urlpatterns = [
         views.ratings_file,
         name="results-ratings",
     ),
+    path("studies/<slug:key>/results/sessions.csv", views.sessions_file, name="results-sessions"),
     path("studies/<slug:key>/results/scores.csv", views.scores_file, name="results-scores"),
     path("studies/<slug:key>/results/<str:name>", views.report_file, name="results-file"),
 ]

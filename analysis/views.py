@@ -58,6 +58,18 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResp
 
 @login_required
 @require_GET
+def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
+    """A study's sessions with what raters answered around the trials, as they stand now."""
+    from analysis.sittings import sessions_csv
+
+    study = _study(request, key)
+    response = StreamingHttpResponse(_in_pieces(sessions_csv(study.key)), content_type=CSV)
+    response["Content-Disposition"] = f'attachment; filename="{study.key}-sessions.csv"'
+    return response
+
+
+@login_required
+@require_GET
 def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     """The stored metric scores of a study's stimuli, as they stand now."""
     from analysis.report.writers import scores_csv

@@ -149,7 +149,7 @@ def test_counts_say_what_each_rule_costs_and_what_it_costs_alone():
     assert counts["att_traps"]["ratings_only_here"] == 2
     assert (counts["att_traps"]["raters"], counts["att_traps"]["blocks"]) == (2, 2)
     told = [row["ratings_told"] for row in counts.values()]
-    assert told == [0, 0, 2, 2, 0]  # structural rules, session_status, att_traps, not_counted
+    assert told == [0, 0, 0, 2, 2, 0]  # structural rules, session_status, att_traps, not_counted
 
 
 def test_a_rating_whose_place_went_to_another_is_left_out_and_traps_are_not_asked():

@@ -1,4 +1,4 @@
-"""manage.py export_study STUDY: a study's ratings, scores and report as files."""
+"""manage.py export_study STUDY: a study's ratings, sessions, scores and report as files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from analysis.management.options import add_options, chosen_options
 class Command(BaseCommand):
     """Export a study's ratings and results."""
 
-    help = "Write a study's ratings, metric scores, estimates, figures and report into a folder."
+    help = (
+        "Write a study's ratings, sessions, metric scores, estimates, figures and report into a "
+        "folder."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="The study's key.")
@@ -36,8 +39,19 @@ class Command(BaseCommand):
             table, report = study_report(key, options)
         except (RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
-        for path in write_export(table, score_rows(key), report, given["out"]):
+        written = write_export(table, score_rows(key), report, given["out"])
+        for path in [*written, write_sessions(key, given["out"])]:
             self.stdout.write(str(path))
+
+
+def write_sessions(study: str, folder: Path) -> Path:
+    """Sessions with their checks, answers to questions and comments, a row each."""
+    from analysis.sittings import sessions_csv
+
+    path = folder / "sessions.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(sessions_csv(study))
+    return path
 
 
 def write_export(

@@ -1,0 +1,49 @@
+"""What an exclusion rule is: a named, versioned object that gives a mask and a reason."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Reasons = NDArray[np.object_]
+
+_registry: dict[str, type[Rule]] = {}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What leaves ratings out of an analysis; a subclass with a ``key`` registers itself."""
+
+    key: ClassVar[str] = ""
+    version: ClassVar[str] = "1"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _registry[cls.key] = cls
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        """Why each row of the table (n,) is left out; an empty text where it is kept."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """The rule with its parameters, in one line of plain words."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, Any]:
+        """The rule's parameters as plain values."""
+        return asdict(self)
+
+
+def rules() -> dict[str, type[Rule]]:
+    """Every rule by its key."""
+    return dict(sorted(_registry.items()))
+
+
+def where(mask: pd.Series[bool], reason: str) -> Reasons:
+    return np.where(mask.to_numpy(dtype=bool), reason, "").astype(object)
