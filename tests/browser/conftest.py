@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.fake import FakeServer, House
+from tests.browser.forms import Asked, FormsHouse, read
 from tests.browser.story import Story
 
 ARGUMENTS = [
@@ -62,6 +63,21 @@ def serve() -> Iterator[Callable[[Story], FakeServer]]:
         server = FakeServer(House(story)).__enter__()
         servers.append(server)
         return server
+
+    yield start
+    for server in servers:
+        server.__exit__()
+
+
+@pytest.fixture
+def serve_forms() -> Iterator[Callable[..., FakeServer]]:
+    """Starts a fake house that asks these questionnaires and checks."""
+    servers: list[FakeServer] = []
+
+    def start(toml: str = "", *checks: Asked) -> FakeServer:
+        house = FormsHouse(forms=read(toml) if toml else [], checks=list(checks))
+        servers.append(FakeServer(house).__enter__())
+        return servers[-1]
 
     yield start
     for server in servers:

@@ -1,87 +1,27 @@
-"""Questionnaires and checks as raters meet them: branches, errors in place, reloads, keys."""
+"""Questionnaires as raters meet them: branches, errors in place, reloads, keys, screen readers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import PHONE
-from tests.browser.fake import FakeServer
-from tests.browser.forms import ABOUT, DIGITS, HUGGINS, Asked, FormsHouse, read
-from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
+from tests.browser.form_driver import (
+    NewPage,
+    Serve,
+    fill_in,
+    group,
+    house_of,
+    open_session,
+    send,
+    tick,
+)
+from tests.browser.forms import ABOUT
 
-NewPage = Callable[..., Page]
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = SMALL_TARGETS.replace("label.option", "label.option, label.field-check")
 MODULES = ("questionnaire", "question", "checktrials", "entries", "sheet")
-
-
-@pytest.fixture
-def serve_forms() -> Iterator[Callable[..., FakeServer]]:
-    """Starts a fake house that asks these questionnaires and checks."""
-    servers: list[FakeServer] = []
-
-    def start(toml: str = "", *checks: Asked) -> FakeServer:
-        house = FormsHouse(forms=read(toml) if toml else [], checks=list(checks))
-        servers.append(FakeServer(house).__enter__())
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.__exit__()
-
-
-Serve = Callable[..., FakeServer]
-
-
-def house_of(server: FakeServer) -> FormsHouse:
-    assert isinstance(server.house, FormsHouse)
-    return server.house
-
-
-def open_session(page: Page, server: FakeServer) -> None:
-    page.goto(f"{server.url}/s/demo/")
-    expect(page.locator("h1")).to_be_visible()
-
-
-def group(page: Page, words: str) -> Locator:
-    return page.locator("fieldset.question", has_text=words)
-
-
-def tick(page: Page, words: str, *answers: str) -> None:
-    for answer in answers:
-        label = page.get_by_text(answer, exact=True)
-        group(page, words).locator("label").filter(has=label).click()
-
-
-def send(page: Page) -> None:
-    page.get_by_role("button", name="Go on").click()
-
-
-def fill_in(page: Page, *, hearing: str = "Yes, as far as I know") -> None:
-    """All that must be answered."""
-    tick(page, "What is your gender?", "I prefer not to say")
-    tick(page, "How old are you?", "25–34")
-    tick(page, "first language?", "Yes")
-    tick(page, "Is your hearing normal?", hearing)
-    page.get_by_label("For how many years").fill("12")
-    tick(page, "Which of these do you own?", "Smart speaker", "A screen reader")
-
-
-def listen(page: Page) -> None:
-    page.locator(".player-button").click()
-    expect(page.locator(".player")).to_have_attribute("data-state", "heard")
-
-
-def pick(page: Page, text: str) -> None:
-    listen(page)
-    page.locator("label.option", has_text=text).click()
-    page.locator("[data-part=next]").click()
 
 
 def test_a_questionnaire_is_filled_in_and_sent(serve_forms: Serve, new_page: NewPage) -> None:
@@ -282,222 +222,6 @@ def test_a_questionnaire_waits_for_the_network(serve_forms: Serve, new_page: New
     page.get_by_role("button", name="Go on").click(force=True)
     expect(page.get_by_role("button", name="Begin")).to_be_visible(timeout=15_000)
     assert len(server.house.posts) == 1
-
-
-def test_sounds_are_answered_one_after_the_other_and_sent_together(
-    serve_forms: Serve, new_page: NewPage
-) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
-    open_session(page, server)
-    assert "right" not in page.locator("#state").inner_html()
-    expect(page.locator("fieldset.criterion")).to_have_js_property("disabled", True)
-    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 1 of 3")
-    pick(page, "Second")
-    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 2 of 3")
-    expect(page.locator("fieldset.criterion")).to_have_js_property("disabled", True)
-    expect(page.get_by_role("region", name="Sound 2 of 3")).to_be_focused()
-    pick(page, "First")
-    assert house_of(server).tries == {}
-    pick(page, "Third")
-    expect(page.get_by_role("button", name="Begin")).to_be_visible()
-    assert house_of(server).tries == {"huggins": [["2", "1", "3"]]}
-
-
-def test_all_sounds_are_fetched_ahead(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
-    open_session(page, server)
-    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
-    page.wait_for_timeout(300)
-    assert sorted(server.house.clip_requests) == ["/c/k0", "/c/k1", "/c/k2"]
-    pick(page, "First")
-    expect(page.locator(".player")).to_have_attribute("data-state", "ready", timeout=500)
-
-
-def test_a_check_is_taken_with_the_keys(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("3", "1")))
-    open_session(page, server)
-    for key in ("3", "1"):
-        page.keyboard.press(key)  # locked still
-        page.keyboard.press("p")
-        expect(page.locator(".player")).to_have_attribute("data-state", "heard")
-        expect(page.locator("input:checked")).to_have_count(0)
-        page.keyboard.press(key)
-        page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Begin")).to_be_visible()
-
-
-def test_next_before_the_end_of_the_sound_says_what_is_missing(
-    serve_forms: Serve, new_page: NewPage
-) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("3", "1")))
-    open_session(page, server)
-    missing = page.locator("[data-part=missing]")
-    expect(missing).to_have_text("Listen to the end first.")
-    page.locator("[data-part=next]").click(force=True)
-    expect(page.locator(".player-button")).to_be_focused()
-    listen(page)
-    expect(missing).to_have_text("Choose an answer.")
-    page.locator("[data-part=next]").click(force=True)
-    expect(page.locator("input[type=radio]").first).to_be_focused()
-
-
-def test_a_failed_attempt_is_told_and_the_second_failure_ends_the_study(
-    serve_forms: Serve, new_page: NewPage
-) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "2")))
-    open_session(page, server)
-    expect(page.get_by_text("Attempt")).to_be_hidden()
-    pick(page, "Second")
-    pick(page, "First")
-    expect(page.get_by_text("Attempt 2 of 2")).to_be_visible()
-    expect(page.get_by_text("1 of 2 were right. Try again.")).to_be_visible()
-    expect(page.get_by_role("heading", level=1)).to_be_focused()
-    pick(page, "First")
-    pick(page, "First")
-    expect(page.get_by_role("heading", name="this study is not a match")).to_be_visible()
-
-
-def test_a_reload_in_the_middle_of_a_check_goes_on_there(
-    serve_forms: Serve, new_page: NewPage
-) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
-    open_session(page, server)
-    pick(page, "Second")
-    pick(page, "First")
-    page.reload()
-    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 3 of 3")
-    pick(page, "Second")
-    expect(page.get_by_text("Attempt 2 of 2")).to_be_visible()
-    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 1 of 3")
-    assert house_of(server).tries == {"huggins": [["2", "1", "2"]]}
-
-
-def test_digits_are_typed(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(DIGITS, ("357", "129")))
-    open_session(page, server)
-    field = page.get_by_role("textbox", name="The three digits")
-    expect(field).to_be_disabled()
-    assert field.get_attribute("inputmode") == "numeric"
-    listen(page)
-    expect(field).to_be_focused()
-    page.keyboard.type("3a 5")
-    expect(field).to_have_value("35")
-    page.keyboard.press("Enter")
-    expect(page.locator("[data-part=missing]")).to_have_text(
-        "Type the three digits that you heard."
-    )
-    page.keyboard.type("78")
-    expect(field).to_have_value("357")
-    page.keyboard.press("Enter")
-    expect(page.locator(".player")).to_have_attribute("aria-label", "Sound 2 of 2")
-    listen(page)
-    page.keyboard.insert_text("３五〇")
-    expect(field).to_have_value("350")
-    field.clear()
-    page.locator("h1").click()
-    page.keyboard.type("129")
-    page.locator("[data-part=next]").click()
-    expect(page.get_by_role("button", name="Begin")).to_be_visible()
-    assert house_of(server).tries == {"digits": [["357", "129"]]}
-
-
-def test_a_check_waits_for_the_network(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2",)))
-    open_session(page, server)
-    server.house.fail("/checks/", 503, times=2)
-    pick(page, "Second")
-    expect(page.locator("[data-part=missing]")).to_have_text("Saving…")
-    expect(page.locator("fieldset.criterion")).to_have_js_property("disabled", True)
-    expect(page.get_by_role("button", name="Begin")).to_be_visible(timeout=15_000)
-    assert house_of(server).tries == {"huggins": [["2"]]}
-
-
-def test_a_reply_that_gets_lost_uses_up_no_attempt(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2",)))
-    open_session(page, server)
-    server.house.fail("/checks/", "lose", times=2)
-    pick(page, "First")
-    expect(page.get_by_text("Attempt 2 of 2")).to_be_visible(timeout=15_000)
-    assert len(server.house.posts) > 1
-    assert house_of(server).tries == {"huggins": [["1"]]}
-
-
-def stages(page: Page, serve: Serve) -> Iterator[str]:
-    """Each stage as it stands, with mistakes shown, and answered."""
-    page.emulate_media(reduced_motion="reduce")
-    open_session(page, serve(ABOUT))
-    expect(page.locator(".view-questionnaire")).to_have_css("opacity", "1")
-    yield "questionnaire"
-    tick(page, "first language?", "No")
-    send(page)
-    yield "questionnaire with mistakes"
-    fill_in(page)
-    tick(page, "How tired are you now?", "3")
-    tick(page, "For how many years", "I prefer not to say")
-    yield "questionnaire answered"
-    for check, right in ((HUGGINS, ("1", "2")), (DIGITS, ("123", "456"))):
-        open_session(page, serve("", Asked(check, right)))
-        expect(page.locator(".player")).to_have_attribute("data-state", "ready")
-        expect(page.locator(".view-check-trials")).to_have_css("opacity", "1")
-        yield "locked check"
-        listen(page)
-        if check is DIGITS:
-            page.keyboard.type("456")
-        else:
-            page.locator("label.option").first.click()
-        yield "answered check"
-        page.locator("[data-part=next]").click()
-        yield "second sound"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_forms_have_contrast_and_room_for_fingers_on_a_phone(
-    serve_forms: Serve, new_page: NewPage, scheme: str
-) -> None:
-    page = new_page(**PHONE, color_scheme=scheme)
-    for stage in stages(page, serve_forms):
-        assert page.evaluate(FAINT) == [], stage
-        assert page.evaluate(TARGETS) == [], stage
-        assert page.evaluate(TOO_WIDE) <= 0, stage
-
-
-@pytest.mark.parametrize("width", [320, 640, 1280])
-def test_no_screen_is_too_narrow_for_forms(
-    serve_forms: Serve, new_page: NewPage, width: int
-) -> None:
-    page = new_page(viewport={"width": width, "height": 700})
-    for stage in stages(page, serve_forms):
-        assert page.evaluate(TOO_WIDE) <= 0, stage
-
-
-def test_a_page_without_its_extra_looks_is_still_shown(
-    serve_forms: Serve, new_page: NewPage
-) -> None:
-    page, server = new_page(), serve_forms(ABOUT)
-    page.route("**/questionnaire.css", lambda route: route.abort())
-    open_session(page, server)
-    expect(page.locator(".view-questionnaire")).to_have_css("opacity", "1", timeout=3_000)
-
-
-@pytest.mark.parametrize("sheet", ["questionnaire.css", "no-such.css"])
-def test_a_stage_that_comes_later_is_seen_when_its_looks_are_there(
-    serve_forms: Serve, new_page: NewPage, sheet: str
-) -> None:
-    page = new_page()
-    page.goto(f"{serve_forms().url}/lost/")
-    script = """async (sheet) => {
-        const { dress } = await import("/static/js/sheet.js");
-        const template = document.createElement("template");
-        template.id = "later";
-        template.dataset.sheet = `/static/css/${sheet}`;
-        const root = document.createElement("form");
-        root.id = "stage-now";
-        document.body.append(template, root);
-        dress("later", root);
-        return root.style.opacity;
-    }"""
-    assert page.evaluate(script, sheet) == "0"
-    expect(page.locator("#stage-now")).to_have_css("opacity", "1")
 
 
 def test_every_sentence_of_the_forms_is_on_the_page_and_none_is_idle() -> None:
