@@ -19,7 +19,10 @@ from tests.visitor import Seen, Visitor
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 HOUSE_WORDS = ("default-src", "reference libflac", "test clip")  # of every study
-NUMBERS = {"index", "position", "task", "done", "total", "min_chars"}  # all that the page is told
+NUMBERS = {  # all that the page is told
+    *("index", "position", "task", "done", "total", "min_chars", "longest", "span"),
+    *("attempt", "attempts", "break_every", "n", "start_s", "end_s", "low", "high"),
+}
 AUDIO = {"audio/flac", "audio/wav"}
 
 

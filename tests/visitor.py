@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
 State = dict[str, Any]
-PASSED = {"volume": {"comfortable": True}}
+VOLUME_SET = {"comfortable": True}
 REASON = {"text": "The pauses are where a reader would breathe.", "keystrokes": 44}
 
 
@@ -44,6 +45,8 @@ class Visitor:
     ids: dict[str, str] = field(default_factory=dict)
     code: str = ""
     seen: list[Seen] = field(default_factory=list)
+    truths: Callable[[str, str, int], list[str]] = lambda code, key, attempt: []
+    shunned: Mapping[str, Any] = field(default_factory=dict)  # answers that end a session
 
     def __post_init__(self) -> None:
         self.client = httpx.Client(base_url=self.base_url, timeout=30)
@@ -90,10 +93,19 @@ class Visitor:
         return self.ask("POST", url, json=body, headers={**token, **headers})
 
     def pass_checks(self, state: State) -> State:
-        while state["stage"] == "check":
-            key = state["check"]["key"]
-            self.get(state["check"]["clip"])
-            state = self.post("checks", {"key": key, "answer": PASSED[key]}).json()
+        """Through questions and checks; `truths` knows what is right in a check."""
+        while state["stage"] in ("check", "questionnaire"):
+            if state["stage"] == "questionnaire":
+                asked = state["questionnaire"]
+                body = {"key": asked["key"], "answers": plain_answers(asked, self.shunned)}
+                state = self.post("questionnaires", body).json()
+                continue
+            check = state["check"]
+            for url in filter(None, [check["clip"], *(t["clip"] for t in check["trials"])]):
+                self.get(url)
+            right = self.truths(self.code, check["key"], check["attempt"])
+            answer = VOLUME_SET if check["kind"] == "volume" else {"answers": right}
+            state = self.post("checks", {"key": check["key"], "answer": answer}).json()
         return state
 
     def answer(self, state: State, **changes: Any) -> httpx.Response:
@@ -116,13 +128,49 @@ def answer_to(state: State, trial: State | None = None) -> State:
     task = state["tasks"][trial["task"]]
     return {
         "trial": trial["id"],
-        "answers": {
-            str(criterion["index"]): criterion["scale"]["steps"][0]["label"]
-            for criterion in task["criteria"]
-        },
+        "answers": dict(labels_of(trial, task)),
         "justification": REASON if task["justification"] else None,
         "latency_ms": 1200,
         "plays": 1,
         "heard_fraction": 1.0,
         "playback": {"stalls": 0, "hidden_ms": 0},
     }
+
+
+def labels_of(trial: State, task: State) -> Iterator[tuple[str, str]]:
+    """The first label of each scale; where several clips are rated, one for each."""
+    rated = [k for k, part in enumerate(trial["parts"]) if part["role"] == "rated"]
+    for criterion in task["criteria"]:
+        index, scale = criterion["index"], criterion["scale"]
+        if len(rated) == 1:
+            yield f"{index}", first_label(scale, 0)
+            continue
+        for n, place in enumerate(rated):
+            yield f"{index}.{place}", first_label(scale, n)
+
+
+def first_label(scale: State, place: int) -> str:
+    if scale["widget"] == "text":
+        return "A word."
+    if scale["widget"] == "ranking":
+        return str(place + 1)
+    return f"{scale['span'][0]:g}" if scale["span"] else scale["steps"][0]["label"]
+
+
+def plain_answers(questionnaire: State, shunned: Mapping[str, Any]) -> State:
+    """The first answer to each question that goes on with the session."""
+    given: State = {}
+    avoided = shunned.get(questionnaire["key"], {})
+    for question in questionnaire["questions"]:
+        rule = question["show_if"]
+        if rule and given.get(rule["question"]) not in rule["answers"]:
+            continue
+        allowed = [
+            option["value"]
+            for option in question["options"]
+            if option["value"] not in avoided.get(question["key"], ())
+        ]
+        kinds = {"text": "words", "number": question["low"] or 1}
+        chosen = kinds[question["kind"]] if question["kind"] in kinds else allowed[0]
+        given[question["key"]] = [chosen] if question["kind"] == "many" else chosen
+    return given

@@ -1,0 +1,211 @@
+"""Every preset is crawled from consent to code: no page of any method betrays what it must not."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.core import signing
+from django.db import connection
+
+from listening.bots.knowledge import known_to_raters
+from listening.checks import check_named
+from listening.design.presets import presets, write_preset
+from listening.methods import Method
+from listening.models import Study
+from listening.studies import create_study, open_study
+from tests.factories import make_user
+from tests.listening.web import WebProcess
+from tests.test_nothing_leaks import (
+    NUMBERS,
+    as_text,
+    keys_of,
+    numbers_in,
+    own_rater_code,
+    secret_words,
+    stands_in,
+    words_to_seek,
+)
+from tests.visitor import Seen, Visitor
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+DEMO = Path(__file__).resolve().parents[1] / "demo"
+PRESETS = presets(DEMO)
+# Words of every page, of CSP and of FLAC, which also are roles or names; roles are checked apart.
+PLAIN = {
+    *("test", "reference", "anchor", "trap", "training"),
+    "default",
+    "example",
+    "examples",
+    "mushra",
+}
+SEALED = re.compile("/[ck]/[A-Za-z0-9_-]+")  # random letters, looked at in test_nothing_leaks
+
+
+class Facts:
+    """The truth of a study's tables, as the crawls of the whole house read it."""
+
+    def column(self, query: str, *values: Any) -> list[Any]:
+        with connection.cursor() as cursor:
+            cursor.execute(query.replace("%", "%%") if not values else query, values)
+            return [row[0] for row in cursor.fetchall()]
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup):
+    with WebProcess() as running:
+        yield running.url
+
+
+def studied(tmp_path: Path, preset: str) -> Study:
+    folder = tmp_path / preset
+    write_preset(PRESETS[preset], DEMO, folder)
+    study = create_study(folder, make_user())
+    open_study(study)
+    return study
+
+
+def crawled(web: str, study: Study) -> list[Visitor]:
+    """Raters until each task was taken to its end once: pages, states, clips, sounds, answers."""
+    token, known = signing.dumps(study.key, salt="simulate"), known_to_raters(study)
+    visitors: list[Visitor] = []
+    tasks = set(study.tasks.values_list("pk", flat=True))
+    while not visitors or (tasks - taken(study) and len(visitors) < 12):
+        visitor = Visitor(web, study.link, token, truths=known.truths, shunned=known.avoided)
+        visitors.append(visitor)
+        state = visitor.pass_checks(visitor.arrive())
+        while state["stage"] == "trial":
+            for url in state["trials"][0]["clips"]:
+                assert visitor.get(url).status_code == 200
+            response = visitor.answer(state)
+            assert response.status_code == 201, response.text
+            state = response.json()["state"]
+        state = visitor.pass_checks(state)
+        assert state["end"]["outcome"] == "complete"
+        visitor.post("comments", {"text": "All went well."})
+        visitor.reload()
+        visitor.client.close()
+    return visitors
+
+
+def taken(study: Study) -> set[int]:
+    answered = study.sessions.filter(status="finished")
+    return set(answered.values_list("trials__task", flat=True))
+
+
+def test_every_method_with_a_preset_is_crawled():
+    used = {
+        method
+        for preset in PRESETS.values()
+        for method in re.findall(r'^method = "(\w+)"', preset.toml, re.MULTILINE)
+    }
+    assert used <= set(Method.registry)
+    assert {"mos", "context_mos", "att", "cmos", "preference", "ccr", "dcr", "mushra"} <= used
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.django_db(transaction=True)
+def test_no_page_of_a_preset_names_a_condition_an_item_a_file_a_role_or_a_trap(
+    web, tmp_path, preset
+):
+    study = studied(tmp_path, preset)
+    visitors = crawled(web, study)
+    secret = secret_words(Facts()) - PLAIN  # type: ignore[arg-type]
+    own = {v.code for v in visitors} | {own_rater_code(v) for v in visitors}
+    allowed = {
+        part.strip().lower()
+        for text in written_for_raters(study)
+        for part in (text, *text.split("\n"))
+    }
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for visitor in visitors:
+        for seen in visitor.seen:
+            for text in told_by(seen, allowed):
+                for word in words_to_seek(seen, secret) - own:
+                    short = seen.media_type.startswith("audio/") and len(word) < 4  # in checksums
+                    if not short and stands_in(word, text):
+                        found[word].add(f"{seen.method} {urlsplit(seen.url).path}: {text[:80]}")
+            if seen.media_type == "application/json" and seen.body:
+                told = json.loads(seen.body)
+                assert keys_of(told).isdisjoint({"score", "expected", "trap", "truth", "gain_db"})
+                assert numbers_in(told) <= NUMBERS
+                check_roles(told)
+    assert not found, {word: sorted(where)[:2] for word, where in found.items()}
+
+
+def written_for_raters(study: Study) -> Iterator[str]:
+    """Every text of study.toml that is meant to be read, and the words of our own scales."""
+    yield from (study.title, *study.texts.values())
+    yield from strings_of(study.questionnaires)
+    for task in study.tasks.all():
+        yield from (task.title, task.instructions, *strings_of(task.justification))
+        yield from strings_of([{**e, "stimulus": ""} for e in task.examples])
+        yield from strings_of([{**e, "stimulus": "", "expected": ""} for e in task.training])
+        for criterion in task.criteria.all():
+            yield from (criterion.question, criterion.help_text)
+            yield from (step["text"] or step["label"] for step in criterion.scale["steps"])
+        if task.show_text or any(kind.get("text") for kind in task.traps.get("kinds", ())):
+            yield from study.items.values_list("text", flat=True)
+    yield from (line["text"] for s in study.stimuli.all() for line in s.lines if line.get("text"))
+    for check in study.checks:
+        asked = check_named(check["key"]).settings(check)
+        yield from (asked.title, asked.text)
+
+
+def strings_of(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for part in value.values():
+            yield from strings_of(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from strings_of(part)
+    elif isinstance(value, str):
+        yield value
+
+
+def told_by(seen: Seen, allowed: set[str]) -> Iterator[str]:
+    """What one answer says beyond the texts written for raters and the page's own vocabulary."""
+    if seen.media_type == "application/json" and seen.body:
+        texts = list(strings_of(without_roles(json.loads(seen.body))))
+    elif urlsplit(seen.url).path.startswith("/s/"):
+        texts = [re.sub(r'<script id="state".*?</script>', "", as_text(seen), flags=re.DOTALL)]
+    else:
+        texts = [as_text(seen)]
+    head = f"{urlsplit(seen.url).path.rpartition('/')[2]} {seen.head}"
+    for text in (head, *texts):
+        told = SEALED.sub(" ", text).lower()
+        for sentence in sorted(allowed, key=len, reverse=True):
+            told = told.replace(sentence, " ") if len(sentence) > 1 else told
+            told = told.replace(escape(sentence), " ") if len(sentence) > 1 else told
+        if told.strip():
+            yield told
+
+
+OURS = {"role", "stage", "screen", "widget", "kind", "key", "name", "outcome", "error", "language"}
+
+
+def without_roles(value: Any) -> Any:
+    """Without the words that the page itself is written in; roles are checked on their own."""
+    if isinstance(value, dict):
+        return {k: without_roles(v) for k, v in value.items() if k not in OURS or k == "name"}
+    return [without_roles(v) for v in value] if isinstance(value, list) else value
+
+
+def check_roles(told: Any) -> None:
+    """An open reference comes first and is one; of the others nobody can say which is what."""
+    for trial in (told.get("state") or told).get("trials") or []:
+        roles = [part["role"] for part in trial["parts"]]
+        assert set(roles) <= {"rated", "versus", "reference"}
+        assert "reference" not in roles[1:]
+        assert "versus" not in roles or roles == ["versus", "rated"]
+
+
+def test_the_name_of_a_condition_on_a_page_would_be_found():
+    answer = Seen("GET", "http://x/api/s/abc/", 200, [("content-type", "application/json")], b"", 0)
+    answer.body = json.dumps({"trials": [{"parts": [{"name": "flite-slt"}]}]}).encode()
+    assert any(stands_in("flite-slt", text) for text in told_by(answer, {"how natural is it?"}))
