@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import PHONE
 from tests.browser.driver import choose, enter, hear
 from tests.browser.fake import FakeServer
-from tests.browser.story import ATT, CMOS, MOS, Story, short_story
+from tests.browser.story import ATT, CMOS, CONTEXT, MOS, SEVERAL, Story, line, short_story
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
@@ -70,13 +70,15 @@ def stages(page: Page, server: FakeServer) -> Iterator[str]:
     yield "check"
     page.locator(".player-button").click()
     page.locator("[data-part=confirm][aria-disabled=false]").click()
-    for label, reason in (("Human", "a breath before it"), ("2.5", ""), ("1", "")):
+    answers = {"Human": "a breath before it", "2.5": "", "1": "", "4": "", "3": ""}
+    for label, reason in answers.items():
         yield "introduction"
         page.get_by_role("button", name="Begin").click()
         expect(page.locator(".player").first).to_have_attribute("data-state", "ready")
         yield "locked trial"
         hear(page)
-        choose(page, label)
+        for criterion in range(page.locator("fieldset.criterion").count()):
+            choose(page, label, criterion)
         if reason:
             page.locator("textarea").fill(reason)
         yield "complete trial"
@@ -85,10 +87,22 @@ def stages(page: Page, server: FakeServer) -> Iterator[str]:
     yield "end"
 
 
+LAST = {"debrief": "Half of the voices were synthetic.", "comment": True}
+
+
 def whole_story() -> Story:
     text = "The harbour lay quiet in the early light."
-    trials = [(0, [0.6], None), (1, [0.6], text), (2, [0.6, 0.6], None)]
-    return Story([ATT, MOS, CMOS], trials, check=True)
+    lines = [line("context", 0, 0, text), line("rated", 0, 0.4, text), line("context", 0.4, 0.6)]
+    trials = [
+        (0, [0.6], None),
+        (1, [0.6], text),
+        (2, [0.6, 0.6], None),
+        (3, [0.4, 0.4], None),
+        (4, [0.6], None),
+    ]
+    examples = [{"clip": "/checks/a.wav", "name": "Natural", "caption": "A person: this is a 5."}]
+    tasks = [{**ATT, "examples": examples}, MOS, CMOS, CONTEXT, SEVERAL]
+    return Story(tasks, trials, check=True, extras={4: {"lines": [lines]}}, end=LAST)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -102,11 +116,19 @@ def test_text_has_contrast_and_fingers_have_room_on_a_phone(
         assert page.evaluate(TOO_WIDE) <= 0, stage
 
 
-@pytest.mark.parametrize("width", [320, 640, 1280])
-def test_no_screen_is_too_narrow(serve: Serve, new_page: NewPage, width: int) -> None:
-    """640 is what a laptop of 1280 has left at 200 % zoom, 320 at 400 %."""
-    page = new_page(viewport={"width": width, "height": 700})
+@pytest.mark.parametrize("size", [(320, 700), (640, 360), (844, 390), (1280, 700)])
+def test_no_screen_is_too_narrow(serve: Serve, new_page: NewPage, size: tuple[int, int]) -> None:
+    """640 is what a laptop of 1280 has left at 200 % zoom, 320 at 400 %; 844 a phone that lies."""
+    page = new_page(viewport={"width": size[0], "height": size[1]})
     for stage in stages(page, serve(whole_story())):
+        assert page.evaluate(TOO_WIDE) <= 0, stage
+
+
+def test_a_language_from_right_to_left_breaks_no_trial(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(viewport={"width": 390, "height": 800})
+    page.add_init_script("addEventListener('DOMContentLoaded', () => document.dir = 'rtl')")
+    for stage in stages(page, serve(whole_story())):
+        assert page.evaluate("getComputedStyle(document.body).direction") == "rtl"
         assert page.evaluate(TOO_WIDE) <= 0, stage
 
 
