@@ -8,7 +8,7 @@ from typing import Any
 
 from listening import allocation
 from listening.answers import TRAINING, task_rules
-from listening.design.traps import TrapKind, TrapPlan, draw_traps, passing_labels, weave
+from listening.design.traps import TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
 from listening.models import Session, Slot, Stimulus, Task, Trial
 
 
@@ -95,12 +95,14 @@ def _passing(
 ) -> list[str]:
     rules = task_rules(task.pk)
     scale = next((c.scale for c in rules.criteria if c.key == criterion), rules.criteria[0].scale)
-
-    def stored(score: float) -> float | None:
-        draw = Random(trial.code)
-        return rules.method.stored_score(score, versus_first=trial.versus_first, rng=draw)
-
-    return passing_labels(scale, expected, tolerance, stored)
+    return labels_to_pass(
+        rules.method,
+        scale,
+        expected,
+        tolerance,
+        versus_first=trial.versus_first,
+        code=trial.code,
+    )
 
 
 def _training(task: Task, block: int, rated: list[Trial], rng: Random) -> list[Trial]:

@@ -1,9 +1,9 @@
-"""The researcher's pages: log-in, studies, one study and what can be done with it."""
+"""The researcher's pages: log-in, studies, one study and what can be done with it, the gallery."""
 
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from listening.views import researcher
+from listening.views import gallery, preview, researcher
 
 urlpatterns = [
     path("", researcher.home, name="home"),
@@ -14,4 +14,27 @@ urlpatterns = [
     path("studies/<slug:key>/state/", researcher.change_state, name="study-state"),
     path("studies/<slug:key>/reject/<int:pk>/", researcher.reject, name="session-reject"),
     path("studies/<slug:key>/simulated/", researcher.delete_simulated, name="simulated-delete"),
+    path("studies/<slug:key>/preview/", preview.study_preview, name="study-preview"),
+    path(
+        "preview/studies/<slug:key>/clips/<path:stimulus>",
+        preview.study_clip,
+        name="study-preview-clip",
+    ),
+    path(
+        "preview/studies/<slug:key>/checks/<str:check>/<str:seed>/<int:place>",
+        preview.study_sound,
+        name="study-preview-sound",
+    ),
+    path("gallery/", gallery.gallery, name="gallery"),
+    path("preview/examples/<slug:name>/", preview.example_preview, name="example-preview"),
+    path(
+        "preview/examples/<slug:name>/clips/<path:stimulus>",
+        preview.example_clip,
+        name="example-preview-clip",
+    ),
+    path(
+        "preview/examples/<slug:name>/checks/<str:check>/<str:seed>/<int:place>",
+        preview.example_sound,
+        name="example-preview-sound",
+    ),
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from listening.methods.base import Scale
+from listening.methods.base import Method, Scale
 
 T = TypeVar("T")
 
@@ -80,6 +80,23 @@ def passing_labels(
         if any(score is not None and abs(score - (w or 0.0)) <= tolerance + 1e-9 for w in wanted):
             passing.append(label)
     return passing
+
+
+def labels_to_pass(
+    method: Method,
+    scale: Scale,
+    expected: Sequence[str],
+    tolerance: float,
+    *,
+    versus_first: bool,
+    code: str,
+) -> list[str]:
+    """The labels that pass in one trial, whose order and draws turn the scores."""
+
+    def stored(score: float) -> float | None:
+        return method.stored_score(score, versus_first=versus_first, rng=Random(code))
+
+    return passing_labels(scale, expected, tolerance, stored)
 
 
 def draw_traps(

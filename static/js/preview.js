@@ -1,44 +1,52 @@
 /** A session that goes nowhere: the pages as a rater sees them, while nothing is sent or stored. */
 
+import { byId, setText } from "./dom.js";
 import { say } from "./strings.js";
 
 const AHEAD = 3;
 
-/** The same face as Api; it walks through `preview_trials` in this page alone. */
+/**
+ * @typedef {{stage: string, check?: any, questionnaire?: any, truths?: string[], pass_at_least?: number}} Stage
+ */
+
+/** The same face as Api; it walks through `preview_stages` and `preview_trials` in this page alone. */
 export class PreviewApi {
-  /** @param {any} state with `preview_trials`: every trial of the preview */
+  /** @param {any} state with all stages, trials and the end of the preview */
   constructor(state) {
     this.given = state;
     /** @type {any[]} */
-    this.trials = state.preview_trials ?? state.trials;
+    this.trials = state.preview_trials;
+    /** @type {Stage[]} */
+    this.stages = [...state.preview_stages, { stage: "end" }];
+    this.place = 0;
     this.done = 0;
-    this.stage = state.stage;
-    /** @type {"complete" | "withdrawn"} */
-    this.outcome = "complete";
   }
 
-  get next() {
-    const over = this.stage === "end" || (this.stage === "trial" && this.done >= this.trials.length);
-    const stage = over ? "end" : this.stage;
+  /** @returns {Stage} */
+  get stage() {
+    return this.stages[this.place];
+  }
+
+  get now() {
+    const { stage, check = null, questionnaire = null } = this.stage;
     return {
       ...this.given,
       stage,
+      check,
+      questionnaire,
       progress: { done: this.done, total: this.trials.length },
-      check: stage === "check" ? this.given.check : null,
-      questionnaire: stage === "questionnaire" ? this.given.questionnaire : null,
       trials: stage === "trial" ? this.trials.slice(this.done, this.done + AHEAD) : [],
-      end: over ? this.end : null,
+      end: stage === "end" ? this.end : null,
     };
   }
 
   get end() {
-    const { given, outcome } = this;
-    const end = { outcome, code: "", return_url: null, debrief: "", comment: false, ...given.end };
-    return { ...end, text: say("preview_end") };
+    const { text, ...end } = this.given.preview_end;
+    return { ...end, text: [text, say("preview_end")].filter(Boolean).join("\n\n") };
   }
 
   async state() {
-    return replyOf(this.next);
+    return replyOf(this.now);
   }
 
   /**
@@ -46,33 +54,40 @@ export class PreviewApi {
    * @param {any} body
    */
   async post(door, body) {
-    if (door === "withdraw") this.leave("withdrawn");
-    else if (door === "checks" || door === "questionnaires") this.goOn();
-    else if (door === "answers" || door === "skips") return this.answered(body.trial);
-    return replyOf(this.next);
+    if (door === "answers" || door === "skips") return this.answered(body);
+    if (door === "comments") return replyOf({ message: say("preview_end") }, 409);
+    setText(byId("preview-said"), door === "checks" ? this.judged(body.answer) : "");
+    if (door === "checks" || door === "questionnaires") this.place += 1;
+    return replyOf(this.now);
   }
 
-  /** @param {"complete" | "withdrawn"} outcome */
-  leave(outcome) {
-    this.stage = "end";
-    this.outcome = outcome;
+  /**
+   * What a check's answers would have come to; the preview goes on whatever they were.
+   * @param {{answers?: string[]}} answer
+   */
+  judged({ answers = [] }) {
+    const { truths = [], pass_at_least = 0 } = this.stage;
+    if (!truths.length) return "";
+    const right = truths.filter((truth, k) => truth === answers[k]).length;
+    return say(right >= pass_at_least ? "preview_passed" : "preview_failed", { right, total: truths.length });
   }
 
-  /** A preview shows one question sheet or check, then its trials if it has some. */
-  goOn() {
-    this.stage = this.trials.length ? "trial" : "end";
-  }
-
-  /** @param {string} code */
-  answered(code) {
-    const place = this.trials.findIndex((trial) => trial.id === code);
+  /** @param {any} body */
+  answered(body) {
+    const place = this.trials.findIndex((trial) => trial.id === body.trial);
+    const { judged } = this.trials[place] ?? {};
     this.done = Math.max(this.done, place + 1);
-    const feedback = this.trials[place]?.feedback ?? null;
-    return replyOf({ stored: false, repeat: false, state: this.next, feedback });
+    if (this.stage.stage === "trial" && this.done >= this.trials.length) this.place += 1;
+    const right = judged?.labels.includes(body.answers?.["0"]);
+    const feedback = judged && body.answers ? judged[right ? "right" : "wrong"] : null;
+    return replyOf({ stored: false, repeat: false, state: this.now, feedback });
   }
 }
 
-/** @param {any} body */
-function replyOf(body) {
-  return { status: 200, body, retry: false, wait_s: 0 };
+/**
+ * @param {any} body
+ * @param {number} status
+ */
+function replyOf(body, status = 200) {
+  return { status, body, retry: false, wait_s: 0 };
 }

@@ -367,7 +367,8 @@ async function open() {
   if (!state.preview) return new SessionPage(state, new Api(`/api/s/${code}/`), code).start();
   const { PreviewApi } = await import("./preview.js");
   byId("withdraw").hidden = true;
-  new SessionPage(state, new PreviewApi(state), `preview-${Math.random()}`).start();
+  const api = new PreviewApi(state);
+  new SessionPage(api.now, api, `preview-${Math.random()}`).start();
 }
 
 open();

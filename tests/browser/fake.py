@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.test import RequestFactory
-from django.utils import translation
 
+from listening.languages import page_words, speaking
 from tests.browser.sounds import tone
 from tests.browser.story import Story
 
@@ -56,6 +56,7 @@ class House:
     comments: list[str] = field(default_factory=list)
     preview: bool = False
     slow_s: float = 0.0
+    language: str = "en"
     landing: dict[str, Any] = field(default_factory=dict)
     clip_requests: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -94,7 +95,7 @@ class House:
             "preview": False,
             "study": {
                 "title": self.story.title,
-                "language": "en",
+                "language": self.language,
                 "contact": "lab@example.org",
                 "break_every": self.story.break_every,
             },
@@ -226,11 +227,16 @@ class Handler(BaseHTTPRequestHandler):
             return self.send(302, b"", "text/html", Location="/s/demo/")
         if path.startswith("/r/"):
             context = {**landing_context(), **self.house.landing}
+            context["study"] |= {"language": self.house.language}
             return self.html("rater/landing.html", context)
         if path.startswith("/s/demo"):
             state = self.house.state()
             if self.house.preview:
+                stages = [{"stage": "trial"}]
+                if state["check"]:
+                    stages.insert(0, {"stage": "check", "check": state["check"]})
                 state |= {"preview": True, "preview_trials": self.house.upcoming()}
+                state |= {"preview_stages": stages, "preview_end": self.house.end()}
             return self.html("rater/session.html", {"state": state, "tasks": state["tasks"]})
         name = path.strip("/").replace("/", "_") or "404"
         known = {"problem": "rater/problem.html", "lost": "rater/lost.html"}
@@ -240,8 +246,9 @@ class Handler(BaseHTTPRequestHandler):
     def html(self, template: str, context: dict[str, Any], status: int = 200) -> None:
         request = RequestFactory().get(self.path)
         get_token(request)
-        with translation.override("en"):
-            text = render_to_string(template, context, request=request)
+        with speaking(self.house.language):
+            words = page_words(self.house.language)
+            text = render_to_string(template, words | context, request=request)
         self.send(status, text.encode(), "text/html; charset=utf-8")
 
     def file(self, path: Path) -> None:

@@ -60,15 +60,18 @@ class Reading:
     audio: dict[str, AudioUse]  # whether they hold sound is for listening.audio to say
 
 
-def read_folder(folder: Path) -> Reading:
-    """Everything that is wrong with study.toml and stimuli.csv is found in one go."""
+def read_folder(folder: Path, sounds: Path | None = None) -> Reading:
+    """Everything that is wrong with study.toml and stimuli.csv is found in one go.
+
+    The files that they name lie in the folder, or in another one: `sounds`.
+    """
     notes = Notebook()
     toml, table = _content(folder, TOML, notes), _content(folder, CSV, notes)
     study = None if toml is None else read_study_toml(toml, notes)
     rows = [] if table is None else read_rows(table, notes)
     stimuli = stimuli_of(rows, notes)
     items = items_of(rows, study.language if study else "", notes)
-    audio = audio_of(folder, rows, notes)
+    audio = audio_of(sounds or folder, rows, notes)
     if study:
         study = replace(study, items=items, stimuli=stimuli)
         check_fit(study, rows, notes)

@@ -1,0 +1,152 @@
+"""A study as its raters see it, for researchers: real pages and clips, and nothing is stored."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from pathlib import Path
+from random import Random
+
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from listening.languages import page_words, speaking
+from listening.previews import Source, StoredSource, example, only
+from listening.stages import NotAsked, check_as_asked
+from listening.views.preview_state import Addresses, preview_state
+from listening.views.rater import as_wav
+from listening.views.researcher import own_studies
+
+PARTS = ("task", "check", "questionnaire")
+RANGE = re.compile(r"bytes=(\d{1,15})-(\d{0,15})")
+PIECE_BYTES = 4 * 1024 * 1024  # of a long clip at a time
+SEED = re.compile(r"[0-9a-f]{32}")
+KEPT_S = 3600
+
+
+@never_cache
+@login_required
+@require_GET
+def study_preview(request: HttpRequest, key: str) -> HttpResponse:
+    back = (reverse("study", args=[key]), "Back to the study")
+    return _page(request, _stored(request, key), _Addresses("study", key), back)
+
+
+@never_cache
+@login_required
+@require_GET
+def example_preview(request: HttpRequest, name: str) -> HttpResponse:
+    back = (reverse("gallery"), "Back to the gallery")
+    return _page(request, _example(name), _Addresses("example", name), back)
+
+
+@login_required
+@require_GET
+def study_clip(request: HttpRequest, key: str, stimulus: str) -> HttpResponseBase:
+    return _clip(request, _stored(request, key), stimulus)
+
+
+@login_required
+@require_GET
+def example_clip(request: HttpRequest, name: str, stimulus: str) -> HttpResponseBase:
+    return _clip(request, _example(name), stimulus)
+
+
+@login_required
+@require_GET
+def study_sound(
+    request: HttpRequest, key: str, check: str, seed: str, place: int
+) -> HttpResponseBase:
+    return _sound(_stored(request, key), check, seed, place)
+
+
+@login_required
+@require_GET
+def example_sound(
+    request: HttpRequest, name: str, check: str, seed: str, place: int
+) -> HttpResponseBase:
+    return _sound(_example(name), check, seed, place)
+
+
+def _stored(request: HttpRequest, key: str) -> StoredSource:
+    return StoredSource(get_object_or_404(own_studies(request), key=key))
+
+
+def _example(name: str) -> Source:
+    found = example(name)
+    if found is None:
+        raise Http404
+    return found
+
+
+class _Addresses(Addresses):
+    """Where the clips of a preview are: below its own name, for who may see it."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind, self.name = kind, name
+
+    def clip(self, stimulus: str) -> str:
+        return reverse(f"{self.kind}-preview-clip", args=[self.name, stimulus])
+
+    def sound(self, check: str, seed: str, place: int) -> str:
+        return reverse(f"{self.kind}-preview-sound", args=[self.name, check, seed, place])
+
+
+def _page(
+    request: HttpRequest, source: Source, addresses: Addresses, back: tuple[str, str]
+) -> HttpResponse:
+    part = {name: request.GET.get(name, "") for name in PARTS}
+    file = only(source.file, **part)
+    if file is None:
+        raise Http404
+    with speaking(file.language):
+        state = preview_state(file, source, addresses, Random(secrets.token_bytes(16)))
+        context = {"study": state["study"], "state": state, "tasks": state["tasks"], "back": back}
+        context |= page_words(file.language)
+        return render(request, "rater/session.html", context)
+
+
+def _clip(request: HttpRequest, source: Source, stimulus: str) -> HttpResponseBase:
+    path = source.clip(stimulus)
+    if path is None or not path.is_file():
+        raise Http404
+    response = _piece(path, request.headers.get("Range", ""))
+    response["Content-Type"] = "audio/flac"
+    response["Accept-Ranges"] = "bytes"
+    response["Cache-Control"] = f"private, max-age={KEPT_S}"
+    return response
+
+
+def _piece(path: Path, wanted: str) -> HttpResponseBase:
+    """The whole file, or the range that a player of long clips asks for."""
+    found = RANGE.fullmatch(wanted)
+    if found is None:
+        return FileResponse(path.open("rb"))
+    size = path.stat().st_size
+    start = int(found[1])
+    if start >= size:
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+    last = min(int(found[2]) if found[2] else size - 1, size - 1, start + PIECE_BYTES - 1)
+    with path.open("rb") as file:
+        file.seek(start)
+        content = file.read(max(last - start + 1, 0))
+    span = f"bytes {start}-{last}/{size}"
+    return HttpResponse(content, status=206, headers={"Content-Range": span})
+
+
+def _sound(source: Source, key: str, seed: str, place: int) -> HttpResponse:
+    """The sound of a check, made of the seed that the page threw the dice for."""
+    if not SEED.fullmatch(seed):
+        raise Http404
+    try:
+        check, asked = check_as_asked(source.file.checks, key, source.file.language)
+        wave = check.signal(asked, seed, place)
+    except (NotAsked, IndexError):
+        raise Http404 from None
+    response = HttpResponse(as_wav(wave, check.sample_rate_hz), content_type="audio/wav")
+    response["Cache-Control"] = f"private, max-age={KEPT_S}"
+    return response

@@ -1,0 +1,157 @@
+"""What the page of a preview is told: all stages of a session at once, walked through there."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from random import Random
+from typing import Any, Protocol
+
+from django.utils.translation import gettext as _
+
+from listening.answers import feedback_on, parts_of
+from listening.design.preview import TRAINING, ShownTrial, scales_of, trials_of
+from listening.design.questionnaires import page as questionnaire_page
+from listening.design.studyfile import StudyFile
+from listening.design.traps import TrapPlan
+from listening.methods import Part, method_named
+from listening.previews import Source
+from listening.stages import check_as_asked
+from listening.views import facts
+
+CODE = "PREVIEW"  # in the place of the completion code
+
+
+class Addresses(Protocol):
+    """Where the sounds of a preview are."""
+
+    def clip(self, stimulus: str) -> str: ...
+
+    def sound(self, check: str, seed: str, place: int) -> str: ...
+
+
+def preview_state(
+    file: StudyFile, source: Source, addresses: Addresses, rng: Random
+) -> dict[str, Any]:
+    """The State of a session that has not begun, with everything that comes later."""
+    trials = trials_of(file, rng)
+    stages = [
+        *_questionnaires(file, "before"),
+        *(_check(file, asked["key"], addresses) for asked in file.checks),
+        *([{"stage": "trial"}] if trials else []),
+        *_questionnaires(file, "after"),
+    ]
+    return {
+        "stage": stages[0]["stage"] if stages else "end",
+        "preview": True,
+        "study": {
+            "title": file.title,
+            "language": file.language,
+            "contact": file.texts.get("contact", ""),
+            "break_every": file.break_every,
+        },
+        "progress": {"done": 0, "total": len(trials)},
+        "questionnaire": None,
+        "check": None,
+        "tasks": [_task(file, index, addresses) for index in range(len(file.tasks))],
+        "trials": [],
+        "end": None,
+        "preview_stages": stages,
+        "preview_trials": _trials(file, source, addresses, trials),
+        "preview_end": _end(file.texts),
+    }
+
+
+def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
+    for asked in file.questionnaires:
+        if asked["when"] == when:
+            yield {"stage": "questionnaire", "questionnaire": questionnaire_page(asked, _)}
+
+
+def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
+    """A first attempt with a seed thrown for it; here the page may know what is right."""
+    check, asked = check_as_asked(file.checks, key, file.language)
+    seed = secrets.token_hex(16)
+    told = facts.check_facts(check, asked, seed, 1, lambda place: addresses.sound(key, seed, place))
+    return {
+        "stage": "check",
+        "check": told,
+        "truths": [trial.truth for trial in check.plan(asked, seed)],
+        "pass_at_least": asked.pass_at_least,
+    }
+
+
+def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
+    task = file.tasks[index]
+    criteria = zip(task.criteria, scales_of(task), strict=True)
+    told = facts.task_facts(
+        index,
+        title=task.title,
+        instructions=task.instructions,
+        method=method_named(task.method),
+        criteria=[(c.question, c.help_text, scale) for c, scale in criteria],
+        justification=task.justification,
+    )
+    examples = [(addresses.clip(e["stimulus"]), e.get("caption", "")) for e in task.examples]
+    return {**told, "examples": facts.example_facts(examples)}
+
+
+def _trials(
+    file: StudyFile, source: Source, addresses: Addresses, trials: Sequence[ShownTrial]
+) -> list[dict[str, Any]]:
+    parts = [parts_of(method_named(file.tasks[t.task].method), t) for t in trials]
+    keys = {file.stimuli[part.stimulus].key for each in parts for part in each}
+    lines = source.lines(keys)
+
+    def address(place: int, part: Part) -> str:
+        return addresses.clip(file.stimuli[part.stimulus].key)
+
+    return [
+        {
+            "id": trial.code,
+            "position": position,
+            "task": trial.task,
+            **facts.clip_facts(own, address, partial(_lines, file, lines)),
+            "text": _text(file, trial),
+            "training": _training(trial, trials),
+            "judged": _judged(file, trial),
+        }
+        for position, (trial, own) in enumerate(zip(trials, parts, strict=True), start=1)
+    ]
+
+
+def _lines(
+    file: StudyFile, lines: Mapping[str, Sequence[Mapping[str, Any]]], stimulus: int
+) -> Sequence[Mapping[str, Any]]:
+    return lines.get(file.stimuli[stimulus].key, ())
+
+
+def _text(file: StudyFile, trial: ShownTrial) -> str | None:
+    task = file.tasks[trial.task]
+    shown = facts.shows_text(task.show_text, TrapPlan.from_dict(task.traps), trial.trap)
+    return file.items[trial.item_id].text if shown else None
+
+
+def _training(trial: ShownTrial, trials: Sequence[ShownTrial]) -> dict[str, int] | None:
+    if trial.trap != TRAINING:
+        return None
+    own = [t.code for t in trials if t.task == trial.task and t.trap == TRAINING]
+    return {"n": own.index(trial.code) + 1, "total": len(own)}
+
+
+def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
+    """After practice: which answers are right, and what is said after right and wrong ones."""
+    if trial.trap != TRAINING:
+        return None
+    task = file.tasks[trial.task]
+    key = file.stimuli[trial.stimulus_id].key
+    entry = next(e for e in task.training if e["stimulus"] == key)
+    said = partial(feedback_on, entry, trial.expected, scales_of(task)[0])
+    return {"labels": list(trial.expected), "right": said(True), "wrong": said(False)}
+
+
+def _end(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The end after the last trial; only words of the study's own stand there."""
+    end = facts.end_facts("complete", texts, code=CODE, return_url=None, commented=False)
+    return {**end, "text": texts.get("end", "")}
