@@ -115,6 +115,23 @@ export function trimKeys(root, task, clip_keys) {
   }
 }
 
+/**
+ * Leaves only those keys in the list of a parallel task that do something in it.
+ * @param {(name: string) => any} part
+ * @param {{criteria: any[]}} task
+ * @param {{name: string, role: string}[]} parts
+ */
+export function trimParallelKeys(part, task, parts) {
+  const rated = parts.filter(({ role }) => role === "rated");
+  const letters = rated.map(({ name }) => name.match(/(\S{1,2})$/)?.[1] ?? name);
+  const has = (/** @type {string} */ widget) => task.criteria.some((each) => each.scale.widget === widget);
+  part("key-first").textContent = letters[0];
+  part("key-last").textContent = letters.at(-1);
+  part("key-reference").hidden = !parts.some(({ role }) => role === "reference");
+  part("key-slider").hidden = !has("sliders");
+  part("key-rank").hidden = !has("ranking");
+}
+
 /** @param {string} text */
 function kbd(text) {
   const key = document.createElement("kbd");

@@ -2,7 +2,7 @@
 
 import { byId, setText, view } from "./dom.js";
 import { endView } from "./ending.js";
-import { trimKeys } from "./keys.js";
+import { trimKeys, trimParallelKeys } from "./keys.js";
 import { insist } from "./patience.js";
 import { Player } from "./player.js";
 import { clipKeys } from "./sequence.js";
@@ -111,7 +111,7 @@ export function introStage(page, trial) {
   for (const name of ["title", "instructions", "examples"]) part(name).lang = study.language;
   const players = smallPlayers(page, task.examples, part("examples"));
   part("examples-title").hidden = !players.length;
-  trimKeys(root, task, clipKeys(trial.parts, task.criteria));
+  showKeys(root, task, trial);
   const next = () => {
     tell("", "");
     page.memory.begin(trial.task);
@@ -119,6 +119,22 @@ export function introStage(page, trial) {
   };
   part("start").addEventListener("click", next);
   return { root, keys: keysOf(next, players), destroy: () => destroyAll(players) };
+}
+
+/**
+ * The keys of the task's trials: those of clips that play together are listed in their own view.
+ * @param {HTMLElement} root
+ * @param {import("./trial.js").Task} task
+ * @param {import("./trial.js").Trial} trial
+ */
+function showKeys(root, task, trial) {
+  if (task.screen !== "parallel" && !task.several) {
+    trimKeys(root, task, clipKeys(trial.parts, task.criteria));
+    return;
+  }
+  const own = view("view-parallel");
+  trimParallelKeys(own.part, task, trial.parts);
+  root.querySelector("[data-keys]")?.replaceWith(own.root.querySelector("[data-keys]") ?? "");
 }
 
 /**
