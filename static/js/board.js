@@ -15,8 +15,8 @@ import { say } from "./strings.js";
  * @param {Track} track
  */
 export function namesOf({ name }) {
-  const short = name.match(/(?:^|\s)(\S{1,2})$/)?.[1] ?? name;
-  return { short, spoken: name === short ? say("clip_named", { name }) : name };
+  const letter = name.match(/(?:^|\s)(\S{1,2})$/)?.[1];
+  return { short: letter ?? name, spoken: name === letter ? say("clip_named", { name }) : name };
 }
 
 /** The button that lets a clip be heard; it shows whether it is, and whether it was. */
@@ -129,7 +129,6 @@ export class SlidersBoard extends Board {
     this.sliders = this.rows.map(({ root, button }) => {
       const name = say("clip_score", { name: button.spoken });
       const slider = new Slider(partOf(root, "slider"), partOf(root, "score"), plan.scale, name);
-      slider.input.addEventListener("focus", () => deck.select(button.index));
       slider.addEventListener("change", () => this.changed());
       return slider;
     });
@@ -164,14 +163,15 @@ export class SlidersBoard extends Board {
     });
   }
 
-  /** @param {(track: Track) => boolean} heard */
-  draw(heard) {
+  /**
+   * @param {(track: Track) => boolean} heard
+   * @param {(track: Track) => boolean} opened and what it is compared with, too
+   */
+  draw(heard, opened) {
     this.rows.forEach(({ track, root, button }, k) => {
-      const open = heard(track);
-      this.sliders[k].input.disabled = !open;
-      root.classList.toggle("locked", !open);
+      this.sliders[k].input.disabled = !opened(track);
       root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(open);
+      button.draw(heard(track));
     });
   }
 
@@ -341,12 +341,14 @@ export class RankingBoard extends Board {
   }
 }
 
+/** @typedef {SlidersBoard | RankingBoard} AnyBoard */
+
 /**
  * @param {DocumentFragment} fragment the server's markup of the task
  * @param {Plan} plan
  * @param {Deck} deck
  * @param {Track[]} rated
- * @returns {SlidersBoard | RankingBoard}
+ * @returns {AnyBoard}
  */
 export function boardFor(fragment, plan, deck, rated) {
   const place = `fieldset[data-criterion="${plan.index}"]`;

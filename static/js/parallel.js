@@ -37,6 +37,11 @@ export class ParallelTrialView extends EventTarget {
     this.part = part;
     this.facts = new Facts(draft?.facts);
     this.complaint = "";
+    /** @type {import("./board.js").AnyBoard[]} */
+    this.boards = [];
+    /** @type {ClipButton[]} */
+    this.open = [];
+    this.count = -1; // of clips heard enough
     setText(part("title"), say("trial_title", { n: trial.position, total }));
     const kept = draft?.players ?? {};
     const tracks = trial.parts.map(
@@ -46,7 +51,7 @@ export class ParallelTrialView extends EventTarget {
     this.deck = new Deck(tracks, kept);
     this.transport = new Transport(part, this.deck, trial.parts);
     this.buildText(language);
-    this.buildCriteria(draft?.answers ?? {}, language);
+    this.criteria = this.buildCriteria(draft?.answers ?? {}, language);
     this.buildOpen();
     this.justification = this.buildJustification(draft?.justification);
     this.listen();
@@ -100,10 +105,11 @@ export class ParallelTrialView extends EventTarget {
     this.boards = task.criteria
       .filter(onBoard)
       .map((plan) => boardFor(fragment, plan, this.deck, this.rated));
-    this.criteria = new Criteria(fragment, task.criteria.filter((plan) => !onBoard(plan)));
-    for (const each of [...this.boards, this.criteria]) each.restore(answers);
+    const criteria = new Criteria(fragment, task.criteria.filter((plan) => !onBoard(plan)));
+    for (const each of [...this.boards, criteria]) each.restore(answers);
     part("criteria").append(...fragment.querySelectorAll("fieldset"));
     part("criteria").lang = language;
+    return criteria;
   }
 
   /** Buttons for the clips that no board shows: the reference, a context. */
@@ -195,7 +201,7 @@ export class ParallelTrialView extends EventTarget {
     if (deck.ready_at) this.facts.ready();
     const opened = (/** @type {Track} */ track) => this.opened(track);
     const enough = (/** @type {Track} */ track) => this.enough(track);
-    for (const board of this.boards) board.draw(board.plan.scale.widget === "ranking" ? enough : opened);
+    for (const board of this.boards) board.draw(enough, opened);
     for (const button of this.open) button.draw(this.enough(this.tracks[button.index]));
     this.criteria.lock(!heard);
     this.justification?.lock(!heard);

@@ -60,7 +60,8 @@ export class Scale extends EventTarget {
   }
 
   focus() {
-    this.fieldset.querySelector("input, textarea")?.focus();
+    const place = this.fieldset.querySelector("input, textarea");
+    if (place instanceof HTMLElement) place.focus();
   }
 }
 

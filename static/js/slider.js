@@ -59,8 +59,8 @@ export class Slider extends EventTarget {
     Object.assign(input, { min: String(low), max: String(high), step: String(step) });
     input.value = String(this.middle);
     input.addEventListener("input", () => this.touch());
-    // A tap on the very middle moves nothing, and counts; so does a key.
-    input.addEventListener("click", () => this.touch());
+    // A tap on the very middle moves nothing, and counts.
+    for (const kind of ["click", "pointerup"]) input.addEventListener(kind, () => this.touch());
     input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") return;
       if (this.turn(event.key)) event.preventDefault();

@@ -69,8 +69,7 @@ export class Transport {
     const { state, playing, tracks, selected, duration } = deck;
     part("deck").dataset.state = state;
     const { spoken } = namesOf(tracks[selected]);
-    const action = say(playing || deck.wanted ? "pause" : "play");
-    setText(part("toggle-name"), say("toggle_of", { action, name: spoken }));
+    setText(part("toggle-name"), say(playing || deck.wanted ? "pause" : "play"));
     setEnabled(part("toggle"), state !== "failed");
     setText(part("now"), spoken);
     setText(part("status"), this.status);

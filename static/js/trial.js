@@ -136,12 +136,11 @@ export class TrialView extends EventTarget {
     return missing || this.justification?.missing || "";
   }
 
+  /** The same words until all is heard: a screen reader must not talk into the clips. */
   get missingSound() {
-    const { sounds } = this.player;
-    if (!this.task.heard_out) return say(sounds.length > 1 ? "missing_play_all" : "missing_play");
-    const unheard = sounds.find((sound) => !sound.complete);
-    const many = unheard && sounds.length > 1;
-    return many ? say("missing_hear_of", { name: unheard.name }) : say("missing_hear");
+    const many = this.player.sounds.length > 1;
+    if (!this.task.heard_out) return say(many ? "missing_play_all" : "missing_play");
+    return say(many ? "missing_hear_all" : "missing_hear");
   }
 
   update() {
@@ -214,7 +213,8 @@ export class TrialView extends EventTarget {
   choose(key) {
     const { active } = this.criteria;
     if (!active.hotkey(key)) return false;
-    (this.criteria.unanswered ?? active).focus();
+    const next = this.criteria.unanswered;
+    (next?.keyed ? next : active).focus(); // keys would write into a text
     return true;
   }
 

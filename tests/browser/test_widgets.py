@@ -1,0 +1,215 @@
+"""Every kind of scale on a trial's page: answered by hand and by keys, as the server expects it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from listening.methods.base import Scale, Step
+from tests.browser.conftest import PHONE
+from tests.browser.driver import enter, go_on, hear, wait_stored
+from tests.browser.fake import FakeServer
+from tests.browser.parallel_story import SCALES, WORDS, criterion, step
+from tests.browser.story import Story, short_story
+from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+
+
+def story_of(*criteria: dict[str, Any]) -> Story:
+    return short_story(1, task={**SCALES, "criteria": list(criteria)})
+
+
+def one(widget: str, **scale: Any) -> dict[str, Any]:
+    return criterion(0, "How is it?", widget, **scale)
+
+
+def heard(serve: Serve, new_page: NewPage, story: Story, **options: Any) -> tuple[Page, FakeServer]:
+    """A page whose clip was heard, ready to be answered."""
+    page, server = new_page(**options), serve(story)
+    enter(page, server)
+    hear(page)
+    return page, server
+
+
+def answers(page: Page, server: FakeServer) -> dict[str, str]:
+    go_on(page)
+    wait_stored(page, server, 1)
+    found: dict[str, str] = server.house.stored["t0"]["answers"]
+    return found
+
+
+def missing(page: Page, text: str) -> None:
+    expect(page.locator("[data-part=missing]")).to_have_text(text)
+
+
+def test_all_kinds_stand_on_one_screen_and_every_answer_is_on_its_scale(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page, server = heard(serve, new_page, short_story(1, task=SCALES))
+    page.get_by_role("radio", name="0 No laughter heard").check()
+    page.get_by_role("slider", name="How natural is it?").fill("37")
+    page.get_by_role("checkbox", name="Breathing").check()
+    page.get_by_role("checkbox", name="Laughter").check()
+    page.get_by_role("textbox", name="Anything else?").fill("  a chair, far away ")
+    found = answers(page, server)
+    assert found == {"0": "0", "1": "37", "2": "laugh|breath", "3": "a chair, far away"}
+    for place, label in found.items():
+        scale = dict(SCALES["criteria"][int(place)]["scale"])
+        steps = tuple(Step(each["label"], float(k)) for k, each in enumerate(scale["steps"]))
+        span = tuple(scale["span"]) if scale["span"] else None
+        Scale(steps, scale["widget"], span, scale["longest"]).score(label)
+
+
+def test_locked_scales_take_no_answer(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(short_story(1, task=SCALES)))
+    expect(page.get_by_role("slider", name="How natural is it?")).to_be_disabled()
+    expect(page.get_by_role("checkbox", name="Laughter")).to_be_disabled()
+    expect(page.get_by_role("textbox", name="Anything else?")).to_be_disabled()
+    page.keyboard.press("4")
+    assert page.locator("input:checked").count() == 0
+
+
+def test_a_step_apart_has_its_own_line_words_and_key(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, story_of(SCALES["criteria"][0]))
+    apart, first = page.locator(".step-apart"), page.locator(".steps .step").first
+    expect(apart).to_contain_text("No laughter heard")
+    boxes = apart.bounding_box(), first.bounding_box()
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] + boxes[0]["height"] < boxes[1]["y"]
+    page.keyboard.press("ArrowRight")  # arrows walk over the scale alone
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("input:checked").get_attribute("value") == "1"
+    page.keyboard.press("0")
+    assert answers(page, server) == {"0": "0"}
+
+
+def test_a_slider_counts_only_when_it_was_touched(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, story_of(one("slider", steps=WORDS, span=[0, 100, 1])))
+    control = page.get_by_role("slider", name="How is it?")
+    expect(control).to_have_attribute("aria-valuetext", "no answer yet")
+    expect(page.locator("[data-part=score]")).to_have_text("–")
+    missing(page, "Move the slider.")
+    control.focus()
+    page.keyboard.press("Enter")
+    missing(page, "Move the slider.")
+    page.keyboard.press("Home")
+    expect(control).to_have_attribute("aria-valuetext", "0, Bad")
+    for key in ("PageUp", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator("[data-part=score]")).to_have_text("11")
+    assert answers(page, server) == {"0": "11"}
+
+
+@pytest.mark.parametrize(
+    ("span", "key", "label"),
+    [([0, 1, 0.05], "End", "1"), ([1, 5, 0.1], "ArrowRight", "3.1"), ([-3, 3, 0.5], "Home", "-3")],
+)
+def test_a_slider_speaks_numbers_as_the_server_does(
+    serve: Serve, new_page: NewPage, span: list[float], key: str, label: str
+) -> None:
+    page, server = heard(serve, new_page, story_of(one("slider", span=span)))
+    page.get_by_role("slider", name="How is it?").focus()
+    page.keyboard.press(key)
+    found = answers(page, server)
+    assert found == {"0": label}
+    low, high, by = span
+    assert Scale((), "slider", (low, high, by)).score(found["0"]) == float(label)
+
+
+def test_arrows_move_the_slider_from_anywhere_and_space_still_plays(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page, server = heard(serve, new_page, story_of(one("slider", steps=WORDS, span=[0, 100, 1])))
+    page.keyboard.press("ArrowRight")
+    control = page.get_by_role("slider", name="How is it?")
+    expect(control).to_be_focused()
+    expect(control).to_have_attribute("aria-valuetext", "50, Fair")
+    page.keyboard.press(" ")
+    expect(page.locator(".player")).to_have_attribute("data-state", "playing")
+    page.keyboard.press("ArrowRight")
+    assert answers(page, server) == {"0": "51"}
+
+
+def test_a_tap_on_the_middle_of_a_slider_counts(serve: Serve, new_page: NewPage) -> None:
+    story = story_of(one("slider", steps=WORDS, span=[0, 100, 1]))
+    page, server = heard(serve, new_page, story, **PHONE)
+    page.get_by_role("slider", name="How is it?").tap()
+    assert answers(page, server) == {"0": "50"}
+
+
+def test_several_choices_need_one_and_a_step_apart_excludes_the_others(
+    serve: Serve, new_page: NewPage
+) -> None:
+    steps = [step("a", "Hiss", "1"), step("b", "Hum", "2"), step("none", "None", "3", apart=True)]
+    page, server = heard(serve, new_page, story_of(one("many", steps=steps)))
+    missing(page, "Choose at least one.")
+    for key in "21":
+        page.keyboard.press(key)
+    assert page.locator("input:checked").count() == 2
+    page.keyboard.press("3")
+    expect(page.get_by_role("checkbox", name="None")).to_be_checked()
+    assert page.locator("input:checked").count() == 1
+    page.get_by_role("checkbox", name="Hum").check()
+    assert answers(page, server) == {"0": "b"}
+
+
+def test_text_counts_what_is_left_and_blank_is_no_answer(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, story_of(one("text", longest=20)))
+    field = page.get_by_role("textbox", name="How is it?")
+    left = page.locator("[data-part=count]")
+    expect(left).to_have_text("Characters left: 20")
+    field.fill("   ")
+    missing(page, "Write your answer.")
+    field.fill("")
+    field.press_sequentially("twenty-one characters")
+    expect(left).to_have_text("Characters left: 0")
+    field.press("Enter")
+    wait_stored(page, server, 1)
+    assert server.house.stored["t0"]["answers"] == {"0": "twenty-one character"}
+
+
+def test_number_keys_pass_over_a_text_to_the_scale_that_knows_them(
+    serve: Serve, new_page: NewPage
+) -> None:
+    text = criterion(0, "Which words?", "text", longest=40)
+    scale = criterion(1, "How is it?", "steps", steps=[step(k, "", k) for k in "12345"])
+    page, _ = heard(serve, new_page, story_of(text, scale))
+    page.keyboard.press("2")
+    page.keyboard.press("4")
+    assert page.locator("input:checked").get_attribute("value") == "4"
+
+
+def test_answers_of_every_kind_survive_a_reload(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, short_story(1, task=SCALES))
+    page.get_by_role("radio", name="4", exact=True).check()
+    page.get_by_role("slider", name="How natural is it?").fill("5")
+    page.get_by_role("checkbox", name="A cough").check()
+    page.get_by_role("textbox", name="Anything else?").fill("nothing")
+    page.reload()
+    expect(page.get_by_role("slider", name="How natural is it?")).to_have_value("5")
+    assert answers(page, server) == {"0": "4", "1": "5", "2": "cough", "3": "nothing"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_scale_can_be_seen_and_reached_on_a_phone(
+    serve: Serve, new_page: NewPage, scheme: str
+) -> None:
+    story = short_story(1, task=SCALES)
+    options = {**PHONE, "color_scheme": scheme, "reduced_motion": "reduce"}
+    page, _ = heard(serve, new_page, story, **options)
+    page.get_by_role("slider", name="How natural is it?").fill("80")
+    page.get_by_role("checkbox", name="A cough").check()
+    assert page.evaluate(FAINT) == []
+    assert page.evaluate(SMALL_TARGETS) == []
+    for width in (320, 390, 640, 1280):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert page.evaluate(TOO_WIDE) <= 0, width
