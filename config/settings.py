@@ -58,6 +58,7 @@ if SECURE:  # a proxy in front ends TLS and says so; without one the site is pla
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
 SECURE_REFERRER_POLICY = "same-origin"
+CSRF_FAILURE_VIEW = "listening.views.trouble.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
 
 # --- Applications and pages --------------------------------------------------------------------

@@ -1,0 +1,245 @@
+"""Raters read their study's language: the catalogue is whole, and every page speaks it."""
+
+from __future__ import annotations
+
+import gettext
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from django.test import Client
+
+from listening.languages import direction, interface_language, page_words
+from listening.models import Study
+from tests import catalogue
+from tests.factories import ATT_TRAPS, arrive, current, make_study, make_user
+
+CHINESE_BROWSER = {"HTTP_ACCEPT_LANGUAGE": "zh-CN,zh;q=0.9,en;q=0.5"}
+LATIN = re.compile(r"[A-Za-z]{2,}")
+OUR_NAMES = {"JavaScript", "Cookie", "Earnest", "Esc"}  # the same in every language
+
+
+# --- The catalogue ---------------------------------------------------------------------------
+
+
+def test_every_sentence_for_raters_has_a_chinese_translation():
+    known = catalogue.translations()
+    missing = [s for s in catalogue.sentences() if not (known.get(s) and known.get(s).string)]
+    assert missing == [], "add them to locale/zh_Hans: python -m tests.catalogue"
+
+
+def test_no_translation_is_left_of_a_sentence_that_nobody_says():
+    said = catalogue.sentences()
+    idle = [m.id for m in catalogue.translations() if m.id and m.id not in said]
+    assert idle == [], "run python -m tests.catalogue"
+
+
+def test_a_translation_fills_in_what_the_sentence_fills_in():
+    differing = [
+        (m.id, m.string)
+        for m in catalogue.translations()
+        if m.id and catalogue.places(m.id) != catalogue.places(m.string)
+    ]
+    assert differing == []
+
+
+def test_translations_are_chinese_without_stray_half_width_marks():
+    halves = re.compile(r"[\u4e00-\u9fff][,;:?!.]|[,;:?!][\u4e00-\u9fff]")
+    wrong = [m.string for m in catalogue.translations() if m.id and halves.search(m.string)]
+    assert wrong == []
+
+
+def test_the_compiled_catalogue_is_that_of_the_translations():
+    fresh = io.BytesIO(catalogue.compiled(catalogue.translations()))
+    with catalogue.MO.open("rb") as file:
+        committed = dict(gettext.GNUTranslations(file)._catalog)
+    compiled = dict(gettext.GNUTranslations(fresh)._catalog)
+    committed.pop(""), compiled.pop("")
+    assert committed == compiled, "run python -m tests.catalogue"
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        *dict.fromkeys(
+            ("zh", "zh-CN", "zh-Hans", "zh_Hans", "zh-hant", "zh-TW"), "zh-hans"
+        ).items(),
+        *dict.fromkeys(("en", "en-GB", "de", "ar", "zhx", "x-klingon"), "en").items(),
+    ],
+)
+def test_a_study_in_any_language_has_an_interface(tag, language):
+    assert interface_language(tag) == language
+
+
+@pytest.mark.parametrize(
+    ("tag", "way"),
+    [
+        ("ar", "rtl"),
+        ("he-IL", "rtl"),
+        ("ar-Latn", "ltr"),
+        ("pa-Arab-PK", "rtl"),
+        ("zh-Hans", "ltr"),
+    ],
+)
+def test_a_language_runs_its_own_way(tag, way):
+    assert direction(tag) == way
+
+
+def test_words_in_another_language_than_ours_are_marked():
+    assert page_words("de") == {"page_direction": "ltr", "study_lang": "de"}
+    assert page_words("zh_CN")["study_lang"] == ""
+    assert page_words("en-GB")["study_lang"] == ""
+    assert page_words("ar") == {"page_direction": "rtl", "study_lang": "ar"}
+
+
+# --- The pages -------------------------------------------------------------------------------
+
+
+class Words(HTMLParser):
+    """What a page says: its text and the names of its controls, without scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.silent = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.silent += tag in ("script", "style")
+        named = dict(attrs)
+        self.found += [
+            named.get(name) or "" for name in ("aria-label", "placeholder", "title", "alt")
+        ]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.silent -= tag in ("script", "style")
+
+    def handle_data(self, data: str) -> None:
+        if not self.silent:
+            self.found.append(data)
+
+
+def english_in(page: str) -> list[str]:
+    """Words of a page in Latin letters, but for names and for what is filled in."""
+    said = [re.sub(r"\{\w+\}", "", words) for words in Words(page).found]
+    return [w.strip() for w in said if not OUR_NAMES.issuperset(LATIN.findall(w))]
+
+
+@pytest.fixture
+def chinese(db) -> Study:
+    """Every check and ready-made questionnaire, and tasks of several methods; texts are ours."""
+    study = make_study(
+        items=10,
+        language="zh-CN",
+        task={"method": "att", "block_size": 10, "traps": ATT_TRAPS},
+        traps={"flawed": 2, "human": 3},
+        checks=[{"key": "volume"}],
+    )
+    study.title = "听音研究"
+    study.save()
+    return study
+
+
+def test_a_chinese_study_has_no_english_on_its_door(chinese):
+    page = Client().get(f"/r/{chinese.link}/").content.decode()
+    assert '<html lang="zh-hans">' in page
+    assert english_in(page) == []
+    assert "我已阅读以上内容，同意参加。" in page
+
+
+@pytest.mark.parametrize("state", ["paused", "closed", "draft", "full"])
+def test_a_closed_door_says_so_in_chinese(chinese, state):
+    if state == "full":
+        chinese.tasks.first().blocks.all().delete()
+    else:
+        Study.objects.update(state=state)
+    page = Client().get(f"/r/{chinese.link}/").content.decode()
+    assert english_in(page) == []
+    assert "再试一次" in page
+
+
+def test_consent_that_is_missing_is_asked_for_in_chinese(chinese):
+    page = Client().post(f"/r/{chinese.link}/", {"consent": ""})
+    assert page.status_code == 422
+    assert "请勾选方框，表示同意参加。" in page.content.decode()
+
+
+def test_a_chinese_session_has_no_english_on_its_page(chinese):
+    session = arrive(chinese)
+    page = Client().get(f"/s/{session.code}/").content.decode()
+    spoken = [
+        words for words in english_in(page) if words not in ("How natural?", "Human", "Machine")
+    ]
+    assert spoken == []
+    state = json.loads(re.search(r'id="state" type="application/json">(.*?)</script>', page)[1])
+    assert state["check"]["title"] == "调节音量"
+
+
+def test_refusals_are_chinese_and_keep_their_numbers(chinese):
+    chinese.tasks.update(justification={"required": True, "min_chars": 12})
+    chinese.checks = []
+    session = arrive(chinese)
+    label = current(session).task.criteria.get().scale["steps"][0]["label"]
+    body = {"trial": current(session).code, "answers": {"0": label}, "latency_ms": 9, "plays": 1}
+    body |= {"heard_fraction": 1.0, "justification": {"text": "短"}}
+    reply = Client().post(
+        f"/api/s/{session.code}/answers/", json.dumps(body), content_type="application/json"
+    )
+    assert reply.json()["error"] == "justification_required"
+    assert reply.json()["message"] == "请填写理由，至少 12 个字符。"
+
+
+@pytest.mark.parametrize("door", ["answers", "checks", "questionnaires", "skips", "comments"])
+def test_what_cannot_be_read_is_refused_in_chinese(chinese, door):
+    session = arrive(chinese)
+    reply = Client().post(f"/api/s/{session.code}/{door}/", b"{", content_type="application/json")
+    assert reply.json()["message"].startswith("页面发送的内容无法识别")
+
+
+@pytest.mark.parametrize("path", ["/s/nobody/", "/r/nobody/", "/nowhere/"])
+def test_pages_that_are_not_there_speak_the_browsers_language(db, path):
+    page = Client().get(path, **CHINESE_BROWSER)
+    assert page.status_code == 404
+    assert english_in(page.content.decode()) == []
+    assert '<html lang="en">' in Client().get(path).content.decode()
+
+
+def test_a_refused_form_is_explained_in_the_studys_language(chinese):
+    page = Client(enforce_csrf_checks=True).post(f"/r/{chinese.link}/", {"consent": "yes"})
+    assert page.status_code == 403
+    assert english_in(page.content.decode()) == []
+    assert "请重新载入页面" in page.content.decode()
+
+
+def test_a_broken_page_speaks_the_browsers_language(chinese, monkeypatch):
+    monkeypatch.setattr("listening.views.rater._landing_page", lambda *a, **k: 1 / 0)
+    client = Client(raise_request_exception=False)
+    page = client.get(f"/r/{chinese.link}/", **CHINESE_BROWSER)
+    assert page.status_code == 500
+    assert english_in(page.content.decode()) == []
+
+
+def test_researchers_read_english_whatever_their_browser_asks_for(chinese):
+    client = Client()
+    assert "Log in" in client.get("/login/", **CHINESE_BROWSER).content.decode()
+    client.force_login(make_user())
+    page = client.get(f"/studies/{chinese.key}/", **CHINESE_BROWSER).content.decode()
+    assert '<html lang="en">' in page
+    assert "Go to the content" in page
+
+
+def test_other_languages_get_english_around_their_own_words(db):
+    german = make_study(language="de", texts={"welcome": "Guten Tag."})
+    page = Client().get(f"/r/{german.link}/").content.decode()
+    assert '<html lang="en">' in page
+    assert '<p lang="de">Guten Tag.</p>' in page
+    assert "I agree to take part" in page
+
+
+def test_a_study_from_right_to_left_has_a_page_from_right_to_left(db):
+    arabic = make_study(language="ar")
+    assert '<html lang="en" dir="rtl">' in Client().get(f"/r/{arabic.link}/").content.decode()
+    page = Client().get(f"/s/{arrive(arabic).code}/").content.decode()
+    assert '<html lang="en" dir="rtl">' in page
