@@ -305,6 +305,17 @@ def retake_block(block: int, *, session: int, lease_s: int) -> bool:
         return cursor.fetchone() is not None
 
 
+def extend_leases(session: int, lease_s: int) -> None:
+    """The blocks that a session holds stay its own for the whole of another lease."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE listening_block"
+            " SET lease_until = statement_timestamp() + make_interval(secs => %s)"
+            " WHERE session_id = %s AND state = 1",
+            [lease_s, session],
+        )
+
+
 def recount(block: int, session: int) -> None:
     """Ratings that stopped counting when this session lost the block count again."""
     with connection.cursor() as cursor:

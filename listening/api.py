@@ -142,11 +142,12 @@ class CheckView(RaterView):
         if not isinstance(answer, dict):
             raise Malformed
         try:
-            return answered(state_of(stages.record_check(session, str(given.get("key")), answer)))
+            stored = stages.record_check(session, str(given.get("key")), answer)
         except stages.NotAsked:
             raise Malformed from None
         except ValueError as error:
             raise Malformed(str(error)) from None
+        return answered(state_of(sessions.refresh(stored)))
 
 
 class QuestionnaireView(RaterView):
@@ -165,7 +166,7 @@ class QuestionnaireView(RaterView):
             with speaking(session.study.language):
                 message, fields = _("Some questions need another look."), incorrect.said(_)
             return answered({**_error("malformed", message), "fields": fields}, 422)
-        return answered(state_of(stored))
+        return answered(state_of(sessions.refresh(stored)))
 
 
 class SkipView(RaterView):

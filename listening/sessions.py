@@ -43,7 +43,10 @@ class Arrival:
 
 
 def session_of(study: Study, arrival: Arrival) -> Session | None:
-    """The session that this rater already has here: the open one, else the last one."""
+    """The session that this rater already has here: the open one, else the last one.
+
+    Who was screened out may not try again, however often raters may come.
+    """
     sessions = Session.objects.filter(study=study)
     if arrival.prolific_id:
         sessions = sessions.filter(rater__prolific_id=arrival.prolific_id)
@@ -52,8 +55,9 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
     else:
         return None
     opened = sessions.filter(status=Session.Status.STARTED).first()
-    if opened is not None or sessions.count() < study.sessions_per_rater:
-        return opened
+    screened = sessions.filter(status=Session.Status.SCREENED).first()
+    if opened or screened or sessions.count() < study.sessions_per_rater:
+        return opened or screened
     return sessions.order_by("-started_at").first()
 
 
@@ -233,7 +237,7 @@ def withdraw(session: Session) -> None:
             locked.trials.all().delete()
         allocation.settle(blocks)
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
-        locked.questionnaires, locked.comment = {}, ""
+        locked.questionnaires, locked.comment, locked.rejected_because = {}, "", ""
         locked.finished_at = timezone.now()
         locked.save()
 

@@ -91,12 +91,12 @@ def attempt_of(outcomes: Mapping[str, Mapping[str, Any]], key: str) -> int:
 def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Session:
     """Judge and keep one attempt; a last failed one may end the session.
 
-    ValueError, in a rater's words, when the answer is incomplete. After the end nothing is kept: a
-    page that is late must not undo a withdrawal's deletion.
+    ValueError, in a rater's words, when the answer is incomplete. Nothing is kept of a check that
+    is not asked just now: a page that is late must not undo a withdrawal's deletion.
     """
     locked = _locked(session)
     check, asked = check_as_asked(locked.study.checks, key, locked.study.language)
-    if locked.status != Session.Status.STARTED or locked.checks.get(key, {}).get("done"):
+    if stage_of_session(locked) != Stage("check", key):
         return locked
     attempt = attempt_of(locked.checks, key)
     if answer.get("attempt", attempt) != attempt:
@@ -157,6 +157,8 @@ def _locked(session: Session) -> Session:
 
 
 def _save(locked: Session, changed: str) -> None:
+    """Store what was given; a rater who is busy with questions and checks keeps their places."""
+    allocation.extend_leases(locked.pk, locked.study.lease_s)
     locked.ready = stage_of_session(locked).kind not in ("questionnaire", "check")
     locked.save(
         update_fields=[changed, "ready", "status", "finished_at", "rejected_because"],
