@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
@@ -135,11 +135,12 @@ def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
 
 def _about_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     groups = _by_condition(stimuli)
-    for name, unit, field in (
-        ("sampling rate", "Hz", "sample_rate_hz"),
-        ("number of channels", "", "channels"),
-    ):
-        kinds = {key: sorted({getattr(s, field) for s in group}) for key, group in groups.items()}
+    facts: tuple[tuple[str, str, str, Callable[[Stimulus], int]], ...] = (
+        ("sampling rate", "Hz", "Set sample_rate_hz in [study] to bring", _served_rate_hz),
+        ("number of channels", "", "Bring", lambda s: s.channels),
+    )
+    for name, unit, bring, fact in facts:
+        kinds = {key: sorted({fact(s) for s in group}) for key, group in groups.items()}
         if len({tuple(values) for values in kinds.values()}) > 1:
             shown = "; ".join(
                 f"{key} {'/'.join(map(str, values))} {unit}".strip()
@@ -148,7 +149,7 @@ def _about_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 f"The {name} differs between conditions and could betray them: {shown}.",
-                "Bring all clips to one, unless it is what you study.",
+                f"{bring} all clips to one, unless it is what you study.",
             )
 
 
@@ -215,7 +216,11 @@ def _powers(stimuli: Iterable[Stimulus]) -> list[float]:
 
 
 def _rates(stimuli: Iterable[Stimulus]) -> set[int]:
-    return {s.sample_rate_hz for s in stimuli}
+    return {_served_rate_hz(s) for s in stimuli}
+
+
+def _served_rate_hz(s: Stimulus) -> int:
+    return s.study.sample_rate_hz or s.sample_rate_hz
 
 
 def _about_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from listening.audio.facts import MAX_DURATION_S
+from listening.audio.resampled import BLOCK_FRAMES, resampled
 from listening.audio.sources import AudioError, Samples, opened
-from listening.audio.store import BLOCK_FRAMES, plain_flac
+from listening.audio.store import plain_flac
 
 FADE_S = 0.005  # at both sides of a joint, so that it does not click
 
@@ -50,7 +51,7 @@ def _part(part: Path | float, rate_hz: int, faded_in: bool, faded_out: bool) -> 
         yield from _silence(round(part * rate_hz))
         return
     fade = _fade(rate_hz)
-    blocks = _resampled(part, rate_hz)
+    blocks = resampled(part, rate_hz)
     if faded_in:
         blocks = _with_start(blocks, fade)
     if faded_out:
@@ -62,27 +63,6 @@ def _silence(frames: int) -> Iterator[Samples]:
     while frames > 0:
         yield np.zeros((min(frames, BLOCK_FRAMES), 1))
         frames -= BLOCK_FRAMES
-
-
-def _resampled(path: Path, rate_hz: int) -> Iterator[Samples]:
-    """The file at another rate, to the sample as long as its own length says."""
-    from soxr import ResampleStream
-
-    with opened(path) as sound:
-        blocks = sound.blocks(BLOCK_FRAMES)
-        if sound.rate_hz == rate_hz:
-            yield from blocks
-            return
-        stream = ResampleStream(sound.rate_hz, rate_hz, sound.channels, "float64", "VHQ")
-        heard = given = 0
-        for block in blocks:
-            heard += len(block)
-            part = stream.resample_chunk(block)
-            given += len(part)
-            yield part
-        rest = round(heard * rate_hz / sound.rate_hz) - given
-        end = stream.resample_chunk(np.zeros((0, sound.channels)), last=True)[: max(rest, 0)]
-        yield np.pad(end, ((0, max(rest - len(end), 0)), (0, 0)))
 
 
 def _with_start(blocks: Iterator[Samples], fade: Samples) -> Iterator[Samples]:

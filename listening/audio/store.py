@@ -17,6 +17,7 @@ from django.core.files.storage import default_storage
 from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.facts import sha256_of
+from listening.audio.resampled import resampled
 from listening.audio.sources import AudioError, opened
 
 NAME = re.compile(r"(served|originals)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
@@ -30,20 +31,30 @@ def keep_original(source: Path) -> str:
     return _keep("originals", suffix, source)
 
 
-def keep_served(source: Path, gain_db: float = 0.0) -> tuple[str, str]:
+def keep_served(source: Path, gain_db: float = 0.0, rate_hz: int | None = None) -> tuple[str, str]:
     """Stores what raters hear: the same samples as FLAC without any tag; its name and SHA-256.
 
-    A gain other than 0 dB makes the copy as much louder, with 24 bit.
+    A gain other than 0 dB, or another sampling rate, makes a copy of 24 bit.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.flac"
-        write_plain_flac(source, copy, gain_db)
+        write_plain_flac(source, copy, gain_db, rate_hz)
         return _keep("served", "flac", copy), sha256_of(copy)
 
 
-def write_plain_flac(source: Path, target: Path, gain_db: float = 0.0) -> None:
-    """Rate, channels and samples stay; whole numbers are copied exactly, floats become 24 bit."""
+def write_plain_flac(
+    source: Path, target: Path, gain_db: float = 0.0, rate_hz: int | None = None
+) -> None:
+    """Rate, channels and samples stay; whole numbers are copied exactly, floats become 24 bit.
+
+    With `rate_hz` all copies are alike: that rate and 24 bit, whatever the source had.
+    """
     with opened(source) as sound:
+        if rate_hz is not None:
+            with plain_flac(target, rate_hz, sound.channels, 24) as copy:
+                for block in resampled(source, rate_hz):
+                    copy.write(block * 10 ** (gain_db / 20))
+            return
         bits = sound.bits if gain_db == 0 else None
         dtype = {16: "int16", 24: "int32", None: "float64"}[bits]
         with plain_flac(target, sound.rate_hz, sound.channels, bits or 24) as copy:

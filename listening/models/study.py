@@ -34,6 +34,7 @@ class Study(models.Model):
     )
     break_every = models.PositiveSmallIntegerField(default=0)  # trials; 0: no breaks
     loudness_lufs = models.FloatField(null=True)  # what served clips were brought to
+    sample_rate_hz = models.PositiveIntegerField(null=True)  # what served clips were brought to
     texts = models.JSONField(default=dict)  # welcome, consent, consent_version, end, contact …
     checks = models.JSONField(default=list)  # [{"key": "volume", ...its settings}]
     questionnaires = models.JSONField(default=list)  # see listening.design.questionnaires

@@ -87,6 +87,7 @@ class _Shelf:
         self.uses, self.facts, self.stored = reading.audio, facts, stored
         self.originals: dict[str, str] = {}
         self.loudness_lufs = reading.study.loudness_lufs if reading.study else None
+        self.sample_rate_hz = reading.study.sample_rate_hz if reading.study else None
 
     def fields(self, file: str) -> dict[str, Any]:
         """What a Stimulus keeps about its audio, after both copies were stored."""
@@ -96,7 +97,7 @@ class _Shelf:
             self.stored.append(self.originals[file])
         target = self.loudness_lufs
         gain_db = 0.0 if target is None else audio.gain_for(facts, target)
-        served, served_sha256 = audio.keep_served(path, gain_db)
+        served, served_sha256 = audio.keep_served(path, gain_db, self.sample_rate_hz)
         self.stored.append(served)
         return {
             "original": self.originals[file],
@@ -161,6 +162,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
         lease_s=round(file.lease_minutes * 60),
         break_every=file.break_every,
         loudness_lufs=file.loudness_lufs,
+        sample_rate_hz=file.sample_rate_hz,
         texts=file.texts,
         checks=list(file.checks),
         questionnaires=list(file.questionnaires),

@@ -28,6 +28,7 @@ def study_as_file(study: Study) -> StudyFile:
         lease_minutes=int(minutes) if minutes.is_integer() else minutes,
         break_every=study.break_every,
         loudness_lufs=study.loudness_lufs,
+        sample_rate_hz=study.sample_rate_hz,
         texts=dict(study.texts),
         completion_codes=dict(study.completion_codes),
         checks=tuple(study.checks),

@@ -14,6 +14,7 @@ from django.utils import timezone
 from listening import audio, studies
 from listening.design.studyfile import read_folder
 from listening.models import Block, Rater, Session, Stimulus, Study
+from listening.prelaunch import check_study
 from listening.selectors import stimulus_rows
 from listening.studies import StudyError, StudyProblems, create_study, creating, export_study
 from tests.factories import answer_all, arrive
@@ -67,8 +68,10 @@ def test_the_demo_becomes_rows(owner: User, media: Path) -> None:
     assert len({s.served for s in study.stimuli.all()}) == 43
 
 
-def test_originals_are_kept_and_served_copies_are_the_same_sound(owner: User) -> None:
-    study = create_study(DEMO, owner)
+def test_originals_are_kept_and_served_copies_are_the_same_sound(
+    owner: User, tmp_path: Path
+) -> None:
+    study = create_study(demo_with(tmp_path, "sample_rate_hz = 32000", ""), owner)
     for s in study.stimuli.all():
         assert audio.local_path(s.original).read_bytes() == (DEMO / s.file).read_bytes()
         served = audio.local_path(s.served)
@@ -77,6 +80,14 @@ def test_originals_are_kept_and_served_copies_are_the_same_sound(owner: User) ->
         assert (before == after).all()
     rows = stimulus_rows("demo")
     assert all(Path(row["path"]).exists() for row in rows)
+
+
+def demo_with(folder: Path, old: str, new: str) -> Path:
+    """The demo's folder with another line in study.toml."""
+    shutil.copytree(DEMO, folder / "demo")
+    toml = folder / "demo" / "study.toml"
+    toml.write_text(toml.read_text("utf-8").replace(old, new, 1), "utf-8")
+    return folder / "demo"
 
 
 @pytest.mark.parametrize("as_zip", [False, True])
@@ -278,14 +289,26 @@ def test_a_withdrawn_session_does_not_keep_a_study_from_being_replaced(
 def test_clips_are_brought_to_the_loudness_that_the_study_names(
     owner: User, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "demo"
-    shutil.copytree(DEMO, folder)
-    toml = (folder / "study.toml").read_text("utf-8")
-    (folder / "study.toml").write_text(toml.replace("seed =", "loudness_lufs = -30\nseed =", 1))
-    study = create_study(folder, owner)
+    study = create_study(demo_with(tmp_path, "seed =", "loudness_lufs = -30\nseed ="), owner)
     assert studies.study_as_file(study).loudness_lufs == -30
     for stimulus in study.stimuli.all()[:5]:
         heard = audio.probed(audio.local_path(stimulus.served))
         assert stimulus.gain_db != 0
         assert heard.loudness_lufs == pytest.approx(-30, abs=0.1)
         assert stimulus.sha256 == audio.probed(audio.local_path(stimulus.original)).sha256
+
+
+def test_clips_are_brought_to_the_sampling_rate_that_the_study_names(
+    owner: User, tmp_path: Path
+) -> None:
+    study = create_study(
+        demo_with(tmp_path, "sample_rate_hz = 32000", "sample_rate_hz = 48000"), owner
+    )
+    assert {s.sample_rate_hz for s in study.stimuli.all()} == {16_000, 22_050, 32_000}
+    heads = set()
+    for stimulus in study.stimuli.all():
+        heard = audio.probed(audio.local_path(stimulus.served))
+        assert heard.duration_s == pytest.approx(stimulus.duration_s, abs=1e-4)
+        heads.add((heard.sample_rate_hz, heard.channels))
+    assert heads == {(48_000, 1)}
+    assert not [f for f in check_study(study) if "sampling rate" in f.what]

@@ -149,6 +149,7 @@ def studies(draw: st.DrawFn) -> StudyFile:
         completion_codes=draw(st.sampled_from([{}, {"complete": "C0-DE_1", "partial": "P"}])),
         break_every=draw(st.integers(0, 1000)),
         loudness_lufs=draw(st.none() | st.integers(-50, -10)),
+        sample_rate_hz=draw(st.none() | st.integers(8_000, 192_000)),
         checks=draw(st.just(()) | st.just(({"key": "volume", **wish}, huggins))),
         conditions=tuple(conditions),
         tasks=tuple(draw(tasks(key, kinds, [c.key for c in conditions])) for key in task_keys),

@@ -90,6 +90,7 @@ class StudyFile:
     lease_minutes: float = 30
     break_every: int = 0
     loudness_lufs: float | None = None
+    sample_rate_hz: int | None = None
     texts: dict[str, str] = field(default_factory=dict)
     completion_codes: dict[str, str] = field(default_factory=dict)
     checks: tuple[dict[str, Any], ...] = ()

@@ -41,6 +41,7 @@ STUDY = {
     "lease_minutes": Field(shapes.number, default=30, low=1, high=7 * 24 * 60),
     "break_every": Field(shapes.whole, default=0, low=0, high=1000),
     "loudness_lufs": Field(shapes.number, low=-50, high=-10),
+    "sample_rate_hz": Field(shapes.whole, low=8_000, high=192_000),
     "texts": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
     "checks": Field(shapes.raw_tables, default=()),

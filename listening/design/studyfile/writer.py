@@ -29,6 +29,7 @@ def toml_text(study: StudyFile) -> str:
         "lease_minutes": int(minutes) if float(minutes).is_integer() else minutes,
         "break_every": study.break_every or None,
         "loudness_lufs": study.loudness_lufs,
+        "sample_rate_hz": study.sample_rate_hz,
         "texts": study.texts,
         "completion_codes": study.completion_codes,
         "checks": list(study.checks),
