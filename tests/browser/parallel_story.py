@@ -24,7 +24,7 @@ def step(label: str, text: str = "", hotkey: str = "", *, apart: bool = False) -
 
 
 WORDS = [step(label, text) for label, text in BANDS.items()]
-MUSHRA = {
+MUSHRA: dict[str, Any] = {
     "title": "How close to the reference?",
     "instructions": "Compare the clips with the reference and score each of them.",
     "screen": "parallel",
@@ -43,7 +43,7 @@ MUSHRA = {
     ],
     "justification": None,
 }
-RANKING = {
+RANKING: dict[str, Any] = {
     **MUSHRA,
     "title": "Best to worst",
     "instructions": "Listen to all clips and put them into order.",
@@ -52,7 +52,7 @@ RANKING = {
     "criteria": [criterion(0, "Which clip sounds best, which worst?", "ranking")],
 }
 LAUGHTER = [step(str(k), "", str(k)) for k in range(1, 6)]
-SCALES = {
+SCALES: dict[str, Any] = {
     "title": "All scales",
     "instructions": "One clip, many questions.",
     "clip_names": ["Clip"],
@@ -93,9 +93,11 @@ def sine(frequency_hz: float, duration_s: float, rate_hz: int = 48_000) -> np.nd
     return 0.3 * np.sin(2 * np.pi * frequency_hz * time_s)
 
 
-def mushra_story(length_s: float = 1.0, *, trials: int = 1, **task: Any) -> Story:
+def mushra_story(
+    length_s: float = 1.0, task: dict[str, Any] | None = None, trials: int = 1
+) -> Story:
     """A reference and four clips: mono and stereo, several rates, unequal lengths."""
-    whole = {**MUSHRA, **task}
+    whole = {**MUSHRA, **(task or {})}
     lengths = [length_s] * len(whole["clip_names"])
     story = Story([whole], [(0, lengths, None)] * trials, strict=False)
     for place in range(trials):

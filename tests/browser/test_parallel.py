@@ -21,8 +21,11 @@ from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
-PAIR = {"clip_names": ["Reference", "A"], "roles": ["reference", "rated"]}
-TRIO = {"clip_names": ["Reference", "A", "B"], "roles": ["reference", "rated", "rated"]}
+PAIR: dict[str, Any] = {"clip_names": ["Reference", "A"], "roles": ["reference", "rated"]}
+TRIO: dict[str, Any] = {
+    "clip_names": ["Reference", "A", "B"],
+    "roles": ["reference", "rated", "rated"],
+}
 
 
 def clip(page: Page, name: str) -> Locator:
@@ -48,7 +51,7 @@ def test_a_slider_opens_when_its_clip_and_the_reference_were_heard(
     serve: Serve, new_page: NewPage
 ) -> None:
     page = new_page()
-    enter(page, serve(mushra_story(0.6, **TRIO)))
+    enter(page, serve(mushra_story(0.6, TRIO)))
     for letter in "AB":
         expect(slider(page, letter)).to_be_disabled()
     hear_all(page, ["Clip A"])
@@ -64,11 +67,11 @@ def test_a_slider_opens_when_its_clip_and_the_reference_were_heard(
 
 def test_two_seconds_are_enough_unless_the_task_wants_all(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    enter(page, serve(mushra_story(4.0, **PAIR)))
+    enter(page, serve(mushra_story(4.0, PAIR)))
     clip(page, "Reference").click()
     expect(clip(page, "Reference")).to_have_class(re.compile("heard"), timeout=3_500)
     whole = new_page()
-    enter(whole, serve(mushra_story(3.0, heard_out=True, **PAIR)))
+    enter(whole, serve(mushra_story(3.0, {"heard_out": True, **PAIR})))
     clip(whole, "Reference").click()
     whole.wait_for_timeout(2_400)
     expect(clip(whole, "Reference")).not_to_have_class(re.compile("heard"))
@@ -104,7 +107,7 @@ def test_the_answer_has_a_score_for_each_rated_clip_and_what_was_heard(
 
 def test_a_slider_has_no_value_until_it_is_touched(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    enter(page, serve(mushra_story(0.6, **PAIR)))
+    enter(page, serve(mushra_story(0.6, PAIR)))
     hear_reference_and(page, "A")
     control = slider(page, "A")
     expect(control).to_have_attribute("aria-valuetext", "no answer yet")
@@ -119,7 +122,7 @@ def test_a_slider_has_no_value_until_it_is_touched(serve: Serve, new_page: NewPa
 
 def test_all_goes_by_keys(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    server = serve(mushra_story(0.6, **TRIO))
+    server = serve(mushra_story(0.6, TRIO))
     enter(page, server)
     now = page.locator("[data-part=now]")
     for key, name in (("r", "Reference"), ("a", "Clip A"), ("2", "Clip B")):
@@ -157,7 +160,7 @@ def test_rows_can_be_sorted_by_score_and_back(serve: Serve, new_page: NewPage) -
 
 def test_the_loop_can_be_set_by_keys_and_stays_within(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    enter(page, serve(mushra_story(2.0, **PAIR)))
+    enter(page, serve(mushra_story(2.0, PAIR)))
     clip(page, "Clip A").click()
     start, end = (page.get_by_role("slider", name=f"Repeat {way}") for way in ("from", "to"))
     expect(start).to_be_enabled()
@@ -182,7 +185,7 @@ def test_a_ranking_starts_empty_and_takes_buttons_and_number_keys(
     serve: Serve, new_page: NewPage
 ) -> None:
     page = new_page()
-    server = serve(mushra_story(0.6, **RANKING))
+    server = serve(mushra_story(0.6, RANKING))
     enter(page, server)
     put = page.get_by_role("button", name="Clip C: place it next")
     expect(put).to_be_disabled()
@@ -241,7 +244,7 @@ def test_what_comes_out_while_a_rater_switches_has_no_gap_and_no_click(
     serve: Serve, new_page: NewPage
 ) -> None:
     """All that the page sends to the loudspeaker is recorded while clips are switched."""
-    story = mushra_story(3.0, **TRIO)
+    story = mushra_story(3.0, TRIO)
     for place, frequency_hz in enumerate((300, 350, 400)):
         story.clips[f"0x{place}"] = wav(sine(frequency_hz, 3.0), 48_000)
     page = new_page()
@@ -277,7 +280,7 @@ def test_a_sound_that_is_held_back_says_so_and_starts_with_the_next_tap(
 ) -> None:
     page = new_page()
     page.add_init_script(HELD)
-    enter(page, serve(mushra_story(0.6, **PAIR)))
+    enter(page, serve(mushra_story(0.6, PAIR)))
     clip(page, "Reference").click()
     expect(page.get_by_text("holds the sound back")).to_be_visible()
     page.evaluate("() => { window.allowed = true; }")
@@ -288,7 +291,7 @@ def test_a_sound_that_is_held_back_says_so_and_starts_with_the_next_tap(
 
 def test_what_was_heard_and_scored_survives_a_reload(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    server = serve(mushra_story(0.6, **PAIR))
+    server = serve(mushra_story(0.6, PAIR))
     enter(page, server)
     hear_reference_and(page, "A")
     slider(page, "A").fill("64")
@@ -306,7 +309,7 @@ def test_what_was_heard_and_scored_survives_a_reload(serve: Serve, new_page: New
 def test_clips_too_long_to_decode_play_as_elements_and_the_answer_says_so(
     serve: Serve, new_page: NewPage
 ) -> None:
-    story = mushra_story(2.0, **PAIR)
+    story = mushra_story(2.0, PAIR)
     story.clips["0x1"] = wav(sine(300, 70.0), 48_000)  # 13 MB: streamed, never decoded whole
     page = new_page()
     server = serve(story)
@@ -346,7 +349,7 @@ ELEMENTS = """async (urls) => {
 
 
 def test_elements_are_kept_in_step(serve: Serve, new_page: NewPage) -> None:
-    story = mushra_story(4.0, **PAIR)
+    story = mushra_story(4.0, PAIR)
     page = new_page()
     enter(page, serve(story))
     page.locator("summary").click()  # a tap, so that sound may start
@@ -361,7 +364,7 @@ def test_elements_are_kept_in_step(serve: Serve, new_page: NewPage) -> None:
 
 
 def test_a_clip_that_never_comes_can_be_left_out(serve: Serve, new_page: NewPage) -> None:
-    server = serve(mushra_story(0.6, trials=2, **PAIR))
+    server = serve(mushra_story(0.6, PAIR, trials=2))
     server.house.fail("/c/0x1", 410, times=99)
     page = new_page()
     enter(page, server)
@@ -376,7 +379,7 @@ def test_everyone_can_see_and_reach_all_of_it(
     serve: Serve, new_page: NewPage, scheme: str, task: dict[str, Any]
 ) -> None:
     page = new_page(**PHONE, color_scheme=scheme, reduced_motion="reduce")
-    enter(page, serve(mushra_story(0.6, **task)))
+    enter(page, serve(mushra_story(0.6, task)))
     letters = task["clip_names"]
     for stage in ("locked", "open"):
         if stage == "open":
@@ -391,11 +394,11 @@ def test_everyone_can_see_and_reach_all_of_it(
 
 def test_the_hint_of_a_hidden_reference_is_not_given_twice(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    enter(page, serve(mushra_story(0.6, **PAIR)))
+    enter(page, serve(mushra_story(0.6, PAIR)))
     expect(page.get_by_text("hidden among the others")).to_be_visible()
     told = {**PAIR, "instructions": "One clip is the reference: give it 100."}
     other = new_page()
-    enter(other, serve(mushra_story(0.6, **told)))
+    enter(other, serve(mushra_story(0.6, told)))
     expect(other.get_by_text("hidden among the others")).to_be_hidden()
 
 
