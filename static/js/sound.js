@@ -31,6 +31,8 @@ export class Sound extends EventTarget {
     this.wanted = false; // pressed before the clip was there
     this.blocked = false;
     this.stalled_at = 0;
+    /** @type {{media: number, wall: number} | null} from where and when it sounds, once it does */
+    this.mark = null;
     this.first_ready_at = 0;
     this.audio = clip.element();
     this.audio.loop = loop;
@@ -122,6 +124,7 @@ export class Sound extends EventTarget {
     if (sounding !== this) sounding?.stop();
     sounding = this;
     this.dispatchEvent(new Event("play"));
+    this.setMark();
     try {
       await this.audio.play();
       this.blocked = false;
@@ -150,13 +153,23 @@ export class Sound extends EventTarget {
     this.clip.load();
   }
 
+  setMark() {
+    const { audio } = this;
+    this.mark = { media: audio.ended ? 0 : audio.currentTime, wall: performance.now() };
+  }
+
+  /** A busy device tells late that it sounds: what was heard by then counts from the mark on. */
   playing() {
-    sampleRate();
+    const now = performance.now();
+    const from = this.mark ?? { media: this.audio.currentTime, wall: now };
+    this.mark = null;
     this.starts += 1;
-    if (this.audio.currentTime < 0.25) this.plays += 1;
-    if (this.stalled_at) this.facts.stalled_ms += Math.round(performance.now() - this.stalled_at);
+    if (from.media < 0.25) this.plays += 1;
+    if (this.stalled_at) this.facts.stalled_ms += Math.round(now - this.stalled_at);
     this.stalled_at = 0;
-    this.heard.begin(this.audio.currentTime, performance.now());
+    this.heard.begin(from.media, from.wall);
+    this.heard.advance(this.audio.currentTime, now);
+    sampleRate();
     this.frame();
     this.draw();
   }
@@ -183,7 +196,9 @@ export class Sound extends EventTarget {
 
   waiting() {
     if (this.audio.seeking || this.audio.paused) return;
+    this.heard.advance(this.audio.currentTime, performance.now());
     this.heard.end();
+    this.setMark();
     this.facts.stalls += 1;
     this.stalled_at = performance.now();
     this.draw();

@@ -141,15 +141,20 @@ function showKeys(root, task, trial) {
  * What the answer of a practice trial was worth, with its clips to be heard again.
  * @param {SessionPage} page
  * @param {import("./trial.js").Trial} trial
- * @param {{right: boolean, text: string}} feedback
+ * @param {{right: boolean | null, text: string, expected?: string[]}} feedback right is null where
+ *   no answer is right or wrong
  * @returns {Shown}
  */
 export function feedbackStage(page, trial, feedback) {
   const { root, part } = view("view-feedback");
-  root.classList.toggle("right", feedback.right);
-  setText(part("eyebrow"), titleOf(trial, page.state.progress.total));
-  setText(part("title"), say(feedback.right ? "practice_right" : "practice_wrong"));
-  setText(part("text"), feedback.text);
+  const { right, text, expected = [] } = feedback;
+  const practice = titleOf(trial, page.state.progress.total);
+  root.classList.toggle("right", right !== false);
+  part("eyebrow").hidden = right === null;
+  setText(part("eyebrow"), practice);
+  if (right === null) setText(part("title"), practice);
+  else setText(part("title"), say(right ? "practice_right" : "practice_wrong"));
+  setText(part("text"), text || (right === false && expected.length ? `✓ ${expected.join(" · ")}` : ""));
   part("text").lang = page.state.study.language;
   const clips = trial.clips.map((clip, k) => ({ clip, name: trial.parts[k].name }));
   const players = smallPlayers(page, clips, part("clips"));

@@ -69,6 +69,24 @@ def test_practice_is_named_and_its_answer_is_explained(serve: Serve, new_page: N
     assert len(server.house.posts) == 3
 
 
+def test_practice_without_a_right_answer_is_not_called_wrong(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    story = practice_story()
+    story.feedback[0] = {"right": None, "text": "We want your own opinion.", "expected": []}
+    story.feedback[1] = {"right": False, "text": "", "expected": ["Good", "Excellent"]}
+    enter(page, serve(story))
+    rate(page)
+    expect(page.get_by_text("We want your own opinion.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Practice 1 of 2")
+    expect(page.get_by_text("Not quite")).to_have_count(0)
+    page.keyboard.press("Enter")
+    rate(page, "1")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Not quite")
+    expect(page.locator("#feedback-text")).to_have_text("✓ Good · Excellent")
+
+
 def test_practice_waits_for_the_network_and_then_goes_on(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
     server = serve(practice_story())

@@ -406,3 +406,21 @@ def test_time_with_the_page_hidden_is_told(serve: Serve, new_page: NewPage) -> N
     rate(page)
     wait_stored(page, server, 1)
     assert 380 <= server.house.posts[0]["playback"]["hidden_ms"] < 2_000
+
+
+def test_what_plays_before_a_busy_page_hears_of_it_counts_as_heard(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    enter(page, server)
+    page.evaluate(
+        """() => document.querySelector("audio").addEventListener("play", () => {
+            const until = performance.now() + 350;
+            while (performance.now() < until);  // the page is busy while the sound begins
+        })"""
+    )
+    rate(page)
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["heard_fraction"] == 1
+    assert server.house.posts[0]["plays"] == 1

@@ -293,3 +293,25 @@ def test_a_phone_taps_through_a_pair(serve: Serve, new_page: NewPage) -> None:
     page.locator("[data-part=next]").tap()
     expect(page.locator(".view-end")).to_be_visible()
     assert server.house.posts[0]["answers"] == {"0": "3"}
+
+
+def test_a_screen_reader_is_not_talked_into_the_clips(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(short_story(1, task=CMOS)))
+    page.evaluate(
+        """() => {
+            window.spoken = [];
+            const note = (changes) => {
+                for (const { target } of changes) {
+                    const place = (target.parentElement ?? target).closest(LIVE) ?? target;
+                    if (place.matches?.(LIVE)) window.spoken.push(place.textContent);
+                }
+            };
+            const LIVE = "[aria-live], [role=status], [role=alert]";
+            for (const place of document.querySelectorAll(LIVE)) {
+                new MutationObserver(note).observe(place, { childList: true, subtree: true });
+            }
+        }"""
+    )
+    hear(page)
+    assert page.evaluate("window.spoken") == ["Choose an answer."]
