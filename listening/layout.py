@@ -28,7 +28,8 @@ def lay_out(session: Session, task: Task, blocks: Sequence[int], rng: Random) ->
         return woven
     first, last = blocks[0], blocks[-1]
     training = [] if _is_trained(session, task) else _training(task, first, rated, rng)
-    return [*training, *woven, *_repeats(task, last, rated, rng)]
+    repeats = [] if _is_repeated(session, task) else _repeats(task, last, rated, rng)
+    return [*training, *woven, *repeats]
 
 
 def _slot_trial(task: Task, slot: Slot, items: Mapping[int, int]) -> Trial:
@@ -125,6 +126,16 @@ def _is_trained(session: Session, task: Task) -> bool:
     return (
         not task.training
         or Trial.objects.filter(session__rater=session.rater_id, task=task, trap=TRAINING).exists()
+    )
+
+
+def _is_repeated(session: Session, task: Task) -> bool:
+    """Whether the session has its repeats; a block that replaces a lost one brings no more."""
+    live = (Trial.State.PLANNED, Trial.State.ANSWERED, Trial.State.SKIPPED)
+    return bool(task.repeats) and bool(
+        Trial.objects.filter(
+            session=session, task=task, trap="", slot__isnull=True, state__in=live
+        ).exists()
     )
 
 

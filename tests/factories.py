@@ -121,7 +121,7 @@ def answer_all(session: Session, *, pass_traps: bool = True, stop_after: int = 1
     count = 0
     while count < stop_after and (trial := current(session)) is not None:
         label = ""
-        if trial.trap:
+        if trial.expected:
             steps = [s["label"] for s in trial.task.criteria.first().scale["steps"]]
             wrong = [s for s in steps if s not in trial.expected]
             label = trial.expected[0] if pass_traps else wrong[0]

@@ -76,7 +76,8 @@ def passing_labels(
         return list(expected)
     passing = []
     for label in labels:
-        score = stored(scale.score(label) or 0.0)
+        given = scale.score(label)
+        score = None if given is None else stored(given)
         if any(score is not None and abs(score - (w or 0.0)) <= tolerance + 1e-9 for w in wanted):
             passing.append(label)
     return passing
