@@ -136,10 +136,15 @@ export class Criteria extends EventTarget {
     }
   }
 
-  /** @returns {Scale} where keys go */
+  /**
+   * Where keys go: after an answer by pointer to the next question, not to the answered one again.
+   * @returns {Scale}
+   */
   get active() {
     const keyed = this.list.filter((each) => each.keyed);
-    const focused = keyed.find((each) => each.fieldset.contains(document.activeElement));
+    const at = document.activeElement;
+    const here = keyed.find((each) => each.fieldset.contains(at));
+    const focused = here && (!here.value || at?.matches(":focus-visible")) ? here : undefined;
     const open = keyed.find((each) => !each.value);
     const touched = this.touched?.keyed ? this.touched : undefined;
     return focused ?? open ?? touched ?? keyed[0] ?? this.list[0];
