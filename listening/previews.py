@@ -12,7 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
+import soundfile
 from django.conf import settings
+from django.db.models import Avg
 
 from listening import audio
 from listening.audio.store import write_plain_flac
@@ -37,6 +39,10 @@ class Source(Protocol):
     def file(self) -> StudyFile:
         """The study with what its settings make of lines."""
 
+    @property
+    def mean_clip_s(self) -> float:
+        """How long its clips are, on average: for the length that the first page names."""
+
     def clip(self, stimulus: str) -> Path | None:
         """What raters hear of this stimulus; None when there is none."""
 
@@ -54,6 +60,11 @@ class StoredSource:
     def file(self) -> StudyFile:
         file = study_as_file(self.study)
         return derive(file).added_to(file)
+
+    @property
+    def mean_clip_s(self) -> float:
+        mean = self.study.stimuli.aggregate(mean=Avg("duration_s"))["mean"]
+        return float(mean or 0.0)
 
     def clip(self, stimulus: str) -> Path | None:
         served = self.study.stimuli.filter(key=stimulus).values_list("served", flat=True).first()
@@ -75,6 +86,11 @@ class FolderSource:
         self.file = derived.added_to(reading.study)
         self.recipes = {recipe.entry.key: recipe for recipe in derived.stimuli}
         self.paths = {s.key: reading.audio[s.file].path for s in reading.study.stimuli}
+
+    @cached_property
+    def mean_clip_s(self) -> float:
+        found = [float(soundfile.info(path).duration) for path in set(self.paths.values())]
+        return sum(found) / len(found)
 
     def clip(self, stimulus: str) -> Path | None:
         if recipe := self.recipes.get(stimulus):

@@ -14,9 +14,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from listening.design.studyfile import StudyFile
 from listening.languages import page_words, speaking
 from listening.previews import Source, StoredSource, example, only
 from listening.stages import NotAsked, check_as_asked
+from listening.views import facts
 from listening.views.preview_state import Addresses, preview_state
 from listening.views.rater import as_wav
 from listening.views.researcher import own_studies
@@ -99,15 +101,30 @@ class _Addresses(Addresses):
 def _page(
     request: HttpRequest, source: Source, addresses: Addresses, back: tuple[str, str]
 ) -> HttpResponse:
+    """The first page and then, with the rater's consent, the others; one part has no first page."""
     part = {name: request.GET.get(name, "") for name in PARTS}
     file = only(source.file, **part)
     if file is None:
         raise Http404
+    if not any(part.values()) and request.GET.get("consent") != "yes":
+        return _door(request, file, source, back)
     with speaking(file.language):
         state = preview_state(file, source, addresses, Random(secrets.token_bytes(16)))
         context = {"study": state["study"], "state": state, "tasks": state["tasks"], "back": back}
         context |= page_words(file.language)
         return render(request, "rater/session.html", context)
+
+
+def _door(
+    request: HttpRequest, file: StudyFile, source: Source, back: tuple[str, str]
+) -> HttpResponse:
+    with speaking(file.language):
+        context = {
+            **facts.door_facts(file, file.tasks, source.mean_clip_s),
+            **{"study": file, "preview": True, "back": back},
+            **page_words(file.language),
+        }
+        return render(request, "rater/landing.html", context)
 
 
 def _clip(request: HttpRequest, source: Source, stimulus: str) -> HttpResponseBase:

@@ -18,17 +18,15 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
 from listening.checks.base import Wave
-from listening.design.traps import TrapPlan
 from listening.languages import page_words, speaking
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_as_asked, check_seed
+from listening.views import facts
 from listening.views.state import state_of
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 MEMORY_S = 90 * 86_400  # how long the plain link finds a rater's session again in this browser
-ANSWER_S = 8.0  # what an answer takes beside listening; typed reasons take longer
-REASON_S = 15.0
 
 
 @never_cache
@@ -63,24 +61,16 @@ def _landing_page(
 ) -> HttpResponse:
     with speaking(study.language):
         error = _("Please tick the box to take part.") if consent_missing else ""
-        trials, minutes = _length(study)
         context = {
+            **facts.door_facts(study, study.tasks.all(), _mean_clip_s(study.pk, study.state)),
             "study": study,
-            "welcome_paragraphs": _paragraphs(study.texts.get("welcome", "")),
-            "consent_paragraphs": _paragraphs(study.texts.get("consent", "")),
             "problem": problem,
             "error": error,
-            "minutes": minutes,
-            "trials": trials,
             "arrival": _carried(request),
             **page_words(study.language),
         }
         code = 422 if consent_missing else status
         return render(request, "rater/landing.html", context, status=code)
-
-
-def _paragraphs(text: str) -> list[str]:
-    return [part.strip() for part in text.split("\n\n") if part.strip()]
 
 
 def _carried(request: HttpRequest) -> dict[str, str]:
@@ -93,22 +83,6 @@ def _carried(request: HttpRequest) -> dict[str, str]:
 def _printable(text: str) -> str:
     """Without what no id holds and no database keeps: controls, spaces around it, half a pair."""
     return "".join(c for c in text if c.isprintable()).strip()[:300]
-
-
-def _length(study: Study) -> tuple[int, int]:
-    """About how many clips a session has, and how many minutes it takes."""
-    trials, seconds = 0, 60.0
-    mean_s = _mean_clip_s(study.pk, study.state)
-    for task in study.tasks.all():
-        traps = TrapPlan.from_dict(task.traps)
-        beside = traps.sets_for(task.block_size) * traps.traps_per_set
-        own = task.blocks_per_session * (task.block_size + beside)
-        each_s = mean_s + ANSWER_S + (REASON_S if task.justification.get("required") else 0)
-        if study.task_plan == Study.TaskPlan.ALL:
-            trials, seconds = trials + own, seconds + own * each_s
-        else:
-            trials, seconds = max(trials, own), max(seconds, 60 + own * each_s)
-    return trials, max(1, round(seconds / 60))
 
 
 @lru_cache(maxsize=512)

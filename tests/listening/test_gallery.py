@@ -15,6 +15,7 @@ from django.apps import apps
 from django.db import connection
 from django.test import Client
 
+from listening.allocation import plan_study
 from listening.audio import local_path
 from listening.checks import Check
 from listening.design.presets import Preset, write_preset
@@ -243,7 +244,7 @@ def test_every_ready_made_questionnaire_can_be_tried(researcher: Client, key: st
 def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     researcher: Client, name: str
 ) -> None:
-    state = state_at(researcher, f"/preview/examples/{name}/")
+    state = state_at(researcher, f"/preview/examples/{name}/?consent=yes")
     source = example(name)
     assert source is not None
     file = source.file
@@ -257,8 +258,27 @@ def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     assert state["study"]["language"] == file.language
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_walk_begins_at_the_first_page_as_raters_read_it(
+    researcher: Client, name: str, tmp_path: Path
+) -> None:
+    write_preset(shown_presets()[name], demo_folder(), tmp_path / "mine")
+    study = create_study(tmp_path / "mine", make_user("ada"))
+    Study.objects.update(state=Study.State.OPEN)
+    plan_study(study)
+    real, shown, own = (
+        researcher.get(url).context
+        for url in (f"/r/{study.link}/", f"/preview/examples/{name}/", "/studies/mine/preview/")
+    )
+    for part in ("welcome_paragraphs", "consent_paragraphs", "trials"):
+        assert real[part]
+        assert shown[part] == own[part] == real[part]
+    assert own["minutes"] == real["minutes"]
+    assert abs(shown["minutes"] - real["minutes"]) <= 2
+
+
 def test_the_words_of_a_preview_are_in_the_language_of_its_study(researcher: Client) -> None:
-    page = researcher.get("/preview/examples/mos_zh/").content.decode()
+    page = researcher.get("/preview/examples/mos_zh/?consent=yes").content.decode()
     assert '<html lang="zh-hans"' in page
 
 
@@ -308,9 +328,9 @@ def test_a_study_is_previewed_in_every_state(researcher: Client, stored: Study, 
     Study.objects.update(state=state)
     page = researcher.get("/studies/mine/").content.decode()
     assert 'href="/studies/mine/preview/"' in page
-    shown = state_at(researcher, "/studies/mine/preview/")
+    shown = state_at(researcher, "/studies/mine/preview/?consent=yes")
     assert {trial["task"] for trial in shown["preview_trials"]} == set(range(len(METHODS)))
-    assert shown["tasks"] == state_at(researcher, "/studies/mine/preview/")["tasks"]
+    assert shown["tasks"] == state_at(researcher, "/studies/mine/preview/?consent=yes")["tasks"]
     for url in sorted(sounds_of(shown))[:5]:
         assert url.startswith("/preview/studies/mine/clips/")
         assert seconds_at(researcher, url) > 1
@@ -321,10 +341,11 @@ def test_nothing_is_stored(researcher: Client, stored: Study, no_writes: list[st
     for url in (
         "/gallery/",
         "/studies/mine/preview/",
-        *(f"/preview/examples/{name}/" for name in (GALLERY, *PRESETS)),
+        "/studies/mine/preview/?consent=yes",
+        *(f"/preview/examples/{name}/?consent=yes" for name in (GALLERY, *PRESETS)),
     ):
         assert researcher.get(url).status_code == 200
-    state = state_at(researcher, "/studies/mine/preview/")
+    state = state_at(researcher, "/studies/mine/preview/?consent=yes")
     for url in sounds_of(state):
         content_of(researcher.get(url))
     assert rows_in_all_tables() == before
