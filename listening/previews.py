@@ -96,25 +96,25 @@ class FolderSource:
         if recipe := self.recipes.get(stimulus):
             return self._joined(recipe)[0]
         path = self.paths.get(stimulus)
-        return path and self._levelled(path)
+        return path and self._served(path)
 
     def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
         recipes = [self.recipes[key] for key in stimuli if key in self.recipes]
         return {recipe.entry.key: self._joined(recipe)[1] for recipe in recipes}
 
-    def _levelled(self, path: Path) -> Path:
-        """At the loudness that the study names, as after an import."""
-        target = self.file.loudness_lufs
-        if target is None:
+    def _served(self, path: Path) -> Path:
+        """With the loudness and the sampling rate that the study names, as after an import."""
+        loudness, rate_hz = self.file.loudness_lufs, self.file.sample_rate_hz
+        if loudness is None and rate_hz is None:
             return path
-        copy = _shelf("level", target, _mark(path))
+        copy = _shelf("served", loudness, rate_hz, _mark(path))
         if not copy.exists():
-            gain_db = audio.gain_for(audio.probed(path), target)
-            _write(copy, lambda draft: write_plain_flac(path, draft, gain_db))
+            gain_db = 0.0 if loudness is None else audio.gain_for(audio.probed(path), loudness)
+            _write(copy, lambda draft: write_plain_flac(path, draft, gain_db, rate_hz))
         return copy
 
     def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
-        parts = recipe.parts(lambda key: self._levelled(self.paths[key]))
+        parts = recipe.parts(lambda key: self._served(self.paths[key]))
         marks = [_mark(part) if isinstance(part, Path) else part for part in parts]
         clip = _shelf("joined", *marks)
         times = clip.with_suffix(".json")

@@ -22,7 +22,14 @@ from listening.design.presets import Preset, write_preset
 from listening.design.ready_questions import READY_MADE
 from listening.methods import Method
 from listening.models import Session, Stimulus, Study
-from listening.previews import GALLERY, StoredSource, demo_folder, example, shown_presets
+from listening.previews import (
+    GALLERY,
+    FolderSource,
+    StoredSource,
+    demo_folder,
+    example,
+    shown_presets,
+)
 from listening.studies import create_study
 from tests.factories import make_study, make_user
 
@@ -314,6 +321,23 @@ def test_context_is_joined_and_timed_as_an_import_makes_it(stored: Study) -> Non
         ours, theirs = soundfile.read(path), soundfile.read(local_path(served))
         assert ours[1] == theirs[1]
         assert abs(ours[0] - theirs[0]).max() < 1e-6
+
+
+def test_a_folders_clips_have_the_loudness_and_rate_of_its_import(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    write_preset(Preset(GALLERY, demo_folder() / GALLERY), demo_folder(), folder)
+    toml = (folder / "study.toml").read_text()
+    numbers = 'language = "en"\nloudness_lufs = -30\nsample_rate_hz = 22050\n'
+    (folder / "study.toml").write_text(toml.replace('language = "en"\n', numbers, 1))
+    shown = FolderSource(folder, folder)
+    kept = StoredSource(create_study(folder, make_user("ada")))
+    for key in ("human-s0880", "flite-slt-s0930", "R1T1:p1.2"):
+        paths = shown.clip(key), kept.clip(key)
+        assert paths[0] is not None
+        assert paths[1] is not None
+        (ours, rate_hz), (theirs, theirs_hz) = soundfile.read(paths[0]), soundfile.read(paths[1])
+        assert rate_hz == theirs_hz == 22_050
+        assert abs(ours - theirs).max() < 1e-6
 
 
 def _without_words(lines: Any) -> list[tuple[str, float, float]]:
