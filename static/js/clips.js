@@ -37,6 +37,8 @@ export class Clip extends EventTarget {
     this.timer = undefined;
     /** @type {AbortController | null} */
     this.stop = null;
+    /** @type {Promise<void>} */
+    this.coming = Promise.resolve();
   }
 
   changed() {
@@ -53,9 +55,13 @@ export class Clip extends EventTarget {
     return this.total ? Math.floor((100 * this.loaded) / this.total) : 0;
   }
 
-  /** Loads the clip unless it is here or on its way; resolves when this try is over. */
-  async load() {
-    if (this.status === "ready" || this.status === "loading") return;
+  /** Loads the clip unless it is here; resolves when this try, or the one on its way, is over. */
+  load() {
+    if (this.status !== "ready" && this.status !== "loading") this.coming = this.tryOnce();
+    return this.coming;
+  }
+
+  async tryOnce() {
     clearTimeout(this.timer);
     this.status = "loading";
     this.loaded = 0;

@@ -16,6 +16,12 @@ let context = null;
 /** @type {WeakMap<Blob, Promise<AudioBuffer>>} */
 const decoded = new WeakMap();
 
+/** Decoded ahead of their time, the next trial's clips may last this long: 38 MB. */
+const LONGEST_AHEAD_S = 200;
+
+/** @type {WeakMap<Blob, number>} */
+const lengths_s = new WeakMap();
+
 /**
  * The output; null while the rater has not touched the page, for it would be born asleep.
  * @param {boolean} [touched] called from a tap or a key
@@ -63,17 +69,21 @@ export function decode(blob, sound) {
 }
 
 /**
- * @param {string} source
+ * @param {Clip} clip
  * @returns {Promise<number>} seconds; 0 when the browser cannot tell
  */
-function durationOf(source) {
-  return new Promise((resolve) => {
-    const audio = new Audio();
-    audio.preload = "metadata";
+async function durationOf({ blob, source }) {
+  const known = blob && lengths_s.get(blob);
+  if (known) return known;
+  const audio = new Audio();
+  audio.preload = "metadata";
+  const length = await new Promise((resolve) => {
     audio.addEventListener("loadedmetadata", () => resolve(audio.duration), { once: true });
     audio.addEventListener("error", () => resolve(0), { once: true });
     audio.src = source;
   });
+  if (blob) lengths_s.set(blob, length);
+  return length;
 }
 
 /**
@@ -85,6 +95,17 @@ export async function fitsMemory(clips, limit_s = LONGEST_DECODED_S) {
   if (clips.some((clip) => clip.streamed || !clip.blob)) return false;
   const bytes = clips.reduce((sum, clip) => sum + (clip.blob?.size ?? 0), 0);
   if (bytes < SURELY_SHORT_BYTES && limit_s === LONGEST_DECODED_S) return true;
-  const lengths = await Promise.all(clips.map((clip) => durationOf(clip.source)));
+  const lengths = await Promise.all(clips.map((clip) => durationOf(clip)));
   return lengths.reduce((sum, length) => sum + length, 0) <= limit_s;
+}
+
+/**
+ * Decodes the clips of the trial to come while the present one is heard, one after the other.
+ * @param {Clip[]} clips
+ */
+export async function decodeAhead(clips) {
+  const sound = output();
+  if (!sound || !clips.every(({ status }) => status === "ready")) return;
+  if (!(await fitsMemory(clips, LONGEST_AHEAD_S))) return;
+  for (const { blob } of clips) if (blob) await decode(blob, sound).catch(() => undefined);
 }

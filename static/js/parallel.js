@@ -9,6 +9,8 @@ import { say } from "./strings.js";
 import { Transport } from "./transport.js";
 import { Criteria } from "./widgets.js";
 
+export { decodeAhead } from "./output.js";
+
 /**
  * @typedef {{role: string, start_s: number, end_s: number, text: string | null}} Line
  * @typedef {{name: string, role: string, lines?: Line[]}} Part

@@ -223,8 +223,13 @@ export class SessionPage {
     const upcoming = this.upcoming.slice(0, 3);
     const urls = upcoming.flatMap((each) => each.clips);
     const practice = this.practice?.trial.clips ?? [];
-    this.clips.want([...before, ...practice, ...examples, ...urls].filter(Boolean));
-    if (upcoming.some((each) => isParallel(tasks[each.task]))) import("./parallel.js");
+    const here = this.clips.want([...before, ...practice, ...examples, ...urls].filter(Boolean));
+    if (!upcoming.some((each) => isParallel(tasks[each.task]))) return;
+    import("./parallel.js").then(async ({ decodeAhead }) => {
+      await here;
+      const next = this.upcoming[1];
+      if (next && isParallel(tasks[next.task])) decodeAhead(next.clips.map((url) => this.clips.get(url)));
+    });
   }
 
   /**

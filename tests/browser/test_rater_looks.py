@@ -60,7 +60,7 @@ FAINT = """async () => {
 }"""
 
 
-def stages(page: Page, server: FakeServer) -> Iterator[str]:
+def stages(page: Page, server: FakeServer, *, begin: str = "Begin") -> Iterator[str]:
     """Walks through landing, check, and one trial of each kind; stops at each to be looked at."""
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{server.url}/r/x/")
@@ -73,7 +73,7 @@ def stages(page: Page, server: FakeServer) -> Iterator[str]:
     answers = {"Human": "a breath before it", "2.5": "", "1": "", "4": "", "3": ""}
     for label, reason in answers.items():
         yield "introduction"
-        page.get_by_role("button", name="Begin").click()
+        page.get_by_role("button", name=begin).click()
         expect(page.locator(".player").first).to_have_attribute("data-state", "ready")
         yield "locked trial"
         hear(page)
@@ -260,9 +260,11 @@ def test_the_session_page_fetches_all_its_modules_at_once() -> None:
     needed = imported_by("session.js", set())
     later = later_imports(needed | {"session.js"})
     assert later == {"checks.js", "questionnaire.js", "parallel.js", "preview.js"}
-    assert set(re.findall(r"js/(\w+\.js)", always)) == needed
+    assert set(re.findall(r"js/(\w+\.js)", always)) == needed | {"session.js"}
     reached = later.union(*(imported_by(name, {name}) for name in later))
     assert set(re.findall(r"js/(\w+\.js)", sometimes)) <= reached
+    parallel = imported_by("parallel.js", {"parallel.js"}) - needed
+    assert parallel <= set(re.findall(r"js/(\w+\.js)", sometimes))
     assert not later & needed
 
 
