@@ -20,6 +20,8 @@ export function offerWithdrawal(withdraw) {
     confirm.disabled = false;
     error.hidden = done;
     setText(error, done ? "" : say("withdraw_failed"));
-    if (done) dialog.close();
+    if (!done) return;
+    dialog.close(); // the focus goes back to a button that is gone by now
+    /** @type {HTMLElement | null} */ (document.querySelector("#stage h1"))?.focus();
   });
 }

@@ -1,0 +1,56 @@
+"""axe-core asked about a page: what it finds, how grave it is, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import axe_playwright_python
+from playwright.sync_api import Page
+
+SCRIPT = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+GRAVE = ("serious", "critical")
+RUN = """async () => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    do { await frame(); } while (document.getAnimations().some((a) => a.playState === "running"
+        && a.effect.getTiming().iterations !== Infinity));  // what fades in is faint at first
+    const found = await axe.run(document, { resultTypes: ["violations"] });
+    return found.violations.map(({ id, impact, nodes }) => ({ id, impact,
+        places: nodes.map((node) => `${node.target.join(" ")}: ${node.failureSummary}`) }));
+}"""
+CONTROLS = {
+    *("button", "checkbox", "combobox", "disclosureTriangle", "link", "radio", "searchbox"),
+    *("slider", "spinbutton", "switch", "tab", "textbox"),
+}
+
+
+@dataclass
+class Report:
+    """Findings of all stages that were looked at."""
+
+    grave: list[str] = field(default_factory=list)
+    moderate: dict[str, set[str]] = field(default_factory=dict)
+    stages: list[str] = field(default_factory=list)
+
+    def look(self, page: Page, stage: str) -> None:
+        """Asks axe-core about the page as it stands, and for controls without a name."""
+        self.stages.append(stage)
+        if not page.evaluate("() => 'axe' in window"):
+            page.evaluate(SCRIPT)
+        for found in page.evaluate(RUN):
+            if found["impact"] in GRAVE:
+                self.grave += [f"{stage}: {found['id']}: {place}" for place in found["places"]]
+            else:
+                self.moderate.setdefault(found["id"], set()).add(stage)
+        self.grave += [f"{stage}: a {role} has no name" for role in nameless(page)]
+
+
+def nameless(page: Page) -> list[str]:
+    """Roles of controls that a screen reader meets without a name."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
+    met = [node for node in nodes if not node.get("ignored")]
+    roles = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in met]
+    assert any(role in CONTROLS for role, _name in roles) or len(roles) < 50
+    return [role for role, name in roles if role in CONTROLS and not name.strip()]

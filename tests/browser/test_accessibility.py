@@ -1,0 +1,212 @@
+"""axe-core looks at every page and stage of raters and researchers, in light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from playwright.sync_api import Page, expect
+
+from listening.models import Study
+from tests.browser import test_form_looks, test_rater_looks
+from tests.browser.axe import Report
+from tests.browser.conftest import PHONE
+from tests.browser.driver import begin, choose, enter, hear, rate
+from tests.browser.fake import FakeServer
+from tests.browser.form_driver import open_session
+from tests.browser.forms import HUGGINS, Asked
+from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story
+from tests.browser.story import CMOS, Story, short_story
+from tests.factories import answer_all, arrive, make_study
+from tests.listening.sounds import give_sound
+from tests.listening.web import WebProcess
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+TROUBLE = ("problem", "lost", "404", "500", "403_csrf")
+PASSWORD = "lovelace-1843"
+
+
+@pytest.fixture
+def report() -> Iterator[Report]:
+    """What axe-core finds: nothing grave, and nothing moderate that is not listed here."""
+    found = Report()
+    yield found
+    assert found.stages
+    assert found.grave == []
+    assert {rule: sorted(stages) for rule, stages in found.moderate.items()} == {}
+
+
+def test_a_fault_would_be_found(serve: Serve, new_page: NewPage) -> None:
+    page, found = new_page(), Report()
+    page.goto(f"{serve(short_story(1)).url}/r/x/")
+    page.evaluate("""() => document.querySelector("main").insertAdjacentHTML("beforeend",
+        "<button></button><img src=data:,><p id=faint>faint</p>")""")
+    page.locator("#faint").evaluate("each => { each.style.color = '#ccc' }")
+    found.look(page, "planted")
+    rules = {line.split(": ")[1] for line in found.grave}
+    assert {"button-name", "image-alt", "color-contrast", "a button has no name"} <= rules
+
+
+# --- Raters --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "ar"])
+@SCHEMES
+def test_from_the_door_to_the_end(
+    serve: Serve, new_page: NewPage, report: Report, scheme: str, language: str
+) -> None:
+    page = new_page(color_scheme=scheme, **(PHONE if scheme == "dark" else {}))
+    server = serve(test_rater_looks.whole_story())
+    server.house.language = language
+    buttons = {"zh-Hans": "开始"}
+    for stage in test_rater_looks.stages(page, server, begin=buttons.get(language, "Begin")):
+        report.look(page, stage)
+
+
+@SCHEMES
+def test_questionnaires_and_checks(
+    serve_forms: Callable[..., FakeServer], new_page: NewPage, report: Report, scheme: str
+) -> None:
+    page = new_page(color_scheme=scheme)
+    for stage in test_form_looks.stages(page, serve_forms):
+        report.look(page, stage)
+    open_session(page, serve_forms("", Asked(HUGGINS, ("3",))))
+    for stage in ("check to repeat", "screened out"):
+        hear(page)
+        page.locator("label.option").first.click()
+        page.locator("[data-part=next]").click()
+        expect(page.locator(".view-end, .notice-warn >> visible=true")).to_be_visible()
+        report.look(page, stage)
+
+
+@SCHEMES
+@pytest.mark.parametrize("task", [MUSHRA, RANKING], ids=["mushra", "ranking"])
+def test_clips_that_play_together(
+    serve: Serve, new_page: NewPage, report: Report, scheme: str, task: dict[str, object]
+) -> None:
+    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+    page.goto(f"{serve(mushra_story(0.6, task)).url}/s/demo/")
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    report.look(page, "introduction")
+    begin(page)
+    page.get_by_text("Instructions and keys").click()
+    report.look(page, "locked")
+    for button in page.locator(".clip-button").all():
+        button.click()
+        page.wait_for_timeout(700)
+    report.look(page, "open")
+
+
+@SCHEMES
+def test_every_kind_of_scale(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
+    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+    enter(page, serve(short_story(1, task=SCALES)))
+    report.look(page, "locked")
+    hear(page)
+    report.look(page, "open")
+    page.get_by_role("slider", name="How natural is it?").fill("80")
+    page.get_by_role("checkbox", name="A cough").check()
+    page.locator("[data-part=next]").click(force=True)  # aria-disabled: it says what is missing
+    report.look(page, "with what is missing")
+
+
+@SCHEMES
+def test_between_trials(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
+    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+    told = {0: {"right": False, "text": "A machine speaks: the pitch stays flat."}}
+    more = {"extras": {0: {"training": {"n": 1, "total": 1}}}, "feedback": told}
+    server = serve(short_story(4, break_every=2, **more))
+    enter(page, server)
+    rate(page)
+    report.look(page, "feedback")
+    page.get_by_role("button", name="Next").click()
+    rate(page)
+    expect(page.locator(".view-break")).to_be_visible()
+    report.look(page, "break")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Withdraw").click()
+    report.look(page, "withdraw?")
+    page.get_by_role("button", name="Withdraw and delete my answers").click()
+    expect(page.locator(".view-end")).to_be_visible()
+    report.look(page, "withdrawn")
+
+
+@SCHEMES
+def test_when_something_fails(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
+    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+    story = Story([CMOS], [(0, [0.4, 0.4], None)] * 3)
+    story.clips.pop("0x1")
+    server = serve(story)
+    enter(page, server)
+    expect(page.get_by_role("button", name="Go on without this clip")).to_be_visible(timeout=20_000)
+    report.look(page, "clip lost")
+    page.get_by_role("button", name="Go on without this clip").click()
+    hear(page)
+    server.house.fail("/answers/", "drop", 99)
+    choose(page, "1")
+    page.locator("[data-part=next]").click()
+    hear(page)
+    choose(page, "1")
+    page.locator("[data-part=next]").click()
+    expect(page.locator(".view-wait")).to_be_visible()
+    report.look(page, "waiting for the network")
+    other = new_page(page.context)
+    other.goto(f"{server.url}/s/demo/")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    report.look(page, "open in another tab")
+
+
+@SCHEMES
+def test_pages_of_trouble(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
+    page = new_page(color_scheme=scheme)
+    server = serve(short_story(1))
+    for name in TROUBLE:
+        page.goto(f"{server.url}/{name}/")
+        report.look(page, name)
+    for problem in ("closed", "paused", "full", "not_open"):
+        server.house.landing = {"problem": problem}
+        page.goto(f"{server.url}/r/x/")
+        report.look(page, problem)
+
+
+# --- Researchers ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup: None) -> Iterator[WebProcess]:
+    with WebProcess() as running:
+        yield running
+
+
+@pytest.fixture
+def study(transactional_db: None) -> Study:
+    made = make_study(key="voices")
+    give_sound(made)
+    answer_all(arrive(made))
+    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # as in production
+    made.owner.save()
+    return made
+
+
+@SCHEMES
+def test_pages_for_researchers(
+    web: WebProcess, study: Study, new_page: NewPage, report: Report, scheme: str, tmp_path: Path
+) -> None:
+    page = new_page(color_scheme=scheme)
+    page.goto(f"{web.url}/studies/voices/")
+    report.look(page, "log-in")
+    page.get_by_label("User name").fill(study.owner.username)
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    report.look(page, "log-in refused")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("A study")
+    for path in ("studies/voices/", "studies/", "studies/voices/results/",
+                 "studies/voices/metrics/", "gallery/", "studies/voices/preview/"):  # fmt: skip
+        page.goto(f"{web.url}/{path}")
+        report.look(page, path)
