@@ -96,12 +96,13 @@ def _check(asked: Mapping[str, Any], outcomes: Mapping[str, Any]) -> dict[str, A
     outcome = outcomes.get(asked["key"])
     if outcome is None:
         return None
+    check = check_named(asked["key"])
     return {
-        "title": asked.get("title") or check_named(asked["key"]).title,
+        "title": asked.get("title") or check.title,
         "passed": outcome["passed"],
         "failed": bool(outcome.get("done")) and not outcome["passed"],
         "right": outcome.get("right"),
-        "total": outcome.get("total"),
+        "total": outcome.get("total") if check.trials else 0,
         "attempts": outcome.get("attempts", 1),
     }
 
