@@ -128,7 +128,14 @@ export class Criteria extends EventTarget {
     });
     /** @type {Scale | null} */
     this.touched = null;
+    /** @type {Scale | null} where the focus came by pointer and not by key */
+    this.pointed = null;
     for (const criterion of this.list) {
+      const { fieldset } = criterion;
+      fieldset.addEventListener("pointerdown", () => (this.pointed = criterion));
+      fieldset.addEventListener("focusin", ({ target }) => {
+        if (target instanceof Element && target.matches(":focus-visible")) this.pointed = null;
+      });
       criterion.addEventListener("change", () => {
         this.touched = criterion;
         this.dispatchEvent(new Event("change"));
@@ -144,7 +151,7 @@ export class Criteria extends EventTarget {
     const keyed = this.list.filter((each) => each.keyed);
     const at = document.activeElement;
     const here = keyed.find((each) => each.fieldset.contains(at));
-    const focused = here && (!here.value || at?.matches(":focus-visible")) ? here : undefined;
+    const focused = here === this.pointed && here?.value ? undefined : here;
     const open = keyed.find((each) => !each.value);
     const touched = this.touched?.keyed ? this.touched : undefined;
     return focused ?? open ?? touched ?? keyed[0] ?? this.list[0];

@@ -256,6 +256,22 @@ def test_number_keys_walk_down_the_criteria_and_enter_sends(
     assert server.house.posts[0]["answers"] == {"0": "4", "1": "2", "2": "5"}
 
 
+def test_a_number_key_after_a_click_answers_the_next_question(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(Story([SEVERAL], [(0, [0.6], None)]))
+    enter(page, server)
+    hear(page)
+    choose(page, "1", 0)
+    expect(page.locator("fieldset.criterion").nth(1)).to_have_class(re.compile("active"))
+    page.keyboard.press("2")
+    choose(page, "3", 2)
+    page.keyboard.press("Enter")
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["answers"] == {"0": "1", "1": "2", "2": "3"}
+
+
 def test_after_a_click_on_play_a_number_and_enter_send_the_answer(
     serve: Serve, new_page: NewPage
 ) -> None:

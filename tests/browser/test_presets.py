@@ -1,0 +1,168 @@
+"""Every preset in a real Chromium that hears it: from consent over every stage to the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from listening.answers import TRAINING, parts_of
+from listening.bots.knowledge import known_to_raters
+from listening.methods import method_named
+from listening.models import Session, Stimulus, Study, Trial
+from listening.studies import create_study, open_study
+from tests.browser.conftest import PHONE
+from tests.browser.small import small_copy
+from tests.browser.walker import REASON, Answered, Walk, Walker, Watch
+from tests.factories import make_user
+from tests.listening.web import WebProcess
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+NewPage = Callable[..., Page]
+Take = Callable[..., tuple[Walk, Session]]
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup: None) -> Iterator[WebProcess]:
+    with WebProcess() as running:
+        yield running
+
+
+@pytest.fixture
+def take(
+    web: WebProcess, transactional_db: None, new_page: NewPage, tmp_path: Path
+) -> Iterator[Take]:
+    """Takes a small copy of a preset; afterwards nothing may have gone wrong behind the pages."""
+    watches: list[Watch] = []
+
+    def walk(name: str, **device: object) -> tuple[Walk, Session]:
+        study = create_study(small_copy(name, tmp_path / name), make_user())
+        open_study(study, anyway=True)
+        watches.append(Watch(web.url))
+        page = watches[-1].over(new_page(**device))
+        known = known_to_raters(study)
+        done = Walker(page, f"{web.url}/r/{study.link}/", known, seed=len(name)).take()
+        return done, Session.objects.get(code=done.session)
+
+    yield walk
+    assert [watch.complaints for watch in watches] == [[]] * len(watches)
+
+
+def everything_is_stored(walk: Walk, session: Session) -> None:
+    """What was clicked, typed and heard is what the house has, to the last label."""
+    study = session.study
+    assert (session.status, walk.outcome) == (Session.Status.FINISHED, "complete")
+    assert walk.code == study.completion_codes["complete"]
+    assert session.comment == walk.comment
+    assert bool(walk.comment) == bool(study.texts.get("comment_prompt"))
+    assert session.consent_version == study.texts.get("consent_version", "1")
+    kept = {key: each["answers"] for key, each in session.questionnaires.items()}
+    assert kept == walk.questionnaires
+    assert kept.keys() == {each["key"] for each in study.questionnaires}
+    assert walk.checks.keys() == session.checks.keys() == {c["key"] for c in study.checks}
+    assert all(result["passed"] for result in session.checks.values())
+    trials = list(session.trials.order_by("position").select_related("task"))
+    assert len(trials) == len(walk.answered) > 0
+    for trial, given in zip(trials, walk.answered, strict=True):
+        the_answer_is_stored(trial, given)
+        what_was_heard_is_plausible(trial)
+    practised = sum(trial.trap == TRAINING for trial in trials)
+    assert practised == sum(given.training for given in walk.answered) == len(walk.feedback)
+    met = study.tasks.filter(key__in={trial.task.key for trial in trials}).order_by("order")
+    assert walk.tasks == [task.title for task in met]
+    assert walk.examples == sum(len(task.examples) for task in met)
+
+
+def the_answer_is_stored(trial: Trial, given: Answered) -> None:
+    parts = parts_of(method_named(trial.task.method), trial)
+    rated = [part for part in parts if part.role == "rated"]
+    stored: dict[str, str] = {}
+    for rating in trial.ratings.select_related("criterion"):
+        (name,) = (part.name for part in rated if part.stimulus == rating.stimulus_id)
+        several = f".{name.split()[-1]}" if len(rated) > 1 else ""
+        stored[f"{rating.criterion.order}{several}"] = rating.label
+    assert stored == given.labels
+    reason = getattr(trial, "justification", None)
+    assert (reason.text if reason else "") == given.reason
+    if reason:
+        assert reason.keystrokes >= len(REASON)
+        assert reason.pasted_chars == 0
+        assert reason.typing_ms > 0
+
+
+def what_was_heard_is_plausible(trial: Trial) -> None:
+    """Every clip to its end (or long enough, where it is compared), in real time, in view."""
+    facts = trial.playback
+    parts = parts_of(method_named(trial.task.method), trial)
+    lengths = [Stimulus.objects.get(pk=part.stimulus).duration_s for part in parts]
+    assert facts["duration_s"] == pytest.approx(lengths, abs=0.06)
+    heard_out = method_named(trial.task.method).heard_out
+    for heard_s, length_s in zip(facts["heard_s"], lengths, strict=True):
+        needed_s = length_s if heard_out else min(2.0, length_s)
+        assert needed_s - 0.11 <= heard_s <= length_s + 0.06
+    assert trial.heard_fraction == 1 or not heard_out
+    assert trial.plays >= len(lengths)
+    assert all(plays >= 1 for plays in facts["plays_each"])
+    assert 950 * sum(facts["heard_s"]) < trial.latency_ms < 120_000
+    assert facts["sample_rate_hz"] >= 8_000
+    assert facts["channels"] >= 1
+    for fact in ("blocked", "decode_errors", "load_failures", "hidden_ms", "skips", "reloads"):
+        assert facts[fact] == 0, fact
+
+
+def test_att_asks_for_reasons_and_offers_breaks(take: Take) -> None:
+    walk, session = take("att")
+    everything_is_stored(walk, session)
+    assert walk.breaks == 1
+    assert all(given.reason for given in walk.answered)
+    assert session.trials.filter(trap="human").count() == 2
+    assert session.trials.filter(trap="flawed").count() == 1
+
+
+def test_long_form_joins_lines_and_checks_for_headphones(take: Take) -> None:
+    walk, session = take("long_form")
+    everything_is_stored(walk, session)
+    assert len(walk.tasks) == 5
+    assert walk.checks["huggins"][0]
+    assert session.trials.filter(stimulus__derived=True).count() == 5
+
+
+def test_lfs_compares_long_recordings(take: Take) -> None:
+    walk, session = take("lfs")
+    everything_is_stored(walk, session)
+    assert walk.breaks
+    assert session.trials.filter(versus__isnull=False).count() == 1
+
+
+def test_nvv_asks_up_to_five_questions_about_a_clip(take: Take) -> None:
+    walk, session = take("nvv")
+    everything_is_stored(walk, session)
+    assert {len(given.labels) for given in walk.answered} == {5, 3}
+    assert session.trials.exclude(trap="").count() == 2
+
+
+def test_mushra_rates_seven_clips_against_a_reference(take: Take) -> None:
+    walk, session = take("mushra")
+    everything_is_stored(walk, session)
+    assert {len(given.labels) for given in walk.answered} == {7}
+    assert all(trial.playback["switches"] >= 7 for trial in session.trials.all())
+
+
+def test_p808_trains_checks_and_asks_in_four_ways(take: Take) -> None:
+    walk, session = take("p808")
+    everything_is_stored(walk, session)
+    assert len(walk.feedback) == 3
+    assert walk.checks.keys() == {"volume", "stereo", "digits_in_noise", "environment"}
+    assert [len(given.labels) for given in walk.answered].count(3) == 1
+
+
+def test_a_phone_answers_every_method_and_every_widget(take: Take) -> None:
+    walk, session = take("gallery", **PHONE)
+    stored = Study.objects.get(pk=session.study_id)
+    assert {t.method for t in stored.tasks.all()} == {
+        t.task.method for t in session.trials.select_related("task")
+    }
+    everything_is_stored(walk, session)
