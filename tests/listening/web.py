@@ -24,7 +24,8 @@ def database_url() -> str:
 class WebProcess:
     """Granian with pages, clips and WebSockets, as in production; it can be stopped and started."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
+        self.environment = environment
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
@@ -37,6 +38,7 @@ class WebProcess:
             "EARNEST_VAR": str(settings.EARNEST_VAR),
             "EARNEST_PORT": str(self.port),
             "EARNEST_DEBUG": "1",
+            **self.environment,
         }
         self.process = subprocess.Popen(
             web_command("127.0.0.1", self.port, 1, "config.web:application"),
