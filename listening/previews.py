@@ -158,7 +158,8 @@ def example(name: str) -> FolderSource | None:
     """A preset, or the gallery's own study, as it is on the disk now; None when there is none."""
     demo = demo_folder()
     folder = demo / GALLERY if name == GALLERY else demo / "presets" / name
-    if name != GALLERY and name not in presets(demo):
+    known = name == GALLERY or name in presets(demo)
+    if not known or not (folder / TOML).is_file():
         return None
     return _example(folder, demo, _mark(folder / TOML), _mark(folder / CSV))
 

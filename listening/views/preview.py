@@ -34,7 +34,7 @@ KEPT_S = 3600
 @login_required
 @require_GET
 def study_preview(request: HttpRequest, key: str) -> HttpResponse:
-    back = (reverse("study", args=[key]), "Back to the study")
+    back = (reverse("study", args=[key]), "To the study")
     return _page(request, _stored(request, key), _Addresses("study", key), back)
 
 
@@ -42,7 +42,7 @@ def study_preview(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_GET
 def example_preview(request: HttpRequest, name: str) -> HttpResponse:
-    back = (reverse("gallery"), "Back to the gallery")
+    back = (reverse("gallery"), "To the gallery")
     return _page(request, _example(name), _Addresses("example", name), back)
 
 

@@ -161,5 +161,5 @@ def test_a_preset_is_walked_from_its_questions_to_its_trials_and_back_to_the_gal
     page.locator(".player-button").click()
     page.locator("[data-part=confirm][aria-disabled=false]").click()
     expect(page.locator("h1")).to_have_text("Who is speaking?")
-    page.get_by_role("link", name="Back to the gallery").click()
+    page.get_by_role("link", name="To the gallery").click()
     expect(page.locator("h1")).to_have_text("Gallery")

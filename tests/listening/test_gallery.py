@@ -344,6 +344,15 @@ def _without_words(lines: Any) -> list[tuple[str, float, float]]:
     return [(line["role"], line["start_s"], line["end_s"]) for line in lines]
 
 
+def test_without_the_demos_folder_the_gallery_shows_what_needs_no_sounds(
+    researcher: Client, settings: Any, tmp_path: Path
+) -> None:
+    settings.BASE_DIR = tmp_path
+    context = researcher.get("/gallery/").context
+    assert context["methods"] == context["presets"] == []
+    assert researcher.get("/preview/examples/gallery/").status_code == 404
+
+
 # --- A study of one's own ------------------------------------------------------------------------
 
 
