@@ -11,6 +11,9 @@ from listening.answers import TRAINING, task_rules
 from listening.design.traps import TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
 from listening.models import Session, Slot, Stimulus, Task, Trial
 
+# Trials that the rater has had or is to have; what was lost with its block is neither.
+LIVE = (Trial.State.PLANNED, Trial.State.ANSWERED, Trial.State.SKIPPED)
+
 
 def lay_out(session: Session, task: Task, blocks: Sequence[int], rng: Random) -> list[Trial]:
     """The trials of these claimed blocks in the order in which they are taken; none is saved."""
@@ -123,20 +126,14 @@ def _training(task: Task, block: int, rated: list[Trial], rng: Random) -> list[T
 
 def _is_trained(session: Session, task: Task) -> bool:
     """Whether the rater has had this task's training already, here or in an earlier session."""
-    return (
-        not task.training
-        or Trial.objects.filter(session__rater=session.rater_id, task=task, trap=TRAINING).exists()
-    )
+    own = Trial.objects.filter(session__rater=session.rater_id, task=task, trap=TRAINING)
+    return not task.training or own.filter(state__in=LIVE).exists()
 
 
 def _is_repeated(session: Session, task: Task) -> bool:
     """Whether the session has its repeats; a block that replaces a lost one brings no more."""
-    live = (Trial.State.PLANNED, Trial.State.ANSWERED, Trial.State.SKIPPED)
-    return bool(task.repeats) and bool(
-        Trial.objects.filter(
-            session=session, task=task, trap="", slot__isnull=True, state__in=live
-        ).exists()
-    )
+    own = Trial.objects.filter(session=session, task=task, trap="", slot__isnull=True)
+    return bool(task.repeats) and own.filter(state__in=LIVE).exists()
 
 
 def _repeats(task: Task, block: int, rated: list[Trial], rng: Random) -> list[Trial]:

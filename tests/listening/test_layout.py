@@ -57,6 +57,37 @@ def test_a_rater_practises_a_task_once():
     assert len(of_kind(arrive(study), "training")) == 2
 
 
+def lose_first_block(session: Session) -> Block:
+    """Its lease runs out, somebody else gets it, and the rater comes back."""
+    first = session.trials.order_by("position")[0].block
+    allocation.give_back([first.pk])
+    other = arrive(session.study)
+    sessions.withdraw(other)
+    other.status = Session.Status.STARTED
+    other.save()
+    Block.objects.filter(pk=first.pk).update(
+        state=Block.State.LEASED, session=other, lease_until="2999-01-01T00:00Z"
+    )
+    sessions.refresh(session)
+    return first
+
+
+def test_practice_that_was_lost_with_its_block_comes_with_the_next_one():
+    session = arrive(trained_study())
+    lose_first_block(session)
+    planned = session.trials.filter(state="planned").order_by("position")
+    assert [t.trap for t in planned][:3].count("training") == 2
+
+
+def test_practice_that_was_answered_before_a_block_was_lost_does_not_come_again():
+    session = arrive(trained_study())
+    for label in ("5", "1", "3"):
+        sessions.record_answer(session, an_answer(current(session), label))
+    lose_first_block(session)
+    assert not session.trials.filter(state="planned", trap="training").exists()
+    assert session.trials.filter(state="planned").exists()
+
+
 def test_every_task_has_its_own_practice():
     study = trained_study()
     add_task(study, key="second", training=[TRAINING[1]])
@@ -143,13 +174,7 @@ def test_repeats_are_stored_and_never_count():
 
 def test_a_block_that_takes_the_place_of_a_lost_one_brings_no_more_repeats():
     session = repeating(3)
-    first = session.trials.order_by("position")[0].block
-    allocation.give_back([first.pk])
-    other = arrive(session.study)
-    Block.objects.filter(pk=first.pk, state=0).update(
-        state=1, session=other, lease_until="2999-01-01T00:00Z"
-    )
-    sessions.refresh(session)
+    first = lose_first_block(session)
     planned = session.trials.filter(state="planned").order_by("position")
     assert [t for t in planned if t.block_id == first.pk] == []
     assert (planned.filter(slot__isnull=False).count(), planned.count()) == (8, 8 + 3)
