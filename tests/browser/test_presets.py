@@ -88,9 +88,9 @@ def the_answer_is_stored(trial: Trial, given: Answered) -> None:
     reason = getattr(trial, "justification", None)
     assert (reason.text if reason else "") == given.reason
     if reason:
-        assert reason.keystrokes >= len(REASON)
+        assert (reason.keystrokes or 0) >= len(REASON)
         assert reason.pasted_chars == 0
-        assert reason.typing_ms > 0
+        assert (reason.typing_ms or 0) > 0
 
 
 def what_was_heard_is_plausible(trial: Trial) -> None:
@@ -100,6 +100,8 @@ def what_was_heard_is_plausible(trial: Trial) -> None:
     lengths = [Stimulus.objects.get(pk=part.stimulus).duration_s for part in parts]
     assert facts["duration_s"] == pytest.approx(lengths, abs=0.06)
     heard_out = method_named(trial.task.method).heard_out
+    assert trial.plays is not None
+    assert trial.latency_ms is not None
     for heard_s, length_s in zip(facts["heard_s"], lengths, strict=True):
         needed_s = length_s if heard_out else min(2.0, length_s)
         assert needed_s - 0.11 <= heard_s <= length_s + 0.06
