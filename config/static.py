@@ -7,9 +7,11 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 OURS = ("js/", "css/")
 LEFT_OUT = ""
-NEEDLESS = (  # for browsers: what stands on lines of its own
+NEEDLESS = (  # for browsers: comments on lines of their own, types, ends of lines without quotes
     (r"(?m)^[ \t]*/\*(?:(?!\*/)[\s\S])*\*/[ \t]*\n", LEFT_OUT),
     (r"(?m)^[ \t]*//.*\n", LEFT_OUT),
+    (r"/\*\* @type \{[^\n*]*\} \*/ ?", LEFT_OUT),
+    (r"(?m)[ \t]+// [^\n\"'`]*$", LEFT_OUT),
     (r"(?m)^[ \t]+", LEFT_OUT),
     (r"(?m)^\n", LEFT_OUT),
 )

@@ -20,7 +20,9 @@ import { play } from "./deep8.js";
  */
 export function open(url) {
   // why
-  return url + "//x/* y */"; // stays
+  const all = /** @type {HTMLElement[]} */ (url); // goes
+  all.push(" // stays"); // stays: "a quote"
+  return url + "//x/* y */";
 }
 """
 FILES["deep8.js"] = "export const play = 1; // like import('./main.js')\n"
@@ -82,7 +84,8 @@ def test_our_scripts_are_served_without_comments_and_those_of_others_whole(tmp_p
     script = hashed(target / "js", "lean")
     assert re.fullmatch(
         r'import { play } from "\./end\.[0-9a-f]{12}\.js";\nexport function open\(url\) {\n'
-        r'return url \+ "//x/\* y \*/"; // stays\n}\n',
+        r'const all = \(url\);\nall\.push\(" // stays"\); // stays: "a quote"\n'
+        r'return url \+ "//x/\* y \*/";\n}\n',
         script,
     )
     assert hashed(target / "admin", "theirs") == LEAN[:20]
