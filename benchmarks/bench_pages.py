@@ -328,6 +328,7 @@ def measure(browser: Browser, house: House, rounds: int, only: str | None) -> No
     for name, job in timed.items():
         if only in (None, name):
             print_table(HEAD, list(job(browser, house, rounds)))
+            print(f"Load average after it {os.getloadavg()[0]:.1f}\n", flush=True)
     if only in (None, "bytes"):
         weights(browser, house)
     if only in (None, "memory"):

@@ -79,7 +79,7 @@ title = "Listen and rate"
 instructions = "{"Listen to each clip to its end, then answer what you are asked. " * 4}"
 method = "{method}"
 block_size = {items}
-ratings_per_stimulus = 40
+ratings_per_stimulus = 200
 {more}
 """
 
