@@ -31,7 +31,7 @@ check: $(VENV)/dev.stamp  ## style, types, and whether models and migrations agr
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py check
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py makemigrations --check --dry-run
 
-bench: $(VENV)/dev.stamp  ## each speed claim, measured on this machine
+bench: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## each speed claim, measured on this machine
 	@set -e; for script in benchmarks/bench_*.py; do \
 		echo "== $$script"; $(VENV)/bin/python "$$script"; done
 
