@@ -13,18 +13,18 @@ const GAP_MS = 500; // of silence between two clips
  */
 
 /**
- * One key per clip: F and S for two, else their one-letter names, else digits that no scale uses.
+ * One key per clip: their one-letter names, else F and S for two, else digits that no scale uses.
  * @param {Part[]} parts
  * @param {any[]} criteria
  * @returns {string[]}
  */
 export function clipKeys(parts, criteria) {
   if (parts.length < 2) return [];
-  if (parts.length === 2) return ["f", "s"];
   const names = parts.map((part) => part.name.toLowerCase());
   if (new Set(names).size === names.length && names.every((name) => /^[a-eg-oqt-vxyz]$/.test(name))) {
     return names;
   }
+  if (parts.length === 2) return ["f", "s"];
   const steps = criteria.flatMap((each) => each.scale.steps);
   const digits = parts.map((_, k) => String(k + 1));
   const taken = parts.length > 9 || steps.some((step) => digits.includes(step.hotkey));

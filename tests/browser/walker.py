@@ -398,7 +398,7 @@ class Watch:
     def over(self, page: Page) -> Page:
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("console", lambda message: self.console(message.type, message.text))
-        page.on("requestfailed", lambda r: self.complaints.append(f"failed: {r.url} {r.failure}"))
+        page.on("requestfailed", lambda request: self.failed(request.url, str(request.failure)))
         page.on("request", lambda request: self.asked(request.url))
         page.on("response", lambda answer: self.answered(answer.url, answer.status))
         return page
@@ -406,6 +406,11 @@ class Watch:
     def console(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):
             self.complaints.append(f"console: {text}")
+
+    def failed(self, url: str, why: str) -> None:
+        """A player that goes lets its blob go, which is no failure."""
+        if not (url.startswith("blob:") and "ERR_ABORTED" in why):
+            self.complaints.append(f"failed: {url} {why}")
 
     def asked(self, url: str) -> None:
         if urlsplit(url).scheme not in ("blob", "data") and not url.startswith(self.origin):
