@@ -21,7 +21,7 @@ from tests.listening.web import WebProcess
 
 ROBOT = (Path(__file__).parent / "robot.js").read_text(encoding="utf-8")
 PATIENCE_S = 150  # on a busy machine; alone it takes some 40 s
-AT_ONCE = 5  # pages that are walked at the same time
+AT_ONCE = 7  # pages that are walked at the same time
 SLOW = ("mushra", "rank", "abx", "context_mos", "mos")  # come first
 SMALL = {"width": 600, "height": 800}
 EARS = """
