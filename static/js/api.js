@@ -37,6 +37,8 @@ export class Api {
     /** @type {Promise<unknown>} */
     this.last = Promise.resolve();
     this.token = "";
+    /** Told when a fresh token is refused too: most often a browser that keeps no cookies. */
+    this.refused = () => undefined;
   }
 
   /** @returns {Promise<Reply>} */
@@ -55,7 +57,9 @@ export class Api {
       if (!isCsrf(reply)) return reply;
       const renewed = await this.renewToken();
       const again = renewed ? await this.request("POST", `${door}/`, body) : reply;
-      return isCsrf(again) ? { ...again, retry: true } : again;
+      if (!isCsrf(again)) return again;
+      if (renewed) this.refused();
+      return { ...again, retry: true };
     });
   }
 

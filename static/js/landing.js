@@ -1,18 +1,11 @@
 /** The landing page: says at once when cookies are off or consent is missing, and sends the form once. */
 
+import { cookiesWork } from "./cookies.js";
 import { byId } from "./dom.js";
 
 const form = /** @type {HTMLFormElement} */ (byId("consent-form"));
 const box = /** @type {HTMLInputElement} */ (byId("consent"));
 const missing = byId("consent-missing");
-
-/** Asks the browser for a cookie, rather than trusting what it says of itself. */
-function cookiesWork() {
-  document.cookie = "earnest_probe=1; SameSite=Lax; path=/";
-  const kept = document.cookie.includes("earnest_probe=1");
-  document.cookie = "earnest_probe=; Max-Age=0; SameSite=Lax; path=/";
-  return kept;
-}
 
 byId("script-missing").remove();
 byId("cookies-off").hidden = cookiesWork();

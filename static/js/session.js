@@ -2,6 +2,7 @@
 
 import { Api } from "./api.js";
 import { ClipStore } from "./clips.js";
+import { cookiesWork } from "./cookies.js";
 import { byId } from "./dom.js";
 import { handleKey } from "./keys.js";
 import { Memory } from "./memory.js";
@@ -34,6 +35,7 @@ export class SessionPage {
     this.state = state;
     /** @type {Api} */
     this.api = api;
+    this.api.refused = () => tell("bad", say("cookies_off"));
     this.clips = new ClipStore();
     this.memory = new Memory(code, store);
     this.outbox = new Outbox(
@@ -80,6 +82,7 @@ export class SessionPage {
     restDialog(this.tabs, () => this.rest(), () => this.comeBack());
     offerWithdrawal(() => this.withdraw());
     this.tabs.take();
+    if (!this.state.preview && !cookiesWork()) return this.trouble(say("cookies_off"));
     this.render(false);
     this.outbox.flush();
   }
@@ -229,7 +232,7 @@ export class SessionPage {
       await here;
       const next = this.upcoming[1];
       if (next && isParallel(tasks[next.task])) decodeAhead(next.clips.map((url) => this.clips.get(url)));
-    });
+    }, () => undefined); // the stage itself says that it did not come
   }
 
   /**
@@ -247,7 +250,7 @@ export class SessionPage {
     if (!(shown instanceof Promise)) return this.place(shown, focus);
     shown.then(
       (later) => (this.shown_key === key ? this.place(later, focus) : later.destroy?.()),
-      () => this.trouble(say("state_retry")),
+      () => this.trouble(say("part_missing")),
     );
   }
 

@@ -1,0 +1,363 @@
+"""What a tired rater meets when something fails is a sentence that says what to do, twice over."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone, translation
+from playwright.sync_api import Browser, Page, expect
+
+from listening import allocation, sessions
+from listening.languages import interface_language
+from listening.models import Block, Rating, Session, Study
+from tests.browser.conftest import ARGUMENTS
+from tests.browser.driver import at_trial, begin, choose, enter, go_on, hear, rate, wait_stored
+from tests.browser.fake import FakeServer
+from tests.browser.parallel_story import MUSHRA, mushra_story
+from tests.browser.story import Story, short_story
+from tests.factories import make_study
+from tests.listening.sounds import give_sound
+from tests.listening.web import WebProcess
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+LANGUAGES = pytest.mark.parametrize("language", ["en", "zh-Hans"])
+COOKIES_OFF = (
+    "Your browser refuses cookies from this page, so sounds and answers do not come through. "
+    "Please allow cookies for this site (or leave private mode), then load the page again."
+)
+PART_MISSING = (
+    "A part of the page did not arrive. Check your network, switch off ad blockers for this site, "
+    "then try again."
+)
+CLIP_LOST = (
+    "The clip does not arrive, even after several tries. Check your network, switch off ad "
+    "blockers for this site and try again, or go on without it."
+)
+NO_SCRIPTS = (
+    "This study plays sound and needs JavaScript. Please switch it on, or open this link in "
+    "another browser, and load the page again."
+)
+SCRIPT_MISSING = (
+    "The page does not come up? It needs JavaScript and an up-to-date browser. Switch off ad "
+    "blockers for this site and load the page again, or open this link in another browser."
+)
+
+
+def said(sentence: str, language: str) -> str:
+    with translation.override(interface_language(language)):
+        return translation.gettext(sentence)
+
+
+def speaking_house(serve: Serve, story: Story, language: str) -> FakeServer:
+    server = serve(story)
+    server.house.language = language
+    return server
+
+
+# --- The browser ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def strict_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[[str], Page]]:
+    """Opens a page of a browser whose user has blocked cookies or javascript on all sites."""
+    contexts = []
+
+    def opened(blocked: str) -> Page:
+        settings = {"profile": {"default_content_setting_values": {blocked: 2}}}
+        (tmp_path / "Default").mkdir()
+        (tmp_path / "Default" / "Preferences").write_text(json.dumps(settings))
+        path = shutil.which("chromium") or shutil.which("google-chrome")
+        contexts.append(
+            browser.browser_type.launch_persistent_context(
+                str(tmp_path), executable_path=path, args=ARGUMENTS
+            )
+        )
+        return contexts[-1].new_page()
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@LANGUAGES
+def test_with_cookies_off_the_door_and_the_session_say_so(
+    serve: Serve, strict_page: Callable[[str], Page], language: str
+) -> None:
+    no_cookies = strict_page("cookies")
+    server = speaking_house(serve, short_story(1), language)
+    no_cookies.goto(f"{server.url}/r/x/")
+    start = "Your browser refuses cookies from this page, so the study cannot start. "
+    more = "Please allow cookies for this site (or leave private mode) and load the page again."
+    expect(no_cookies.get_by_text(said(start + more, language))).to_be_visible()
+    no_cookies.goto(f"{server.url}/s/demo/")
+    expect(no_cookies.get_by_text(said(COOKIES_OFF, language))).to_be_visible()
+    expect(no_cookies.get_by_role("button", name=said("Try again", language))).to_be_visible()
+    assert server.house.clip_requests == []
+
+
+@LANGUAGES
+def test_cookies_that_are_refused_later_are_named_and_the_answer_is_kept(
+    serve: Serve, new_page: NewPage, language: str
+) -> None:
+    page = new_page()
+    server = speaking_house(serve, short_story(2), language)
+    page.goto(f"{server.url}/s/demo/")
+    page.locator("[data-part=start]").click()
+    hear(page)
+    choose(page, "4")
+    server.house.fail("/answers/", "csrf", times=2)
+    page.locator("[data-part=next]").click()
+    expect(page.locator("#notice")).to_have_text(re.compile(re.escape(said(COOKIES_OFF, language))))
+    wait_stored(page, server, 1)
+
+
+@LANGUAGES
+@pytest.mark.parametrize("path", ["/r/x/", "/s/demo/"])
+def test_with_javascript_off_the_page_says_so(
+    serve: Serve, new_page: NewPage, language: str, path: str
+) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto(speaking_house(serve, short_story(1), language).url + path)
+    expect(page.locator("noscript p")).to_be_visible()  # Playwright finds no text in there
+    assert page.locator("noscript p").inner_text() == said(NO_SCRIPTS, language)
+
+
+# --- Ad blockers ---------------------------------------------------------------------------------
+
+
+@LANGUAGES
+@pytest.mark.parametrize("module", ["trial.js", "session.js", "dom.js"])
+def test_a_script_that_an_ad_blocker_holds_back_is_missed_in_words(
+    serve: Serve, new_page: NewPage, language: str, module: str
+) -> None:
+    page = new_page()
+    server = speaking_house(serve, short_story(1), language)
+    page.route(f"**/{module}", lambda route: route.abort("blockedbyclient"))
+    page.goto(f"{server.url}/s/demo/")
+    expect(page.get_by_text(said(SCRIPT_MISSING, language))).to_be_visible(timeout=10_000)
+
+
+@LANGUAGES
+def test_a_script_of_a_later_stage_that_is_held_back_is_missed_in_words(
+    serve: Serve, new_page: NewPage, language: str
+) -> None:
+    page = new_page()
+    server = speaking_house(serve, mushra_story(0.6, MUSHRA), language)
+    page.route("**/board.js", lambda route: route.abort("blockedbyclient"))
+    page.goto(f"{server.url}/s/demo/")
+    page.locator("[data-part=start]").click()
+    expect(page.get_by_text(said(PART_MISSING, language))).to_be_visible()
+    page.unroute("**/board.js")
+    page.get_by_role("button", name=said("Try again", language)).click()
+    expect(page.locator(".clip-button").first).to_be_visible()
+
+
+@LANGUAGES
+@pytest.mark.parametrize("how", ["blocked", "404"])
+def test_a_clip_that_is_held_back_or_gone_can_be_left_out(
+    serve: Serve, new_page: NewPage, language: str, how: str
+) -> None:
+    page = new_page()
+    server = speaking_house(serve, short_story(2), language)
+    page.route(
+        "**/c/0x0",
+        lambda route: (
+            route.abort("blockedbyclient") if how == "blocked" else route.fulfill(status=404)
+        ),
+    )
+    page.clock.install()
+    page.goto(f"{server.url}/s/demo/")
+    page.locator("[data-part=start]").click()
+    skip = page.get_by_role("button", name=said("Go on without this clip", language))
+    for _ in range(40):  # the waits between the tries grow to half a minute
+        if skip.is_visible():
+            break
+        page.clock.run_for(2_000)
+    expect(page.get_by_text(said(CLIP_LOST, language))).to_be_visible()
+    skip.click()
+    expect(page.locator("#count")).to_contain_text("2")
+
+
+def test_blocked_requests_to_the_server_keep_the_answers_on_the_device(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    enter(page, server)
+    page.route("**/api/**", lambda route: route.abort("blockedbyclient"))
+    rate(page)
+    expect(page.locator("#saved")).to_contain_text("Saved on this device, will be sent: 1")
+    page.unroute("**/api/**")
+    wait_stored(page, server, 1)
+
+
+# --- The line ------------------------------------------------------------------------------------
+
+
+@LANGUAGES
+def test_a_slow_line_shows_how_far_the_clip_is(
+    serve: Serve, new_page: NewPage, language: str
+) -> None:
+    page = new_page()
+    server = speaking_house(serve, short_story(1), language)
+    server.house.slow_s = 3.0
+    page.goto(f"{server.url}/s/demo/")
+    page.locator("[data-part=start]").click()
+    percent = re.escape(said("Loading {percent} %%", language)).replace("%%", "%")
+    percent = percent.replace(re.escape("{percent}"), r"[1-9]\d?")
+    expect(page.locator(".player-status")).to_have_text(re.compile(percent))
+    hear(page)
+
+
+# --- The house -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup: None) -> Iterator[WebProcess]:
+    with WebProcess() as running:
+        yield running
+
+
+@pytest.fixture
+def study(transactional_db: None) -> Study:
+    made = make_study(items=6, task={"block_size": 6, "ratings_per_stimulus": 3})
+    give_sound(made)
+    return made
+
+
+def arrive(page: Page, web: WebProcess, study: Study) -> Session:
+    """Through the door of the real house to the first trial."""
+    page.goto(f"{web.url}/r/{study.link}/")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Start").click()
+    begin(page)
+    return Session.objects.get(code=page.url.rstrip("/").rpartition("/")[2])
+
+
+def answer(page: Page, label: str = "4") -> None:
+    hear(page)
+    choose(page, label)
+    go_on(page)
+
+
+def saved(page: Page, count: int) -> None:
+    for _ in range(300):
+        if Rating.objects.count() == count:
+            break
+        page.wait_for_timeout(100)
+    expect(page.locator("#saved")).to_have_text("All answers saved")
+    assert Rating.objects.count() == count
+
+
+def test_a_restart_of_the_server_loses_nothing(
+    web: WebProcess, study: Study, new_page: NewPage
+) -> None:
+    page = new_page()
+    arrive(page, web, study)
+    answer(page)
+    at_trial(page, 2)
+    saved(page, 1)
+    hear(page)
+    choose(page, "3")
+    web.stop()
+    go_on(page)
+    at_trial(page, 3)
+    expect(page.locator("#saved")).to_contain_text("Saved on this device, will be sent: 1")
+    web.start()
+    saved(page, 2)
+
+
+@pytest.mark.parametrize("taken", [True, False], ids=["taken", "still free"])
+def test_who_was_away_too_long_goes_on_or_is_told_why_not(
+    web: WebProcess, study: Study, new_page: NewPage, taken: bool
+) -> None:
+    page = new_page()
+    session = arrive(page, web, study)
+    answer(page)
+    saved(page, 1)
+    Block.objects.filter(session=session).update(lease_until=timezone.now() - timedelta(hours=1))
+    allocation.return_expired_leases()
+    if not taken:
+        answer(page)
+        at_trial(page, 3)
+        return saved(page, 2)
+    take_every_place(study)
+    answer(page)
+    expect(page.locator("#notice")).to_contain_text("so the answer was not stored")
+    expect(page.locator(".view-end")).to_contain_text(
+        "You were away for a while and the remaining clips went to other people. "
+        "What you answered is stored. Thank you."
+    )
+
+
+def take_every_place(study: Study) -> None:
+    """Somebody else takes every free place."""
+    with contextlib.suppress(sessions.NoRoom):
+        while True:
+            sessions.start(study, sessions.Arrival(simulated=True))
+
+
+@pytest.mark.parametrize("state", ["paused", "closed"])
+def test_a_study_that_stops_lets_those_within_finish(
+    web: WebProcess, study: Study, new_page: NewPage, state: str
+) -> None:
+    page, late = new_page(), new_page()
+    arrive(page, web, study)
+    Study.objects.update(state=state)
+    answer(page)
+    saved(page, 1)
+    late.goto(f"{web.url}/r/{study.link}/")
+    words = {"paused": "The study is paused", "closed": "The study has ended"}
+    expect(late.get_by_role("heading", name=words[state])).to_be_visible()
+
+
+def test_the_last_place_may_go_between_reading_and_starting(
+    web: WebProcess, study: Study, new_page: NewPage
+) -> None:
+    page = new_page()
+    page.goto(f"{web.url}/r/{study.link}/")
+    page.get_by_role("checkbox").check()
+    take_every_place(study)
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", name="All places are taken")).to_be_visible()
+    expect(page.get_by_text("try again in half an hour")).to_be_visible()
+
+
+def test_the_back_button_leads_back_into_the_session(
+    web: WebProcess, study: Study, new_page: NewPage
+) -> None:
+    page = new_page()
+    session = arrive(page, web, study)
+    answer(page)
+    at_trial(page, 2)
+    saved(page, 1)
+    page.go_back()
+    expect(page.locator("#count")).to_contain_text("2 of ")
+    assert page.url.rstrip("/").endswith(session.code)
+    answer(page)
+    saved(page, 2)
+    page.goto("about:blank")
+    page.go_back()
+    at_trial(page, 3)
+    assert Session.objects.count() == 1
+
+
+def test_a_house_that_is_away_between_stages_is_named(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(2, check=True))
+    page.goto(f"{server.url}/s/demo/")
+    page.locator(".player-button").click()
+    page.locator("[data-part=confirm][aria-disabled=false]").wait_for()
+    page.route("**/api/**", lambda route: route.abort("connectionrefused"))
+    page.locator("[data-part=confirm]").click()
+    expect(page.locator("#notice")).to_contain_text("cannot be reached just now", timeout=20_000)
+    page.unroute("**/api/**")
+    begin(page)
