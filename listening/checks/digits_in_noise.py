@@ -32,8 +32,8 @@ class DigitsInNoise(Check):
     kind = "digits"
     title = gettext_noop("Digits in noise")
     text = gettext_noop(
-        "Each time you hear three digits, the later ones in noise. Type the three digits that you "
-        "hear. If you are not sure, guess."
+        "Each time you hear three digits; from the second time on there is noise, too. Type the "
+        "three digits that you hear. If you are not sure, guess."
     )
     question = gettext_noop("Which three digits do you hear?")
     advice = gettext_noop(
