@@ -182,8 +182,11 @@ def end_facts(
 ) -> dict[str, Any]:
     """How it ended: words, the completion code, and whether a last comment may be left."""
     words = {
-        "complete": texts.get("end") or _("Thank you. Your answers are stored."),
-        "withdrawn": _("You have withdrawn. All your answers have been deleted."),
+        "complete": texts.get("end") or _("Your answers are stored."),
+        "withdrawn": _(
+            "All your answers have been deleted. If a recruiting site sent you, please return "
+            "your place there. You can close this page."
+        ),
         "partial": _(
             "You were away for a while and the remaining clips went to other people. "
             "What you answered is stored. Thank you."
