@@ -159,11 +159,11 @@ class QuestionnaireView(RaterView):
         try:
             stored = stages.record_questionnaire(session, str(given.get("key")), answers)
         except stages.NotAsked:
-            with speaking(session.study.language):
+            with speaking(session.spoken):
                 message = _("These questions are answered already. The page goes on.")
             return answered(_error("wrong_order", message, state_of(session)), 409)
         except Incorrect as incorrect:
-            with speaking(session.study.language):
+            with speaking(session.spoken):
                 message, fields = _("Some questions need another look."), incorrect.said(_)
             return answered({**_error("malformed", message), "fields": fields}, 422)
         return answered(state_of(sessions.refresh(stored)))
@@ -196,7 +196,7 @@ class AnswerView(RaterView):
         answer = _answer(ANSWER.run_validation(sent(request)))
         try:
             stored = sessions.record_answer(session, answer)
-            feedback = _feedback(stored.feedback, session.study.language)
+            feedback = _feedback(stored.feedback, session.spoken)
         except Refused as refused:
             return _refused(session, refused)
         body = {"stored": True, "repeat": stored.repeat, "feedback": feedback}
@@ -215,7 +215,7 @@ class WithdrawView(RaterView):
 
 def _malformed(malformed: Malformed, code: str) -> HttpResponse:
     try:
-        language = sessions.session_named(code).study.language
+        language = sessions.session_named(code).spoken
     except Session.DoesNotExist:
         language = ""
     with speaking(language):
@@ -224,7 +224,7 @@ def _malformed(malformed: Malformed, code: str) -> HttpResponse:
 
 def _refused(session: Session, refused: Refused) -> HttpResponse:
     state = state_of(sessions.refresh(session))
-    with speaking(session.study.language):
+    with speaking(session.spoken):
         message = _(refused.message) % refused.numbers
     return answered(_error(refused.code, message, state), STATUS.get(refused.code, 422))
 

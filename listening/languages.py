@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
+from django.utils.translation import get_language_info
 
 ENGLISH = "en"
 HANS = "zh-hans"
@@ -45,6 +46,23 @@ def page_words(tag: str) -> dict[str, str]:
     """What a page of a study needs to mark its words with: direction, and a tag if ours differs."""
     same = _parts(tag)[0] == _parts(interface_language(tag))[0]
     return {"page_direction": direction(tag), "study_lang": "" if same else tag.replace("_", "-")}
+
+
+def study_words(
+    title: str, texts: Mapping[str, str], translations: Mapping[str, Any], language: str
+) -> dict[str, Any]:
+    """Title and texts of a study in one of its languages; what has no translation stays."""
+    own = translations.get(language, {})
+    return {"title": own.get("title") or title, "texts": {**texts, **own.get("texts", {})}}
+
+
+def name_of(tag: str) -> str:
+    """A language as those who speak it call it, where Django knows; else its tag."""
+    parts = tag.replace("_", "-").lower().split("-")
+    for known in ("-".join(parts), {"zh": HANS}.get(parts[0], parts[0])):
+        with suppress(KeyError):
+            return str(get_language_info(known)["name_local"])
+    return tag
 
 
 def _parts(tag: str) -> list[str]:

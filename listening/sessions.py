@@ -40,6 +40,7 @@ class Arrival:
     device: str = ""
     simulated: bool = False
     rater: Rater | None = None
+    language: str = ""  # chosen at the door, of those in which the study is offered
 
 
 def session_of(study: Study, arrival: Arrival) -> Session | None:
@@ -62,7 +63,7 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
 
 
 FIND = """
-SELECT s.id, s.rater_id, s.study_id, s.code, t.language
+SELECT s.id, s.rater_id, s.study_id, s.code, s.language, t.language AS of_study
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.code = %(code)s
 """
 
@@ -70,7 +71,8 @@ FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.cod
 def session_named(code: str) -> Session:
     """The session with this code; the columns that few requests need are loaded when asked for."""
     for *own, language in rows_of(FIND, code=code):  # in the order of the model's fields
-        session = Session.from_db("default", ("id", "rater_id", "study_id", "code"), own)
+        fields = ("id", "rater_id", "study_id", "code", "language")
+        session = Session.from_db("default", fields, own)
         session.study = Study.from_db("default", ("id", "language"), (session.study_id, language))
         return session
     raise Session.DoesNotExist
@@ -101,6 +103,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         prolific_session=arrival.prolific_session,
         consent_version=str(study.texts.get("consent_version", "1")),
         device=arrival.device,
+        language=arrival.language if arrival.language in study.translations else "",
         ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
     rng = Random(f"{study.seed} {session.code}")

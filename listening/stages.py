@@ -95,7 +95,7 @@ def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Sessi
     is not asked just now: a page that is late must not undo a withdrawal's deletion.
     """
     locked = _locked(session)
-    check, asked = check_as_asked(locked.study.checks, key, locked.study.language)
+    check, asked = check_as_asked(locked.study.checks, key, locked.spoken)
     if stage_of_session(locked) != Stage("check", key):
         return locked
     attempt = attempt_of(locked.checks, key)

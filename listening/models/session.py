@@ -39,6 +39,7 @@ class Session(models.Model):
     prolific_study = models.CharField(max_length=64, blank=True)
     prolific_session = models.CharField(max_length=64, blank=True)
     consent_version = models.CharField(max_length=40, blank=True)
+    language = models.CharField(max_length=16, blank=True)  # chosen at the door; "": the study's
     ready = models.BooleanField(default=True)  # nothing is left to do before the trials
     checks = models.JSONField(default=dict)  # check key -> {"passed": bool, "attempts": int, ...}
     questionnaires = models.JSONField(default=dict)  # key -> {"answers": {...}, "at": "..."}
@@ -62,6 +63,11 @@ class Session(models.Model):
 
     def __str__(self) -> str:
         return f"session {self.pk}"
+
+    @property
+    def spoken(self) -> str:
+        """The language of this session's pages and of the digits in its checks."""
+        return self.language or self.study.language
 
 
 class Block(models.Model):

@@ -36,6 +36,7 @@ class Study(models.Model):
     loudness_lufs = models.FloatField(null=True)  # what served clips were brought to
     sample_rate_hz = models.PositiveIntegerField(null=True)  # what served clips were brought to
     texts = models.JSONField(default=dict)  # welcome, consent, consent_version, end, contact …
+    translations = models.JSONField(default=dict)  # language -> {"title", "texts"}
     checks = models.JSONField(default=list)  # [{"key": "volume", ...its settings}]
     questionnaires = models.JSONField(default=list)  # see listening.design.questionnaires
     settings = models.JSONField(default=list)  # see listening.design.settings
@@ -75,6 +76,7 @@ class Task(models.Model):
     reopen_invalid = models.BooleanField(default=False)
     repeats = models.PositiveSmallIntegerField(default=0)  # trials of a session asked twice
     examples = models.JSONField(default=list)  # [{"stimulus": key, "caption": "..."}]
+    translations = models.JSONField(default=dict)  # language -> title, instructions, criteria …
     training = models.JSONField(default=list)  # [{"stimulus", "expected", "right", "wrong"}]
 
     class Meta:

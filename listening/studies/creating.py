@@ -164,6 +164,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
         loudness_lufs=file.loudness_lufs,
         sample_rate_hz=file.sample_rate_hz,
         texts=file.texts,
+        translations=file.translations,
         checks=list(file.checks),
         questionnaires=list(file.questionnaires),
         settings=list(file.settings),

@@ -30,6 +30,7 @@ def study_as_file(study: Study) -> StudyFile:
         loudness_lufs=study.loudness_lufs,
         sample_rate_hz=study.sample_rate_hz,
         texts=dict(study.texts),
+        translations=dict(study.translations),
         completion_codes=dict(study.completion_codes),
         checks=tuple(study.checks),
         questionnaires=tuple(study.questionnaires),
@@ -120,6 +121,7 @@ def _task_entry(row: Task) -> TaskEntry:
             studyfile.CriterionEntry(c.key, c.question, c.help_text, dict(c.options))
             for c in row.criteria.order_by("order")
         ),
+        translations=dict(row.translations),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -74,6 +75,16 @@ def task_facts(
         ],
         "justification": _justification(justification),
     }
+
+
+def criterion_words(
+    question: str, help_text: str, scale: Scale, words: Mapping[str, Any]
+) -> tuple[str, str, Scale]:
+    """A criterion in the words of one language; labels stay, since they are what is stored."""
+    names = words.get("names", {})
+    steps = tuple(replace(step, text=names.get(step.label, step.text)) for step in scale.steps)
+    said_question, said_help = words.get("question"), words.get("help_text")
+    return said_question or question, said_help or help_text, replace(scale, steps=steps)
 
 
 def example_facts(examples: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

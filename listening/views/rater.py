@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 import soundfile
 from django.core import signing
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
 from listening.checks.base import Wave
-from listening.languages import page_words, speaking
+from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_as_asked, check_seed
@@ -59,24 +60,49 @@ def _landing_page(
     consent_missing: bool = False,
     status: int = 200,
 ) -> HttpResponse:
-    with speaking(study.language):
+    language = _language(request, study)
+    words = study_words(study.title, study.texts, study.translations, language)
+    study.title, study.texts = words["title"], words["texts"]  # for this page; it is not saved
+    with speaking(language):
         error = _("Please tick the box to take part.") if consent_missing else ""
         context = {
             **facts.door_facts(study, study.tasks.all(), _mean_clip_s(study.pk, study.state)),
             "study": study,
+            "languages": _languages(request, study, language),
             "problem": problem,
             "error": error,
             "arrival": _carried(request),
-            **page_words(study.language),
+            **page_words(language),
         }
         code = 422 if consent_missing else status
         return render(request, "rater/landing.html", context, status=code)
 
 
+def _language(request: HttpRequest, study: Study) -> str:
+    """The language that the rater chose, of those in which the study is offered."""
+    chosen = _carried(request).get("lang", "")
+    return chosen if chosen in study.translations else study.language
+
+
+def _languages(request: HttpRequest, study: Study, chosen: str) -> list[dict[str, Any]]:
+    """Links to the same page in each language; none when there is only one."""
+    arrival = {k: word for k, word in _carried(request).items() if k != "lang"}
+    offered = [study.language, *study.translations]
+    return [
+        {
+            "tag": tag,
+            "name": name_of(tag),
+            "chosen": tag == chosen,
+            "query": urlencode({**arrival, "lang": tag}),
+        }
+        for tag in (offered if len(offered) > 1 else [])
+    ]
+
+
 def _carried(request: HttpRequest) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
     given = request.POST if request.method == "POST" else request.GET
-    words = {k: _printable(given.get(k, "")) for k in (*PROLIFIC_KEYS, "simulate")}
+    words = {k: _printable(given.get(k, "")) for k in (*PROLIFIC_KEYS, "simulate", "lang")}
     return {k: word for k, word in words.items() if word and "{{" not in word}  # never filled in
 
 
@@ -104,6 +130,7 @@ def _arrival(request: HttpRequest, study: Study) -> Arrival:
         device=_device(request.headers.get("User-Agent", "")),
         simulated=simulated,
         rater=None if carried.get("PROLIFIC_PID") else known,
+        language=carried.get("lang", ""),
     )
 
 
@@ -142,10 +169,10 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
     if session is None:
         return render(request, "rater/lost.html", status=404)
     sessions.refresh(session)
-    with speaking(session.study.language):
+    with speaking(session.spoken):
         state = state_of(session)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
-        context |= {"code": session.code, **page_words(session.study.language)}
+        context |= {"code": session.code, **page_words(session.spoken)}
         response = render(request, "rater/session.html", context)
     audio.set_clip_cookie(response, session)
     return response
@@ -168,8 +195,8 @@ def check_sound(request: HttpRequest, token: str) -> HttpResponse:
 
 @lru_cache(maxsize=64)
 def _check_wav(code: str, key: str, attempt: int, place: int) -> bytes:
-    study = Session.objects.select_related("study").get(code=code).study
-    check, asked = check_as_asked(study.checks, key, study.language)
+    session = Session.objects.select_related("study").get(code=code)
+    check, asked = check_as_asked(session.study.checks, key, session.spoken)
     return as_wav(check.signal(asked, check_seed(code, key, attempt), place), check.sample_rate_hz)
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from listening import audio
 from listening.answers import AHEAD, TRAINING, parts_of, task_rules
 from listening.design.questionnaires import page as questionnaire_page
-from listening.languages import speaking
+from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
 from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
@@ -25,7 +25,8 @@ PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
 
 SITTING = """
 SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.prolific_session,
-       t.title, t.language, t.texts, t.checks AS asked, t.questionnaires AS questions,
+       t.title, coalesce(nullif(s.language, ''), t.language) AS language,
+       t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
        t.completion_codes, t.break_every
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.id = %(session)s
 """
@@ -72,7 +73,11 @@ def state_of(session: Session) -> dict[str, Any]:
 
 def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
     checks, questions = json.loads(sitting.asked), json.loads(sitting.questions)
-    outcomes, texts = json.loads(sitting.checks), json.loads(sitting.texts)
+    outcomes = json.loads(sitting.checks)
+    words = study_words(
+        sitting.title, json.loads(sitting.texts), json.loads(sitting.translations), sitting.language
+    )
+    texts = words["texts"]
     stage = stage_of(
         sitting.status, questions, checks, json.loads(sitting.questionnaires), outcomes
     )
@@ -81,7 +86,7 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
         "stage": stage.kind,
         "preview": False,
         "study": {
-            "title": sitting.title,
+            "title": words["title"],
             "language": sitting.language,
             "contact": texts.get("contact", ""),
             "break_every": sitting.break_every,
@@ -111,34 +116,45 @@ def _task(sitting: Any, pk: int, index: int) -> dict[str, Any]:
     """The task with its examples, whose addresses belong to this session."""
     examples = facts.example_facts(
         (audio.clip_url(served, sitting, None, place), caption)
-        for place, (served, caption) in enumerate(task_examples(pk))
+        for place, (served, caption) in enumerate(task_examples(pk, sitting.language))
     )
-    return {**task_facts(pk, index), "examples": examples}
+    return {**task_facts(pk, index, sitting.language), "examples": examples}
 
 
 @lru_cache(maxsize=512)
-def task_examples(pk: int) -> tuple[tuple[str, str], ...]:
+def task_examples(pk: int, language: str) -> tuple[tuple[str, str], ...]:
     task = Task.objects.get(pk=pk)
+    captions = task.translations.get(language, {}).get("captions", {})
     keys = [entry["stimulus"] for entry in task.examples]
     served = dict(
         Stimulus.objects.filter(study=task.study_id, key__in=keys).values_list("key", "served")
     )
-    return tuple((served[e["stimulus"]], e.get("caption", "")) for e in task.examples)
+    return tuple(
+        (served[e["stimulus"]], captions.get(e["stimulus"], e.get("caption", "")))
+        for e in task.examples
+    )
 
 
 @lru_cache(maxsize=512)
-def task_facts(pk: int, index: int) -> dict[str, Any]:
+def task_facts(pk: int, index: int, language: str) -> dict[str, Any]:
     """Texts and scales of a task; they do not change once its blocks are planned."""
     task = Task.objects.get(pk=pk)
     rules = task_rules(pk)
     criteria = zip(task.criteria.order_by("order"), rules.criteria, strict=True)
+    words = task.translations.get(language, {})
+    own = words.get("criteria", {})
     return facts.task_facts(
         index,
-        title=task.title,
-        instructions=task.instructions,
+        title=words.get("title") or task.title,
+        instructions=words.get("instructions") or task.instructions,
         method=rules.method,
-        criteria=[(c.question, c.help_text, asked.scale) for c, asked in criteria],
-        justification=task.justification,
+        criteria=[
+            facts.criterion_words(c.question, c.help_text, asked.scale, own.get(asked.key, {}))
+            for c, asked in criteria
+        ],
+        justification={**task.justification, **words.get("justification", {})}
+        if task.justification
+        else {},
     )
 
 

@@ -16,6 +16,7 @@ from listening.design.studyfile import (
     settingspart,
     shapes,
     tomlpart,
+    wordspart,
 )
 from listening.methods import Method
 
@@ -34,6 +35,7 @@ SHAPES = {
     "questionnaires": questionpart.QUESTIONNAIRE,
     "questions": questionpart.QUESTION,
     "columns": csvpart.COLUMNS,
+    **{f"words of {name}": shape for name, shape in wordspart.SHAPES.items()},
 }
 
 

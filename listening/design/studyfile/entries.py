@@ -71,6 +71,7 @@ class TaskEntry:
     justification: dict[str, Any] = field(default_factory=dict)  # empty: not asked
     traps: dict[str, Any] = field(default_factory=dict)  # empty: none
     criteria: tuple[CriterionEntry, ...] = ()
+    translations: dict[str, dict[str, Any]] = field(default_factory=dict)  # language -> words
 
     @property
     def material(self) -> dict[str, list[str]]:
@@ -92,6 +93,7 @@ class StudyFile:
     loudness_lufs: float | None = None
     sample_rate_hz: int | None = None
     texts: dict[str, str] = field(default_factory=dict)
+    translations: dict[str, dict[str, Any]] = field(default_factory=dict)  # language -> words
     completion_codes: dict[str, str] = field(default_factory=dict)
     checks: tuple[dict[str, Any], ...] = ()
     questionnaires: tuple[dict[str, Any], ...] = ()

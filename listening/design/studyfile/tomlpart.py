@@ -18,6 +18,11 @@ from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
+from listening.design.studyfile.wordspart import (
+    check_offered,
+    read_study_words,
+    read_task_words,
+)
 from listening.methods import Method, method_named
 
 MAX_TOML_BYTES = 5 * 1024**2
@@ -43,6 +48,7 @@ STUDY = {
     "loudness_lufs": Field(shapes.number, low=-50, high=-10),
     "sample_rate_hz": Field(shapes.whole, low=8_000, high=192_000),
     "texts": Field(shapes.raw_table, default={}),
+    "translations": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
     "checks": Field(shapes.raw_tables, default=()),
 }
@@ -84,6 +90,7 @@ TASK = {
     "justification": Field(shapes.raw_table),
     "traps": Field(shapes.raw_table),
     "criteria": Field(shapes.raw_tables, default=()),
+    "translations": Field(shapes.raw_table, default={}),
 }
 CRITERION = {
     "key": Field(shapes.slug, required=True, longest=80, default=""),
@@ -137,10 +144,12 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     if not study:
         return None
     study["texts"] = _given(read_table(study["texts"], TEXTS, "study.texts", notes))
+    study["translations"] = read_study_words(study["translations"], study["language"], notes)
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)
+    check_offered(study["translations"], [t.translations for t in study["tasks"]], notes)
     study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
     study["settings"] = read_settings(parts["settings"], notes)
     return StudyFile(**study)
@@ -240,6 +249,7 @@ def _task(table: Any, where: str, notes: Notebook) -> TaskEntry:
     fields["examples"] = _entries(fields["examples"], EXAMPLE, f"{where}.examples", notes)
     fields["training"] = _entries(fields["training"], TRAINING, f"{where}.training", notes)
     fields["criteria"] = _criteria(fields["criteria"], method, where, notes)
+    fields["translations"] = read_task_words(fields, where, method, notes)
     return TaskEntry(**fields)
 
 

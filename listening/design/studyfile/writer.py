@@ -31,6 +31,7 @@ def toml_text(study: StudyFile) -> str:
         "loudness_lufs": study.loudness_lufs,
         "sample_rate_hz": study.sample_rate_hz,
         "texts": study.texts,
+        "translations": study.translations,
         "completion_codes": study.completion_codes,
         "checks": list(study.checks),
     }
