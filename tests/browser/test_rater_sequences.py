@@ -331,3 +331,26 @@ def test_a_screen_reader_is_not_talked_into_the_clips(serve: Serve, new_page: Ne
     )
     hear(page)
     assert page.evaluate("window.spoken") == ["Choose an answer."]
+
+
+BUSY = """() => document.addEventListener('play', ({ target }) => {
+  target.addEventListener('playing', () => {
+    const until = performance.now() + 350;
+    while (performance.now() < until);
+  }, { capture: true, once: true });
+}, { capture: true, once: true })"""
+
+
+def test_a_device_too_busy_to_follow_the_first_moment_heard_it_all_the_same(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    enter(page, server)
+    page.evaluate(BUSY)
+    hear(page)
+    choose(page, "4")
+    go_on(page)
+    wait_stored(page, server, 1)
+    facts = server.house.posts[0]
+    assert (facts["plays"], facts["heard_fraction"]) == (1, 1)
