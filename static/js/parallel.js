@@ -5,6 +5,7 @@ import { Deck, Track } from "./deck.js";
 import { cloned, setEnabled, setText, view } from "./dom.js";
 import { Facts } from "./facts.js";
 import { Justification } from "./justification.js";
+import { trimParallelKeys } from "./keys.js";
 import { say } from "./strings.js";
 import { Transport } from "./transport.js";
 import { Criteria } from "./widgets.js";
@@ -85,14 +86,8 @@ export class ParallelTrialView extends EventTarget {
     setText(part("text"), trial.text ?? "");
     part("words").lang = part("instructions").lang = language;
     setText(part("instructions"), task.instructions);
-    const letters = this.rated.map((track) => namesOf(track).short);
-    setText(part("key-first"), letters[0]);
-    setText(part("key-last"), letters[letters.length - 1]);
-    part("key-reference").hidden = !this.reference;
-    const ranking = task.criteria.some((each) => each.scale.widget === "ranking");
+    trimParallelKeys(part, task, trial.parts);
     const sliders = task.criteria.some((each) => each.scale.widget === "sliders");
-    part("key-rank").hidden = !ranking;
-    part("key-slider").hidden = !sliders;
     part("hint").hidden = !sliders || !this.reference || task.instructions.includes("100");
   }
 
