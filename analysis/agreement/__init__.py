@@ -1,0 +1,54 @@
+"""How far raters agree, with one another and with themselves, and how each uses the scale."""
+
+from analysis.agreement.bias import RaterBias, SubjectModel, subject_model
+from analysis.agreement.ceiling import noise_ceiling
+from analysis.agreement.concordance import Concordance, kendall_w
+from analysis.agreement.icc import IntraclassCorrelation, intraclass_correlations
+from analysis.agreement.icc_mixed import CrossedVariances, crossed_reml, icc_mixed
+from analysis.agreement.kappa import kappa, mean_pairwise_kappa, rounded_half_up
+from analysis.agreement.krippendorff import krippendorff_alpha
+from analysis.agreement.order import PositionRow, by_position, carry_over, order_effect, trend
+from analysis.agreement.pace import Pace, pace_of_raters
+from analysis.agreement.repeats import SelfConsistency, repeat_pairs, self_consistency
+from analysis.agreement.result import Agreement, AgreementError, Coded, coded
+from analysis.agreement.scale_use import ScaleUse, scale_use
+from analysis.agreement.sos import SosFit, sos_parameter
+from analysis.agreement.versus_rest import VersusRest, versus_rest
+
+__all__ = [
+    "Agreement",
+    "AgreementError",
+    "Coded",
+    "Concordance",
+    "CrossedVariances",
+    "IntraclassCorrelation",
+    "Pace",
+    "PositionRow",
+    "RaterBias",
+    "ScaleUse",
+    "SelfConsistency",
+    "SosFit",
+    "SubjectModel",
+    "VersusRest",
+    "by_position",
+    "carry_over",
+    "coded",
+    "crossed_reml",
+    "icc_mixed",
+    "intraclass_correlations",
+    "kappa",
+    "kendall_w",
+    "krippendorff_alpha",
+    "mean_pairwise_kappa",
+    "noise_ceiling",
+    "order_effect",
+    "pace_of_raters",
+    "repeat_pairs",
+    "rounded_half_up",
+    "scale_use",
+    "self_consistency",
+    "sos_parameter",
+    "subject_model",
+    "trend",
+    "versus_rest",
+]
