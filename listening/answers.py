@@ -82,6 +82,7 @@ class TaskRules:
     reopen_invalid: bool
     show_text: bool
     training: tuple[Mapping[str, Any], ...]
+    translations: Mapping[str, Mapping[str, Any]]
     lease_s: int
 
 
@@ -100,6 +101,7 @@ def task_rules(task: int) -> TaskRules:
         row.reopen_invalid,
         row.show_text,
         tuple(row.training),
+        row.translations,
         row.study.lease_s,
     )
 
@@ -136,7 +138,8 @@ def store_answer(session: Session, answer: Answer) -> StoredAnswer:
     _write(session, trial, rules, answer, ratings, passed)
     if trial.left_in_block == 1:
         _close_block(session, trial, rules)
-    feedback = _feedback(rules, trial, bool(passed)) if trial.trap == TRAINING else None
+    trained = trial.trap == TRAINING
+    feedback = _feedback(rules, trial, bool(passed), session.spoken) if trained else None
     return StoredAnswer(repeat=False, over=trial.left == 1, feedback=feedback)
 
 
@@ -281,11 +284,14 @@ def _trap_passed(rules: TaskRules, trial: Any, ratings: list[Any]) -> bool | Non
     return all(label in expected for criterion, _, label, _ in ratings if criterion == judged)
 
 
-def _feedback(rules: TaskRules, trial: Any, right: bool) -> dict[str, Any]:
+def _feedback(rules: TaskRules, trial: Any, right: bool, language: str) -> dict[str, Any]:
     """What the page says after a training trial: the study's words, else plain ones."""
+    words, first = rules.translations.get(language, {}), rules.criteria[0]
     stimulus = Stimulus.objects.values_list("key", flat=True).get(pk=trial.stimulus_id)
     entry: Mapping[str, Any] = next((e for e in rules.training if e["stimulus"] == stimulus), {})
-    return feedback_on(entry, json.loads(trial.expected), rules.criteria[0].scale, right)
+    entry = {**entry, **words.get("training", {}).get(stimulus, {})}
+    names = words.get("criteria", {}).get(first.key, {}).get("names", {})
+    return feedback_on(entry, json.loads(trial.expected), first.scale.named(names), right)
 
 
 def feedback_on(

@@ -51,9 +51,14 @@ def page_words(tag: str) -> dict[str, str]:
 def study_words(
     title: str, texts: Mapping[str, str], translations: Mapping[str, Any], language: str
 ) -> dict[str, Any]:
-    """Title and texts of a study in one of its languages; what has no translation stays."""
+    """A study's words in one of its languages; what has no translation stays."""
     own = translations.get(language, {})
-    return {"title": own.get("title") or title, "texts": {**texts, **own.get("texts", {})}}
+    return {
+        "title": own.get("title") or title,
+        "texts": {**texts, **own.get("texts", {})},
+        "checks": own.get("checks", {}),
+        "questionnaires": own.get("questionnaires", {}),
+    }
 
 
 def name_of(tag: str) -> str:

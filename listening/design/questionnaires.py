@@ -127,6 +127,21 @@ def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, 
     }
 
 
+def in_words(questionnaire: Questionnaire, words: Mapping[str, Any]) -> dict[str, Any]:
+    """The questionnaire with a study's own words of another language; values stay as they are."""
+    said = words.get("questions", {})
+    questions = [_question_in(q, said.get(q["key"], {})) for q in questionnaire["questions"]]
+    heads = {name: words[name] for name in ("title", "text") if name in words}
+    return {**questionnaire, **heads, "questions": questions}
+
+
+def _question_in(question: Question, words: Mapping[str, Any]) -> dict[str, Any]:
+    named = words.get("options", {})
+    options = [{**o, "text": named.get(o["value"], o["text"])} for o in question["options"]]
+    heads = {name: words[name] for name in ("question", "help") if name in words}
+    return {**question, **heads, "options": options}
+
+
 def default_title(use: Sequence[str]) -> str:
     return TITLES[use[0]] if len(use) == 1 else SEVERAL_TITLE
 

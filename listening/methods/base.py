@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, ClassVar
 
@@ -95,6 +95,11 @@ class Scale:
         if not low <= value <= high or abs(steps - round(steps)) > 1e-6 or label != f"{value:g}":
             raise ValueError(f"“{label[:80]}” is not on this scale")
         return value
+
+    def named(self, names: Mapping[str, str]) -> Scale:
+        """The same scale with other words at some labels, as in another language."""
+        steps = (replace(step, text=names.get(step.label, step.text)) for step in self.steps)
+        return replace(self, steps=tuple(steps))
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -81,10 +80,8 @@ def criterion_words(
     question: str, help_text: str, scale: Scale, words: Mapping[str, Any]
 ) -> tuple[str, str, Scale]:
     """A criterion in the words of one language; labels stay, since they are what is stored."""
-    names = words.get("names", {})
-    steps = tuple(replace(step, text=names.get(step.label, step.text)) for step in scale.steps)
     said_question, said_help = words.get("question"), words.get("help_text")
-    return said_question or question, said_help or help_text, replace(scale, steps=steps)
+    return said_question or question, said_help or help_text, scale.named(words.get("names", {}))
 
 
 def example_facts(examples: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

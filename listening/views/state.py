@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from listening import audio
 from listening.answers import AHEAD, TRAINING, parts_of, task_rules
+from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
 from listening.languages import speaking, study_words
 from listening.methods import Part
@@ -81,7 +83,8 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
     stage = stage_of(
         sitting.status, questions, checks, json.loads(sitting.questionnaires), outcomes
     )
-    asked = next((q for q in questions if stage == Stage("questionnaire", q["key"])), None)
+    form = next((q for q in questions if stage == Stage("questionnaire", q["key"])), None)
+    asked = in_words(form, words["questionnaires"].get(form["key"], {})) if form else None
     return {
         "stage": stage.kind,
         "preview": False,
@@ -93,7 +96,9 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
         },
         "progress": {"done": plan.answered, "total": plan.answered + plan.left},
         "questionnaire": questionnaire_page(asked, _) if asked else None,
-        "check": _check(sitting, checks, outcomes, stage.key) if stage.kind == "check" else None,
+        "check": _check(sitting, checks, outcomes, stage.key, words["checks"])
+        if stage.kind == "check"
+        else None,
         "tasks": [_task(sitting, pk, index) for index, pk in enumerate(plan.tasks)],
         "trials": _trials(sitting, plan) if stage.kind == "trial" else [],
         "end": _end(sitting, texts) if stage.kind == "end" else None,
@@ -101,10 +106,16 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
 
 
 def _check(
-    sitting: Any, checks: list[dict[str, Any]], outcomes: dict[str, Any], key: str
+    sitting: Any,
+    checks: list[dict[str, Any]],
+    outcomes: dict[str, Any],
+    key: str,
+    words: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     """The attempt that comes next."""
     check, asked = check_as_asked(checks, key, sitting.language)
+    said = words.get(key, {})
+    asked = replace(asked, title=said.get("title", asked.title), text=said.get("text", asked.text))
     attempt = attempt_of(outcomes, key)
     seed = check_seed(sitting.code, key, attempt)
     return facts.check_facts(

@@ -24,8 +24,29 @@ contact = "lab@example.org"
 [study.translations.zh-Hans]
 title = "小研究"
 texts = { welcome = "您好。", end = "谢谢参加。" }
+checks.volume = { title = "先调音量", text = "请播放。" }
+
+[study.translations.zh-Hans.questionnaires.you]
+title = "关于您"
+questions.tea = { question = "喝茶吗？", options = { yes = "喝" } }
+questions.gender = { question = "性别？" }
 
 [study.translations.de]
+
+[[study.checks]]
+key = "volume"
+"""
+FORM = """
+[[questionnaires]]
+key = "you"
+title = "You"
+use = ["demographics"]
+
+[[questionnaires.questions]]
+key = "tea"
+question = "Do you drink tea?"
+kind = "one"
+options = [{ value = "yes", text = "I do" }, { value = "no", text = "I do not" }]
 """
 TASK_WORDS = """
 title = "How natural?"
@@ -35,6 +56,12 @@ justification = { required = true, min_chars = 3, prompt = "Why?", good = ["It b
 [[tasks.examples]]
 stimulus = "t1"
 caption = "A good one."
+
+[[tasks.training]]
+stimulus = "t1"
+expected = ["5"]
+right = "Right."
+wrong = "Listen again."
 
 [[tasks.criteria]]
 key = "naturalness"
@@ -46,13 +73,14 @@ title = "有多自然？"
 instructions = "请听完后评分。"
 justification = { prompt = "为什么？", good = ["有换气声。"] }
 captions = { t1 = "很好的例子。" }
+training.t1 = { right = "对了。", wrong = "再听听。" }
 
 [tasks.translations.zh-Hans.criteria.naturalness]
 question = "这段语音有多自然？"
 help_text = "注意换气声。"
 names = { 1 = "差", 5 = "好" }
 """
-WHOLE = STUDY + WORDS + CONDITIONS + TASK + TASK_WORDS
+WHOLE = STUDY + WORDS + FORM + CONDITIONS + TASK + TASK_WORDS
 ROWS = (
     "stimulus,condition,item,file,trap",
     "t1,sys-a,i3,audio/a1.wav,training",
@@ -97,6 +125,10 @@ def test_a_study_in_several_languages_is_read_and_written_back(
 @pytest.mark.parametrize(
     ("written", "place", "words"),
     [
+        ("[study.translations.de.checks.volum]\ntitle = 'x'", "study.translations.de.checks.volum",
+         "has no check “volum”"),
+        ("[study.translations.de.questionnaires.you]", "study.translations.de.questionnaires.you",
+         "has no questionnaire"),
         ("[study.translations.'Chinese!']", "study.translations.Chinese!", "is no language tag"),
         ("[study.translations.en]", "study.translations.en", "the language of the study itself"),
         ("[study.translations.de]\ntitel = 'x'", "study.translations.de.titel", "“title”"),
@@ -123,6 +155,8 @@ def test_mistakes_in_the_studys_words_are_named(
          "tasks[1].translations.de.criteria.naturalness.names.9", "no answer “9”"),
         ("[tasks.translations.de]\njustification = { min_chars = 3 }",
          "tasks[1].translations.de.justification.min_chars", "no field"),
+        ("[tasks.translations.de]\ntraining.zz.right = 'x'", "tasks[1].translations.de.training.zz",
+         "no training with"),
         ("[tasks.translations.de]\ncaptions = { zz = 'x' }", "tasks[1].translations.de.captions.zz",
          "no example"),
         ("[tasks.translations.de]\ntitle = 3", "tasks[1].translations.de.title", "no text"),
@@ -163,13 +197,53 @@ def test_a_language_that_is_not_offered_leaves_the_studys_own(study: Study, tag:
     assert Session.objects.get().spoken == "en"
 
 
-def enter(study: Study, **query: str) -> Session:
+def arrived(study: Study, **query: str) -> Session:
     Client().post(f"/r/{study.link}/", {"consent": "yes", **query})
     return Session.objects.latest("pk")
 
 
+def enter(study: Study, **query: str) -> Session:
+    """A session that has its questions and checks behind it."""
+    session = arrived(study, **query)
+    session.ready = True
+    session.checks = {"volume": {"done": True}}
+    session.questionnaires = {"you": {}}
+    session.save()
+    return session
+
+
 def state_of(session: Session) -> dict:
     return Client().get(f"/api/s/{session.code}/").json()
+
+
+def test_questions_and_checks_speak_the_chosen_language(study: Study) -> None:
+    session = arrived(study, lang="zh-Hans")
+    form = state_of(session)["questionnaire"]
+    assert form["title"] == "关于您"
+    questions = {each["key"]: each for each in form["questions"]}
+    assert questions["tea"]["question"] == "喝茶吗？"
+    assert [o["text"] for o in questions["tea"]["options"]] == ["喝", "I do not"]
+    assert questions["gender"]["question"] == "性别？"
+    assert questions["gender"]["options"][0]["text"] == "女"
+    session.questionnaires = {"you": {}}
+    session.save()
+    check = state_of(session)["check"]
+    assert (check["title"], check["text"]) == ("先调音量", "请播放。")
+    assert state_of(arrived(study))["questionnaire"]["title"] == "You"
+
+
+@pytest.mark.parametrize(("label", "words"), [("5", "对了。"), ("1", "再听听。")])
+def test_practice_answers_in_the_chosen_language(study: Study, label: str, words: str) -> None:
+    session = enter(study, lang="zh-Hans")
+    session.rater.simulated = True  # nobody needs to hear it
+    session.rater.save()
+    trial = session.trials.get(trap="training")
+    body = {"trial": trial.code, "answers": {"0": label}, "latency_ms": 9, "plays": 1}
+    body |= {"heard_fraction": 1.0, "justification": {"text": "有换气声"}}
+    reply = Client().post(
+        f"/api/s/{session.code}/answers/", json.dumps(body), content_type="application/json"
+    )
+    assert reply.json()["feedback"]["text"] == words
 
 
 def test_a_session_keeps_its_language_and_others_have_theirs(study: Study) -> None:

@@ -144,13 +144,13 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     if not study:
         return None
     study["texts"] = _given(read_table(study["texts"], TEXTS, "study.texts", notes))
-    study["translations"] = read_study_words(study["translations"], study["language"], notes)
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)
-    check_offered(study["translations"], [t.translations for t in study["tasks"]], notes)
     study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
+    study["translations"] = read_study_words(study, notes)
+    check_offered(study["translations"], [t.translations for t in study["tasks"]], notes)
     study["settings"] = read_settings(parts["settings"], notes)
     return StudyFile(**study)
 

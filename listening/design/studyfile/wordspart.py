@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from listening.design.studyfile import shapes
@@ -17,6 +18,22 @@ TEXTS = {key: Field(shapes.text, default="") for key in TEXT_KEYS}
 STUDY_WORDS = {
     "title": Field(shapes.text, default="", longest=200),
     "texts": Field(shapes.raw_table, default={}),
+    "checks": Field(shapes.raw_table, default={}),
+    "questionnaires": Field(shapes.raw_table, default={}),
+}
+CHECK_WORDS = {
+    "title": Field(shapes.text, default="", longest=200),
+    "text": Field(shapes.text, default="", longest=5000),
+}
+QUESTIONNAIRE_WORDS = {
+    "title": Field(shapes.text, default="", longest=200),
+    "text": Field(shapes.text, default=""),
+    "questions": Field(shapes.raw_table, default={}),
+}
+QUESTION_WORDS = {
+    "question": Field(shapes.text, default="", longest=500),
+    "help": Field(shapes.text, default="", longest=1000),
+    "options": Field(shapes.words, default={}, longest=300),
 }
 TASK_WORDS = {
     "title": Field(shapes.text, default="", longest=200),
@@ -24,6 +41,11 @@ TASK_WORDS = {
     "justification": Field(shapes.raw_table, default={}),
     "criteria": Field(shapes.raw_table, default={}),
     "captions": Field(shapes.words, default={}, longest=500),
+    "training": Field(shapes.raw_table, default={}),
+}
+TRAINING_WORDS = {
+    "right": Field(shapes.text, default="", longest=500),
+    "wrong": Field(shapes.text, default="", longest=500),
 }
 REASON_WORDS = {
     "prompt": Field(shapes.text, default="", longest=300),
@@ -38,19 +60,41 @@ CRITERION_WORDS = {
 Words = dict[str, Any]
 
 
-def read_study_words(table: Any, language: str, notes: Notebook) -> dict[str, Words]:
-    """Language tag → title and texts; an empty table offers the study in that language too."""
+def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Words]:
+    """Language tag → what the study says; an empty table offers it in that language too."""
+    checks = [check["key"] for check in study["checks"]]
+    asked = {each["key"]: each["questions"] for each in study["questionnaires"]}
 
     def words(given: Any, where: str) -> Words:
         fields = read_table(given, STUDY_WORDS, where, notes)
-        texts = read_table(fields["texts"], TEXTS, f"{where}.texts", notes)
-        return _given(fields | {"texts": _given(texts)})
+        fields["texts"] = _given(read_table(fields["texts"], TEXTS, f"{where}.texts", notes))
+        known = _Known(checks, "The study has no check", f"{where}.checks", notes)
+        fields["checks"] = known.read(fields["checks"], CHECK_WORDS)
+        known = _Known(asked, "The study has no questionnaire", f"{where}.questionnaires", notes)
+        forms = known.read(fields["questionnaires"], QUESTIONNAIRE_WORDS)
+        for key, form in forms.items():
+            place = f"{where}.questionnaires.{key}.questions"
+            _read_questions(form, asked[key], place, notes)
+        return _given(fields | {"questionnaires": forms})
 
-    found = _by_language(table, "study.translations", notes, words)
-    if language in found:
-        what = f"“{language}” is the language of the study itself."
-        notes.toml(f"study.translations.{language}", what, "Write its words in [study].")
+    found = _by_language(study["translations"], "study.translations", notes, words)
+    if study["language"] in found:
+        what = f"“{study['language']}” is the language of the study itself."
+        place = f"study.translations.{study['language']}"
+        notes.toml(place, what, "Write its words in [study].")
     return found
+
+
+def _read_questions(
+    form: Words, questions: Sequence[Mapping[str, Any]], where: str, notes: Notebook
+) -> None:
+    values = {q["key"]: [option["value"] for option in q["options"]] for q in questions}
+    known = _Known(values, "The questionnaire has no question", where, notes)
+    read = known.read(form.pop("questions", {}), QUESTION_WORDS)
+    for key, words in read.items():
+        _check_names(words.get("options", {}), values[key], f"{where}.{key}.options", notes)
+    if read:
+        form["questions"] = read
 
 
 def read_task_words(
@@ -60,6 +104,7 @@ def read_task_words(
     criteria: Sequence[CriterionEntry] = task["criteria"]
     labels = {c.key: _labels(method, {**task["options"], **c.options}) for c in criteria}
     shown = [example["stimulus"] for example in task["examples"]]
+    trained = [entry["stimulus"] for entry in task["training"]]
 
     def words(given: Any, place: str) -> Words:
         fields = read_table(given, TASK_WORDS, place, notes)
@@ -68,17 +113,37 @@ def read_task_words(
         for stimulus in [each for each in fields["captions"] if each not in shown]:
             what = f"“{stimulus}” is no example of this task."
             notes.toml(f"{place}.captions.{stimulus}", what, did_you_mean(stimulus, shown))
-        asked = {}
-        for key, each in fields["criteria"].items():
-            at = f"{place}.criteria.{key}"
-            if key not in labels:
-                notes.toml(at, f"The task has no criterion “{key}”.", did_you_mean(key, labels))
-                continue
-            asked[key] = _given(read_table(each, CRITERION_WORDS, at, notes))
-            _check_names(asked[key].get("names", {}), labels[key], f"{at}.names", notes)
+        known = _Known(trained, "The task has no training with", f"{place}.training", notes)
+        fields["training"] = known.read(fields["training"], TRAINING_WORDS)
+        known = _Known(labels, "The task has no criterion", f"{place}.criteria", notes)
+        asked = known.read(fields["criteria"], CRITERION_WORDS)
+        for key, each in asked.items():
+            at = f"{place}.criteria.{key}.names"
+            _check_names(each.get("names", {}), labels[key], at, notes)
         return _given(fields | {"justification": _given(reason), "criteria": asked})
 
     return _by_language(task["translations"], f"{where}.translations", notes, words)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Tables by keys that the study has; other keys are mistakes."""
+
+    keys: Collection[str]
+    lacking: str
+    where: str
+    notes: Notebook
+
+    def read(self, table: Mapping[str, Any], shape: Shape) -> dict[str, Words]:
+        found = {}
+        for key, given in table.items():
+            place = f"{self.where}.{key}"
+            if key in self.keys:
+                found[key] = _given(read_table(given, shape, place, self.notes))
+            else:
+                what = f"{self.lacking} “{key}”."
+                self.notes.toml(place, what, did_you_mean(key, self.keys))
+        return found
 
 
 def check_offered(
@@ -117,12 +182,12 @@ def _labels(method: Method | None, options: Mapping[str, Any]) -> tuple[str, ...
 
 
 def _check_names(
-    names: Mapping[str, str], labels: tuple[str, ...] | None, where: str, notes: Notebook
+    names: Mapping[str, str], labels: Sequence[str] | None, where: str, notes: Notebook
 ) -> None:
     for label in names:
         if labels is not None and label not in labels:
             remedy = f"There are: {quoted(labels)}." if labels else "Remove it: there are none."
-            notes.toml(f"{where}.{label}", f"The scale has no answer “{label}”.", remedy)
+            notes.toml(f"{where}.{label}", f"There is no answer “{label}”.", remedy)
 
 
 def _given(fields: Mapping[str, Any]) -> Words:
@@ -132,7 +197,11 @@ def _given(fields: Mapping[str, Any]) -> Words:
 SHAPES: dict[str, Shape] = {
     "study": STUDY_WORDS,
     "texts": TEXTS,
+    "checks": CHECK_WORDS,
+    "questionnaires": QUESTIONNAIRE_WORDS,
+    "questions": QUESTION_WORDS,
     "task": TASK_WORDS,
     "justification": REASON_WORDS,
+    "training": TRAINING_WORDS,
     "criterion": CRITERION_WORDS,
 }
