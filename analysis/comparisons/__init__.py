@@ -1,0 +1,113 @@
+"""Comparisons of conditions: families, adjusted p, effect sizes, ROPE, tiers, tests by name."""
+
+from analysis.comparisons.adjust import (
+    ADJUSTMENTS,
+    adjusted,
+    benjamini_hochberg,
+    bonferroni,
+    holm,
+    max_t,
+    max_t_critical,
+    tukey,
+    tukey_critical,
+)
+from analysis.comparisons.by_name import (
+    GROUP_TESTS,
+    PAIR_TESTS,
+    GroupTest,
+    PairTest,
+    group_test,
+    means_table,
+    pair_tests,
+    samples_of,
+    within_raters,
+)
+from analysis.comparisons.effects import (
+    Effect,
+    cliffs_delta,
+    cohen_d,
+    cohen_d_paired,
+    hedges_g,
+)
+from analysis.comparisons.families import (
+    CHOSEN_BY_THE_DATA,
+    Comparison,
+    against_best,
+    against_reference,
+    all_pairs,
+    compare,
+    dunnett,
+)
+from analysis.comparisons.matched import paired_t, wilcoxon
+from analysis.comparisons.repeated import WithinEffect, rm_anova
+from analysis.comparisons.result import TestResult, Undefined
+from analysis.comparisons.rope import HALF_WIDTHS, RopeShares, rope_decision, rope_shares
+from analysis.comparisons.several import (
+    PostHoc,
+    anova,
+    conover,
+    dunn,
+    friedman,
+    kruskal_wallis,
+    nemenyi,
+)
+from analysis.comparisons.tiers import Tiers, leader_tiers, letter_groups, letters, tiers_of
+from analysis.comparisons.two_samples import mann_whitney, student_t, welch_t
+
+__all__ = [
+    "ADJUSTMENTS",
+    "CHOSEN_BY_THE_DATA",
+    "GROUP_TESTS",
+    "HALF_WIDTHS",
+    "PAIR_TESTS",
+    "Comparison",
+    "Effect",
+    "GroupTest",
+    "PairTest",
+    "PostHoc",
+    "RopeShares",
+    "TestResult",
+    "Tiers",
+    "Undefined",
+    "WithinEffect",
+    "adjusted",
+    "against_best",
+    "against_reference",
+    "all_pairs",
+    "anova",
+    "benjamini_hochberg",
+    "bonferroni",
+    "cliffs_delta",
+    "cohen_d",
+    "cohen_d_paired",
+    "compare",
+    "conover",
+    "dunn",
+    "dunnett",
+    "friedman",
+    "group_test",
+    "hedges_g",
+    "holm",
+    "kruskal_wallis",
+    "leader_tiers",
+    "letter_groups",
+    "letters",
+    "mann_whitney",
+    "max_t",
+    "max_t_critical",
+    "means_table",
+    "nemenyi",
+    "pair_tests",
+    "paired_t",
+    "rm_anova",
+    "rope_decision",
+    "rope_shares",
+    "samples_of",
+    "student_t",
+    "tiers_of",
+    "tukey",
+    "tukey_critical",
+    "welch_t",
+    "wilcoxon",
+    "within_raters",
+]

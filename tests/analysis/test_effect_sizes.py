@@ -1,0 +1,140 @@
+"""Effect sizes by hand, their intervals by simulation, and the decisions that they lead to."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.comparisons import (
+    Undefined,
+    cliffs_delta,
+    cohen_d,
+    cohen_d_paired,
+    hedges_g,
+    mann_whitney,
+    rope_decision,
+    rope_shares,
+    samples_of,
+)
+from tests.analysis.coded import isolation
+
+SCORES = st.lists(st.integers(1, 5), min_size=2, max_size=12)
+
+
+def test_cohens_d_and_hedges_g_by_hand():
+    a, b = [1, 2, 3, 4], [3, 4, 5]
+    pooled = ((3 * np.var(a, ddof=1) + 2 * 1.0) / 5) ** 0.5
+    assert cohen_d(a, b).value == pytest.approx(-1.5 / pooled)
+    assert hedges_g(a, b).value == pytest.approx(-1.5 / pooled * 0.8407486, rel=1e-6)
+
+
+def test_hedges_g_is_pingouins_but_for_its_approximate_factor():
+    samples = samples_of(isolation("mos_s2"))
+    assert hedges_g(samples[0], samples[4]).value == pytest.approx(0.7831527834549, rel=1e-5)
+
+
+def test_the_interval_of_d_is_where_the_noncentral_t_puts_the_tails():
+    a, b = samples_of(isolation("mos_s2"))[:2]
+    found, scale = cohen_d(a, b), (1 / len(a) + 1 / len(b)) ** 0.5
+    df, t = len(a) + len(b) - 2, found.value / scale
+    assert stats.nct.cdf(t, df, found.low / scale) == pytest.approx(0.975)
+    assert stats.nct.cdf(t, df, found.high / scale) == pytest.approx(0.025)
+
+
+def test_the_paired_d_by_hand():
+    found = cohen_d_paired([1.0, 2.0, 3.0])
+    assert found.value == pytest.approx(2.0)
+    assert found.low < 2 < found.high
+
+
+def test_cliffs_delta_by_hand():
+    found = cliffs_delta([1, 2, 3], [1, 1, 2])  # wins 0+2+3, ties 2+1+0, losses 1 of 9
+    assert found.value == pytest.approx((5 - 1) / 9)
+    rows, columns = np.array([-1 / 3, 2 / 3, 1.0]), np.array([2 / 3, 2 / 3, 0.0])
+    cells = np.sign(np.subtract.outer([1, 2, 3], [1, 1, 2]))
+    d = 4 / 9
+    variance = 9 * sum((rows - d) ** 2) + 9 * sum((columns - d) ** 2) - ((cells - d) ** 2).sum()
+    variance /= 9 * 4
+    z2 = stats.norm.ppf(0.975) ** 2 * variance
+    half = (z2 * ((1 - d**2) ** 2 + z2)) ** 0.5
+    low, high = ((d - d**3 + s * half) / (1 - d**2 + z2) for s in (-1, 1))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+@given(SCORES, SCORES)
+def test_cliffs_delta_is_its_definition_and_stays_inside(a, b):
+    found, turned = cliffs_delta(a, b), cliffs_delta(b, a)
+    signs = np.sign(np.subtract.outer(a, b))
+    assert found.value == pytest.approx(signs.mean(), abs=1e-12)
+    assert turned.value == pytest.approx(-found.value, abs=1e-12)
+    if found.low is not None:
+        assert -1 <= found.low <= found.value + 1e-12 <= found.high + 2e-12 <= 1 + 3e-12
+        assert turned.low == pytest.approx(-found.high, abs=1e-9)
+    u = mann_whitney(a, b).statistic
+    if u is not None:
+        assert found.value == pytest.approx(2 * u / (len(a) * len(b)) - 1, abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shift", [0.0, 0.8])
+def test_intervals_of_effects_cover(shift):
+    """2,000 simulated pairs of samples of 30 normal values."""
+    rng, hits = np.random.default_rng(4), np.zeros(2)
+    delta = 2 * stats.norm.cdf(shift / 2**0.5) - 1
+    for _ in range(2000):
+        a, b = rng.normal(shift, 1, 30), rng.normal(0, 1, 30)
+        for i, (found, true) in enumerate(((cohen_d(a, b), shift), (cliffs_delta(a, b), delta))):
+            hits[i] += found.low <= true <= found.high
+    assert np.all((hits / 2000 > 0.935) & (hits / 2000 < 0.965))
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (cohen_d([3, 3], [3, 3]), "all equal"),
+        (cohen_d([3], [4]), "fewer than two"),
+        (hedges_g([], [4, 5, 6]), "fewer than two"),
+        (cohen_d_paired([1.0]), "fewer than two pairs"),
+        (cohen_d_paired([0.5, 0.5]), "all equal"),
+        (cliffs_delta([], [1.0]), "no value"),
+    ],
+)
+def test_an_undefined_effect_says_why(found, words):
+    assert (found.value, found.low, found.high) == (None, None, None)
+    assert words in found.note
+
+
+def test_complete_separation_has_a_delta_and_no_interval():
+    found = cliffs_delta([1, 1, 1], [0, 0, 0])
+    assert (found.value, found.low) == (1.0, None)
+    assert "no interval" in found.note
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (-0.01, 0.015, "practically equal"),
+        (0.021, 0.1, "above"),
+        (-0.3, -0.03, "below"),
+        (0.01, 0.1, "undecided"),
+        (-0.5, 0.5, "undecided"),
+        (None, None, "undecided"),
+    ],
+)
+def test_a_rope_decides_by_the_whole_interval(low, high, said):
+    assert rope_decision(low, high, 0.02) == said
+
+
+def test_shares_of_draws_add_up():
+    shares = rope_shares([-1.0, 0.05, 0.0, 0.3], 0.1)
+    assert (shares.below, shares.inside, shares.above) == (0.25, 0.5, 0.25)
+
+
+def test_a_rope_without_width_or_draws_is_refused():
+    with pytest.raises(Undefined, match="wider than 0"):
+        rope_decision(0, 1, 0)
+    with pytest.raises(Undefined, match="wider than 0"):
+        rope_shares([1.0], -1)
+    with pytest.raises(Undefined, match="no draws"):
+        rope_shares([], 0.1)
