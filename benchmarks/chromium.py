@@ -90,7 +90,7 @@ class Traffic:
         self.all[event["requestId"]] = Sent(event["request"]["url"], event.get("type", ""))
 
     def _answered(self, event: dict[str, Any]) -> None:
-        sent = self.all[event["requestId"]]
+        sent = self.all.setdefault(event["requestId"], Sent(event["response"]["url"]))
         sent.headers = {k.lower(): v for k, v in event["response"]["headers"].items()}
         sent.kind = event["type"]
         sent.body_bytes = int(sent.headers.get("content-length", 0))
