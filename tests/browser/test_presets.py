@@ -15,7 +15,8 @@ from listening.models import Session, Stimulus, Study, Trial
 from listening.studies import create_study, open_study
 from tests.browser.conftest import PHONE
 from tests.browser.small import small_copy
-from tests.browser.walker import REASON, Answered, Walk, Walker, Watch
+from tests.browser.walker import REASON, Answered, Walk, Walker
+from tests.browser.watch import Watch
 from tests.factories import make_user
 from tests.listening.web import WebProcess
 
