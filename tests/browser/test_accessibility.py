@@ -171,6 +171,13 @@ def test_pages_of_trouble(serve: Serve, new_page: NewPage, report: Report, schem
         server.house.landing = {"problem": problem}
         page.goto(f"{server.url}/r/x/")
         report.look(page, problem)
+    names = {"en": "English", "zh-Hans": "简体中文"}
+    offered = [
+        {"tag": t, "name": n, "query": "lang=en", "chosen": t == "en"} for t, n in names.items()
+    ]
+    server.house.landing = {"languages": offered}
+    page.goto(f"{server.url}/r/x/")
+    report.look(page, "offered in two languages")
 
 
 # --- Researchers ---------------------------------------------------------------------------------
