@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 from django.utils.translation import get_language_info
@@ -86,6 +87,12 @@ class LanguageMiddleware(LocaleMiddleware):
         match = request.resolver_match
         if match is not None and not _for_raters(match.url_name or ""):
             translation.activate(ENGLISH)
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Pages name their own language; a header could only say that of the browser."""
+        return response
 
 
 def _for_raters(name: str) -> bool:

@@ -149,6 +149,11 @@ def test_a_chinese_study_has_no_english_on_its_door(chinese):
     assert "我已阅读以上内容，同意参加。" in page
 
 
+def test_no_header_claims_another_language_than_the_page(chinese):
+    page = Client().get(f"/r/{chinese.link}/", HTTP_ACCEPT_LANGUAGE="en")
+    assert "Content-Language" not in page
+
+
 @pytest.mark.parametrize("state", ["paused", "closed", "draft", "full"])
 def test_a_closed_door_says_so_in_chinese(chinese, state):
     if state == "full":
