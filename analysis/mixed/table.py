@@ -1,0 +1,219 @@
+"""A mixed model of a ratings table: which arrays, which effects, and the names of the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.mixed import linear
+from analysis.mixed.comparisons import Means, Pairs, means, pairs
+from analysis.mixed.errors import NotEstimable, Refusal
+from analysis.mixed.gaussian import gaussian_posterior, prior_for
+from analysis.mixed.ordinal import label_counts
+from analysis.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordinal_posterior
+from analysis.mixed.posterior import Comparison, Posterior
+from analysis.mixed.reml import RemlFit
+from analysis.mixed.sufficient import Codes, Floats, Sums, sums
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GAUSSIAN, ORDINAL, BINARY = "gaussian", "ordinal", "binary"
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """The ratings of a table as arrays (n,): scores, and codes of everything, from 0.
+
+    ``names`` are the cells' (one tuple each: condition, then the values of the crossing) in sorted
+    order; ``cell_condition`` (C,) gives the condition of each cell.
+    """
+
+    y: Floats
+    rater: Codes
+    cell: Codes
+    item: Codes
+    stimulus: Codes
+    cell_condition: Codes
+    names: tuple[tuple[str, ...], ...]
+
+    @property
+    def condition(self) -> Codes:
+        """The condition of each rating (n,)."""
+        return np.asarray(self.cell_condition[self.cell])
+
+
+@dataclass(frozen=True)
+class MixedResult:
+    """A fitted model, its cells by name, and what it says about them.
+
+    ``means`` and ``pairs`` come from ``fit`` (REML or maximum likelihood); ``posterior`` and
+    ``comparison``, which may be a `Refusal`, are there if asked for. Ordinal and binary numbers are
+    logits; their posterior also has the draws ``score``. ``notes`` are warnings in sentences.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    fit: RemlFit | OrdinalFit | None
+    means: Means | None
+    pairs: Pairs | None
+    posterior: Posterior | None
+    comparison: Comparison | Refusal | None
+    notes: tuple[str, ...]
+
+
+def mixed_model(
+    table: pd.DataFrame,
+    kind: str = GAUSSIAN,
+    *,
+    compare: str = "condition",
+    by: tuple[str, ...] = (),
+    items: bool = False,
+    bayesian: bool = False,
+    above: float | None = None,
+    scale: tuple[float, float] | None = None,
+    rope: float = 0.02,
+    level: float = 0.95,
+    seed: int = 0,
+) -> MixedResult:
+    """The mixed model of a ratings table of one task and criterion; traps are left out.
+
+    ``kind`` is gaussian, ordinal (labels ordered by score) or binary (score > ``above``).
+    ``compare`` and ``by`` are columns: every combination found gets a mean, and a rater's leaning
+    belongs to a value of ``compare`` (ordinal: to the combination). ``items`` adds effects of item
+    and stimulus (gaussian REML only). ``bayesian`` adds posterior and comparison; ``scale``, the
+    lowest and highest score that can be given, sets the Gaussian prior (default: those found).
+    ``rope`` is in scores, for logits too (it applies to mean scores). Raises NotEstimable with
+    reason and remedy, ValueError for an unknown kind.
+    """
+    if kind not in (GAUSSIAN, ORDINAL, BINARY):
+        raise ValueError(f"no kind {kind!r}; choose gaussian, ordinal or binary")
+    if kind == BINARY and above is None:
+        raise ValueError("binary needs above: the score above which an answer counts as yes")
+    arrays = arrays_of(table, compare, by)
+    if kind == GAUSSIAN:
+        return _gaussian(arrays, items, bayesian, scale, rope, level, seed)
+    return _ordinal(arrays, above, bayesian, rope, level, seed)
+
+
+def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ...] = ()) -> Arrays:
+    """The arrays of a ratings table; rows of traps, or without score or condition, are left out."""
+    use = table[(table["trap"] == "") & table["score"].notna() & (table[compare] != "")]
+    if not len(use):
+        raise NotEstimable("there are no ratings", "collect some first")
+    columns = [use[name].astype(str).tolist() for name in (compare, *by)]
+    keys = list(zip(*columns, strict=True))
+    names = tuple(sorted(set(keys)))
+    place = {name: i for i, name in enumerate(names)}
+    owners = sorted({name[0] for name in names})
+    item = use["item"].where(use["item"] != "", use["stimulus"])
+    return Arrays(
+        y=use["score"].to_numpy(dtype=np.float64),
+        rater=_codes(use["rater"].tolist()),
+        cell=np.array([place[key] for key in keys], dtype=np.int64),
+        item=_codes(item.tolist()),
+        stimulus=_codes(list(zip(columns[0], use["stimulus"].tolist(), strict=True))),
+        cell_condition=np.array([owners.index(name[0]) for name in names], dtype=np.int64),
+        names=names,
+    )
+
+
+def _gaussian(
+    arrays: Arrays,
+    items: bool,
+    bayesian: bool,
+    scale: tuple[float, float] | None,
+    rope: float,
+    level: float,
+    seed: int,
+) -> MixedResult:
+    found = sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition)
+    fit = _with_items(arrays, found) if items else linear.nested_reml(found)
+    posterior = None
+    if bayesian:
+        prior = prior_for(*(scale or (float(arrays.y.min()), float(arrays.y.max()))))
+        posterior = gaussian_posterior(found, prior, seed=seed)
+    return MixedResult(
+        names=arrays.names,
+        fit=fit,
+        means=means(fit, level=level),
+        pairs=pairs(fit, level=level),
+        posterior=posterior,
+        comparison=posterior.comparison(rope=rope, level=level) if posterior else None,
+        notes=fit.notes,
+    )
+
+
+def _with_items(arrays: Arrays, found: Sums) -> RemlFit:
+    """REML with rater, rater by condition, item and stimulus, as far as each repeats."""
+    condition, n = arrays.condition, len(arrays.y)
+    inside = {
+        linear.RATER_CONDITION: _codes(list(zip(arrays.rater, condition, strict=True))),
+        linear.STIMULUS: arrays.stimulus,
+    }
+    across = {linear.RATER: arrays.rater, linear.ITEM: arrays.item}
+    refused = linear.refused_effects(found)
+    for name, codes in {**inside, **across}.items():
+        if name != linear.RATER and int(codes.max()) + 1 in (1, n):
+            refused[name] = "it never changes" if codes.max() == 0 else "it never repeats"
+    if linear.ITEM in across and linear.STIMULUS in inside and _same(across, inside):
+        refused[linear.ITEM] = "every item has one stimulus"
+    design = np.eye(len(arrays.names))[arrays.cell]
+    told = {name: why for name, why in refused.items() if why}
+    notes = tuple(f"{name} was left out: {why}" for name, why in told.items())
+    fit = linear.crossed_reml(
+        arrays.y,
+        design,
+        condition,
+        {name: codes for name, codes in inside.items() if name not in told},
+        {name: codes for name, codes in across.items() if name not in told},
+    )
+    return replace(fit, notes=notes + fit.notes)
+
+
+def _same(across: dict[str, Codes], inside: dict[str, Codes]) -> bool:
+    item, stimulus = across[linear.ITEM], inside[linear.STIMULUS]
+    return len(set(zip(item.tolist(), stimulus.tolist(), strict=True))) == int(item.max()) + 1
+
+
+def _ordinal(
+    arrays: Arrays, above: float | None, bayesian: bool, rope: float, level: float, seed: int
+) -> MixedResult:
+    y = arrays.y if above is None else (arrays.y > above).astype(np.float64)
+    scores, label = np.unique(y, return_inverse=True)
+    counts = label_counts(label.astype(np.int64), arrays.rater, arrays.cell)
+    fit: OrdinalFit | None = None
+    notes = _weak(arrays)
+    try:
+        fit = ordinal_ml(counts)
+        notes += fit.notes
+    except NotEstimable as error:
+        if not bayesian:
+            raise
+        notes += (f"no maximum likelihood fit: {error}",)
+    posterior = comparison = None
+    if bayesian:
+        posterior = ordinal_posterior(counts, scores=scores, seed=seed)
+        comparison = posterior.comparison(rope=rope, level=level, name="score")
+    return MixedResult(
+        names=arrays.names,
+        fit=fit,
+        means=means(fit, level=level) if fit else None,
+        pairs=pairs(fit, level=level) if fit else None,
+        posterior=posterior,
+        comparison=comparison,
+        notes=notes,
+    )
+
+
+def _weak(arrays: Arrays) -> tuple[str, ...]:
+    """Warnings on effects of an ordinal model that the ratings hardly determine."""
+    refused = linear.refused_effects(sums(arrays.y, arrays.rater, arrays.cell))
+    told = {name: why for name, why in refused.items() if why}
+    return tuple(f"the SD of {name} says little: {why}" for name, why in told.items())
+
+
+def _codes(values: list[object]) -> Codes:
+    place = {value: i for i, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
+    return np.array([place[value] for value in values], dtype=np.int64)
