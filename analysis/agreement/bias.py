@@ -62,15 +62,25 @@ class SubjectModel:
     note: str = ""
 
 
-def subject_model(unit: Names, rater: Names, score: Scores, *, level: float = 0.95) -> SubjectModel:
+def subject_model(
+    unit: Names,
+    rater: Names,
+    score: Scores,
+    *,
+    level: float = 0.95,
+    as_published: bool = False,
+) -> SubjectModel:
     """y = quality(unit) + bias(rater) + inconsistency(rater) * noise, for ratings (n,).
 
     Biases average 0 over the raters that share units. Empty result with a note when there are no
     ratings or one rater. Li, Bampis, Krasula, Janowski and Katsavounidis (2020), A simple model
     for subject behavior in subjective experiments, Algorithm 1 (alternating projection); ITU-T
     P.910 (2023), Annex E. Standard errors as there: 1/sqrt(sum of 1/s_i^2) for a unit,
-    s_i/sqrt(n_i) for a bias, s_i/sqrt(2 n_i) for an inconsistency. A rater's noise is floored at
-    a tenth of the panel's median, or a chance fit would take all weight.
+    s_i/sqrt(n_i) for a bias, s_i/sqrt(2 n_i) for an inconsistency. The published algorithm takes
+    a rater's noise from distances to scores that this very rater pulled along, so that quiet
+    raters seem quieter round by round; here each mean square is divided by the mean share of
+    weight that the others hold, which makes it unbiased (``as_published`` leaves that out). Noise
+    is floored at a tenth of the panel's median, or a chance fit would take all weight.
     """
     ratings = coded(unit, rater, score)
     if not len(ratings.y):
@@ -81,7 +91,7 @@ def subject_model(unit: Names, rater: Names, score: Scores, *, level: float = 0.
         empty = np.full(len(mean), np.nan)
         return SubjectModel([], ratings.units, mean, empty, True, 0, note)
     part = _parts(ratings)
-    quality, bias, noise, rounds = _alternate(ratings, part)
+    quality, bias, noise, rounds = _alternate(ratings, part, as_published)
     weights = 1 / np.maximum(noise[ratings.rater], 1e-300) ** 2
     information = np.bincount(ratings.unit, weights=weights, minlength=len(quality))
     parts = int(part.max()) + 1
@@ -100,7 +110,9 @@ def subject_model(unit: Names, rater: Names, score: Scores, *, level: float = 0.
     )
 
 
-def _alternate(ratings: Coded, part: Codes) -> tuple[Floats, Floats, Floats, int]:
+def _alternate(
+    ratings: Coded, part: Codes, as_published: bool
+) -> tuple[Floats, Floats, Floats, int]:
     y, unit, rater = ratings.y, ratings.unit, ratings.rater
     n_units, n_raters = len(ratings.units), len(ratings.raters)
     alone = np.bincount(unit, minlength=n_units)[unit] < 2  # tells nothing of its rater
@@ -113,8 +125,12 @@ def _alternate(ratings: Coded, part: Codes) -> tuple[Floats, Floats, Floats, int
         bias = _means((y - quality[unit])[told], rater[told], n_raters)
         bias -= _means(bias, part, int(part.max()) + 1)[part]
         rest = y - quality[unit] - bias[rater]
-        noise = np.sqrt(_means(rest[told] ** 2, rater[told], n_raters))
-        noise = _floored(noise, counts)
+        square = _means(rest[told] ** 2, rater[told], n_raters)
+        if not as_published:
+            weight = 1 / noise[rater] ** 2
+            share = weight / np.bincount(unit, weights=weight, minlength=n_units)[unit]
+            square = square / np.maximum(_means((1 - share)[told], rater[told], n_raters), 1e-6)
+        noise = _floored(np.sqrt(square), counts)
         weight = 1 / noise[rater] ** 2
         before = quality
         total = np.bincount(unit, weights=weight, minlength=n_units)

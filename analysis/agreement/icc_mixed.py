@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize, sparse, stats
 
+from analysis.agreement.order import swept
 from analysis.agreement.result import (
     ALL_EQUAL,
     NOTHING,
@@ -25,6 +26,7 @@ from analysis.intervals import Floats
 
 WALD = "Wald on the logit, REML information by finite differences"
 _CLOSELY: Any = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 2000}
+_FURTHEST = 1e4  # relative SD
 _STEP = 1e-3
 _EDGE = 1e-7
 
@@ -94,7 +96,7 @@ def crossed_reml(ratings: Coded) -> CrossedVariances:
         model.deviance,
         np.array(start),
         method="L-BFGS-B",
-        bounds=[(0.0, None)] * 2,
+        bounds=[(0.0, _FURTHEST)] * 2,
         options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500},
     )
     polished = optimize.minimize(
@@ -185,6 +187,8 @@ def _unfit(ratings: Coded) -> str:
         return "no unit has two ratings: agreement is undefined"
     if len(ratings.y) <= len(ratings.units) + len(ratings.raters) - 1:
         return "too few ratings to tell units, raters and noise apart"
+    if float(np.abs(swept(ratings.y, ratings)).max()) <= 1e-9 * float(np.ptp(ratings.y)):
+        return "raters differ by no more than a level of their own: without noise there is no fit"
     return ""
 
 

@@ -181,7 +181,7 @@ def _within(name: str, ratings: Coded, x: Floats, level: float, what: str) -> Ag
     if len(np.unique(ratings.rater)) < 2:
         why = "one rater only: how raters differ is unknown"
         return undefined(name, ratings, level, why, CLUSTERED)
-    left_x, left_y = _swept(x, ratings), _swept(ratings.y, ratings)
+    left_x, left_y = swept(x, ratings), swept(ratings.y, ratings)
     room = float(left_x @ left_x)
     if room <= 1e-9 * max(1.0, float(x @ x)):
         why = f"{what} does not vary within raters and clips: no trend can be told"
@@ -194,7 +194,7 @@ def _within(name: str, ratings: Coded, x: Floats, level: float, what: str) -> Ag
     return measured(name, slope, bounds, ratings, level, CLUSTERED, note)
 
 
-def _swept(values: Floats, ratings: Coded) -> Floats:
+def swept(values: Floats, ratings: Coded) -> Floats:
     """The values (n,) with rater and unit means taken away, by alternating projections."""
     rest = np.array(values, dtype=np.float64)
     size = max(1.0, float(np.abs(rest).max()))

@@ -85,7 +85,7 @@ def components_from_model(sds: Mapping[str, float], source: str = "fitted model"
         found[term] = float(value)
     if "residual" not in found:
         raise PlanningError("the model has no residual SD; give it as residual")
-    return Components(**{n: found.get(n, 0.0) for n in (*TERMS, "residual")}, source=source)
+    return _of_terms(found, source, None, "")
 
 
 def components_from_pilot(
@@ -124,11 +124,21 @@ def components_from_pilot(
     degrees = {n: float(len(np.unique(g)) - 1) for n, g in groups.items()}
     degrees["residual"] = float(max(1, len(y) - sum(degrees.values()) - len(np.unique(c))))
     sds = {n: float(v) ** 0.5 for n, v in zip(names, variances, strict=True)}
+    return _of_terms(sds, source, degrees, "; ".join(notes))
+
+
+def _of_terms(
+    sds: Mapping[str, float], source: str, degrees: Mapping[str, float] | None, note: str
+) -> Components:
     return Components(
-        **{n: sds.get(n, 0.0) for n in (*TERMS, "residual")},
-        source=source,
-        degrees=degrees,
-        note="; ".join(notes),
+        sds.get("rater", 0.0),
+        sds.get("rater_condition", 0.0),
+        sds.get("item", 0.0),
+        sds.get("stimulus", 0.0),
+        sds.get("residual", 0.0),
+        source,
+        degrees,
+        note,
     )
 
 
