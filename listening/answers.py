@@ -13,6 +13,7 @@ from django.db import transaction
 
 from listening import allocation
 from listening.design.traps import TrapPlan
+from listening.draws import draws_of
 from listening.methods import Method, Part, PlannedTrial, Scale, method_named
 from listening.methods.base import gettext_noop
 from listening.models import Session, Stimulus, Task, Trial
@@ -106,8 +107,8 @@ def task_rules(task: int) -> TaskRules:
     )
 
 
-def parts_of(method: Method, trial: Any) -> list[Part]:
-    """The clips of a stored trial in the order in which its rater meets them."""
+def parts_of(method: Method, trial: Any, draws: str = "") -> list[Part]:
+    """The clips of a trial as its rater meets them; a preview brings draws of its own."""
     planned = PlannedTrial(
         item=trial.item_id,
         column="",
@@ -115,7 +116,8 @@ def parts_of(method: Method, trial: Any) -> list[Part]:
         versus=trial.versus_id,
         context=tuple(trial.context),
     )
-    return method.parts(planned, versus_first=trial.versus_first, rng=Random(trial.code))
+    rng = Random(draws or draws_of(trial.code))
+    return method.parts(planned, versus_first=trial.versus_first, rng=rng)
 
 
 @transaction.atomic
@@ -258,7 +260,7 @@ def _ratings(
             ) from None
         for (_, stimulus), label, score in zip(rated, given, scores, strict=True):
             stored = rules.method.stored_score(
-                score, versus_first=trial.versus_first, rng=Random(trial.code)
+                score, versus_first=trial.versus_first, rng=Random(draws_of(trial.code))
             )
             ratings.append((criterion.pk, stimulus, label, stored))
     if len(labels) != len(ratings):

@@ -9,6 +9,7 @@ from typing import Any
 from listening import allocation
 from listening.answers import TRAINING, task_rules
 from listening.design.traps import TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
+from listening.draws import draws_of
 from listening.models import Session, Slot, Stimulus, Task, Trial
 
 # Trials that the rater has had or is to have; what was lost with its block is neither.
@@ -105,7 +106,7 @@ def _passing(
         expected,
         tolerance,
         versus_first=trial.versus_first,
-        code=trial.code,
+        draws=draws_of(trial.code),
     )
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from listening import allocation
 from listening.answers import Answer, Refused, StoredAnswer, skip_trial, store_answer
+from listening.draws import secret_seed
 from listening.layout import lay_out
 from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
@@ -106,7 +107,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         language=arrival.language if arrival.language in study.translations else "",
         ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
-    rng = Random(f"{study.seed} {session.code}")
+    rng = Random(secret_seed("session", study.seed, session.code))
     trials: list[Trial] = []
     for task in _tasks_for(study, rng):
         taken = _take_blocks(session, task, rng, first_position=len(trials) + 1)
@@ -196,7 +197,7 @@ def _replace_lost(session: Session) -> None:
     void = session.trials.filter(state=Trial.State.VOID)
     lost = list(void.order_by("block_id").values_list("block_id", "task_id").distinct())
     position = session.trials.aggregate(last=Max("position"))["last"] or 0
-    rng = Random(f"{session.study.seed} {session.code} {position}")
+    rng = Random(secret_seed("session", session.study.seed, session.code, position))
     for block, task in lost:
         if allocation.retake_block(block, session=session.pk, lease_s=session.study.lease_s):
             allocation.recount(block, session.pk)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -15,6 +13,7 @@ from listening import allocation
 from listening.checks import Check, check_named
 from listening.checks.settings import CheckSettings
 from listening.design.questionnaires import checked, screens_out
+from listening.draws import secret_seed
 from listening.models import Session, Trial
 
 LONGEST_COMMENT = 5000
@@ -78,8 +77,7 @@ def check_as_asked(
 
 def check_seed(code: str, key: str, attempt: int) -> str:
     """The secret that fixes sounds and truths of one attempt; nobody outside can work it out."""
-    words = f"check {code} {key} {attempt}"
-    return hmac.digest(settings.SECRET_KEY.encode(), words.encode(), "sha256").hex()
+    return secret_seed("check", code, key, attempt)
 
 
 def attempt_of(outcomes: Mapping[str, Mapping[str, Any]], key: str) -> int:

@@ -155,7 +155,7 @@ class _Table:
             expected,
             tolerance,
             versus_first=trial.versus_first,
-            code=trial.code,
+            draws=trial.code,
         )
         return replace(trial, expected=tuple(passing))
 

@@ -90,12 +90,12 @@ def labels_to_pass(
     tolerance: float,
     *,
     versus_first: bool,
-    code: str,
+    draws: str,
 ) -> list[str]:
-    """The labels that pass in one trial, whose order and draws turn the scores."""
+    """The labels that pass in one trial, whose order and draws (a seed) turn the scores."""
 
     def stored(score: float) -> float | None:
-        return method.stored_score(score, versus_first=versus_first, rng=Random(code))
+        return method.stored_score(score, versus_first=versus_first, rng=Random(draws))
 
     return passing_labels(scale, expected, tolerance, stored)
 

@@ -100,7 +100,7 @@ def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
 def _trials(
     file: StudyFile, source: Source, addresses: Addresses, trials: Sequence[ShownTrial]
 ) -> list[dict[str, Any]]:
-    parts = [parts_of(method_named(file.tasks[t.task].method), t) for t in trials]
+    parts = [parts_of(method_named(file.tasks[t.task].method), t, t.code) for t in trials]
     keys = {file.stimuli[part.stimulus].key for each in parts for part in each}
     lines = source.lines(keys)
 
