@@ -37,7 +37,7 @@ export class Api {
     /** @type {Promise<unknown>} */
     this.last = Promise.resolve();
     this.token = "";
-    /** Told when a fresh token is refused too: most often a browser that keeps no cookies. */
+    /** @type {() => void} told when a fresh token is refused too: mostly for want of cookies */
     this.refused = () => undefined;
   }
 
