@@ -1,0 +1,287 @@
+"""Models of pairs by hand, their clustered covariance, and the cases without finite estimates."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.comparisons import Undefined
+from analysis.pairs import (
+    Disconnected,
+    Separated,
+    bradley_terry,
+    connection,
+    cumulative,
+    davidson,
+    least_squares,
+    pair_ratings,
+    parts,
+    wins_of,
+)
+from tests.analysis.pairs_of import edge_pairs, met
+
+SIX_TO_TWO = [("A", "B", 1.0)] * 6 + [("A", "B", -1.0)] * 2
+WITH_TIES = [*SIX_TO_TWO, *[("A", "B", 0.0)] * 4]
+
+
+def gap(fit, kind="model"):
+    (one,) = fit.contrasts(kind=kind)
+    return one.value, one.se
+
+
+def test_bradley_terry_of_two_is_the_log_odds():
+    value, se = gap(bradley_terry(met(*SIX_TO_TWO)))
+    assert (value, se) == pytest.approx((np.log(3), (1 / 6 + 1 / 2) ** 0.5))
+    fit = bradley_terry(met(*WITH_TIES))
+    assert gap(fit)[0] == pytest.approx(np.log(8 / 4))
+    assert fit.ability.sum() == pytest.approx(0)
+    assert bradley_terry(met(*WITH_TIES), ties="drop").n_ratings == 8
+
+
+def test_davidson_of_two_is_what_the_three_shares_say():
+    fit = davidson(met(*WITH_TIES))
+    assert gap(fit)[0] == pytest.approx(np.log(6 / 2))
+    assert fit.term("log_nu").value == pytest.approx(np.log(4 / (6 * 2) ** 0.5))
+    with pytest.raises(KeyError, match="there are log_nu"):
+        fit.term("nu")
+
+
+@pytest.mark.parametrize(("link", "law"), [("logit", stats.logistic), ("probit", stats.norm)])
+def test_the_cumulative_model_of_three_answers_is_what_the_shares_say(link, law):
+    fit = cumulative(met(*WITH_TIES), link, order=False)
+    upper, lower = law.ppf(1 - 6 / 12), law.ppf(2 / 12)  # c - d and -c - d
+    assert gap(fit)[0] == pytest.approx(-(upper + lower) / 2)
+    assert fit.term("spacing.1").value == pytest.approx((upper - lower) / 2)
+    assert fit.order() == ["A", "B"]
+
+
+def test_without_a_middle_the_cut_points_stay_symmetric():
+    rows = [("A", "B", y) for y in (2.0, 2.0, 1.0, 1.0, 1.0, -1.0, -1.0, -2.0)]
+    fit = cumulative(met(*rows), "logit", order=False)
+    assert [term.name for term in fit.terms] == ["spacing.1"]
+    d, c = gap(fit)[0], fit.term("spacing.1").value
+
+    def likelihood(d, c):
+        bounds = np.array([-np.inf, -c, 0.0, c, np.inf])
+        chance = np.diff(stats.logistic.cdf(bounds - d))
+        return np.log(chance) @ [1, 2, 3, 2]
+
+    best = likelihood(d, c)
+    assert best == pytest.approx(fit.log_likelihood)
+    for move in (1e-3, -1e-3):
+        assert max(likelihood(d + move, c), likelihood(d, c + move)) < best
+
+
+def test_two_answers_make_the_cumulative_logit_bradley_terry():
+    rows = met(*SIX_TO_TWO, ("B", "C", 1.0), ("B", "C", 1.0), ("C", "A", 1.0), ("C", "B", 1.0))
+    mine, theirs = cumulative(rows, "logit", order=False), bradley_terry(rows)
+    assert mine.terms == ()
+    assert mine.ability == pytest.approx(theirs.ability)
+    assert mine.covariance == pytest.approx(theirs.covariance)
+
+
+def test_least_squares_of_two_is_the_mean_with_its_t():
+    fit = least_squares(met(*WITH_TIES), order=False)
+    y = np.array([score for *_, score in WITH_TIES])
+    assert gap(fit) == pytest.approx((y.mean(), y.std(ddof=1) / len(y) ** 0.5))
+    assert fit.contrasts(kind="model")[0].df == len(y) - 1
+
+
+def test_an_order_term_is_the_gain_of_the_second():
+    rows = [("A", "B", 1.0)] * 8 + [("A", "B", -1.0)] * 2  # a second: 8 of 10; first: 4 of 10
+    rows += [("A", "B", 1.0)] * 4 + [("A", "B", -1.0)] * 6
+    n = len(rows)
+    ratings = pair_ratings(
+        ["A"] * n,
+        ["B"] * n,
+        [y for *_, y in rows],
+        [1.0] * 10 + [-1.0] * 10,
+        list("abcde") * 4,
+        list("xy") * 10,
+    )
+    fit = bradley_terry(ratings, order=True)
+    second, first = np.log(8 / 2), np.log(4 / 6)
+    assert gap(fit)[0] == pytest.approx((second + first) / 2)
+    assert fit.term("second_advantage").value == pytest.approx((second - first) / 2)
+
+
+def test_one_order_only_drops_the_term_and_says_so():
+    fit = davidson(met(*WITH_TIES, orders=(1.0,)), order=True)
+    assert [term.name for term in fit.terms] == ["log_nu"]
+    assert "no order term" in fit.note
+
+
+@pytest.mark.parametrize("model", [bradley_terry, davidson, cumulative, least_squares])
+def test_swapping_sides_changes_nothing(model):
+    rows = met(*WITH_TIES, ("B", "C", 1.0), ("C", "A", -1.0), ("C", "B", 1.0), ("A", "C", -1.0))
+    turned = pair_ratings(
+        [rows.names[i] for i in rows.b],
+        [rows.names[i] for i in rows.a],
+        list(-rows.y),
+        list(-rows.order),
+        list(rows.rater),
+        list(rows.item),
+    )
+    assert model(turned).ability == pytest.approx(model(rows).ability, abs=1e-8)
+    assert model(turned).by_rater == pytest.approx(model(rows).by_rater, abs=1e-8)
+
+
+def test_raters_who_are_heard_twice_add_nothing_to_clustered_errors():
+    rows = met(*WITH_TIES, ("B", "C", 1.0), ("C", "A", -1.0), ("C", "B", 1.0))
+    twice = pair_ratings(
+        [rows.names[i] for i in rows.a] * 2,
+        [rows.names[i] for i in rows.b] * 2,
+        list(rows.y) * 2,
+        list(rows.order) * 2,
+        list(rows.rater) * 2,
+        list(rows.item) * 2,
+    )
+    for model in (bradley_terry, davidson, cumulative):
+        once, again = model(rows), model(twice)
+        assert again.by_rater == pytest.approx(once.by_rater, rel=1e-6)
+        assert again.covariance == pytest.approx(once.covariance / 2, rel=1e-6)
+
+
+def test_independent_ratings_of_two_conditions_have_the_models_own_error():
+    n = len(WITH_TIES)
+    each = [str(i) for i in range(n)]
+    ratings = pair_ratings(["A"] * n, ["B"] * n, [y for *_, y in WITH_TIES], [0.0] * n, each, each)
+    fit = davidson(ratings)
+    assert gap(fit, "clustered") == pytest.approx(gap(fit, "model"))
+    (one,) = fit.contrasts()
+    assert one.df == n - 1
+    assert [a.condition for a in fit.abilities()] == ["A", "B"]
+    assert fit.abilities()[0].value == pytest.approx(one.value / 2)
+
+
+def test_a_circle_makes_equal_abilities():
+    ratings = edge_pairs("bt_cycle")
+    for model in (bradley_terry, cumulative, least_squares):
+        assert model(ratings).ability == pytest.approx(np.zeros(3), abs=1e-9)
+
+
+def test_the_unbeaten_are_named_and_the_others_keep_their_order():
+    ratings = edge_pairs("bt_unbeaten")
+    with pytest.raises(Separated, match="A was never beaten: the distance is not estimable"):
+        bradley_terry(ratings)
+    found = connection(ratings)
+    assert (found.unbeaten, found.winless) == (("A",), ())
+    assert found.groups == (("A",), ("B", "C"))
+    (rest,) = parts(ratings)
+    assert rest.names == ("B", "C")
+    assert bradley_terry(rest).ability == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_a_prior_makes_the_unbeaten_finite_and_says_so():
+    fit = bradley_terry(edge_pairs("bt_unbeaten"), prior_sd=1.0)
+    assert fit.order()[0] == "A"
+    assert "A was never beaten" in fit.note
+    assert "normal prior of SD 1" in fit.note
+    wide = bradley_terry(edge_pairs("bt_unbeaten"), prior_sd=10.0)
+    assert wide.ability[0] > fit.ability[0]
+    assert bradley_terry(met(*SIX_TO_TWO), prior_sd=1e4).ability == pytest.approx(
+        bradley_terry(met(*SIX_TO_TWO)).ability, rel=1e-4
+    )
+    with pytest.raises(Undefined, match="above 0"):
+        bradley_terry(met(*SIX_TO_TWO), prior_sd=0.0)
+
+
+@pytest.mark.parametrize("model", [bradley_terry, davidson, cumulative, least_squares])
+def test_groups_that_never_met_get_no_common_ranking(model):
+    ratings = edge_pairs("bt_disconnected")
+    with pytest.raises(Disconnected, match=r"2 groups .* \(A, B \| C, D\)") as caught:
+        model(ratings)
+    assert caught.value.components == (("A", "B"), ("C", "D"))
+    assert [part.names for part in parts(ratings)] == [("A", "B"), ("C", "D")]
+    assert bradley_terry(parts(ratings)[1]).ability == pytest.approx(
+        [np.log(3) / 2, -np.log(3) / 2]
+    )
+
+
+def test_only_ties_are_equal_or_undefined():
+    ratings = edge_pairs("bt_all_ties")
+    assert bradley_terry(ratings).ability == pytest.approx(np.zeros(3))
+    for refused, words in (
+        (lambda: bradley_terry(ratings, ties="drop"), "only ties: nothing is left"),
+        (lambda: davidson(ratings), "only ties: all abilities are equal"),
+        (lambda: cumulative(ratings), "only ties: all abilities are equal"),
+        (lambda: least_squares(ratings), "no error to test them by"),
+        (lambda: davidson(met(*SIX_TO_TWO)), "no ties"),
+    ):
+        with pytest.raises(Undefined, match=words):
+            refused()
+
+
+def test_a_maximum_at_infinity_is_refused_in_words():
+    """One win and ties: connected both ways, and yet Davidson's likelihood has no maximum."""
+    ratings = met(("A", "B", 1.0), ("A", "B", 0.0), ("A", "B", 0.0))
+    with pytest.raises(Undefined, match="no finite estimates"):
+        davidson(ratings)
+    unbeaten = met(("A", "B", 1.0), ("A", "B", 1.0))
+    for link in ("logit", "probit"):
+        with pytest.raises(Undefined, match="no finite estimates"):
+            cumulative(unbeaten, link)
+        assert cumulative(unbeaten, link, prior_sd=1.0).order() == ["A", "B"]
+
+
+def test_an_unbeaten_condition_with_slight_wins_is_finite_when_grades_are_used():
+    rows = [("A", "B", 1.0), ("A", "B", 0.0), ("B", "C", 2.0), ("B", "C", -1.0)] * 3
+    fit = cumulative(met(*rows), order=False)
+    assert np.all(np.isfinite(fit.ability))
+    assert gap_of(fit, "A", "B") > 0
+
+
+def gap_of(fit, a, b):
+    return fit.ability[fit.names.index(a)] - fit.ability[fit.names.index(b)]
+
+
+def test_one_rater_has_no_clustered_interval():
+    ratings = pair_ratings(
+        ["A"] * 4, ["B"] * 4, [1.0, -1.0, 1.0, 1.0], [0.0] * 4, ["r"] * 4, list("abcd")
+    )
+    fit = bradley_terry(ratings)
+    with pytest.raises(Undefined, match="one rater only"):
+        fit.contrasts()
+    assert fit.contrasts(kind="model")[0].se > 0
+    with pytest.raises(Undefined, match="clustered or model"):
+        fit.contrasts(kind="naive")
+
+
+def test_wins_are_counted_with_ties_as_asked():
+    ratings = met(*WITH_TIES)
+    assert wins_of(ratings).tolist() == [[0, 8], [4, 0]]
+    assert wins_of(ratings, "drop").tolist() == [[0, 6], [2, 0]]
+    with pytest.raises(Undefined, match="half or dropped"):
+        wins_of(ratings, "win")
+
+
+def test_groups_that_beat_one_another_one_way_are_told_best_first():
+    ratings = met(
+        *(("A", "B", 1.0), ("B", "A", 1.0), ("B", "C", 1.0), ("C", "D", 1.0), ("D", "C", 1.0))
+    )
+    found = connection(ratings)
+    assert found.groups == (("A", "B"), ("C", "D"))
+    assert "best first: A, B; then C, D" in found.words
+
+
+@pytest.mark.slow
+def test_clustered_intervals_cover_and_the_models_do_not():
+    """600 studies of three conditions, 24 raters and 24 items, each pair rated 4 times an item."""
+    rng, hits, n = np.random.default_rng(11), np.zeros(2), 600
+    true = {"A": 0.5, "B": 0.2, "C": 0.0}
+    pairs = [("A", "B"), ("A", "C"), ("B", "C")]
+    for _ in range(n):
+        stimulus = {(name, item): rng.normal(0, 0.35) for name in true for item in range(24)}
+        bias = rng.normal(0, 0.35, (24, 3))
+        rows = []
+        for item in range(24):
+            for a, b in pairs:
+                for rater in rng.choice(24, 4, replace=False):
+                    lean = bias[rater, ord(a) - 65] - bias[rater, ord(b) - 65]
+                    y = true[a] - true[b] + stimulus[a, item] - stimulus[b, item] + lean
+                    rows.append((a, b, y + rng.normal(0, 0.9), 0.0, f"r{rater}", f"t{item}"))
+        fit = least_squares(pair_ratings(*map(list, zip(*rows, strict=True))), order=False)
+        for i, kind in enumerate(("clustered", "model")):
+            one = fit.contrasts([(0, 1)], kind=kind)[0]
+            hits[i] += one.low <= 0.3 <= one.high
+    assert 0.92 < hits[0] / n < 0.985
+    assert hits[1] / n < 0.88
