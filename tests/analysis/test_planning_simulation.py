@@ -1,0 +1,82 @@
+"""Plans against simulated studies: the formulas' standard errors, power, and coverage."""
+
+import numpy as np
+import pytest
+
+from analysis.planning import (
+    Components,
+    Design,
+    PlanningError,
+    half_width,
+    power,
+    preset,
+    simulate_ratings,
+    simulated_check,
+    standard_error_of_difference,
+)
+
+LONG = preset("long_form")
+
+
+@pytest.mark.parametrize("assignment", ["within", "random", "between"])
+def test_ratings_follow_the_design(assignment):
+    design = Design(12, 10, 3, 4, assignment)
+    rng = np.random.default_rng(1)
+    y, condition, rater, item = simulate_ratings(design, LONG, [1, 2, 3, 4], rng)
+    assert len(y) == design.ratings
+    clip = item * 4 + condition
+    assert (np.bincount(clip) == 3).all()
+    assert len(np.unique(clip * 100 + rater)) == len(y)  # nobody hears a clip twice
+    loads = np.bincount(rater, minlength=design.raters_in_all)
+    assert np.ptp(loads) <= (4 if assignment == "within" else 1)
+    if assignment == "within":
+        table = np.bincount(rater * 4 + condition).reshape(-1, 4)
+        assert np.ptp(table) <= 1
+    if assignment == "between":
+        assert len(np.unique(rater * 4 + condition)) == len(np.unique(rater))
+
+
+def test_means_and_components_are_those_put_in():
+    rng = np.random.default_rng(2)
+    design = Design(2000, 50, 80, 2)
+    parts = Components(0.5, 0, 0, 0, 0)
+    y, condition, rater, _ = simulate_ratings(design, parts, [1.0, 3.0], rng)
+    effect = y - np.array([1.0, 3.0])[condition]
+    own = np.bincount(rater, weights=effect) / np.bincount(rater)
+    assert effect == pytest.approx(own[rater])
+    assert np.std(own) == pytest.approx(0.5, rel=0.06)
+
+
+def test_scores_can_be_rounded_to_the_steps_of_a_scale():
+    steps = np.arange(1, 5.1, 0.5)
+    y = simulate_ratings(Design(10, 10, 5, 2), LONG, [1, 5], np.random.default_rng(3), steps=steps)[
+        0
+    ]
+    assert set(y) <= set(steps)
+    assert {1.0, 5.0} <= set(y)
+
+
+def test_a_check_of_the_same_seed_is_the_same():
+    design = Design(8, 8, 3, 2)
+    one, two = (simulated_check(design, LONG, 0.3, runs=20, seed=4) for _ in range(2))
+    assert one == two
+    assert one.power_low <= one.power <= one.power_high
+    with pytest.raises(PlanningError, match="two conditions"):
+        simulated_check(Design(8, 8, 3, 1), LONG, 0.3)
+    with pytest.raises(PlanningError, match="1 means for 2 conditions"):
+        simulate_ratings(design, LONG, [1.0], np.random.default_rng(0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("assignment", ["within", "random", "between"])
+def test_power_width_and_coverage_are_as_planned(assignment):
+    design = Design(40, 40, 6, 2, assignment)
+    se = standard_error_of_difference(design, LONG)
+    difference = 2.8 * se
+    found = simulated_check(design, LONG, difference, runs=1500, seed=5)
+    assert found.sd_of_difference == pytest.approx(se, rel=0.08)
+    assert found.power == pytest.approx(power(difference, se, degrees=39), abs=0.05)
+    assert 0.93 <= found.coverage <= 0.98
+    assert 0.92 <= found.coverage_of_mean <= 0.98
+    assert found.half_width == pytest.approx(half_width(design, LONG, of="difference"), rel=0.08)
+    assert found.half_width_of_mean == pytest.approx(half_width(design, LONG), rel=0.08)
