@@ -22,6 +22,8 @@ from listening.statements import rows_of
 
 __all__ = ["Answer", "Arrival", "NoRoom", "Refused", "StoredAnswer"]
 
+SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
+
 
 class NoRoom(Exception):
     """The study has nothing (left) for this rater: `reason` is closed, paused, not_open or full."""
@@ -47,7 +49,7 @@ class Arrival:
 def session_of(study: Study, arrival: Arrival) -> Session | None:
     """The session that this rater already has here: the open one, else the last one.
 
-    Who was screened out may not try again, however often raters may come.
+    Who was screened out may not try again, however often raters may come, nor by withdrawing.
     """
     sessions = Session.objects.filter(study=study)
     if arrival.prolific_id:
@@ -57,7 +59,8 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
     else:
         return None
     opened = sessions.filter(status=Session.Status.STARTED).first()
-    screened = sessions.filter(status=Session.Status.SCREENED).first()
+    withdrew = Q(status=Session.Status.WITHDRAWN, rejected_because=SCREENED_BEFORE)
+    screened = sessions.filter(Q(status=Session.Status.SCREENED) | withdrew).first()
     if opened or screened or sessions.count() < study.sessions_per_rater:
         return opened or screened
     return sessions.order_by("-started_at").first()
@@ -240,8 +243,10 @@ def withdraw(session: Session) -> None:
         with deleting_ratings():
             locked.trials.all().delete()
         allocation.settle(blocks)
+        was_screened = locked.status == Session.Status.SCREENED
+        locked.rejected_because = SCREENED_BEFORE if was_screened else ""
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
-        locked.questionnaires, locked.comment, locked.rejected_because = {}, "", ""
+        locked.questionnaires, locked.comment = {}, ""
         locked.finished_at = timezone.now()
         locked.save()
 

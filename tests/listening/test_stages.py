@@ -389,7 +389,25 @@ def test_withdrawal_deletes_the_answer_that_screened_out(session):
     sessions.withdraw(session)
     session.refresh_from_db()
     assert (session.status, session.questionnaires) == ("withdrawn", {})
-    assert session.rejected_because == ""
+    assert session.rejected_because == sessions.SCREENED_BEFORE  # and not the answer
+
+
+def test_who_was_screened_out_does_not_get_another_try_by_withdrawing():
+    study = a_study(sessions_per_rater=3)
+    session = arrive(study, prolific_id="p", prolific_session="s", simulated=False)
+    fill_in(session, "about", "no")
+    sessions.withdraw(session)
+    again = arrive(study, prolific_id="p", prolific_session="t", simulated=False)
+    assert again.pk == session.pk
+    assert state_of(sessions.refresh(again))["end"]["outcome"] == "withdrawn"
+
+
+def test_who_withdrew_from_the_trials_may_come_again_where_raters_may():
+    study = a_study(sessions_per_rater=3)
+    session = arrive(study, prolific_id="p", prolific_session="s", simulated=False)
+    sessions.withdraw(session)
+    again = arrive(study, prolific_id="p", prolific_session="t", simulated=False)
+    assert again.pk != session.pk
 
 
 def test_a_screened_rater_who_comes_back_sees_the_end_and_no_new_session():
