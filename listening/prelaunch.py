@@ -9,7 +9,9 @@ from statistics import median
 from typing import Literal
 
 from listening import audio
+from listening.allocation import material_of
 from listening.design.studyfile.problems import quoted
+from listening.methods import method_named
 from listening.models import Stimulus, Study
 
 MAX_LOUDNESS_SPREAD_LU = 6.0
@@ -37,6 +39,7 @@ def check_study(study: Study) -> list[Finding]:
     rated = [s for s in stimuli if not s.trap and not s.derived]  # those are made of these
     found = [
         *_about_texts(study),
+        *_about_sets(study),
         *_about_files(stimuli),
         *_about_loudness(rated),
         *_about_formats(rated),
@@ -56,6 +59,22 @@ def _about_texts(study: Study) -> Iterator[Finding]:
         yield Finding(
             "warning", "Raters are not told whom to write to.", "Add contact to [study.texts]."
         )
+
+
+def _about_sets(study: Study) -> Iterator[Finding]:
+    """Blocks are made even: where the size does not divide the trials, sets of traps are short."""
+    for task in study.tasks.exclude(traps={}):
+        trials = list(method_named(task.method).trials(material_of(task), task.options))
+        places = len(trials) if task.repeat_items else len({trial.item for trial in trials})
+        blocks = -(-places // task.block_size)
+        if places % task.block_size:
+            fewest = places // blocks
+            yield Finding(
+                "warning",
+                f"The task “{task.key}” has blocks of {fewest} instead of {task.block_size}: "
+                f"{places} is no multiple of it. Its sets of traps hold fewer rated clips.",
+                "Choose a block_size that divides it, or add or remove material.",
+            )
 
 
 def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:

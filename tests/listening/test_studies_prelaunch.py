@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 
 from listening import audio
 from listening.studies import Finding, check_study, create_study
+from tests.factories import ATT_TRAPS, make_study
 from tests.listening.folders import HEADER, ROWS, STUDY, TOML, csv_with, make_folder
 from tests.listening.test_studies import media  # noqa: F401
 
@@ -158,3 +159,11 @@ def test_problems_come_before_warnings(folder: Path) -> None:
     levels = [finding.level for finding in found(folder)]
     assert levels == sorted(levels)
     assert set(levels) == {"problem", "warning"}
+
+
+@pytest.mark.parametrize(("size", "said"), [(5, []), (4, ["blocks of 3 instead of 4"])])
+def test_blocks_that_cannot_hold_whole_sets_of_traps(size: int, said: list[str]) -> None:
+    task = {"method": "att", "traps": ATT_TRAPS, "block_size": size, "repeat_items": True}
+    study = make_study(items=5, traps={"flawed": 1, "human": 2}, task=task)
+    told = [finding.what for finding in check_study(study) if "instead of" in finding.what]
+    assert [words in what for words, what in zip(said, told, strict=True)] == [True] * len(said)
