@@ -132,8 +132,9 @@ def studentized_range_tail(q: Floats, k: int, degrees: Floats) -> Floats:
     for i, (value, nu) in enumerate(zip(q, finite, strict=True)):
         nodes = _S_NODES if nu >= _FEW_DEGREES else _S_NODES_OF_FEW
         lowest, highest = (float(f(1e-15, nu)) for f in (stats.chi2.ppf, stats.chi2.isf))
-        s, s_weight = _legendre((lowest / nu) ** 0.5, (highest / nu) ** 0.5, nodes)
-        weight = s_weight * stats.chi2.pdf(nu * s**2, nu) * 2.0 * nu * s
+        root, weight = _legendre((lowest / nu) ** 0.25, (highest / nu) ** 0.25, nodes)
+        s = root**2  # smooth at 0 even for odd degrees
+        weight = weight * stats.chi2.pdf(nu * s**2, nu) * 4.0 * nu * s * root
         inside = density @ (upper[:, None] - special.ndtr(z[:, None] - value * s)) ** (k - 1)
         out[i] = np.clip(1.0 - weight @ inside / weight.sum(), 0.0, 1.0)
     return out

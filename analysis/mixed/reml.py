@@ -175,7 +175,7 @@ def _newton(model: _Profiled, ratios: Floats) -> bool:
     curved = np.linalg.eigvalsh(hessian)[0] > 0
     for _ in range(_ROUNDS):
         move = -np.linalg.solve(hessian, slope) if curved else -slope / np.abs(hessian).max()
-        x = x + move * min(1.0, 2.0 / float(np.abs(move).max()))
+        x = x + move * min(1.0, 2.0 / max(float(np.abs(move).max()), 1e-30))
         if np.abs(move).max() > 0.1 or (np.exp(x) < _NOTHING).any():
             break
         if np.abs(move).max() < _REST:

@@ -196,7 +196,7 @@ def _rest(log_density: Density, x: Floats, covariance: Floats) -> tuple[Floats, 
         size = float(np.max(np.abs(move) / sd))
         if not np.isfinite(size) or size > before:
             return x, before < _SMALL
-        x = x + move * min(1.0, 1.0 / size)
+        x = x + move * min(1.0, 1.0 / max(size, 1e-30))
         if size < _TINY:
             return x, True
         if size > 0.3:

@@ -1,0 +1,134 @@
+"""REML with text and stimulus effects across and inside conditions equals lme4 and lmerTest."""
+
+import numpy as np
+import pytest
+
+from analysis.mixed.comparisons import means, pairs
+from analysis.mixed.crossed import Crossed
+from analysis.mixed.errors import NotEstimable
+from analysis.mixed.linear import crossed_reml, nested_reml
+from analysis.mixed.sufficient import sums
+from tests.analysis.mixed_data import att, column, mos, values
+from tests.analysis.reference import expected
+
+
+def fitted(data, *, text="text", cells=("system",), stimulus=True):
+    cell = data.codes(*cells)
+    inside = {"rater:condition": data.codes("rater", "system")}
+    if stimulus:
+        inside["stimulus"] = data.codes("stimulus")
+    across = {"rater": data.codes("rater"), "item": data.codes(text)}
+    design = np.eye(cell.max() + 1)[cell]
+    return crossed_reml(data.y, design, data.codes("system"), inside, across)
+
+
+def assert_is_rs(fit, r, names):
+    np.testing.assert_allclose(fit.estimate, values(r["fixef"]), rtol=2e-8)
+    np.testing.assert_allclose(fit.se, values(r["se"]), rtol=1e-6)
+    for mine, theirs in names.items():
+        assert fit.sds[mine] == pytest.approx(r["sd"][theirs], rel=3e-5)
+    assert fit.log_likelihood == pytest.approx(r["logLik_REML"], abs=1e-7)
+
+
+NAMES = {"rater": "rater", "rater:condition": "rater:system", "residual": "Residual"}
+ALL = NAMES | {"item": "text", "stimulus": "stimulus"}
+
+
+@pytest.mark.parametrize("name", ["mos_s2", "mos_s1"])
+def test_text_and_stimulus_with_satterthwaite_contrasts_are_rs(name):
+    fit, r = fitted(mos(name)), expected(name)["lmm_isolation"]
+    assert_is_rs(fit, r, ALL)
+    degrees = column(r["emmeans"], "df")
+    np.testing.assert_allclose(means(fit).degrees, degrees, rtol=2e-6)
+    found = pairs(fit)
+    np.testing.assert_allclose(found.se, column(r["pairs_none"], "SE"), rtol=1e-6)
+    np.testing.assert_allclose(found.degrees, column(r["pairs_none"], "df"), rtol=2e-6)
+    np.testing.assert_allclose(found.low, column(r["pairs_none"], "lower.CL"), rtol=1e-5)
+    np.testing.assert_allclose(
+        found.p_tukey, column(r["pairs_tukey"], "p.value"), rtol=1e-4, atol=3e-7
+    )
+
+
+def test_a_small_stimulus_variance_is_found():
+    assert_is_rs(fitted(att("att_s2")), expected("att_s2")["lmm_stimulus"], NAMES)
+
+
+@pytest.mark.slow
+def test_cells_of_system_and_paragraph_condition_are_rs():
+    fit = fitted(mos("mos_s1", None), text="paragraph", cells=("system", "condition"))
+    r = expected("mos_s1")["lmm_condition"]
+    assert_is_rs(fit, r, NAMES | {"item": "paragraph", "stimulus": "stimulus"})
+
+
+@pytest.mark.slow
+def test_any_design_matrix_will_do():
+    """The effect of the paragraph condition on synthetic speech, beside system effects."""
+    frame = mos("mos_s1", None).frame
+    data = type(mos("mos_s1"))(frame[frame["system"] != "natural"].reset_index(drop=True))
+    columns = [np.ones(len(data.frame))]
+    columns += [data.frame["condition"].eq(c).to_numpy(float) for c in ("paragraph", "context")]
+    columns += [data.frame["system"].eq(s).to_numpy(float) for s in data.names()[1:]]
+    inside = {k: data.codes(*c) for k, c in {"rs": ("rater", "system"), "s": ("stimulus",)}.items()}
+    across = {"rater": data.codes("rater"), "item": data.codes("paragraph")}
+    fit = crossed_reml(data.y, np.column_stack(columns), data.codes("system"), inside, across)
+    rows = expected("mos_s1")["condition_effect_tts"]["table"]
+    np.testing.assert_allclose(fit.estimate[:3], column(rows, "Estimate"), rtol=1e-6)
+    np.testing.assert_allclose(fit.se[:3], column(rows, "Std..Error"), rtol=1e-5)
+    degrees = fit.degrees(np.eye(len(fit.estimate))[:3])
+    np.testing.assert_allclose(degrees, column(rows, "df"), rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_texts_across_857_raters_are_rs():
+    assert_is_rs(fitted(att("att_s1"), stimulus=False), expected("att_s1")["lmm_text"], NAMES)
+
+
+def test_the_blockwise_likelihood_is_the_one_written_out():
+    rng = np.random.default_rng(4)
+    n = 60
+    condition, rater, item = (rng.integers(0, size, n) for size in (2, 5, 4))
+    both, stimulus = condition * 5 + rater, condition * 4 + item
+    y, design = rng.standard_normal(n), np.eye(2)[condition]
+    ratios = np.array([0.4, 0.2, 0.9, 0.3])
+    codes = [np.unique(c, return_inverse=True)[1] for c in (both, stimulus, rater, item)]
+    model = Crossed(y, design, condition, codes[:2], codes[2:])
+    v = np.eye(n)
+    for ratio, c in zip(ratios, codes, strict=True):
+        v += ratio * (c[:, None] == c)
+    inverse, e = np.linalg.inv(v), y - design @ model.centre
+    parts = model.at(ratios[None])
+    np.testing.assert_allclose(parts.a[0], design.T @ inverse @ design, rtol=1e-10)
+    np.testing.assert_allclose(parts.b[0], design.T @ inverse @ e, rtol=1e-8, atol=1e-12)
+    assert parts.c[0] == pytest.approx(e @ inverse @ e, rel=1e-10)
+    assert parts.logdet[0] == pytest.approx(np.linalg.slogdet(v)[1], rel=1e-10)
+
+
+def test_without_texts_it_is_the_nested_model():
+    data = att("att_s2")
+    rater, system = data.codes("rater"), data.codes("system")
+    inside = {"rater:condition": data.codes("rater", "system")}
+    crossed = crossed_reml(data.y, np.eye(4)[system], system, inside, {"rater": rater})
+    nested = nested_reml(sums(data.y, rater, system))
+    np.testing.assert_allclose(crossed.estimate, nested.estimate, rtol=1e-9)
+    np.testing.assert_allclose(crossed.se, nested.se, rtol=1e-7)
+    assert crossed.log_likelihood == pytest.approx(nested.log_likelihood, abs=1e-8)
+
+
+def test_raters_alone_need_no_effect_inside_conditions():
+    data = att("att_s2")
+    system, rater = data.codes("system"), data.codes("rater")
+    fit = crossed_reml(data.y, np.eye(4)[system], system, {}, {"rater": rater})
+    assert fit.sds["rater"] == pytest.approx(0.26, abs=0.02)
+
+
+def test_what_cannot_be_estimated_is_refused_in_words():
+    y, condition = np.arange(6.0) % 4, np.array([0, 0, 0, 1, 1, 1])
+    design, own = np.eye(2)[condition], np.arange(6)
+    with pytest.raises(NotEstimable, match="every rating has its own stimulus; leave stimulus out"):
+        crossed_reml(y, design, condition, {"stimulus": own}, {"rater": own % 3})
+    with pytest.raises(NotEstimable, match="there is one rater"):
+        crossed_reml(y, design, condition, {}, {"rater": own * 0})
+    with pytest.raises(NotEstimable, match="some means are combinations of others"):
+        crossed_reml(y, np.ones((6, 2)), condition, {}, {"rater": own % 3})
+    with pytest.raises(ValueError, match="a level in two conditions"):
+        crossed_reml(y, design, condition, {"stimulus": own % 3}, {"rater": own % 3})
