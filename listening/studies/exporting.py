@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.models import Condition, Item, Stimulus, Study, Task
 from listening.studies.errors import StudyError
-
-if TYPE_CHECKING:
-    pass
 
 
 def study_as_file(study: Study) -> StudyFile:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.utils import timezone
 
 from listening.models import Study
 from listening.prelaunch import check_study
 from listening.studies.errors import StudyError
-
-if TYPE_CHECKING:
-    pass
 
 
 @transaction.atomic
