@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
+from analysis.comparisons.result import finite
 from analysis.intervals import Floats
 
 NO_SPREAD = "the values of both sides are all equal: no spread to measure the difference by"
+_MOST_T = 1e4
 TOO_FEW = "fewer than two values on one side: no spread to measure the difference by"
 
 
@@ -42,7 +44,7 @@ def hedges_g(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Effect:
 
 def cohen_d_paired(differences: ArrayLike, level: float = 0.95) -> Effect:
     """d_z: the mean difference over the SD of the differences (n,); interval by noncentral t."""
-    d = np.asarray(differences, dtype=np.float64)
+    (d,) = finite(differences)
     name = "Cohen's d of differences (d_z)"
     if len(d) < 2:
         return Effect(name, None, None, None, level, "fewer than two pairs: no spread")
@@ -60,7 +62,7 @@ def cliffs_delta(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Effect:
     The interval is Feng and Cliff's (2004) asymmetric one with the unbiased variance of Cliff
     (1993, eq. 7), which stays inside [-1, 1]; values are taken as independent.
     """
-    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    x, y = finite(a, b)
     name, n, m = "Cliff's delta", len(x), len(y)
     if not n or not m:
         return Effect(name, None, None, None, level, "no value on one side")
@@ -83,7 +85,14 @@ def cliffs_delta(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Effect:
 
 
 def noncentral_interval(t: float, df: float, level: float) -> tuple[float, float]:
-    """The noncentralities that put an observed t at the two tails (Steiger and Fouladi 1997)."""
+    """The noncentralities that put an observed t at the two tails (Steiger and Fouladi 1997).
+
+    Beyond |t| of 10,000, where the noncentral t cannot be computed, its limit t √(χ²/df).
+    """
+    if abs(t) > _MOST_T:
+        spread = stats.chi2.ppf([(1 - level) / 2, (1 + level) / 2], df)
+        ends = sorted((t * np.sqrt(spread / df)).tolist())
+        return ends[0], ends[1]
     tails = ((1 + level) / 2, (1 - level) / 2)
     low, high = (_noncentrality(t, df, tail) for tail in tails)
     return low, high
@@ -116,7 +125,7 @@ def _widened(
 def _standardised(
     name: str, a: ArrayLike, b: ArrayLike, level: float, *, corrected: bool
 ) -> Effect:
-    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    x, y = finite(a, b)
     n, m = len(x), len(y)
     if min(n, m) < 1 or n + m < 3:
         return Effect(name, None, None, None, level, TOO_FEW)

@@ -96,7 +96,8 @@ def compare(
     ``pairs`` (all by default) index the names; ``df`` is one number or one per pair. The variance
     of a - b is C_aa + C_bb - 2 C_ab, or that of a matrix in ``floors`` where it is larger.
     ``adjustment`` is none, bonferroni, holm, bh, tukey (all pairs) or dunnett (max |t| of the
-    multivariate t with this covariance; with unequal df, the least). Source: Hothorn, Bretz and
+    multivariate t with this covariance); with unequal df, the intervals for all of tukey and
+    dunnett, and dunnett's p, take the least. Source: Hothorn, Bretz and
     Westfall (2008), Simultaneous inference in general parametric models.
     """
     chosen = all_pairs(len(names)) if pairs is None else list(pairs)
@@ -119,7 +120,7 @@ def compare(
             rows.append(make(level=level, note=NO_VARIANCE))
             continue
         half = float(stats.t.ppf((1 + level) / 2, degree)) * float(se[i])
-        wide = None if critical is None else critical * float(se[i])
+        wide = None if critical is None else float(critical[i] * se[i])
         rows.append(
             make(
                 se=float(se[i]),
@@ -161,14 +162,15 @@ class _Joint:
 
     def adjusted(
         self, t: Floats, p: list[float | None], adjustment: str
-    ) -> tuple[list[float | None], float | None]:
+    ) -> tuple[list[float | None], Floats | None]:
+        """Adjusted p, and the critical |t| of each pair (m,) where there are intervals for all."""
         if adjustment not in ("tukey", "dunnett"):
             several = len(self.tested)
-            critical = None
-            if adjustment == "bonferroni" and several:
-                tail = 1 - (1 - self.level) / (2 * several)
-                critical = float(stats.t.ppf(tail, self.df))
-            return adjusted(p, adjustment), critical
+            if adjustment != "bonferroni" or not several:
+                return adjusted(p, adjustment), None
+            tail = 1 - (1 - self.level) / (2 * several)
+            each = np.asarray(stats.t.ppf(tail, self.degrees), dtype=np.float64)
+            return adjusted(p, adjustment), each
         result: list[float | None] = [None] * len(t)
         if not len(self.tested):
             return result, None
@@ -181,7 +183,7 @@ class _Joint:
             critical = max_t_critical(self.joint, self.df, self.level, self.seed)
         for i, value in zip(self.tested, found, strict=True):
             result[int(i)] = float(min(1.0, max(value, p[int(i)] or 0.0)))
-        return result, critical
+        return result, np.full(len(t), critical)
 
 
 def _variance(matrix: Floats, pair: Pair) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from analysis.comparisons.effects import cohen_d_paired, no_spread
-from analysis.comparisons.result import TestResult, Undefined, refused, warning_of
+from analysis.comparisons.result import TestResult, Undefined, finite, refused, warning_of
 from analysis.comparisons.two_samples import tie_sum
 from analysis.intervals import Floats, t_interval
 
@@ -99,7 +99,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
-    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    x, y = finite(a, b)
     if x.shape != y.shape:
         raise Undefined(f"{len(x)} values against {len(y)}: matched values come in pairs")
     return np.asarray(x - y, dtype=np.float64)

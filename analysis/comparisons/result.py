@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.intervals import Floats
+
 RATINGS = "ratings"
 IGNORES_RATERS = (
     "takes ratings as independent: ratings of one rater, or of one item, go together, "
@@ -63,6 +68,14 @@ def refused(
 ) -> TestResult:
     """A result without numbers whose note says why (estimates that exist go into ``rest``)."""
     return TestResult(test, statistic_name, None, None, None, n, note=why, **rest)
+
+
+def finite(*samples: ArrayLike) -> list[Floats]:
+    """The samples as float arrays; Undefined where a value is missing or infinite."""
+    arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    if not all(np.all(np.isfinite(array)) for array in arrays):
+        raise Undefined("a value is missing or infinite: leave it out first")
+    return arrays
 
 
 def warning_of(unit: str) -> str:

@@ -17,7 +17,7 @@ from scipy import stats
 from analysis.comparisons.adjust import adjusted, tukey
 from analysis.comparisons.effects import no_spread
 from analysis.comparisons.families import all_pairs
-from analysis.comparisons.result import RATINGS, TestResult, Undefined, refused, warning_of
+from analysis.comparisons.result import RATINGS, TestResult, Undefined, finite, refused, warning_of
 from analysis.comparisons.two_samples import tie_sum
 from analysis.intervals import Floats
 
@@ -207,7 +207,7 @@ def _post_hoc(
 
 
 def _groups(samples: Sequence[ArrayLike]) -> list[Floats]:
-    groups = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    groups = finite(*samples)
     if any(not len(group) for group in groups):
         raise Undefined("a condition has no value: leave it out")
     return groups

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from analysis.comparisons.effects import cliffs_delta, cohen_d, no_spread
-from analysis.comparisons.result import RATINGS, TestResult, refused, warning_of
+from analysis.comparisons.result import RATINGS, TestResult, finite, refused, warning_of
 from analysis.intervals import Floats, t_interval
 
 WELCH, STUDENT, MANN_WHITNEY = "Welch t test", "Student t test", "Mann-Whitney U test"
@@ -40,7 +40,7 @@ def mann_whitney(
     correct=FALSE); ``also`` has it with continuity, and the exact one for up to 50 values a side
     without ties. ``estimate`` is P(a > b) + P(tie)/2 with the interval of Cliff's delta.
     """
-    x, y = _arrays(a, b)
+    x, y = finite(a, b)
     n, m = len(x), len(y)
     common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
     if min(n, m) < 1:
@@ -89,7 +89,7 @@ def tie_sum(values: Floats) -> float:
 def _t_test(
     name: str, a: ArrayLike, b: ArrayLike, level: float, unit: str, *, pooled: bool
 ) -> TestResult:
-    x, y = _arrays(a, b)
+    x, y = finite(a, b)
     n, m = len(x), len(y)
     common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
     if min(n, m) < 2:
@@ -121,7 +121,3 @@ def _t_test(
         effect=effect.value,
         **common,
     )
-
-
-def _arrays(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
-    return np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)

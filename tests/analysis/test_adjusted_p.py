@@ -143,3 +143,11 @@ def test_simultaneous_intervals_hold_together_in_ninety_five_of_a_hundred():
     means = np.random.default_rng(8).multivariate_normal(np.zeros(4), covariance, size=20_000)
     missed = np.mean(np.any(np.abs(means[:, 1:] - means[:, :1]) > half, axis=1))
     assert missed == pytest.approx(0.05, abs=3 * (0.05 * 0.95 / 20_000) ** 0.5)
+
+
+def test_bonferroni_intervals_by_hand_use_each_pairs_df():
+    covariance = np.diag([0.2, 0.3, 0.4])
+    found = compare("abc", [1.0, 2.0, 4.0], covariance, df=[5, 8, 20], adjustment="bonferroni")
+    for one, df, variance in zip(found, (5, 8, 20), (0.5, 0.6, 0.7), strict=True):
+        half = stats.t.ppf(1 - 0.05 / 6, df) * variance**0.5
+        assert (one.low_all, one.high_all) == pytest.approx((one.value - half, one.value + half))

@@ -17,6 +17,7 @@ from analysis.comparisons import (
     rope_shares,
     samples_of,
 )
+from analysis.comparisons.effects import noncentral_interval
 from tests.analysis.coded import isolation
 
 SCORES = st.lists(st.integers(1, 5), min_size=2, max_size=12)
@@ -138,3 +139,15 @@ def test_a_rope_without_width_or_draws_is_refused():
         rope_shares([1.0], -1)
     with pytest.raises(Undefined, match="no draws"):
         rope_shares([], 0.1)
+
+
+def test_a_gigantic_t_has_an_interval_that_joins_on():
+    near, far = noncentral_interval(9_999, 12, 0.95), noncentral_interval(10_001, 12, 0.95)
+    assert far == pytest.approx(near, rel=1e-3)
+    assert noncentral_interval(-1e6, 30, 0.9)[0] < -1e6 < noncentral_interval(-1e6, 30, 0.9)[1]
+
+
+@pytest.mark.parametrize("effect", [cohen_d, hedges_g, cliffs_delta, mann_whitney])
+def test_a_missing_value_is_refused_not_passed_on(effect):
+    with pytest.raises(Undefined, match="missing or infinite"):
+        effect([1.0, np.nan, 2.0], [2.0, 3.0])

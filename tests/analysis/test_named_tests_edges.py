@@ -216,3 +216,23 @@ def test_a_result_is_a_flat_row():
     assert row["p_holm"] >= row["p"]
     assert student_t([1, 2], [3, 5]).row()["test"] == "Student t test"
     assert welch_t([1], [2, 3]).row()["note"]
+
+
+def test_no_ratings_at_all_are_a_sentence():
+    scores = coded([], [], [], [])
+    for test in PAIR_TESTS:
+        assert pair_tests(scores, test) == []
+    for test in GROUP_TESTS:
+        result = group_test(scores, test).result
+        assert result.p is None
+        assert "fewer than two" in result.note
+    with pytest.raises(Undefined, match="no ratings"):
+        within_raters(scores)
+
+
+@pytest.mark.parametrize("test", [paired_t, wilcoxon, welch_t, student_t])
+def test_a_missing_value_is_refused(test):
+    with pytest.raises(Undefined, match="missing or infinite"):
+        test([1.0, np.inf, 2.0], [2.0, 3.0, 1.0])
+    with pytest.raises(Undefined, match="missing or infinite"):
+        kruskal_wallis([[1.0, np.nan], [2.0, 3.0]])
