@@ -47,6 +47,8 @@ def paired_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
         high=high,
         effect_name=effect.name,
         effect=effect.value,
+        effect_low=effect.low,
+        effect_high=effect.high,
         **common,
     )
 

@@ -52,6 +52,8 @@ class TestResult:
     level: float = 0.95
     effect_name: str = ""
     effect: float | None = None
+    effect_low: float | None = None
+    effect_high: float | None = None
     unit: str = RATINGS
     warning: str = ""
     note: str = ""

@@ -53,6 +53,8 @@ def mann_whitney(
         "estimate": share,
         "effect_name": delta.name,
         "effect": delta.value,
+        "effect_low": delta.low,
+        "effect_high": delta.high,
     }
     if no_spread(both):
         why = "all values are equal: a test is undefined (0/0)"
@@ -119,5 +121,7 @@ def _t_test(
         high=high,
         effect_name=effect.name,
         effect=effect.value,
+        effect_low=effect.low,
+        effect_high=effect.high,
         **common,
     )

@@ -55,8 +55,8 @@ class PairMean:
 
     ``balanced`` is the mean of the two orders' means: free of an order effect however often each
     order was heard. ``order`` is half of their difference, above 0 where the second clip gains.
-    ``share`` is wins plus half the ties over all. The sign test and the signed rank test ignore
-    raters. ``p_adjusted`` and ``naive_p_adjusted`` are over all pairs.
+    ``share`` is wins plus half the ties over all, its p against one half. The sign test and the
+    signed rank test ignore raters. ``p_adjusted`` and ``naive_p_adjusted`` are over all pairs.
     """
 
     condition: str
@@ -67,7 +67,7 @@ class PairMean:
     wins: int
     ties: int
     losses: int
-    share: float
+    share: Measured
     sign_p: float | None
     wilcoxon_v: float | None
     wilcoxon_p: float | None
@@ -172,7 +172,7 @@ def _pair_mean(ratings: PairRatings, first: int, second: int, level: float) -> P
         wins=wins,
         ties=n - decided,
         losses=losses,
-        share=(wins + (n - decided) / 2) / n,
+        share=_share(ratings, np.sign(y), level),
         sign_p=float(stats.binomtest(wins, decided).pvalue) if decided else None,
         wilcoxon_v=ranks.statistic,
         wilcoxon_p=ranks.p,
@@ -181,6 +181,24 @@ def _pair_mean(ratings: PairRatings, first: int, second: int, level: float) -> P
         n_items=len(np.unique(ratings.item)),
         note="" if balanced is not None else CONFOUNDED,
     )
+
+
+def _share(ratings: PairRatings, sign: Floats, level: float) -> Measured:
+    """Wins plus half the ties over all: half of the mean sign, above one half."""
+    half, n = sign / 2, len(sign)
+    found = _measured(ratings, half, np.full(n, 1 / n), float(half.mean()), half, level)
+    return replace(
+        found,
+        value=found.value + 0.5,
+        low=_above_half(found.low),
+        high=_above_half(found.high),
+        naive_low=_above_half(found.naive_low),
+        naive_high=_above_half(found.naive_high),
+    )
+
+
+def _above_half(end: float | None) -> float | None:
+    return None if end is None else end + 0.5
 
 
 def _by_order(

@@ -89,6 +89,10 @@ def test_dunn_and_anova_by_hand_without_ties():
     found = dunn(samples, "none")
     z = 2 / (6 * 7 / 12 * 1) ** 0.5
     assert [one.statistic for one in found] == pytest.approx([-z, -2 * z, -z])
+    t = welch_t(samples[0], samples[2])
+    assert t.effect_low < t.effect < t.effect_high < 0
+    u = mann_whitney([1, 2, 3], [2, 3, 4])
+    assert u.effect_low < u.effect < u.effect_high
     f = anova(samples)
     assert (f.statistic, f.df, f.df2) == pytest.approx((16.0, 2, 3))
     assert f.effect == pytest.approx((16 - 2 * 0.5) / (17.5 + 0.5))

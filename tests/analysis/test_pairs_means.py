@@ -40,7 +40,7 @@ def test_an_unequal_order_is_balanced_out():
     assert one.mean.value == pytest.approx(13 / 9)
     assert one.balanced.value == pytest.approx((2 + 1 / 3) / 2)
     assert one.order.value == pytest.approx((2 - 1 / 3) / 2)
-    assert (one.wins, one.ties, one.losses, one.share) == (7, 2, 0, pytest.approx(8 / 9))
+    assert (one.wins, one.ties, one.losses, one.share.value) == (7, 2, 0, pytest.approx(8 / 9))
     assert within_pairs(ratings).value == pytest.approx(one.order.value)
     assert order_effect(ratings).value == pytest.approx((12 - 1) / 9)
 
@@ -96,7 +96,7 @@ def test_one_order_has_no_order_effect_and_says_so():
 
 def test_only_ties_have_means_and_no_tests():
     for one in pair_means(edge_pairs("bt_all_ties")):
-        assert (one.mean.value, one.ties, one.share) == (0.0, 4, 0.5)
+        assert (one.mean.value, one.ties, one.share.value) == (0.0, 4, 0.5)
         assert (one.mean.p, one.mean.naive_p, one.sign_p, one.wilcoxon_p) == (None,) * 4
         assert "undefined" in one.mean.note or "only" in one.mean.note
         assert one.p_adjusted is None
@@ -187,7 +187,7 @@ def test_ab_scores_are_centred_so_that_a_half_is_a_tie():
         estimand="ab",
     )
     (one,) = pair_means(from_table(table))
-    assert (one.wins, one.ties, one.losses, one.share) == (1, 1, 1, 0.5)
+    assert (one.wins, one.ties, one.losses, one.share.value) == (1, 1, 1, 0.5)
 
 
 def test_what_is_no_comparison_is_refused():
@@ -206,3 +206,15 @@ def test_what_is_no_comparison_is_refused():
         pair_ratings(["A"], ["B"], [np.nan], [0.0], ["r"], ["x"])
     with pytest.raises(Undefined, match="no ratings of pairs yet"):
         pair_ratings([], [], [], [], [], [])
+
+
+def test_the_share_has_the_interval_and_p_of_the_mean_of_answers():
+    """Answers 1, 0 and -1 only: the share is half the mean above one half."""
+    ratings = met(("A", "B", 1.0), ("A", "B", 0.0), ("A", "B", -1.0), ("A", "B", 1.0), repeat=8)
+    (one,) = pair_means(ratings)
+    assert one.share.value == pytest.approx(0.5 + one.mean.value / 2)
+    assert (one.share.low, one.share.naive_high) == pytest.approx(
+        (0.5 + one.mean.low / 2, 0.5 + one.mean.naive_high / 2)
+    )
+    assert one.share.p == pytest.approx(one.mean.p)
+    assert one.row()["share_low"] == one.share.low
