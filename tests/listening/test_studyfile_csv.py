@@ -113,6 +113,8 @@ def test_other_columns_are_no_misspelling(tmp_path: Path, name: str) -> None:
         (b"\n\n,,\n", "is empty"),
         ((HEADER + "\n").encode(), "no row below the header"),
         (CSV.encode("utf-16"), "UTF-16"),
+        (b"PK\x03\x04\x14\x00 a workbook", "spreadsheet program"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1 an older one", "spreadsheet program"),
         (CSV.encode("utf-16-be")[:0] + b"\xfe\xff" + CSV.encode("utf-16-be"), "UTF-16"),
     ],
 )

@@ -187,3 +187,17 @@ def test_a_trap_without_a_known_answer_is_a_mistake_of_its_row(tmp_path: Path) -
     assert (found.file, found.row, found.place) == ("stimuli.csv", 6, "expected")
     assert "has no expected answer" in found.what
     assert "column expected" in found.remedy
+
+
+def test_a_written_instruction_that_is_not_written_is_a_mistake_of_its_row(tmp_path: Path) -> None:
+    toml = TRAP_TOML.replace("count = 1", "count = 1\ntext = true")
+    (found,) = problems_of(tmp_path / "without", toml, TRAP_CSV)
+    assert (found.file, found.row, found.place) == ("stimuli.csv", 6, "text")
+    assert "instruction of the trap “t1” is not written" in found.what
+    assert "column text" in found.remedy
+    rows = [f"{row},,Please choose 1." for row in ROWS if ",i1," in row]
+    rows += [f"{row},,Two" for row in ROWS if ",i2," in row]
+    csv = csv_with(
+        *rows, "t1,bad,i1,audio/a1.wav,gold,Please choose 1.", header=f"{HEADER},trap,text"
+    )
+    assert problems_of(tmp_path / "with", toml, csv) == []

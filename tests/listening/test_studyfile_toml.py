@@ -131,6 +131,13 @@ def test_a_file_that_is_no_toml(tmp_path: Path, toml: str | bytes, place: str, w
     check(found[0], place, what)
 
 
+@pytest.mark.parametrize("value", ["One clip", "“One clip”", "'One' clip'"])
+def test_a_text_without_straight_quotes_is_told_which_it_needs(tmp_path: Path, value: str) -> None:
+    (found,) = problems_of(tmp_path, TOML.replace('key = "mos"', f"key = {value}"))
+    assert found.place.startswith("line ")
+    assert ("straight quotes" in found.remedy) == (value[0] != "'")
+
+
 def test_the_table_is_checked_even_when_the_toml_is_broken(tmp_path: Path) -> None:
     found = problems_of(tmp_path, "[study\n", CSV.replace("audio/a1.wav", "audio/a9.wav"))
     assert [(p.file, p.row) for p in found] == [("study.toml", None), ("stimuli.csv", 2)]

@@ -56,6 +56,10 @@ def read_rows(data: bytes, notes: Notebook) -> list[Row]:
         notes.csv(None, "", f"The file has {len(data) // 1024**2} MB; {MAX_CSV_BYTES // 1024**2} "
                   "are allowed.", "Split the study.")  # fmt: skip
         return []
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):  # .xlsx and .ods, .xls
+        what = "This is a file of a spreadsheet program, whatever its name says."
+        notes.csv(None, "", what, "Open it there and save it as “CSV UTF-8”.")
+        return []
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         notes.csv(None, "", "The file is in UTF-16.", "Save it as “CSV UTF-8”.")
         return []

@@ -309,10 +309,16 @@ class TaskFit:
     def _check_trap_rows(self, n: int, kind: TrapKind, scale: Scale | None) -> None:
         """Each trap has a known answer: that of its kind, or its row's own."""
         keys = {s.key for s in self.study.stimuli}
+        texts = {item.key: item.text for item in self.study.items}
         for s in self.study.stimuli:
             if s.trap != kind.kind:
                 continue
             row, own = self.numbers[s.key], s.attributes.get("expected", "")
+            if kind.text and not texts.get(s.item):
+                what = f"The instruction of the trap “{s.key}” is not written."
+                self.notes.csv(
+                    row, "text", what, "Write it in the column text, or remove text = true."
+                )
             if not own and not kind.expected:
                 what = f"The trap “{s.key}” has no expected answer."
                 remedy = f"Write it in the column expected, or in {self.where}.traps.kinds[{n}]."

@@ -172,6 +172,8 @@ def _parsed(data: bytes, notes: Notebook) -> dict[str, Any] | None:
         place = re.search(r" \(at (.*)\)$", str(error))
         what = str(error)[: place.start()] if place else str(error)
         remedy = "Correct it; toml.io shows how TOML is written."
+        if "Invalid value" in what:
+            remedy = 'Texts stand in straight quotes: "…", lists in [ ]. ' + remedy
         notes.toml(place[1] if place else "", f"This is not TOML: {what}.", remedy)
     except RecursionError:
         notes.toml("", "The tables are nested too deeply.", "Keep to the fields of the guide.")
