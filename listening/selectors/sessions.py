@@ -24,6 +24,7 @@ class SessionRow(TypedDict):
     rater: str
     status: str  # "expired" also where the rater is away and others have the places by now
     device: str
+    language: str  # in which the rater read the pages
     simulated: bool
     consent_version: str
     consented_at: str
@@ -44,7 +45,7 @@ SESSIONS = """
 SELECT 's' || s.id, r.code, CASE WHEN s.status = 'started' AND NOT EXISTS (
         SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.state = 1)
     THEN 'expired' ELSE s.status END,
-    s.device, r.simulated, s.consent_version,
+    s.device, coalesce(nullif(s.language, ''), st.language), r.simulated, s.consent_version,
     to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
     round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,

@@ -76,7 +76,7 @@ def test_a_row_tells_what_happened_around_the_trials(study):
         k: v for k, v in row.items() if k not in ("consented_at", "finished_at", "seconds")
     } == {
         **{"session": f"s{session.pk}", "rater": session.rater.code, "status": "finished"},
-        **{"device": "phone", "simulated": True, "consent_version": "2.1"},
+        **{"device": "phone", "language": "en", "simulated": True, "consent_version": "2.1"},
         **{"trials_answered": 4, "trials_skipped": 1, "hidden_ms": 2000, "stalls": 6},
         **{"check_volume_passed": True, "check_volume_right": 1, "check_volume_total": 1},
         **{"check_volume_attempts": 1, "check_stereo_passed": check["passed"]},
@@ -91,6 +91,14 @@ def test_a_row_tells_what_happened_around_the_trials(study):
     assert session.finished_at is not None
     took = session.finished_at - session.started_at
     assert row["seconds"] == pytest.approx(took.total_seconds(), abs=0.001)
+
+
+def test_a_row_tells_the_language_that_the_rater_chose(study):
+    study.translations = {"zh-Hans": {}}
+    study.save()
+    chosen, other = (arrive(study, language=tag) for tag in ("zh-Hans", "fr"))
+    assert row_of(chosen)["language"] == "zh-Hans"
+    assert row_of(other)["language"] == study.language == "en"
 
 
 def test_the_columns_are_those_of_every_row_in_the_order_of_the_study(study):
