@@ -38,6 +38,7 @@ def _length(task_plan: str, tasks: Iterable[Any], mean_clip_s: float) -> tuple[i
         traps = TrapPlan.from_dict(task.traps)
         beside = traps.sets_for(task.block_size) * traps.traps_per_set
         own = task.blocks_per_session * (task.block_size + beside)
+        own += task.repeats + len(task.training)
         each_s = mean_clip_s + ANSWER_S + (REASON_S if task.justification.get("required") else 0)
         if task_plan == "all":
             trials, seconds = trials + own, seconds + own * each_s

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from listening.models import Slot, Study
-from tests.listening.folders import CSV, TOML, make_folder
+from tests.listening.folders import CSV, TASK, TOML, make_folder
 from tests.listening.test_studies import media  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +34,19 @@ def test_importing_and_opening(tmp_path: Path, settings) -> None:
         f"12 presentations planned. Raters start at https://listen.example.org/r/{study.link}/"
         in said
     )
+
+
+def test_tasks_that_need_different_numbers_of_raters_are_told_at_opening(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    more = TASK.replace('key = "mos"', 'key = "more"').replace("stimulus = 3", "stimulus = 5")
+    said = run("import_study", make_folder(tmp_path / "differ", TOML + more), "--open")
+    assert "Sessions needed: “mos” 6, “more” 10. When a task has enough" in said
+    for name, toml in (
+        ("equal", TOML + more.replace("stimulus = 5", "stimulus = 3")),
+        ("one", (TOML + more).replace("[study]\n", '[study]\ntask_plan = "one"\n')),
+    ):
+        folder = make_folder(tmp_path / name, toml.replace('key = "small"', f'key = "{name}"'))
+        assert "Sessions needed" not in run("import_study", folder, "--open")
 
 
 def test_mistakes_are_listed_by_file_and_the_command_fails(tmp_path: Path) -> None:

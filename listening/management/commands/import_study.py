@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Count
 
 from listening import studies
 from listening.design.studyfile import Problem
@@ -92,4 +93,15 @@ def opened(study: Study, *, anyway: bool = False) -> str:
     except studies.StudyError as error:
         raise CommandError(f"The study was not opened. {error}") from None
     address = f"{settings.EARNEST_PUBLIC_URL}/r/{study.link}/"
-    return f"Open, with {planned:,} presentations planned. Raters start at {address}"
+    said = f"Open, with {planned:,} presentations planned. Raters start at {address}"
+    return said + sessions_needed(study)
+
+
+def sessions_needed(study: Study) -> str:
+    """How many sessions each task takes, where a rater gets all tasks and they differ in that."""
+    tasks = study.tasks.annotate(sets=Count("blocks")).order_by("order")
+    needed = {task.key: -(-task.sets // task.blocks_per_session) for task in tasks}
+    if study.task_plan != Study.TaskPlan.ALL or len(set(needed.values())) < 2:
+        return ""
+    each = ", ".join(f"“{key}” {number:,}" for key, number in needed.items())
+    return f"\nSessions needed: {each}. When a task has enough, later raters get the others only."
