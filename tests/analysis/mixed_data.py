@@ -1,4 +1,4 @@
-"""The reference sets as arrays for mixed models, and tables of ratings simulated with known truth."""
+"""The reference sets as arrays for mixed models, and ratings simulated with known truth."""
 
 from __future__ import annotations
 

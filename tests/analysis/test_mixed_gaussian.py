@@ -1,4 +1,6 @@
-"""The exact Gaussian posterior equals the references (exact sampler, brms), and knows its limits."""
+"""The exact Gaussian posterior equals the references, integration by hand, and its prior."""
+
+import json
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from analysis.mixed.linear import nested_reml
 from analysis.mixed.posterior import compare
 from analysis.mixed.sufficient import sums
 from tests.analysis.mixed_data import att, posterior_reference, simulated
+from tests.analysis.reference import DATA
 
 SDS = {"sd_rater": "sd_rater", "sd_rater_condition": "sd_rs", "sd_residual": "sigma"}
 
@@ -69,7 +72,7 @@ def test_the_draws_are_nearly_independent(case):
 
 def test_rater_effects_are_those_of_the_mixed_model_equations(case):
     """Averaged over draws they are near the predictions at the REML fit, shrunk alike."""
-    data, found, posterior, _ = case
+    _, found, posterior, _ = case
     u, w = effects(found, posterior, thin=10)
     fit = nested_reml(found)
     n, lam = found.count, (fit.sds["rater"] ** 2, fit.sds["rater:condition"] ** 2)
@@ -164,3 +167,21 @@ def test_ranks_of_the_truth_among_draws_are_uniform():
         ranks.append([(d < t).mean() for d, t in zip(named, known, strict=True)])
     for column in np.array(ranks).T:
         assert stats.kstest(column, "uniform").pvalue > 0.001
+
+
+def test_the_posterior_of_att_s1_is_that_of_brms():
+    """brms 2.18 drew by NUTS with the same priors: an independent sampler and likelihood."""
+    rows = json.loads((DATA / "att_s1.brms.json").read_text("utf-8"))["summary"]
+    theirs = {row["variable"]: row for row in rows}
+    data = att("att_s1")
+    found = sums(data.y, data.codes("rater"), data.codes("system"))
+    said = gaussian_posterior(found, HLS_PRIOR).summaries()
+    for name, mean, sd in zip(
+        data.names(), said["condition"].mean, said["condition"].sd, strict=True
+    ):
+        row = theirs[f"b_system{name.replace('-', 'M')}"]
+        assert mean == pytest.approx(row["mean"], abs=4 * row["sd"] / 950**0.5)
+        assert sd == pytest.approx(row["sd"], rel=0.1)
+    for mine, name in zip(SDS, ("sd_rater__", "sd_rater:system__", "sigma"), strict=True):
+        row = theirs[name if name == "sigma" else f"{name}Intercept"]
+        assert said[mine].mean[0] == pytest.approx(row["mean"], abs=4 * row["sd"] / 900**0.5)

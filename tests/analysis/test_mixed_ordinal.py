@@ -1,0 +1,255 @@
+"""The nested ordinal model equals adaptive quadrature (21 x 15) and the exact posterior."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from analysis.mixed import ordinal
+from analysis.mixed.comparisons import pairs
+from analysis.mixed.errors import NotEstimable
+from analysis.mixed.ordinal import (
+    FAST,
+    FINE,
+    Grid,
+    NestedOrdinal,
+    Parameters,
+    expected_scores,
+    label_counts,
+    log_probabilities,
+)
+from analysis.mixed.ordinal_fit import OrdinalPrior, ordinal_ml, ordinal_posterior
+from tests.analysis.mixed_data import att, column, mos, posterior_reference, values
+from tests.analysis.reference import expected
+
+HLS = np.array([0.0, 0.5, 1.0])
+
+
+def counts_of(data, label=None):
+    label = data.label if label is None else label
+    return label_counts(label, data.codes("rater"), data.codes("system"))
+
+
+def parameters(r):
+    cut = np.array([-r["d"], r["d"]])
+    return Parameters(values(r["beta"]), cut, r["sd_rater"], r["sd_rs"])
+
+
+def simulated_labels(rng, *, raters, repeats, p):
+    """Labels of a complete design from the cumulative logit model: (label, rater, condition)."""
+    s = len(p.beta)
+    rater, condition, _ = (x.reshape(-1) for x in np.indices((raters, s, repeats), dtype=np.int64))
+    eta = p.beta[condition] + p.sd_rater * rng.standard_normal(raters)[rater]
+    eta = eta + p.sd_rater_condition * rng.standard_normal((raters, s))[rater, condition]
+    latent = eta + rng.logistic(size=len(eta))
+    return (latent[:, None] > p.cut).sum(axis=1).astype(np.int64), rater, condition
+
+
+@pytest.mark.parametrize("name", ["att_s1", "att_s2"])
+def test_the_maximum_is_that_of_adaptive_quadrature(name):
+    r = posterior_reference(name)["aghq_mle"]
+    fit = ordinal_ml(counts_of(att(name)))
+    assert fit.log_likelihood == pytest.approx(r["logLik"], abs=2e-6)
+    np.testing.assert_allclose(fit.estimate, values(r["beta"]), rtol=1e-5)
+    np.testing.assert_allclose(fit.se, values(r["se"]), rtol=1e-4)
+    assert fit.cut == pytest.approx([-r["d"], r["d"]], rel=1e-5)
+    assert fit.sds["rater"] == pytest.approx(r["sd_rater"], rel=1e-5)
+    assert fit.sds["rater:condition"] == pytest.approx(r["sd_rs"], rel=1e-5)
+    found = pairs(fit)
+    np.testing.assert_allclose(found.value, [x["est"] for x in r["diff"].values()], rtol=1e-5)
+    np.testing.assert_allclose(found.se, [x["se"] for x in r["diff"].values()], rtol=1e-4)
+    assert (found.degrees == np.inf).all()
+
+
+@pytest.mark.parametrize("name", ["att_s1", "att_s2"])
+def test_contrasts_are_clmms_but_for_its_laplace_error(name):
+    fit, r = ordinal_ml(counts_of(att(name))), expected(name)["clmm"]
+    names = att(name).names()
+    mine = fit.estimate[1:] - fit.estimate[0]
+    theirs = np.array([r["coef"][f"system{system}"] for system in names[1:]])
+    np.testing.assert_allclose(mine, theirs, rtol=0.03)
+    assert fit.sds["rater:condition"] > r["sd"]["rs"]
+
+
+def test_two_labels_are_the_binary_model():
+    """glmer is Laplace: its log-likelihood and SD are too low, its contrasts 1 % off."""
+    data, r = att("att_s1"), expected("att_s1")["glmm_binary"]
+    fit = ordinal_ml(counts_of(data, (data.label == 2).astype(np.int64)))
+    assert fit.cut.tolist() == [0.0]
+    assert fit.sds["rater:condition"] == pytest.approx(0.541, abs=5e-4)
+    mine, theirs = pairs(fit), r["pairs_none"]
+    np.testing.assert_allclose(mine.value, column(theirs, "estimate"), rtol=0.015)
+    np.testing.assert_allclose(mine.se, column(theirs, "SE"), rtol=0.07)
+    assert fit.log_likelihood > r["logLik"]
+
+
+@pytest.fixture(scope="module", params=["att_s1", "att_s2"])
+def case(request):
+    data = att(request.param)
+    posterior = ordinal_posterior(counts_of(data), scores=HLS, seed=2)
+    return data, posterior, posterior_reference(request.param)["ordinal"]
+
+
+def monte_carlo_errors(mean, mcse, r):
+    return abs(mean - r["mean"]) / np.hypot(mcse, r["sd"] / r.get("ess_bulk", 10_000) ** 0.5)
+
+
+def test_the_posterior_is_the_reference(case):
+    data, posterior, r = case
+    said = posterior.summaries()
+    for i, name in enumerate(data.names()):
+        for mine, theirs in (("condition", "system"), ("score", "hls_population")):
+            found, known = said[mine], r[theirs][name]
+            assert monte_carlo_errors(found.mean[i], found.mcse[i], known) < 4
+            assert found.sd[i] == pytest.approx(known["sd"], rel=0.07)
+            ends = (found.equal_low[i], found.equal_high[i])
+            assert ends == pytest.approx(known["eti95"], abs=0.2 * known["sd"])
+    for mine, theirs in (("sd_rater", "sd_rater"), ("sd_rater_condition", "sd_rs")):
+        assert monte_carlo_errors(said[mine].mean[0], said[mine].mcse[0], r["sd"][theirs]) < 4
+    assert monte_carlo_errors(said["cut"].mean[1], said["cut"].mcse[1], r["cut"][1]) < 4
+
+
+def test_differences_and_ranks_are_the_reference(case):
+    data, posterior, r = case
+    names = data.names()
+    found = posterior.comparison(rope=r["rope"])
+    for k, (i, j) in enumerate(zip(found.first, found.second, strict=True)):
+        theirs = r["pairs"][f"{names[i]} - {names[j]}"]
+        assert monte_carlo_errors(found.difference.mean[k], found.difference.mcse[k], theirs) < 4
+        assert found.p_greater[k] == pytest.approx(theirs["p_gt_0"], abs=0.03)
+        assert found.p_equivalent[k] == pytest.approx(theirs["p_in_rope"], abs=0.04)
+    for i, name in enumerate(names):
+        np.testing.assert_allclose(found.rank_probability[i], r["rank_prob"][name], atol=0.03)
+
+
+def test_the_draws_are_trusted(case):
+    diagnostics = case[1].diagnostics
+    assert diagnostics.refusal is None
+    assert min(diagnostics.ess_bulk.values()) > 1000
+    assert diagnostics.pareto_k < 0.7
+
+
+def test_the_likelihood_is_the_integral_by_brute_force():
+    rng = np.random.default_rng(3)
+    p = Parameters(np.array([-0.5, 0.8]), np.array([-1.0, 0.2, 0.8]), 1.2, 0.6)
+    counts = label_counts(*simulated_labels(rng, raters=3, repeats=4, p=p))
+    u, w = np.linspace(-9, 9, 1201), np.linspace(-5, 5, 801)
+    density_u, density_w = np.exp(-0.5 * (u / 1.2) ** 2), np.exp(-0.5 * (w / 0.6) ** 2)
+    total = 0.0
+    for rater in counts:
+        inner = np.ones_like(u)
+        for s, n in enumerate(rater):
+            at = (p.beta[s] + u[:, None] + w).ravel()
+            heights = np.exp(n @ log_probabilities(at, p.cut)).reshape(len(u), -1)
+            inner *= heights @ density_w / density_w.sum()
+        total += np.log(inner @ density_u / density_u.sum())
+    model = NestedOrdinal(counts)
+    assert model.log_likelihood(p, FINE) == pytest.approx(total, abs=1e-9)
+    assert model.log_likelihood(p, FAST) == pytest.approx(total, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["att_s1", "att_s2"])
+def test_both_grids_are_fine_enough(name):
+    model, p = (
+        NestedOrdinal(counts_of(att(name))),
+        parameters(posterior_reference(name)["aghq_mle"]),
+    )
+    best = model.log_likelihood(p, Grid(0.4, 9.0))
+    assert model.log_likelihood(p, FINE) == pytest.approx(best, abs=1e-7)
+    assert model.log_likelihood(p, FAST) == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("sd", [0.01, 0.003])
+def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
+    r = posterior_reference("att_s2")["aghq_mle"]
+    model, p = NestedOrdinal(counts_of(att("att_s2"))), parameters(r)
+    small = Parameters(p.beta, p.cut, p.sd_rater, sd)
+    few = model.log_likelihood(small)
+    monkeypatch.setattr(ordinal, "_HERMITE", 10**6)  # the trapezoid rule, however many nodes
+    many = model.log_likelihood(small)
+    assert few != many
+    assert few == pytest.approx(many, abs=1e-8)
+
+
+def test_an_effect_of_no_size_is_no_effect():
+    r = posterior_reference("att_s2")["aghq_mle"]
+    model, p = NestedOrdinal(counts_of(att("att_s2"))), parameters(r)
+    none, tiny = (
+        model.log_likelihood(Parameters(p.beta, p.cut, p.sd_rater, sd)) for sd in (1e-7, 1e-4)
+    )
+    assert none == pytest.approx(tiny, abs=1e-5)
+
+
+def test_probabilities_of_labels_sum_to_one_even_far_out():
+    cut = np.array([-1.0, 0.0, 1.0])
+    x = np.array([-300.0, -5.0, 0.3, 40.0, 700.0])
+    logs = log_probabilities(x, cut)
+    assert np.isfinite(logs).all()
+    np.testing.assert_allclose(np.exp(logs).sum(axis=0), 1.0, rtol=1e-12)
+    by_hand = np.array([expit(-1.3), expit(-0.3) - expit(-1.3), expit(0.7) - expit(-0.3)])
+    np.testing.assert_allclose(np.exp(logs[:3, 2]), by_hand, rtol=1e-12)
+
+
+def test_expected_scores_average_over_new_raters():
+    rng = np.random.default_rng(0)
+    beta, cut = np.array([[0.4, -1.0]]), np.array([[-0.7, 0.7]])
+    found = expected_scores(beta, cut, np.array([1.5]), np.array([1.0, 2.0, 4.0]))
+    eta = beta[0] + 1.5 * rng.standard_normal((400_000, 1))
+    brute = 1.0 + expit(eta + 0.7) + 2 * expit(eta - 0.7)
+    np.testing.assert_allclose(found[0], brute.mean(axis=0), atol=0.005)
+
+
+def test_known_parameters_come_back_with_nine_labels():
+    truth = Parameters(
+        np.array([1.0, 0.0, -1.0]), np.linspace(-2.4, 2.4, 7), sd_rater=0.8, sd_rater_condition=0.4
+    )
+    rng = np.random.default_rng(6)
+    fit = ordinal_ml(label_counts(*simulated_labels(rng, raters=300, repeats=6, p=truth)))
+    np.testing.assert_array_less(np.abs(fit.estimate - truth.beta) / fit.se, 3.0)
+    np.testing.assert_allclose(fit.cut, truth.cut, atol=0.12)
+    for name, sd in (("rater", 0.8), ("rater:condition", 0.4)):
+        assert abs(fit.sds[name] - sd) < 3 * fit.sd_errors[name]
+
+
+def test_contrasts_of_mos_s2_are_near_the_truth():
+    """Without text effects they are a little closer to 0 than clmm's with them."""
+    data, r = mos("mos_s2"), expected("mos_s2")["clmm_isolation"]["coef"]
+    label = np.unique(data.y, return_inverse=True)[1]
+    fit = ordinal_ml(counts_of(data, label))
+    mine = fit.estimate[1:] - fit.estimate[0]
+    np.testing.assert_allclose(mine, [r[f"system{s}"] for s in "BCDE"], atol=0.08)
+
+
+def test_separated_conditions_have_no_maximum_but_a_posterior():
+    label = np.repeat([2, 0, 1], 20)
+    condition = np.repeat([0, 1, 2], 20)
+    counts = label_counts(label, np.tile(np.arange(5), 12), condition)
+    with pytest.raises(NotEstimable, match="condition 0 got one extreme label only"):
+        ordinal_ml(counts)
+    posterior = ordinal_posterior(counts, scores=HLS)
+    assert posterior.diagnostics.refusal is None
+    score = posterior.summaries()["score"].mean
+    assert score[0] > 0.9
+    assert score[1] < 0.1
+    assert score[2] == pytest.approx(0.5, abs=0.05)
+
+
+def test_an_effect_that_is_not_there_is_zero_and_said_so():
+    label = np.tile([0, 1, 2, 1], 30)
+    rater, condition = np.repeat(np.arange(20), 6), np.tile([0, 1], 60)
+    fit = ordinal_ml(label_counts(label, rater, condition))
+    assert fit.sds == {"rater": 0.0, "rater:condition": 0.0}
+    assert "no variance was found for rater: it is estimated as 0" in fit.notes
+
+
+def test_labels_that_tell_nothing_are_refused_in_words():
+    codes = np.zeros(4, dtype=np.int64)
+    with pytest.raises(NotEstimable, match="all ratings carry the same label"):
+        label_counts(codes, np.arange(4), codes)
+    with pytest.raises(NotEstimable, match="there is one rater"):
+        label_counts(np.arange(4), codes, codes)
+    with pytest.raises(NotEstimable, match="a label or a condition was never used"):
+        label_counts(np.array([0, 2, 2, 0]), np.arange(4), codes)
+
+
+def test_the_prior_is_told_in_words():
+    assert str(OrdinalPrior()).startswith("condition logits ~ Normal(0, 2.5); gaps between cut")
