@@ -155,19 +155,25 @@ def skip_trial(session: Session, code: str, reason: str, playback: Mapping[str, 
     if trial.state in (Trial.State.ANSWERED, Trial.State.SKIPPED):
         return bool(trial.left == 0)
     _check_turn(trial)
-    facts = json.dumps({**playback, "skipped_because": reason})
-    if not rows_of(SKIP, trial=trial.id, block=trial.block_id, session=session.pk, playback=facts):
+    rules = task_rules(trial.task_id)
+    facts = {"playback": json.dumps({**playback, "skipped_because": reason})}
+    block = {"block": trial.block_id, "session": session.pk, "lease_s": rules.lease_s}
+    if not rows_of(SKIP, trial=trial.id, **block, **facts):
         raise _lease_lost()
     if trial.left_in_block == 1:
-        _close_block(session, trial, task_rules(trial.task_id))
+        _close_block(session, trial, rules)
     return bool(trial.left == 1)
 
 
-SKIP = """
+SKIP = """  -- the block before the trial: who gives blocks back locks them in this order, too
+WITH lease AS (
+    UPDATE listening_block
+    SET lease_until = statement_timestamp() + make_interval(secs => %(lease_s)s)
+    WHERE id = %(block)s AND session_id = %(session)s AND state = 1 RETURNING id
+)
 UPDATE listening_trial t SET state = 'skipped', answered_at = statement_timestamp(),
     playback = %(playback)s::jsonb
-FROM listening_block b WHERE t.id = %(trial)s AND t.state = 'planned'
-    AND b.id = %(block)s AND b.session_id = %(session)s AND b.state = 1 RETURNING t.id
+FROM lease WHERE t.id = %(trial)s AND t.state = 'planned' RETURNING t.id
 """
 
 

@@ -85,7 +85,7 @@ def is_storable(value: Any) -> bool:
         text.encode()
     except ValueError:
         return False
-    return "\\u0000" not in text
+    return "\\u0000" not in text.replace("\\\\", "")  # an escaped backslash begins no escape
 
 
 @method_decorator(never_cache, name="dispatch")

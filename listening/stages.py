@@ -12,7 +12,7 @@ from django.utils import timezone
 from listening import allocation
 from listening.checks import Check, check_named
 from listening.checks.settings import CheckSettings
-from listening.design.questionnaires import checked, screens_out
+from listening.design.questionnaires import checked, screens_out, without_controls
 from listening.draws import secret_seed
 from listening.models import Session, Trial
 
@@ -144,7 +144,7 @@ def record_comment(session: Session, text: str) -> Session:
     """Keep what the rater wants to say at the end; the last words count."""
     locked = _locked(session)
     if locked.status not in (Session.Status.STARTED, Session.Status.WITHDRAWN):
-        locked.comment = text.strip()[:LONGEST_COMMENT]
+        locked.comment = without_controls(text)[:LONGEST_COMMENT]
         locked.save(update_fields=["comment"])
     return locked
 

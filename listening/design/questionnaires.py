@@ -204,14 +204,19 @@ def _scale(question: Question, answer: Any, values: list[str]) -> int:
 def _text(question: Question, answer: Any, values: list[str]) -> str:
     if not isinstance(answer, str):
         raise _Unfit(NO_TEXT)
-    lines = answer.replace("\r\n", "\n").replace("\r", "\n")
-    drawn = (c for c in lines if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
-    clean = "".join(drawn).strip()
+    clean = without_controls(answer)
     if not clean:
         raise _Unfit(MISSING)
     if len(clean) > question["longest"]:
         raise _Unfit(TOO_LONG, longest=question["longest"], length=len(clean))
     return clean
+
+
+def without_controls(text: str) -> str:
+    """What was written, without what no page and no table can show."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    drawn = (c for c in lines if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    return "".join(drawn).strip()
 
 
 def _number(question: Question, answer: Any, values: list[str]) -> float:

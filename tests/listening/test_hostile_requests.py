@@ -198,3 +198,40 @@ def test_an_answer_after_a_withdrawal_finds_no_trial(session):
     assert (response.status_code, response.json()["error"]) == (404, "unknown_trial")
     assert response.json()["state"]["end"]["outcome"] == "withdrawn"
     assert Rating.objects.count() == 0
+
+
+def test_a_comment_keeps_its_words_and_no_controls(session):
+    sessions_end(session)
+    for text, kept in (
+        ("bell\x07 and \x1b[31mred", "bell and [31mred"),
+        ("C:\\u0000, a path", "C:\\u0000, a path"),
+        ("two\r\nlines", "two\nlines"),
+    ):
+        assert send(session, "comments", json.dumps({"text": text}).encode()).status_code == 200
+        session.refresh_from_db()
+        assert session.comment == kept
+    for text in ("a\x00b", "\\\x00"):
+        assert send(session, "comments", json.dumps({"text": text}).encode()).status_code == 422
+
+
+def sessions_end(session: Session) -> None:
+    Session.objects.filter(pk=session.pk).update(status=Session.Status.FINISHED)
+
+
+@pytest.mark.parametrize("door", ["questionnaires", "skips", "comments"])
+@pytest.mark.parametrize("body", [*NO_OBJECTS, *NO_JSON], ids=lambda body: repr(body[:12]))
+def test_the_doors_around_the_trials_refuse_them_too(session, door, body):
+    response = send(session, door, body)
+    assert (response.status_code, response.json()["error"]) == (
+        422 if body in NO_OBJECTS else 400,
+        "malformed",
+    )
+
+
+@pytest.mark.parametrize(
+    "door", ["answers", "skips", "checks", "questionnaires", "comments", "withdraw"]
+)
+def test_another_site_cannot_send_in_a_raters_name(session, door):
+    browser = Client(enforce_csrf_checks=True)
+    url = f"/api/s/{session.code}/{door}/"
+    assert browser.post(url, b"{}", content_type="application/json").status_code == 403

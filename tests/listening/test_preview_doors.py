@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from listening.models import Study
 from tests.factories import make_study, make_user
 from tests.listening.test_gallery import content_of, gallery_url
 
@@ -59,6 +60,7 @@ def test_nothing_can_be_sent_to_a_preview(researcher: Client, url: str) -> None:
         gallery_url(questionnaire="nothing"),
         "/preview/examples/gallery/clips/nothing",
         "/preview/examples/gallery/clips/../../../study.toml",
+        "/preview/studies/own/clips/%00",
         "/preview/examples/gallery/checks/huggins/short/0",
         f"/preview/examples/gallery/checks/huggins/{'0' * 32}/99",
         f"/preview/examples/gallery/checks/nothing/{'0' * 32}/0",
@@ -66,6 +68,7 @@ def test_nothing_can_be_sent_to_a_preview(researcher: Client, url: str) -> None:
     ],
 )
 def test_what_does_not_exist_is_not_found(researcher: Client, url: str) -> None:
+    Study.objects.filter(pk=make_study(key="own").pk).update(owner=make_user("ada"))
     assert researcher.get(url).status_code == 404
 
 

@@ -2,11 +2,13 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from datetime import timedelta
 from threading import Barrier
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from listening import allocation, sessions
 from listening.models import Block, Rating, Session, Study, Trial
@@ -57,6 +59,14 @@ def go_through(session: Session, skipped: set[str]) -> None:
 
 
 # --- The trial and its place ---------------------------------------------------------------------
+
+
+def test_who_skips_keeps_the_rest_of_the_block_as_long_as_who_answers(study):
+    session = arrive(study)
+    late = timezone.now() + timedelta(seconds=5)
+    Block.objects.filter(session=session).update(lease_until=late)
+    skip(session)
+    assert Block.objects.get(session=session).lease_until > late + timedelta(minutes=1)
 
 
 def test_a_skipped_trial_is_marked_with_its_reason_and_has_no_rating(study):
