@@ -14,6 +14,7 @@ from listening.methods import Method, Part, Scale
 Lines = Sequence[Mapping[str, Any]]
 ANSWER_S = 8.0  # what an answer takes beside listening; typed reasons take longer
 REASON_S = 15.0
+HEADPHONE_CHECKS = frozenset({"huggins", "antiphase", "stereo"})
 
 
 def door_facts(study: Any, tasks: Iterable[Any], mean_clip_s: float) -> dict[str, Any]:
@@ -24,7 +25,20 @@ def door_facts(study: Any, tasks: Iterable[Any], mean_clip_s: float) -> dict[str
         "consent_paragraphs": _paragraphs(study.texts.get("consent", "")),
         "trials": trials,
         "minutes": minutes,
+        "headphones_needed": _headphones_needed(study),
     }
+
+
+def _headphones_needed(study: Any) -> bool:
+    """Whether a rater without headphones is screened out by a check or by an answer."""
+    return any(
+        check["key"] in HEADPHONE_CHECKS and check.get("on_fail", "screen_out") == "screen_out"
+        for check in study.checks
+    ) or any(
+        question["key"] == "listening_device" and "loudspeaker" in question.get("screen_out", ())
+        for questionnaire in study.questionnaires
+        for question in questionnaire["questions"]
+    )
 
 
 def _paragraphs(text: str) -> list[str]:
