@@ -25,6 +25,7 @@ STATISTICS = ("pearson", "spearman")
 BOOTSTRAP = "bootstrap over units, percentile, mean over splits"
 SPLITS = 100
 FEWEST_UNITS = 4
+_MOST_GATHERED = 200_000
 
 
 def noise_ceiling(
@@ -60,7 +61,7 @@ def noise_ceiling(
     r = float(np.nanmean(_correlations(halves, statistic)))
     if np.isnan(r):
         return [undefined(name, ratings, level, ALL_EQUAL, BOOTSTRAP) for name in names]
-    few = halves[: min(20, splits)]
+    few = halves[: max(2, min(20, _MOST_GATHERED // len(kept.units)))]
     drawn = np.full(replicates, np.nan)
     for b in range(replicates):
         units = rng.integers(0, halves.shape[2], halves.shape[2])
@@ -98,7 +99,7 @@ def _halves(ratings: Coded, splits: int, rng: np.random.Generator) -> Floats:
         if complete:
             side = (rng.permutation(n_raters) % 2)[ratings.rater]
         else:
-            order = np.lexsort((rng.random(len(ratings.y)), ratings.unit))
+            order = np.argsort(ratings.unit + rng.random(len(ratings.y)))
             starts = np.searchsorted(ratings.unit[order], np.arange(n_units))
             rank = np.empty(len(order), dtype=np.int64)
             rank[order] = np.arange(len(order)) - starts[ratings.unit[order]]

@@ -138,8 +138,10 @@ def measured(
 
 
 def _codes(names: Names, known: NDArray[np.bool_]) -> tuple[tuple[str, ...], Codes]:
-    kept = np.asarray(names, dtype=object)[known]
-    found, codes = np.unique(
-        np.array([str(name) for name in kept], dtype=object), return_inverse=True
-    )
+    import pandas as pd
+
+    code, distinct = pd.factorize(np.asarray(names, dtype=object)[known], use_na_sentinel=False)
+    texts = np.array([str(name) for name in distinct], dtype=object)
+    found, place = np.unique(texts, return_inverse=True)
+    codes = place[code] if len(texts) else np.empty(0, dtype=np.int64)
     return tuple(str(name) for name in found), codes.astype(np.int64)

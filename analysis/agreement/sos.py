@@ -11,6 +11,7 @@ from analysis.agreement.result import (
     NOTHING,
     Agreement,
     AgreementError,
+    Coded,
     Names,
     Scores,
     coded,
@@ -55,43 +56,60 @@ def sos_parameter(
     when a score lies off the scale. Hossfeld, Schatz and Egger (2011), SOS: the MOS is not
     enough!, QoMEX, eq. 3, fitted by least squares through the origin.
     """
-    low, high = ends
     ratings = coded(unit, rater, score)
-    if len(ratings.y) and (ratings.y.min() < low - 1e-9 or ratings.y.max() > high + 1e-9):
-        raise AgreementError(f"a score lies outside the scale {low:g}..{high:g}; give its ends")
-    nothing = np.empty(0)
-    if not len(ratings.y):
-        why = undefined("sos_a", ratings, level, NOTHING, BOOTSTRAP)
-        return SosFit(why, nothing, nothing, np.empty((0, 2)))
-    count = np.bincount(ratings.unit, minlength=len(ratings.units))
-    mean = np.bincount(ratings.unit, weights=ratings.y) / count
-    square = np.bincount(ratings.unit, weights=(ratings.y - mean[ratings.unit]) ** 2)
-    several = count > 1
-    mean, variance = mean[several], square[several] / (count[several] - 1)
-    g = (mean - low) * (high - mean)
+    if (
+        len(ratings.y)
+        and not ends[0] - 1e-9 <= ratings.y.min() <= ratings.y.max() <= ends[1] + 1e-9
+    ):
+        raise AgreementError(
+            f"a score lies outside the scale {ends[0]:g}..{ends[1]:g}; give its ends"
+        )
+    mean, variance, left = _spread(ratings)
+    g = (mean - ends[0]) * (ends[1] - mean)
     fitted = _fit(g, variance, ratings.y)
     if isinstance(fitted, str):
         why = undefined("sos_a", ratings, level, fitted, BOOTSTRAP)
         return SosFit(why, mean, variance, np.empty((0, 2)))
+    bounds = _bounds(g, variance, level, replicates, seed)
+    notes = [f"{left} units with one rating are left out"] if left else []
+    notes += [] if bounds else ["too few units: no interval"]
+    x = np.linspace(*ends, 101)
+    parabola = np.column_stack([x, fitted * (x - ends[0]) * (ends[1] - x)])
+    a = measured("sos_a", fitted, bounds, ratings, level, BOOTSTRAP, "; ".join(notes))
+    return SosFit(a, mean, variance, parabola)
+
+
+def _spread(ratings: Coded) -> tuple[Floats, Floats, int]:
+    """Mean and variance (n - 1) of the units with two ratings or more; how many have fewer."""
+    n = len(ratings.units)
+    count = np.bincount(ratings.unit, minlength=n)
+    mean = np.bincount(ratings.unit, weights=ratings.y, minlength=n) / np.maximum(count, 1)
+    around = (ratings.y - mean[ratings.unit]) ** 2
+    square = np.bincount(ratings.unit, weights=around, minlength=n)
+    several = count > 1
+    return mean[several], square[several] / (count[several] - 1), int((~several).sum())
+
+
+def _bounds(
+    g: Floats, variance: Floats, level: float, replicates: int, seed: int
+) -> tuple[float, float] | None:
+    """Percentile bounds of a over units drawn with replacement."""
+    if len(g) < 2:
+        return None
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(g), np.full(len(g), 1 / len(g)), size=replicates)
-    below = drawn @ g**2
-    replicate = np.divide(
-        drawn @ (g * variance), below, out=np.full(replicates, np.nan), where=below > 0
-    )
-    bounds = percentile_interval(replicate, level) if len(g) > 1 else None
-    note = "" if bounds else "too few units: no interval"
-    if (~several).any():
-        left = f"{int((~several).sum())} units with one rating are left out"
-        note = "; ".join(filter(None, (left, note)))
-    x = np.linspace(low, high, 101)
-    parabola = np.column_stack([x, fitted * (x - low) * (high - x)])
-    return SosFit(
-        measured("sos_a", fitted, bounds, ratings, level, BOOTSTRAP, note), mean, variance, parabola
-    )
+    top, below = g * variance, g**2
+    found = np.full(replicates, np.nan)
+    for b in range(replicates):
+        drawn = rng.integers(0, len(g), len(g))
+        size = float(below[drawn].sum())
+        if size > 0:
+            found[b] = float(top[drawn].sum()) / size
+    return percentile_interval(found, level)
 
 
 def _fit(g: Floats, variance: Floats, y: Floats) -> float | str:
+    if not len(y):
+        return NOTHING
     if not len(g):
         return "no unit has two ratings: the spread is undefined"
     if np.ptp(y) == 0:
