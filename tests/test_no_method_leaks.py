@@ -43,6 +43,7 @@ PLAIN = {
     "example",
     "examples",
     "mushra",
+    "数字",
 }
 SEALED = re.compile("/[ck]/[A-Za-z0-9_-]+")  # random letters, looked at in test_nothing_leaks
 

@@ -10,7 +10,7 @@ from django.core import signing
 from playwright.sync_api import Page, expect
 
 from listening.bots import Kind, Truth, send_crowd
-from listening.bots.knowledge import known_clips, roles_of
+from listening.bots.knowledge import known_to_raters, roles_of
 from listening.bots.opinions import drawn_qualities
 from listening.models import Rating, Session, Study
 from tests.factories import answer_all, arrive, make_study
@@ -64,10 +64,10 @@ def test_a_crowd_is_watched_while_it_comes(page, study, web):
     give_sound(study)
     landing = f"/r/{study.link}/?simulate={signing.dumps(study.key, salt='simulate')}"
     truth = Truth(1, drawn_qualities(roles_of(study), 1))
-    clips, kinds = known_clips(study), [Kind.CAREFUL] * 6
+    known, kinds = known_to_raters(study), [Kind.CAREFUL] * 6
 
     def crowd():
-        return asyncio.run(send_crowd(web.url, landing, clips, truth, kinds, concurrency=2))
+        return asyncio.run(send_crowd(web.url, landing, known, truth, kinds, concurrency=2))
 
     with ThreadPoolExecutor(1) as thread:  # Playwright has a loop of its own in this one
         for shown in ("30", "60"):
