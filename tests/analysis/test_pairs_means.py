@@ -66,6 +66,11 @@ def test_a_pair_is_told_in_the_direction_that_was_asked_more_often():
     assert found["B", "A"].row()["mean"] == pytest.approx(4 / 3)
 
 
+def test_a_pair_asked_as_often_both_ways_is_told_by_the_alphabet():
+    (one,) = pair_means(met(("B", "A", 1.0), ("A", "B", 1.0), ("B", "A", 0.0), ("A", "B", 0.0)))
+    assert (one.condition, one.versus) == ("A", "B")
+
+
 def test_swapped_sides_are_the_same_pair():
     told = met(("A", "B", 1.0), ("A", "B", 2.0), ("A", "B", -1.0), ("A", "B", 0.0), repeat=3)
     order = told.order

@@ -14,11 +14,13 @@ from analysis.pairs import (
     cumulative,
     davidson,
     least_squares,
+    pair_means,
     pair_ratings,
     parts,
     wins_of,
+    within_pairs,
 )
-from tests.analysis.pairs_of import edge_pairs, met
+from tests.analysis.pairs_of import edge_pairs, met, reference_pairs
 
 SIX_TO_TWO = [("A", "B", 1.0)] * 6 + [("A", "B", -1.0)] * 2
 WITH_TIES = [*SIX_TO_TWO, *[("A", "B", 0.0)] * 4]
@@ -262,6 +264,39 @@ def test_groups_that_beat_one_another_one_way_are_told_best_first():
     found = connection(ratings)
     assert found.groups == (("A", "B"), ("C", "D"))
     assert "best first: A, B; then C, D" in found.words
+
+
+def test_the_order_term_has_the_clustered_error_of_the_order_within_pairs():
+    for ratings in (reference_pairs("cmos_s2"), met(*WITH_TIES, repeat=3)):
+        term, told = least_squares(ratings).term("second_advantage"), within_pairs(ratings)
+        groups = min(len(set(ratings.rater)), len(set(ratings.item)))
+        half = stats.t.ppf(0.975, groups - 1) * term.se_clustered
+        assert term.value == pytest.approx(told.value)
+        assert (told.low, told.high) == pytest.approx((term.value - half, term.value + half))
+
+
+def test_a_clustered_variance_is_not_below_that_of_raters_or_items_alone():
+    """Two raters who always disagree: items cancel out, raters do not."""
+    ratings = pair_ratings(
+        ["A"] * 6, ["B"] * 6, [1.0, -1.0] * 3, [0.0] * 6, list("rsrsrs"), list("xxyyzz")
+    )
+    fit = least_squares(ratings)
+    assert gap(fit, "clustered") == pytest.approx((0.0, 0.5**0.5), abs=1e-12)
+    half = stats.t.ppf(0.975, 1) * 0.5**0.5
+    (mean,) = pair_means(ratings)
+    assert mean.mean.high == pytest.approx(half)
+    assert fit.abilities()[0].high == pytest.approx(half / 2)
+
+
+def test_a_clustered_covariance_has_no_negative_direction():
+    rng = np.random.default_rng(0)
+    rows = [(a, b, float(rng.integers(-1, 2))) for a, b in ("AB", "BC", "CA", "AC", "BA") * 6]
+    fit = cumulative(met(*rows), "logit")
+    raw = np.linalg.eigvalsh(fit.by_rater + fit.by_item - fit.by_both)
+    assert raw[0] < -0.01
+    assert np.linalg.eigvalsh(fit.clustered_covariance()) == pytest.approx(
+        np.sort(np.maximum(raw, 0)), abs=1e-12
+    )
 
 
 @pytest.mark.slow
