@@ -1,4 +1,4 @@
-"""The rater's page talks to these: state, checks, answers, withdrawal."""
+"""The doors of the rater's page: state, checks, questions, answers, skips, comment, withdrawal."""
 
 from __future__ import annotations
 

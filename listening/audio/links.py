@@ -36,7 +36,7 @@ CHECK = b"check"  # sealed along, so that neither kind of token passes for the o
 def clip_url(served: str, session: Session, trial: Trial | None, place: int = 0) -> str:
     """The URL of a served copy in one trial: always the same one, and of the same length for all.
 
-    `trial` is None for sounds outside the trials, like that of the volume page.
+    `trial` is None for sounds outside the trials, like a task's examples.
     """
     copy = bytes.fromhex(served.rpartition("/")[2].partition(".")[0])
     content = CONTENT.pack(copy, session.pk, trial.pk if trial else 0, place)
