@@ -99,6 +99,7 @@ def test_att_labels_in_the_wrong_order_list(tmp_path: Path) -> None:
         ("block_size = 5\nrepeat_items = true", "block_size", "number of trials, 4"),
         ("block_size = 2\nblocks_per_session = 2", "blocks_per_session", "need more than the 2"),
         ("block_size = 1\nblocks_per_session = 2\nblocks_per_rater = 1", "blocks_per_rater", "1"),
+        ("block_size = 2\nrepeats = 3", "repeats", "2 clips, and 3 cannot be asked again"),
         ("block_size = 2\nratings_per_stimulus = 10001", "ratings_per_stimulus", "outside"),
     ],
 )
@@ -156,6 +157,13 @@ def test_a_trap_condition_without_a_trap_kind(tmp_path: Path) -> None:
     csv = TRAP_CSV + "t2,bad,i2,audio/a1.wav,\nt3,bad,i1,audio/a1.wav,\n"
     found = problems_of(tmp_path, TRAP_TOML, csv)
     assert [p.row for p in found if "role trap, but this row names no trap" in p.what] == [7, 8]
+
+
+def test_a_size_is_not_judged_where_nothing_is_there_to_rate(tmp_path: Path) -> None:
+    found = problems_of(tmp_path, cmos('pairs = [["sys-a", "sys-q"]]'))
+    assert any("No item makes a trial" in p.what for p in found)
+    assert any("No trial can be made" in p.what for p in found)
+    assert not any(p.place.endswith("block_size") for p in found)
 
 
 def test_a_condition_without_stimuli(tmp_path: Path) -> None:

@@ -263,7 +263,14 @@ class TaskFit:
         task = self.task
         items = len({trial.item for trial in trials})
         room, noun = (len(trials), "trials") if task.repeat_items else (items, "items")
-        if task.block_size > room:
+        clips = task.block_size * task.blocks_per_session
+        if clips and task.repeats > clips:
+            what = f"A session has {clips} clips, and {task.repeats} cannot be asked again."
+            self.say("repeats", what, f"Choose at most {clips}.")
+        if not room:
+            what = "No trial can be made of what the task names."
+            self.say("conditions", what, "Name conditions whose stimuli belong together.")
+        elif task.block_size > room:
             what = f"A block of {task.block_size} is larger than the number of {noun}, {room}."
             more = "" if task.repeat_items else ", or set repeat_items = true"
             self.say("block_size", what, f"Choose at most {room}{more}.")
