@@ -40,6 +40,7 @@ def check_study(study: Study) -> list[Finding]:
     found = [
         *_about_texts(study),
         *_about_sets(study),
+        *_about_known_traps(study, stimuli),
         *_about_files(stimuli),
         *_about_loudness(rated),
         *_about_formats(rated),
@@ -74,6 +75,29 @@ def _about_sets(study: Study) -> Iterator[Finding]:
                 f"The task “{task.key}” has blocks of {fewest} instead of {task.block_size}: "
                 f"{places} is no multiple of it. Its sets of traps hold fewer rated clips.",
                 "Choose a block_size that divides it, or add or remove material.",
+            )
+
+
+def _about_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """Traps that a rater recognises: by their text, or because they were an example before."""
+    kinds = {s.key: s.trap for s in stimuli}
+    for task in study.tasks.all():
+        asked = {kind["kind"]: kind for kind in task.traps.get("kinds", ())}
+        written = [name for name, kind in asked.items() if kind.get("text")]
+        if written and not task.show_text:
+            yield Finding(
+                "warning",
+                f"In the task “{task.key}” only traps of the kind {quoted(written)} show a text, "
+                "which tells them.",
+                "Set show_text = true, so that every clip shows its text.",
+            )
+        before = [entry["stimulus"] for entry in (*task.examples, *task.training)]
+        if heard := [key for key in before if kinds.get(key) in asked]:
+            yield Finding(
+                "warning",
+                f"{quoted(heard)} is an example or practice of the task “{task.key}” and a trap "
+                "too.",
+                "Take another clip, with training in the column trap.",
             )
 
 

@@ -167,3 +167,19 @@ def test_blocks_that_cannot_hold_whole_sets_of_traps(size: int, said: list[str])
     study = make_study(items=5, traps={"flawed": 1, "human": 2}, task=task)
     told = [finding.what for finding in check_study(study) if "instead of" in finding.what]
     assert [words in what for words, what in zip(said, told, strict=True)] == [True] * len(said)
+
+
+def test_traps_that_raters_know_beforehand() -> None:
+    traps = {**ATT_TRAPS, "kinds": [{**ATT_TRAPS["kinds"][0], "text": True}]}
+    study = make_study(items=5, traps={"flawed": 1}, task={"method": "att", "traps": traps})
+    task = study.tasks.get()
+    task.examples = [{"stimulus": "trap_flawed-0"}, {"stimulus": "cond-0_item-0"}]
+    task.save()
+    told = " ".join(finding.what for finding in check_study(study))
+    assert "only traps of the kind “flawed” show a text" in told
+    assert "“trap_flawed-0” is an example or practice of the task “att” and a trap too" in told
+    task.show_text, task.examples = True, []
+    task.save()
+    told = " ".join(finding.what for finding in check_study(study))
+    assert "show a text" not in told
+    assert "a trap too" not in told
