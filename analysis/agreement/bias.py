@@ -11,7 +11,7 @@ from scipy import sparse, stats
 from analysis.agreement.result import NOTHING, Coded, Names, Scores, coded
 from analysis.intervals import Codes, Floats
 
-METHOD = "normal, from the subject model's information (P.910)"
+METHOD = "subject model (P.910): normal for the bias, chi-squared for the inconsistency"
 LEAST_SHARE = 0.1  # no rater's noise is taken for less than this share of the panel's
 _ROUNDS, _TOLERANCE = 2000, 1e-10
 
@@ -76,7 +76,8 @@ def subject_model(
     ratings or one rater. Li, Bampis, Krasula, Janowski and Katsavounidis (2020), A simple model
     for subject behavior in subjective experiments, Algorithm 1 (alternating projection); ITU-T
     P.910 (2023), Annex E. Standard errors as there: 1/sqrt(sum of 1/s_i^2) for a unit,
-    s_i/sqrt(n_i) for a bias, s_i/sqrt(2 n_i) for an inconsistency. The published algorithm takes
+    s_i/sqrt(n_i) for a bias, s_i/sqrt(2 n_i) for an inconsistency (here with the degrees that are
+    left, n_i less its share of the units' scores). The published algorithm takes
     a rater's noise from distances to scores that this very rater pulled along, so that quiet
     raters seem quieter round by round; here each mean square is divided by the mean share of
     weight that the others hold, which makes it unbiased (``as_published`` leaves that out). Noise
@@ -98,7 +99,10 @@ def subject_model(
     note = ""
     if parts > 1:
         note = f"raters fall into {parts} groups that share no unit: biases compare within a group"
-    raters = _raters(ratings, bias, noise, level)
+    share = weights / information[ratings.unit]
+    held = np.bincount(ratings.rater, weights=1 - share, minlength=len(ratings.raters))
+    left = np.asarray(held - 1, dtype=np.float64)
+    raters = _raters(ratings, bias, noise, left, level)
     return SubjectModel(
         raters,
         ratings.units,
@@ -129,7 +133,9 @@ def _alternate(
         if not as_published:
             weight = 1 / noise[rater] ** 2
             share = weight / np.bincount(unit, weights=weight, minlength=n_units)[unit]
-            square = square / np.maximum(_means((1 - share)[told], rater[told], n_raters), 1e-6)
+            room = _means((1 - share)[told], rater[told], n_raters)
+            room -= 1 / np.maximum(counts, 2)  # the bias
+            square = square / np.maximum(room, 1e-6)
         noise = _floored(np.sqrt(square), counts)
         weight = 1 / noise[rater] ** 2
         before = quality
@@ -164,7 +170,9 @@ def _parts(ratings: Coded) -> Codes:
     return np.unique(label[n_units:], return_inverse=True)[1].astype(np.int64)
 
 
-def _raters(ratings: Coded, bias: Floats, noise: Floats, level: float) -> list[RaterBias]:
+def _raters(
+    ratings: Coded, bias: Floats, noise: Floats, left: Floats, level: float
+) -> list[RaterBias]:
     shared = np.bincount(ratings.unit, minlength=len(ratings.units))[ratings.unit] > 1
     n_shared = np.bincount(ratings.rater[shared], minlength=len(ratings.raters))
     n_all = np.bincount(ratings.rater, minlength=len(ratings.raters))
@@ -178,8 +186,10 @@ def _raters(ratings: Coded, bias: Floats, noise: Floats, level: float) -> list[R
             found.append(_unknown(name, int(n_all[code]), level, note))
             continue
         b, s = float(bias[code]), float(noise[code])
-        b_se, s_se = s / n**0.5, s / (2 * n) ** 0.5
-        ends = (b - z * b_se, b + z * b_se, max(0.0, s - z * s_se), s + z * s_se)
+        df = max(1.0, float(left[code]))
+        b_se, s_se = s / n**0.5, s / (2 * df) ** 0.5
+        tails = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], df)
+        ends = (b - z * b_se, b + z * b_se, *(s * (df / tails) ** 0.5).tolist())
         found.append(
             RaterBias(
                 name, b, b_se, ends[0], ends[1], s, s_se, ends[2], ends[3],

@@ -15,7 +15,7 @@ from analysis.agreement.result import (
     measured,
     undefined,
 )
-from analysis.intervals import Floats, percentile_interval
+from analysis.intervals import Codes, Floats, percentile_interval
 
 METRICS = ("nominal", "ordinal", "interval")
 BOOTSTRAP = "bootstrap over units, percentile"
@@ -46,21 +46,59 @@ def krippendorff_alpha(
     ratings = coded(unit, rater, score)
     if not len(ratings.y):
         return undefined(name, ratings, level, NOTHING)
-    values, code = np.unique(ratings.y, return_inverse=True)
-    counts = _counts(ratings.unit, code, len(ratings.units), len(values))
-    counts = counts[counts.sum(axis=1) > 1]
-    if not len(counts):
+    paired = np.bincount(ratings.unit, minlength=len(ratings.units))[ratings.unit] > 1
+    if not paired.any():
         return undefined(name, ratings, level, "no unit has two ratings: agreement is undefined")
-    value = _alpha(_coincidences(counts, np.ones(len(counts))), values, metric)
+    unit_code = np.unique(ratings.unit[paired], return_inverse=True)[1]
+    alpha = (_Interval if metric == "interval" else _Counted)(unit_code, ratings.y[paired], metric)
+    n_units = int(unit_code.max()) + 1
+    value = alpha.of(np.arange(n_units))
     if np.isnan(value):
         return undefined(name, ratings, level, ALL_EQUAL)
-    drawn = _replicates(counts, values, metric, replicates, seed)
-    bounds = percentile_interval(drawn, level) if len(counts) > 1 else None
+    rng = np.random.default_rng(seed)
+    drawn = [alpha.of(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
+    bounds = percentile_interval(np.array(drawn), level) if n_units > 1 else None
     note = "" if bounds else "too few units that differ: no interval"
     return measured(name, value, bounds, ratings, level, BOOTSTRAP, note)
 
 
-def _counts(unit: np.ndarray, code: np.ndarray, n_units: int, n_values: int) -> Floats:
+class _Interval:
+    """Interval alpha from each unit's size, sum and sum of squares: any number of values."""
+
+    def __init__(self, unit: Codes, y: Floats, metric: str) -> None:
+        y = y - y.mean()
+        self.size = np.bincount(unit).astype(np.float64)
+        self.sum, self.square = np.bincount(unit, weights=y), np.bincount(unit, weights=y**2)
+        around = np.bincount(unit, weights=(y - (self.sum / self.size)[unit]) ** 2)
+        self.apart = 2 * self.size * around / (self.size - 1)
+        self.least: float = 1e-24 + 1e-12 * float(np.ptp(y)) ** 2
+
+    def of(self, units: Codes) -> float:
+        """Alpha of these units (with repetition); NaN where all their ratings are equal."""
+        n, total = float(self.size[units].sum()), float(self.sum[units].sum())
+        expected = 2 * (n * float(self.square[units].sum()) - total**2) / (n - 1)
+        if expected <= self.least * n:
+            return float("nan")
+        return 1 - float(self.apart[units].sum()) / expected
+
+
+class _Counted:
+    """Nominal or ordinal alpha from counts; units with equal counts are kept as one kind."""
+
+    def __init__(self, unit: Codes, y: Floats, metric: str) -> None:
+        self.metric = metric
+        self.values, code = np.unique(y, return_inverse=True)
+        counts = _counts(unit, code, int(unit.max()) + 1, len(self.values))
+        self.kinds, kind = np.unique(counts, axis=0, return_inverse=True)
+        self.kind = kind.reshape(-1)
+
+    def of(self, units: Codes) -> float:
+        """Alpha of these units (with repetition); NaN where all their ratings are equal."""
+        weight = np.bincount(self.kind[units], minlength=len(self.kinds)).astype(np.float64)
+        return _alpha(_coincidences(self.kinds, weight), self.metric)
+
+
+def _counts(unit: Codes, code: Codes, n_units: int, n_values: int) -> Floats:
     at = np.bincount(unit * n_values + code, minlength=n_units * n_values)
     return np.asarray(at.reshape(n_units, n_values), dtype=np.float64)
 
@@ -72,10 +110,10 @@ def _coincidences(counts: Floats, weight: Floats) -> Floats:
     return np.asarray(scaled.T @ counts - np.diag(scaled.sum(axis=0)), dtype=np.float64)
 
 
-def _alpha(coincidences: Floats, values: Floats, metric: str) -> float:
+def _alpha(coincidences: Floats, metric: str) -> float:
     """1 - D_o/D_e; NaN when the expected disagreement is 0."""
     marginal = coincidences.sum(axis=1)
-    distance = _distances(marginal, values, metric)
+    distance = _distances(marginal, metric)
     n = marginal.sum()
     expected = float(marginal @ distance @ marginal) / (n - 1) if n > 1 else 0.0
     if expected <= 1e-12 * max(1.0, float(distance.max())):
@@ -83,24 +121,9 @@ def _alpha(coincidences: Floats, values: Floats, metric: str) -> float:
     return 1 - float((coincidences * distance).sum()) / expected
 
 
-def _distances(marginal: Floats, values: Floats, metric: str) -> Floats:
+def _distances(marginal: Floats, metric: str) -> Floats:
     """Squared differences (V, V) of the metric; the ordinal one counts the ratings in between."""
     if metric == "nominal":
-        return np.asarray(1.0 - np.eye(len(values)))
-    if metric == "interval":
-        return np.asarray((values[:, None] - values[None, :]) ** 2)
+        return np.asarray(1.0 - np.eye(len(marginal)))
     middle = np.cumsum(marginal) - marginal / 2  # ratings up to the middle of each value
     return np.asarray((middle[:, None] - middle[None, :]) ** 2)
-
-
-def _replicates(counts: Floats, values: Floats, metric: str, replicates: int, seed: int) -> Floats:
-    """Alpha (B,) of units drawn with replacement; units with equal counts are drawn as one kind."""
-    kinds, kind = np.unique(counts, axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    rng = np.random.default_rng(seed)
-    found = np.empty(replicates)
-    for b in range(replicates):
-        drawn = kind[rng.integers(0, len(kind), len(kind))]
-        weight = np.bincount(drawn, minlength=len(kinds)).astype(np.float64)
-        found[b] = _alpha(_coincidences(kinds, weight), values, metric)
-    return found
