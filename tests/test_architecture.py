@@ -27,6 +27,11 @@ PURE = (
     "analysis.correlations",
     "analysis.figures",
     "analysis.report",
+    "analysis.agreement",
+    "analysis.comparisons",
+    "analysis.mixed",
+    "analysis.pairs",
+    "analysis.planning",
 )
 HEAVY = ("django", "torch", "pymc", "rest_framework", "celery", "psycopg")
 ALLOWED = {  # room -> what it may import of other rooms
