@@ -197,6 +197,22 @@ def test_a_skip_and_an_answer_at_once_leave_one_of_them():
     assert Block.objects.get().state == (Block.State.DONE if whole else Block.State.OPEN)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_last_skip_and_a_lease_that_runs_out_do_not_wait_for_each_other():
+    study = make_study(conditions=1, items=20, task={"block_size": 1, "ratings_per_stimulus": 4})
+    for _ in range(60):
+        session = arrive(study)
+        trial = current(session)
+        Block.objects.filter(session=session).update(lease_until=timezone.now())
+        at_once(
+            lambda s=session, t=trial: sessions.skip(s, t.code, "load", {}),
+            allocation.return_expired_leases,
+        )
+        session.refresh_from_db()
+        held = Block.objects.filter(session=session, state=Block.State.LEASED)
+        assert session.status == "finished" or not held.exists()
+
+
 def at_once(*calls: Any) -> None:
     gate = Barrier(len(calls))
 
