@@ -71,8 +71,12 @@ def crossed_reml(
 
 def refused_effects(sums: Sums) -> dict[str, str]:
     """Why rater and rater:condition cannot be estimated from ratings; empty where they can."""
-    here = sums.by_condition(sums.count)
-    return {RATER: _rater_refused(here), RATER_CONDITION: _interaction_refused(here)}
+    return refused_by(sums.by_condition(sums.count))
+
+
+def refused_by(count: Floats) -> dict[str, str]:
+    """As `refused_effects`, from the numbers of ratings by rater and condition (R, S)."""
+    return {RATER: _rater_refused(count), RATER_CONDITION: _interaction_refused(count)}
 
 
 def _rater_refused(count: Floats) -> str:

@@ -21,6 +21,7 @@ from analysis.mixed.sufficient import Codes, Floats, checked_codes, floats
 
 _MOST_CURVED = 3.0  # a label tells at most 1/3 about its logit: the logistic's Fisher information
 _HERMITE = 9
+_LARGEST_SD = 25.0  # logits; beyond, all answers of a rater are alike
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,12 @@ class NestedOrdinal:
         self._largest = float(self._sizes.max())
 
     def log_likelihood(self, p: Parameters, grid: Grid = FINE) -> float:
-        """The log-likelihood of the labels one by one (no multinomial coefficients)."""
+        """The log-likelihood of the labels one by one (no multinomial coefficients).
+
+        SDs above 25 are taken as impossible.
+        """
+        if max(p.sd_rater, p.sd_rater_condition) > _LARGEST_SD:
+            return -np.inf
         u, weight = self._rater_nodes(p, grid)
         tables = self._cell_integrals(p, u, grid)
         with np.errstate(divide="ignore"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from analysis.mixed.convergence import diagnose
 from analysis.mixed.descent import descend
 from analysis.mixed.errors import NotEstimable
 from analysis.mixed.folded import sd_of, slope, x_of
+from analysis.mixed.linear import RATER, RATER_CONDITION, refused_by
 from analysis.mixed.ordinal import (
     FAST,
     FINE,
@@ -24,9 +26,10 @@ from analysis.mixed.ordinal import (
 )
 from analysis.mixed.posterior import Posterior
 from analysis.mixed.sampler import THIN, Bounds, Density, independence, mode, slope_of
-from analysis.mixed.sufficient import Floats, floats
+from analysis.mixed.sufficient import Floats, Truths, floats
 
 _SCALE = floats([1.0, 0.5])  # of the SDs' coordinates
+_IMPOSSIBLE = -1e15  # in place of minus infinity, which has no slope
 _VANISHED = 0.01  # an SD on the logit scale that is none
 
 
@@ -83,18 +86,24 @@ class OrdinalPrior:
 def ordinal_ml(counts: Floats) -> OrdinalFit:
     """The maximum likelihood fit of label counts (R, S, K), as `ordinal.label_counts` gives them.
 
-    Raises NotEstimable where a condition got one extreme label only (its logit is then infinite).
+    An effect that the design cannot tell from another is left out, and ``notes`` says so. Raises
+    NotEstimable where a condition got one extreme label only (its logit is then infinite), or where
+    so few ratings have no maximum.
     """
     _refuse_separation(counts)
     model = NestedOrdinal(counts)
-    start = descend(
-        partial(slope_of, _likelihood(model, FAST)), _start(counts), _bounds(model), flat=0.1
-    )
-    peak = mode(_likelihood(model, FINE), start, _bounds(model))
+    refused = refused_by(counts.sum(axis=2))
+    free = np.array([True] * (len(_start(counts)) - 2) + [not refused[name] for name in _SDS])
+    fast, fine = (_partly(_likelihood(model, grid), free) for grid in (FAST, FINE))
+    bounds = list(compress(_bounds(model), free))
+    start = descend(partial(slope_of, fast), _start(counts)[free], bounds, flat=0.1)
+    peak = mode(fine, start, bounds, remedy=_USE_PRIOR)
     s = model.n_conditions
-    p = _unpacked(peak.x, model)
+    x, errors = np.zeros(len(free)), np.zeros(len(free))
+    x[free], errors[free] = peak.x, np.sqrt(np.diag(peak.covariance))
+    p = _unpacked(x, model)
     sds = [p.sd_rater, p.sd_rater_condition]
-    errors = np.sqrt(np.diag(peak.covariance))[-2:] * slope(peak.x[-2:], _SCALE)
+    errors = errors[-2:] * slope(x[-2:], _SCALE)
     gone = [sd < _VANISHED for sd in sds]
     return OrdinalFit(
         estimate=p.beta,
@@ -105,14 +114,17 @@ def ordinal_ml(counts: Floats) -> OrdinalFit:
         log_likelihood=peak.height,
         n=model.n,
         notes=tuple(
-            f"no variance was found for {name}: it is estimated as 0"
+            f"{name} was left out: {refused[name]}"
+            if refused[name]
+            else f"no variance was found for {name}: it is estimated as 0"
             for name, g in zip(_SDS, gone, strict=True)
             if g
         ),
     )
 
 
-_SDS = ("rater", "rater:condition")
+_SDS = (RATER, RATER_CONDITION)
+_USE_PRIOR = "use the Bayesian fit, whose prior keeps estimates finite, or collect more ratings"
 
 
 def ordinal_posterior(
@@ -180,12 +192,24 @@ def _unpacked(x: Floats, model: NestedOrdinal) -> Parameters:
 
 def _bounds(model: NestedOrdinal) -> Bounds:
     logits, gaps = model.n_conditions, model.n_labels - 2
-    return [(-20.0, 20.0)] * logits + [(-9.0, 4.0)] * gaps + [(-6.0, 6.0)] * 2
+    return [(-20.0, 20.0)] * logits + [(-9.0, 4.0)] * gaps + [(-3.5, 3.5)] * 2
+
+
+def _partly(log_density: Density, free: Truths) -> Density:
+    """The density of the free coordinates, the others being 0."""
+
+    def of_free(points: Floats) -> Floats:
+        full = np.zeros((len(points), len(free)))
+        full[:, free] = points
+        return log_density(full)
+
+    return of_free
 
 
 def _likelihood(model: NestedOrdinal, grid: Grid) -> Density:
     def log_density(points: Floats) -> Floats:
-        return floats([model.log_likelihood(_unpacked(x, model), grid) for x in points])
+        found = [model.log_likelihood(_unpacked(x, model), grid) for x in points]
+        return np.maximum(floats(found), _IMPOSSIBLE)
 
     return log_density
 

@@ -24,6 +24,7 @@ _START = 0.2
 _STEP = 0.02  # in the logarithm of a ratio
 _REST = 1e-7  # a move of the logarithms that is none
 _ROUNDS = 12
+_NO_ERROR = 1e-9  # of the variance of the scores
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def reml(
     """The REML fit of a model with K random ``effects`` whose parts ``likelihood`` (B, K) gives.
 
     ``centre`` (C,) is added to the fixed effects; ``n`` ratings; ``free`` False keeps an effect at
-    0. Raises NotEstimable when no residual variation is left.
+    0. Raises NotEstimable when no residual variation is left, or too little to tell variances.
     """
     allowed = np.ones(len(effects), dtype=bool) if free is None else np.array(free, dtype=bool)
     model = _Profiled(likelihood, n, len(effects))
@@ -88,7 +89,14 @@ def reml(
     stencil = Stencil(np.log(ratios[positive]), _STEP)
     logdet, rss, cov, beta = model.parts(_spread(stencil.points, ratios))
     s2 = rss[0] / model.degrees
+    if not s2 > _NO_ERROR * model.variance:
+        raise NotEstimable(
+            "ratings of the same rater and condition do not vary at all: no error to model",
+            "keep one rating of each repeat, or report the means without a test",
+        )
     hessian = _hessian(stencil, logdet + rss / s2, rss / s2, model.degrees)
+    if not np.linalg.eigvalsh(hessian)[0] > 0:
+        raise NotEstimable("so few ratings do not determine the variances", "collect more ratings")
     slopes = np.concatenate([s2 * stencil.gradient(cov), s2 * cov[:1]])
     sds = {name: float(np.sqrt(r * s2)) for name, r in zip(effects, ratios, strict=True)}
     deviance = logdet[0] + model.degrees * (1.0 + np.log(2.0 * np.pi * s2))
@@ -98,7 +106,7 @@ def reml(
         sds={**sds, "residual": float(np.sqrt(s2))},
         log_likelihood=-0.5 * float(deviance),
         n=n,
-        parameter_covariance=floats(2.0 * np.linalg.pinv(hessian, hermitian=True)),
+        parameter_covariance=floats(2.0 * np.linalg.inv(hessian)),
         slopes=slopes,
         notes=notes + _vanished(effects, allowed & ~positive),
     )
@@ -113,6 +121,7 @@ class _Profiled:
         self.degrees = n - none.b.shape[1]
         if self.degrees < 1:
             raise NotEstimable("there are no more ratings than means", "collect more ratings")
+        self.variance = float(none.c[0]) / n
         if not none.c[0] > 0:
             raise NotEstimable(
                 "the scores of each condition are all the same: no variation to model",

@@ -49,21 +49,21 @@ class Sample:
     pareto_k: float
 
 
-def mode(log_density: Density, start: Floats, bounds: Bounds) -> Mode:
+def mode(log_density: Density, start: Floats, bounds: Bounds, *, remedy: str = "") -> Mode:
     """The mode of ``log_density`` ((B, D) to (B,)) from ``start`` (D,), to about 1e-7 SD.
 
-    Raises NotEstimable when the density has no proper peak inside the bounds of its coordinates.
+    Raises NotEstimable, with the ``remedy``, when there is no proper peak inside the bounds of the
+    coordinates: the density rises to a bound, or is flat in some direction.
     """
+    cure = remedy or "check the scores and the prior, or sample this model by NUTS"
     x = descend(lambda x: slope_of(log_density, x), start, bounds, flat=1e-2)
     for _ in range(6):
-        covariance = _inverse_curvature(log_density, x)
+        covariance, peaked = _inverse_curvature(log_density, x)
         x, rested = _rest(log_density, x, covariance)
-        if rested:
+        if rested and peaked:
+            covariance, _ = _inverse_curvature(log_density, x)
             return Mode(x, float(log_density(x[None])[0]), covariance)
-    raise NotEstimable("no maximum of the likelihood was found", _USE_PRIOR)
-
-
-_USE_PRIOR = "use the Bayesian fit, whose prior keeps estimates finite, or collect more ratings"
+    raise NotEstimable("these ratings determine no maximum of the likelihood", cure)
 
 
 def independence(
@@ -205,11 +205,14 @@ def _rest(log_density: Density, x: Floats, covariance: Floats) -> tuple[Floats, 
     return x, before < _SMALL
 
 
-_TINY, _SMALL = 1e-7, 1e-4
+_TINY, _SMALL, _FLAT = 1e-7, 1e-4, 1e-6
 
 
-def _inverse_curvature(log_density: Density, x: Floats) -> Floats:
-    """The inverse of the negative Hessian by central differences; D^2 + D + 1 values."""
+def _inverse_curvature(log_density: Density, x: Floats) -> tuple[Floats, bool]:
+    """The inverse of the negative Hessian by central differences, and whether it is one of a peak.
+
+    D^2 + D + 1 values; where the Hessian is not that of a peak, its roots are made positive.
+    """
     d = len(x)
     step = _COARSE * np.eye(d)
     i, j = np.triu_indices(d, 1)
@@ -222,7 +225,8 @@ def _inverse_curvature(log_density: Density, x: Floats) -> Floats:
     hessian[i, j] = hessian[j, i] = mixed / 2.0
     negative = -hessian / _COARSE**2
     if not np.isfinite(negative).all():
-        raise NotEstimable("no maximum of the likelihood was found", _USE_PRIOR)
+        return np.eye(d), False
     roots, vectors = np.linalg.eigh(negative)
-    roots = np.maximum(np.abs(roots), 1e-6 * np.abs(roots).max())
-    return np.asarray((vectors / roots) @ vectors.T)
+    least = _FLAT * max(float(np.abs(roots).max()), _FLAT)
+    held = np.maximum(np.abs(roots), least)
+    return floats((vectors / held) @ vectors.T), bool(roots[0] > least)

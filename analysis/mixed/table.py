@@ -184,7 +184,7 @@ def _ordinal(
     scores, label = np.unique(y, return_inverse=True)
     counts = label_counts(label.astype(np.int64), arrays.rater, arrays.cell)
     fit: OrdinalFit | None = None
-    notes = _weak(arrays)
+    notes = _weak(counts) if bayesian else ()
     try:
         fit = ordinal_ml(counts)
         notes += fit.notes
@@ -207,11 +207,10 @@ def _ordinal(
     )
 
 
-def _weak(arrays: Arrays) -> tuple[str, ...]:
-    """Warnings on effects of an ordinal model that the ratings hardly determine."""
-    refused = linear.refused_effects(sums(arrays.y, arrays.rater, arrays.cell))
-    told = {name: why for name, why in refused.items() if why}
-    return tuple(f"the SD of {name} says little: {why}" for name, why in told.items())
+def _weak(counts: Floats) -> tuple[str, ...]:
+    """Warnings on effects of an ordinal posterior that the ratings hardly determine."""
+    told = {name: why for name, why in linear.refused_by(counts.sum(axis=2)).items() if why}
+    return tuple(f"the posterior SD of {name} is mostly prior: {why}" for name, why in told.items())
 
 
 def _codes(values: list[object]) -> Codes:

@@ -167,6 +167,27 @@ def test_an_effect_without_variance_is_zero_and_said_so():
     assert means(fit).degrees == pytest.approx([18, 18])
 
 
+def test_ratings_without_error_and_too_few_ratings_are_refused_in_words():
+    rater, condition = np.repeat(np.arange(5), 6), np.tile([0, 0, 1, 1, 2, 2], 5)
+    same = np.repeat(np.random.default_rng(0).random(15), 2)
+    with pytest.raises(NotEstimable, match="do not vary at all: no error to model; keep one"):
+        nested_reml(sums(same, rater, condition))
+    three = np.array([0, 1, 1]), np.array([0, 0, 1])
+    with pytest.raises(NotEstimable, match="so few ratings do not determine the variances"):
+        nested_reml(sums(np.array([0.0, 1.0, 0.5]), *three))
+
+
+def test_one_rating_a_rater_leaves_the_t_test():
+    y, condition = np.array([0.1, 0.7, 0.4, 0.9, 0.2, 0.8]), np.array([0, 1, 0, 1, 0, 1])
+    fit = nested_reml(sums(y, np.arange(6), condition))
+    found = pairs(fit)
+    student = stats.ttest_ind(y[condition == 0], y[condition == 1])
+    assert found.p[0] == pytest.approx(student.pvalue, rel=1e-8)
+    assert found.degrees[0] == pytest.approx(4)
+    assert [note.split(":")[0] for note in fit.notes] == ["rater was left out", "rater"]
+    assert fit.notes[1].startswith("rater:condition was left out: no rater rated a condition twice")
+
+
 def test_scores_that_do_not_fit_their_codes_are_refused_in_words():
     y, codes = np.zeros(3), np.zeros(3, dtype=np.int64)
     with pytest.raises(ValueError, match="one of each per rating"):
