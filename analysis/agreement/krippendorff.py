@@ -9,16 +9,18 @@ from analysis.agreement.result import (
     NOTHING,
     Agreement,
     AgreementError,
+    Bounds,
     Names,
     Scores,
     coded,
     measured,
     undefined,
 )
-from analysis.intervals import Codes, Floats, percentile_interval
+from analysis.intervals import Codes, Floats, percentile_interval, t_interval
 
 METRICS = ("nominal", "ordinal", "interval")
-BOOTSTRAP = "bootstrap over units, percentile"
+BOOTSTRAP = "bootstrap over units, t on log(1 - alpha)"
+_LEAST_FILLED = 0.9
 REPLICATES = 1000
 
 
@@ -35,10 +37,10 @@ def krippendorff_alpha(
     """Alpha of ratings (n,): 1 is full agreement, 0 what chance gives, below 0 is worse than that.
 
     ``metric`` is nominal, ordinal or interval. Units with fewer than two ratings do not count, so
-    incomplete data need nothing special. The interval resamples whole units. Undefined, with the
-    reason, when no unit has two ratings or all ratings are equal. Raises AgreementError on an
-    unknown metric. Krippendorff (2019), Content Analysis, 4th ed., ch. 12, alpha = 1 - D_o / D_e
-    from the matrix of coincidences.
+    incomplete data need nothing special. The interval resamples whole units: it is about these
+    raters and new units. Undefined, with the reason, when no unit has two ratings or all ratings
+    are equal. Raises AgreementError on an unknown metric. Krippendorff (2019), Content Analysis,
+    4th ed., ch. 12: alpha = 1 - D_o / D_e from the matrix of coincidences.
     """
     if metric not in METRICS:
         raise AgreementError(f"metric {metric!r} is none of {', '.join(METRICS)}")
@@ -57,9 +59,23 @@ def krippendorff_alpha(
         return undefined(name, ratings, level, ALL_EQUAL)
     rng = np.random.default_rng(seed)
     drawn = [alpha.of(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
-    bounds = percentile_interval(np.array(drawn), level) if n_units > 1 else None
+    bounds = _bounds(value, np.array(drawn), n_units, level)
     note = "" if bounds else "too few units that differ: no interval"
     return measured(name, value, bounds, ratings, level, BOOTSTRAP, note)
+
+
+def _bounds(value: float, drawn: Floats, n_units: int, level: float) -> Bounds:
+    """log(1 - alpha) ± t(units - 1) x its bootstrap SD; the percentiles where alpha is 1."""
+    if n_units < 2:
+        return None
+    known = drawn[np.isfinite(drawn)]
+    if value >= 1 - 1e-12 or (known >= 1 - 1e-12).any():
+        return percentile_interval(drawn, level)
+    if len(known) < _LEAST_FILLED * len(drawn):
+        return None
+    se = float(np.std(np.log(1 - known), ddof=1))
+    low, high = t_interval(float(np.log(1 - value)), se, n_units - 1, level)
+    return 1 - float(np.exp(high)), 1 - float(np.exp(low))
 
 
 class _Interval:
