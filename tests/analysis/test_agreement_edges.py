@@ -52,10 +52,6 @@ def everything(table):
     return [measure.row() for measure in found]
 
 
-def only_rows(name):
-    return edge(name)
-
-
 @pytest.mark.parametrize(
     "name",
     ["empty", "one_rating", "one_rater", "all_equal", "single_system", "separated", "missing",
