@@ -201,7 +201,13 @@ def shows_text(show_text: bool, traps: TrapPlan, trap: str) -> bool:
 
 
 def end_facts(
-    outcome: str, texts: Mapping[str, str], *, code: str, return_url: str | None, commented: bool
+    outcome: str,
+    texts: Mapping[str, str],
+    *,
+    code: str,
+    return_url: str | None,
+    commented: bool,
+    unplayed: bool = False,
 ) -> dict[str, Any]:
     """How it ended: words, the completion code, and whether a last comment may be left."""
     words = {
@@ -211,6 +217,11 @@ def end_facts(
             "your place there. You can close this page."
         ),
         "partial": _(
+            "Most clips could not be played on this device. "
+            "What you answered is stored. Thank you for trying."
+        )
+        if unplayed
+        else _(
             "You were away for a while and the remaining clips went to other people. "
             "What you answered is stored. Thank you."
         ),

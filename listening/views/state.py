@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -52,14 +53,17 @@ class Plan:
     upcoming: list[Any]
     left: int
     training: list[Any]
+    unplayed: bool  # more clips were passed over than answered
 
 
 def _plan(session: int) -> Plan:
     trials = rows_of(TRIALS, session=session)
     upcoming = [t for t in trials if t.state == Trial.State.PLANNED]
+    states = Counter(t.state for t in trials)
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
-        answered=sum(t.state in (Trial.State.ANSWERED, Trial.State.SKIPPED) for t in trials),
+        answered=states[Trial.State.ANSWERED] + states[Trial.State.SKIPPED],
+        unplayed=states[Trial.State.SKIPPED] > states[Trial.State.ANSWERED],
         upcoming=upcoming[:AHEAD],
         left=len(upcoming),
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
@@ -101,7 +105,7 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
         else None,
         "tasks": [_task(sitting, pk, index) for index, pk in enumerate(plan.tasks)],
         "trials": _trials(sitting, plan) if stage.kind == "trial" else [],
-        "end": _end(sitting, texts) if stage.kind == "end" else None,
+        "end": _end(sitting, texts, plan) if stage.kind == "end" else None,
     }
 
 
@@ -216,9 +220,14 @@ OUTCOMES = {
 }
 
 
-def _end(sitting: Any, texts: dict[str, str]) -> dict[str, Any]:
-    """How it ended: the completion code of this outcome, and Prolific's return link."""
+def _end(sitting: Any, texts: dict[str, str], plan: Plan) -> dict[str, Any]:
+    """How it ended: the completion code of this outcome, and Prolific's return link.
+
+    Who could play hardly anything took part in a part: paying for it is for people to decide.
+    """
     outcome = OUTCOMES[Session.Status(sitting.status)]
+    unplayed = outcome == "complete" and plan.unplayed
+    outcome = "partial" if unplayed else outcome
     code = json.loads(sitting.completion_codes).get(outcome, "")
     url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
     return facts.end_facts(
@@ -227,4 +236,5 @@ def _end(sitting: Any, texts: dict[str, str]) -> dict[str, Any]:
         code=code,
         return_url=url if sitting.prolific_session and code else None,
         commented=bool(sitting.comment),
+        unplayed=unplayed,
     )

@@ -310,3 +310,13 @@ def test_a_refused_skip_says_why_and_where_the_session_stands(client, study):
     response = post(client, session, {"trial": later, "reason": "load"})
     assert (response.status_code, response.json()["error"]) == (409, "wrong_order")
     assert response.json()["state"]["stage"] == "trial"
+
+
+def test_who_could_play_hardly_anything_ends_with_the_code_for_a_part(study):
+    session = arrive(study)
+    for _ in range(5):
+        skip(session)
+    end = state_of(session)["end"]
+    assert (end["outcome"], end["text"][:10]) == ("partial", "Most clips")
+    session.refresh_from_db()
+    assert session.status == Session.Status.FINISHED
