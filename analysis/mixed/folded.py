@@ -11,11 +11,12 @@ import numpy as np
 from analysis.mixed.sufficient import Floats, floats
 
 _LEAST = 1e-6  # of the scale: what stands for 0
+_MOST = 20.0  # a coordinate of hundreds of millions of scales: what stands for infinity
 
 
 def sd_of(x: Floats, scale: Floats) -> Floats:
     """Standard deviations (..., K) at coordinates x (..., K), in units of ``scale`` (K,) > 0."""
-    return floats(scale * np.maximum(np.abs(np.sinh(x)), _LEAST))
+    return floats(scale * np.maximum(np.abs(np.sinh(np.clip(x, -_MOST, _MOST))), _LEAST))
 
 
 def x_of(sd: Floats, scale: Floats) -> Floats:
@@ -25,4 +26,4 @@ def x_of(sd: Floats, scale: Floats) -> Floats:
 
 def slope(x: Floats, scale: Floats) -> Floats:
     """|d sd / d x| (..., K), the factor that turns a density of sd into one of x."""
-    return floats(scale * np.cosh(x))
+    return floats(scale * np.cosh(np.clip(x, -_MOST, _MOST)))

@@ -1,7 +1,7 @@
 """The Gaussian model of ratings, Bayesian: exact draws from its closed form, without NUTS.
 
 score = beta[cell] + u[rater] + w[rater, condition] + e. Effects and means are integrated out
-(spec: the likelihood of `nested`), so that only three standard deviations are sampled; then the
+(by the closed form of `nested`), so that only three standard deviations are sampled; then the
 means given these are normal (Lindley and Smith 1972, J. R. Stat. Soc. B 34(1), section 2).
 """
 

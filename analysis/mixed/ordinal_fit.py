@@ -30,6 +30,7 @@ from analysis.mixed.sufficient import Floats, Truths, floats
 
 _SCALE = floats([1.0, 0.5])  # of the SDs' coordinates
 _IMPOSSIBLE = -1e15  # in place of minus infinity, which has no slope
+_MOST_LOG_GAP = 30.0
 _VANISHED = 0.01  # an SD on the logit scale that is none
 
 
@@ -179,7 +180,7 @@ def _named(draws: Floats, model: NestedOrdinal, scores: Floats | None) -> dict[s
 
 def _cuts(log_gaps: Floats) -> Floats:
     """Cut points (B, K - 1) with sum 0 of the logs of the gaps between them (B, K - 2)."""
-    gaps = np.exp(log_gaps)
+    gaps = np.exp(np.minimum(log_gaps, _MOST_LOG_GAP))
     steps = np.concatenate([np.zeros((len(gaps), 1)), np.cumsum(gaps, axis=1)], axis=1)
     return floats(steps - steps.mean(axis=1, keepdims=True))
 
@@ -221,7 +222,7 @@ def _with_prior(model: NestedOrdinal, likelihood: Density, prior: OrdinalPrior) 
     def log_density(points: Floats) -> Floats:
         beta, gaps, x = points[:, :s], points[:, s:-2], points[:, -2:]
         out = -0.5 * ((beta / prior.beta) ** 2).sum(axis=1)
-        out += (gaps - 0.5 * (np.exp(gaps) / prior.gap) ** 2).sum(axis=1)
+        out += (gaps - 0.5 * (np.exp(np.minimum(gaps, _MOST_LOG_GAP)) / prior.gap) ** 2).sum(axis=1)
         out += (np.log(slope(x, _SCALE)) - 0.5 * (sd_of(x, _SCALE) / widths) ** 2).sum(axis=1)
         return floats(likelihood(points) + out)
 

@@ -23,6 +23,7 @@ Density = Callable[[Floats], Floats]
 Bounds = Sequence[tuple[float | None, float | None]]
 
 _BURN = 25
+_WIDEST = 4.0  # an SD of the first proposals: more is a flat spot, not the density's width
 _PILOTS, _PILOT_DRAWS, _FITS = 3, 60, 0.6
 THIN = (1, 5)  # how many times the draws are taken, if at first they do not suffice
 _FINE, _COARSE = 1e-3, 2e-3
@@ -85,7 +86,9 @@ def independence(
     The density is even in its last ``even`` coordinates: they are folded to be 0 or more, and the
     proposal's density with them. Of ``draws`` x ``thin`` draws a chain, every thin-th is kept.
     """
-    shape = _T(around.x, inflation * around.covariance, degrees, even)
+    narrowed = np.minimum(1.0, _WIDEST / np.sqrt(np.diag(around.covariance)))
+    scale = floats(inflation * around.covariance * np.outer(narrowed, narrowed))
+    shape = _T(around.x, scale, degrees, even)
     for _ in range(_PILOTS):
         x, log_weights = _proposals(log_density, shape, rng, _PILOT_DRAWS * (len(around.x) + 2))
         weights = np.exp(log_weights - log_weights.max())
