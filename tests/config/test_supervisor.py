@@ -146,7 +146,11 @@ def test_kill_9_of_the_supervisor_takes_everything_along_and_a_new_start_works()
         assert {process.pid for process in processes_in(var)} <= inside
         house.process.kill()
         house.process.wait(5)
-        wait_for(lambda: processes_in(var) == [], 45)
+        try:
+            wait_for(lambda: processes_in(var) == [], 45)
+        except AssertionError:
+            left = [(p.pid, p.ppid(), p.status(), p.cmdline()) for p in processes_in(var)]
+            pytest.fail(f"still there: {left}")
         again = House(var, port=house.port).start()
         assert again.health() == 200
         assert again.said.split("password: ")[1] == house.said.split("password: ")[1]
