@@ -53,6 +53,7 @@ def recipes() -> Iterator[Recipe]:
     yield from noisy_and_cleaned()
     yield from vocalised()
     yield from spoken_instructions()
+    yield begun()
 
 
 # --- MUSHRA: anchors of BS.1534 ------------------------------------------------------------------
@@ -228,6 +229,16 @@ def spoken(words: str, voice: str) -> Wave:
         subprocess.run(["flite", "-voice", voice, "-t", words, "-o", str(file)], check=True)
         wave, rate_hz = soundfile.read(file)
     return at_rate(wave, rate_hz)
+
+
+# --- a known answer that nobody rates -------------------------------------------------------------
+
+
+def begun() -> Recipe:
+    """The human reader again, up to the stop before “prudently”: good speech, and no rated clip."""
+    how = "the first 4.78 s, faded out within 10 ms, at the common level"
+    cut = round(4.78 * RATE_HZ)
+    return Recipe("begun_s0870", "human_s0870", how, lambda: faded(sound("human_s0870")[:cut]))
 
 
 # --- sound in and out ----------------------------------------------------------------------------

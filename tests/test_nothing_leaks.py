@@ -18,6 +18,7 @@ from tests.visitor import Seen, Visitor
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
+STREAMINFO = 0  # the block of a FLAC file that holds numbers only
 HOUSE_WORDS = ("default-src", "reference libflac", "test clip")  # of every study
 NUMBERS = {  # all that the page is told
     *("index", "position", "task", "done", "total", "min_chars", "longest", "span"),
@@ -126,14 +127,17 @@ def words_to_seek(seen: Seen, secret: set[str]) -> set[str]:
 
 
 def tags_of(sound: bytes) -> str:
-    """All that stands in a FLAC file before its first frame; samples are random letters."""
+    """What stands in a FLAC file before its first frame; samples and their hash are random."""
     if not sound.startswith(b"fLaC"):
         return sound[:44].decode("latin-1")  # the head of a WAV, or the beginning of a range
-    place, last = 4, False
+    place, last, kept = 4, False, sound[:4]
     while not last:
-        last = bool(sound[place] & 0x80)
-        place += 4 + int.from_bytes(sound[place + 1 : place + 4], "big")
-    return sound[:place].decode("latin-1")
+        last, kind = bool(sound[place] & 0x80), sound[place] & 0x7F
+        end = place + 4 + int.from_bytes(sound[place + 1 : place + 4], "big")
+        if kind != STREAMINFO:
+            kept += sound[place:end]
+        place = end
+    return kept.decode("latin-1")
 
 
 def own_rater_code(visitor: Visitor) -> str:

@@ -10,14 +10,24 @@ from playwright.sync_api import Page
 
 SCRIPT = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 GRAVE = ("serious", "critical")
-RUN = """async () => {
-    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-    do { await frame(); } while (document.getAnimations().some((a) => a.playState === "running"
-        && a.effect.getTiming().iterations !== Infinity));  // what fades in is faint at first
+# What fades in is faint at first. The mark of the place in a playing clip may move on, and so may
+# what turns for ever.
+SETTLED = """
+    const moving = () => document.getAnimations().some((a) => a.playState === "running"
+        && (a instanceof CSSTransition || a instanceof CSSAnimation)
+        && a.effect.getTiming().iterations !== Infinity);
+    while (moving()) await new Promise((resolve) => setTimeout(resolve, 20));
+"""
+RUN = (
+    """async () => {
+    """
+    + SETTLED
+    + """
     const found = await axe.run(document, { resultTypes: ["violations"] });
     return found.violations.map(({ id, impact, nodes }) => ({ id, impact,
         places: nodes.map((node) => `${node.target.join(" ")}: ${node.failureSummary}`) }));
 }"""
+)
 CONTROLS = {
     *("button", "checkbox", "combobox", "disclosureTriangle", "link", "radio", "searchbox"),
     *("slider", "spinbutton", "switch", "tab", "textbox"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import SETTLED
 from tests.browser.conftest import PHONE
 from tests.browser.driver import choose, enter, hear
 from tests.browser.fake import FakeServer
@@ -27,9 +28,12 @@ SMALL_TARGETS = """() => {
         .map(([name, box]) => `${name}: ${box.width} x ${box.height}`);
 }"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-FAINT = """async () => {
-    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-    do { await frame(); } while (document.getAnimations().length);  // colours may still be moving
+FAINT = (
+    """async () => {
+    """
+    + SETTLED
+    + """
+    const faint = [];
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const rgb = (colour) => {
         canvas.clearRect(0, 0, 1, 1);
@@ -47,7 +51,6 @@ FAINT = """async () => {
         }
         return rgb("white");
     };
-    const faint = [];
     for (const element of document.querySelectorAll("main *")) {
         const words = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
         if (!words || !element.checkVisibility() || element.closest(".visually-hidden")) continue;
@@ -58,6 +61,7 @@ FAINT = """async () => {
     }
     return faint;
 }"""
+)
 
 
 def stages(page: Page, server: FakeServer, *, begin: str = "Begin") -> Iterator[str]:

@@ -370,7 +370,7 @@ def test_every_derived_sound_says_what_it_was_made_from() -> None:
         assert all((DEMO / "audio" / f"{name}.flac").exists() for name in row["made from"].split())
 
 
-DERIVED = ("anchor", "noisy", "denoised", "nvv", "spoken")
+DERIVED = ("anchor", "begun", "noisy", "denoised", "nvv", "spoken")
 
 
 @pytest.mark.parametrize(("anchor", "cut_hz"), [("anchor35", 3500), ("anchor70", 7000)])

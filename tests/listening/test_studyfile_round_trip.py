@@ -80,7 +80,7 @@ def tasks(draw: st.DrawFn, key: str, trap_kinds: list[str], conditions: list[str
         blocks_per_session=per_session,
         blocks_per_rater=draw(st.integers(per_session, 100)),
         repeat_items=True,
-        repeats=draw(st.integers(0, 5)),
+        repeats=draw(st.integers(0, per_session)),
         allow_missing=draw(st.booleans()),
         show_text=draw(st.booleans()),
         reopen_invalid=draw(st.booleans()),
