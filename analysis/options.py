@@ -37,7 +37,8 @@ class Breakdown:
 class Options:
     """All that decides the numbers of a report, but for the ratings themselves.
 
-    ``breakdowns`` empty means: overall, and by each column that varies within conditions.
+    ``breakdowns`` empty means: overall, and by each column that varies within conditions. What the
+    registry of parts holds is not checked here: `analysis.parts.chosen_parts` does.
     """
 
     estimator: str = "mean_score"
@@ -47,6 +48,10 @@ class Options:
     intervals: tuple[str, ...] = INTERVALS
     rules: tuple[Rule, ...] = field(default=DEFAULT)
     replicates: int = REPLICATES
+    preset: str = ""  # of reports: att, long_form, lfs, nvv; see analysis.parts.presets
+    parts: tuple[str, ...] = ()  # asked for beside those that every report has
+    reference: str = ""  # the condition that others are compared with; empty: the one named so
+    rope: float | None = None  # differences up to this size do not matter; None: the scale's own
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -55,6 +60,8 @@ class Options:
             raise OptionsError(f"seed is {self.seed}; give a whole number from 0 up")
         if not 100 <= self.replicates <= MOST_REPLICATES:
             raise OptionsError(f"replicates are {self.replicates}; give 100 to {MOST_REPLICATES}")
+        if self.rope is not None and not self.rope > 0:
+            raise OptionsError(f"rope is {self.rope:g}; give a size above 0, like 0.1")
         if not self.intervals or set(self.intervals) - set(INTERVALS):
             wrong = ", ".join(self.intervals) or "empty"
             raise OptionsError(f"intervals are {wrong}; choose from {', '.join(INTERVALS)}")
@@ -69,6 +76,10 @@ class Options:
             "intervals": list(self.intervals),
             "rules": [rule_text(rule) for rule in self.rules],
             "replicates": self.replicates,
+            "preset": self.preset,
+            "parts": list(self.parts),
+            "reference": self.reference,
+            "rope": self.rope,
         }
 
 
@@ -83,12 +94,13 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
             given["breakdowns"] = tuple(breakdown_from(text) for text in given.pop("by"))
         if "rules" in given:
             given["rules"] = tuple(rule_from(text) for text in given["rules"])
-        if "intervals" in given:
-            given["intervals"] = tuple(given["intervals"])
+        for name in ("intervals", "parts"):
+            if name in given:
+                given[name] = tuple(given[name])
     except (TypeError, ValueError) as error:
         raise OptionsError(str(error)) from None
-    for name, kind in (("level", float), ("seed", int), ("replicates", int)):
-        if name in given:
+    for name, kind in (("level", float), ("seed", int), ("replicates", int), ("rope", float)):
+        if given.get(name) is not None:
             given[name] = _number(name, given[name], kind)
     return Options(**given)
 
@@ -126,4 +138,8 @@ def command_line(options: Options, with_scores: bool = False) -> str:
         "--no-screening"
     ]
     parts += [f"--replicates {options.replicates}"]
+    parts += [f"--preset {options.preset}"] if options.preset else []
+    parts += [f"--part {key}" for key in options.parts]
+    parts += [f"--reference {shlex.quote(options.reference)}"] if options.reference else []
+    parts += [f"--rope {options.rope:g}"] if options.rope is not None else []
     return " ".join(parts)

@@ -31,6 +31,7 @@ PURE = (
     "analysis.comparisons",
     "analysis.mixed",
     "analysis.pairs",
+    "analysis.parts",
     "analysis.planning",
 )
 HEAVY = ("django", "torch", "pymc", "rest_framework", "celery", "psycopg")

@@ -32,6 +32,15 @@ def add_options(parser: ArgumentParser) -> None:
         help="Which intervals stand beside the naive one. Default: both.",
     )
     parser.add_argument("--replicates", type=int, default=REPLICATES, help="Of the bootstrap.")
+    parser.add_argument("--preset", default="", help="The report of a paper's design, like att.")
+    parser.add_argument(
+        "--part",
+        action="append",
+        metavar="KEY",
+        help="A further analysis, like --part ordinal; docs/estimators.md has all.",
+    )
+    parser.add_argument("--reference", default="", help="The condition others are compared with.")
+    parser.add_argument("--rope", type=float, help="Differences up to this size do not matter.")
     screened = parser.add_mutually_exclusive_group()
     screened.add_argument("--no-screening", action="store_true", help="Leave no ratings out.")
     screened.add_argument(
@@ -46,9 +55,15 @@ def add_options(parser: ArgumentParser) -> None:
 
 def chosen_options(given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT) -> Options:
     """The options of a command line, with those rules unless it names some; or CommandError."""
-    parameters = {name: given[name] for name in ("estimator", "level", "seed", "replicates")}
+    same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
+    parameters = {name: given[name] for name in same}
     parameters["rules"] = [rule_text(rule) for rule in screening]
-    for name, key in (("by", "by"), ("interval", "intervals"), ("rule", "rules")):
+    for name, key in (
+        ("by", "by"),
+        ("interval", "intervals"),
+        ("rule", "rules"),
+        ("part", "parts"),
+    ):
         if given[name]:
             parameters[key] = given[name]
     if given["no_screening"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,12 +13,14 @@ from analysis.breakdowns import Family, default_breakdowns, families, labelled_f
 from analysis.choices import countable
 from analysis.correlations import Correlation, correlations, points
 from analysis.options import Breakdown, Options, command_line
+from analysis.parts.base import Given
+from analysis.parts.chosen import made_parts
 from analysis.ratings import table_hash
 from analysis.report.provenance import code_revision, now, package_versions
 from analysis.scales import ENDS, family_title
 from analysis.screening import STRUCTURAL, Rule, Screened, screen
 
-FORMAT = 1
+FORMAT = 2
 CEILING = 0.6
 FEW_RATERS = 10
 MOST_CONDITIONS = 24
@@ -32,11 +34,13 @@ def report_of(
     options: Options | None = None,
     *,
     made_at: str | None = None,
+    progress: Callable[[float, str], None] = lambda share, words: None,
 ) -> dict[str, Any]:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
     ``scores`` holds metric scores (stimulus, metric, version, value). Only ``made_at`` differs
-    between two reports of the same table, scores, options and code.
+    between two reports of the same table, scores, options and code. ``progress`` is told the share
+    that is done and what is being done; it may raise to stop.
     """
     options = options or Options()
     maker = estimator(options.estimator)
@@ -61,6 +65,7 @@ def report_of(
         "screening": _sensitivity(screened, options, maker),
         "correlations": [],
         "points": [],
+        "parts": [],
     }
     if scores is not None and len(scores):
         report["correlations"] = _rows(
@@ -73,6 +78,9 @@ def report_of(
             )
         )
         report["points"] = points(known, scores)
+    given = Given(known, screened, options, scores, report, progress)
+    for part in made_parts(given, progress):
+        report["parts"].append(part)
     return report
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from analysis.report.estimands import estimands
 from analysis.report.leftout import left_out
 from analysis.report.metricpart import metric_part
+from analysis.report.partpage import part_html
 from analysis.report.tables import fold
 
 _STYLE = """
@@ -55,6 +56,10 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
     found = [
         Section("summary", "In short", _summary(report)),
         *(Section(f"estimates-{n}", *part) for n, part in enumerate(asked, start=1)),
+        *(
+            Section(f"part-{part['key']}", part["title"], part_html(part))
+            for part in report["parts"]
+        ),
         Section("correlations", "Metrics and human scores", metric_part(report, told)),
         Section("behind", "Behind the numbers", behind),
     ]
