@@ -111,13 +111,13 @@ def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
 def _cell(
     family: Family, table: pd.DataFrame, compare: str, group: dict[str, str], rows: Codes
 ) -> Cell:
-    names, condition = np.unique(table[compare].to_numpy(dtype=object)[rows], return_inverse=True)
+    condition, names = pd.factorize(table[compare].take(rows), sort=True)
     return Cell(
         group={**family.group, **group},
         names=[str(name) for name in names],
         y=table["score"].to_numpy(dtype=np.float64)[rows],
         scoreless=bool(table["score"].isna().to_numpy()[rows].all()),
-        labels=[str(label) for label in table["label"].to_numpy(dtype=object)[rows]],
+        labels=table["label"].take(rows).tolist(),
         condition=condition.astype(np.int64),
         rater=family.rater[rows],
         item=family.item[rows],
@@ -125,5 +125,5 @@ def _cell(
 
 
 def _codes(column: pd.Series) -> tuple[Codes, int]:
-    names, codes = np.unique(column.to_numpy(dtype=object), return_inverse=True)
+    codes, names = pd.factorize(column, sort=True)
     return codes.astype(np.int64), len(names)

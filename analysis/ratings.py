@@ -7,11 +7,9 @@ last bit, in whatever order they arrived.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,16 @@ from analysis.cells import (
     dtype_of,
     reader_of,
     unescaped,
+)
+from analysis.coded import (
+    Coded,
+    FileProblem,
+    arrow_text,
+    columns_of,
+    constant,
+    in_order,
+    lines_of,
+    order_of,
 )
 
 __all__ = [
@@ -60,17 +68,21 @@ class RatingsError(ValueError):
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> pd.DataFrame:
     """The table of plain rows (RatingRow); raises RatingsError with all that is wrong."""
-    cells: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    known: dict[str, str] = {}
+    known: list[dict[tuple[type, Any], int]] = [{} for _ in COLUMNS]
+    codes: list[list[int]] = [[] for _ in COLUMNS]
     for number, row in enumerate(rows, start=1):
         absent = [name for name in COLUMNS if name not in row]
         if absent:
             raise RatingsError(
                 [f"{source}, row {number}: no column {', '.join(absent)}; give every column"]
             )
-        for name in COLUMNS:
+        for name, seen, places in zip(COLUMNS, known, codes, strict=True):
             value = row[name]
-            cells[name].append(known.setdefault(value, value) if type(value) is str else value)
+            places.append(seen.setdefault((type(value), value), len(seen)))
+    cells = {
+        name: Coded(np.asarray(places, dtype=np.int32), [value for _, value in seen])
+        for name, seen, places in zip(COLUMNS, known, codes, strict=True)
+    }
     return _checked(cells, source, first_row=1)
 
 
@@ -85,26 +97,30 @@ def from_csv(
     to every row. Needed are rater, condition, score and one of item and stimulus; the rest may be
     absent.
     """
-    raw = _read_csv(Path(path))
+    try:
+        raw = columns_of(Path(path))
+    except FileProblem as problem:
+        raise RatingsError([str(problem)]) from None
     wanted = {name: name for name in COLUMNS if name in raw} | dict(columns or {})
     constants = dict(constants or {})
-    problems = _column_problems(Path(path).name, raw, wanted, constants)
+    problems = _column_problems(Path(path).name, list(raw), wanted, constants)
     if problems:
         raise RatingsError(problems)
     length = len(next(iter(raw.values())))
-    cells: dict[str, list[Any]] = {}
+    cells: dict[str, Coded] = {}
     for name in COLUMNS:
         if name in constants:
-            cells[name] = [constants[name]] * length
+            cells[name] = constant(constants[name], length)
         elif name in wanted:
-            cells[name] = unescaped(raw[wanted[name]], name)
+            given = raw[wanted[name]]
+            cells[name] = given.mapped(unescaped(given.values, name))
         else:
-            cells[name] = [FALLBACK_TEXT.get(name, "")] * length
+            cells[name] = constant(FALLBACK_TEXT.get(name, ""), length)
     if "session" not in wanted and "session" not in constants:
-        cells["session"] = list(cells["rater"])
+        cells["session"] = cells["rater"]
     for name, other in (("item", "stimulus"), ("stimulus", "item")):
         if name not in wanted and name not in constants:
-            cells[name] = list(cells[other])
+            cells[name] = cells[other]
     return _checked(cells, Path(path).name, first_row=2)
 
 
@@ -131,7 +147,8 @@ def to_csv(table: pd.DataFrame, path: str | Path) -> None:
 def table_hash(table: pd.DataFrame) -> str:
     """SHA-256 (hex) of the table's canonical form: the same for the same ratings in any order."""
     digest = hashlib.sha256("\x1f".join(COLUMNS).encode())
-    for line in sorted(_canonical_lines(table)):
+    lines = _canonical_lines(table)
+    for line in in_order(lines):
         digest.update(b"\x1e" + line.encode())
     return digest.hexdigest()
 
@@ -141,41 +158,9 @@ def rated(table: pd.DataFrame) -> pd.DataFrame:
     return table[(table["trap"] == "") & table["score"].notna()]
 
 
-def _read_csv(path: Path) -> dict[str, list[str]]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            return _columns_of(csv.reader(file), path.name)
-    except FileNotFoundError:
-        raise RatingsError([f"{path}: there is no such file; check the path"]) from None
-    except UnicodeDecodeError:
-        raise RatingsError([f"{path.name}: not UTF-8; save the file as CSV UTF-8"]) from None
-    except (csv.Error, EOFError, OSError) as error:
-        remedy = "save it again as CSV UTF-8"
-        raise RatingsError([f"{path.name}: not a readable CSV file ({error}); {remedy}"]) from None
-
-
-def _columns_of(reader: Iterator[list[str]], file: str) -> dict[str, list[str]]:
-    header = next(reader, [])
-    if not header:
-        raise RatingsError([f"{file}: empty; the first row must name the columns"])
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise RatingsError([f"{file}, row 1: {', '.join(twice)} twice; name each column once"])
-    columns: list[list[str]] = [[] for _ in header]
-    known: dict[str, str] = {}
-    for number, row in enumerate((row for row in reader if row), start=2):
-        if len(row) != len(header):
-            cells = f"{len(row)} cells where the header has {len(header)}"
-            raise RatingsError([f"{file}, row {number}: {cells}; quote cells that hold a comma"])
-        for column, text in zip(columns, row, strict=True):
-            column.append(known.setdefault(text, text))
-    return dict(zip(header, columns, strict=True))
-
-
 def _column_problems(
     file: str,
-    raw: Mapping[str, list[str]],
+    there: Sequence[str],
     wanted: Mapping[str, str],
     constants: Mapping[str, str],
 ) -> list[str]:
@@ -184,9 +169,9 @@ def _column_problems(
         for name in sorted({*wanted, *constants} - set(COLUMNS))
     ]
     problems += [
-        f"{file}: no column {theirs} (wanted for {ours}); it has {', '.join(raw)}"
+        f"{file}: no column {theirs} (wanted for {ours}); it has {', '.join(there)}"
         for ours, theirs in wanted.items()
-        if theirs not in raw
+        if theirs not in there
     ]
     have = {*wanted, *constants}
     for needed in (("rater",), ("condition",), ("score",), ("item", "stimulus")):
@@ -196,7 +181,7 @@ def _column_problems(
     return problems
 
 
-def _checked(cells: dict[str, list[Any]], source: str, first_row: int) -> pd.DataFrame:
+def _checked(cells: Mapping[str, Coded], source: str, first_row: int) -> pd.DataFrame:
     problems: list[str] = []
     typed = {}
     for name in COLUMNS:
@@ -209,22 +194,20 @@ def _checked(cells: dict[str, list[Any]], source: str, first_row: int) -> pd.Dat
     return _in_canonical_order(table)
 
 
-def _typed(
-    name: str, values: list[Any], where: str, first_row: int, problems: list[str]
-) -> pd.Series:
+def _typed(name: str, cells: Coded, where: str, first_row: int, problems: list[str]) -> pd.Series:
     read = reader_of(name)
-    known: dict[Any, Any] = {}
-    result: list[Any] = []
-    for number, value in enumerate(values, start=first_row):
-        if value not in known:
-            try:
-                known[value] = read(value)
-            except ValueError as error:
-                problems.append(f"{where} {number}, column {name}: {value!r} {error}")
-                continue
-        result.append(known[value])
-    series: pd.Series = pd.Series(result, dtype=dtype_of(name))
-    return series
+    values: list[Any] = []
+    for code, value in enumerate(cells.values):
+        try:
+            values.append(read(value))
+        except ValueError as error:
+            values.append(read(None))
+            problems += [
+                f"{where} {first_row + int(row)}, column {name}: {value!r} {error}"
+                for row in np.flatnonzero(cells.codes == code)
+            ]
+    different: pd.Series = pd.Series(values, dtype=dtype_of(name))
+    return different.take(cells.codes).reset_index(drop=True)
 
 
 def _row_problems(table: pd.DataFrame, where: str, first_row: int) -> list[str]:
@@ -260,20 +243,24 @@ def _row_problems(table: pd.DataFrame, where: str, first_row: int) -> list[str]:
 
 
 def _in_canonical_order(table: pd.DataFrame) -> pd.DataFrame:
-    lines = _canonical_lines(table)
-    positions = table["position"].fillna(-1).to_numpy(dtype=np.int64)
-    tasks, sessions = table["task"].tolist(), table["session"].tolist()
-    order = sorted(range(len(table)), key=lambda i: (tasks[i], sessions[i], positions[i], lines[i]))
-    return table.iloc[order].reset_index(drop=True)
+    keys = {
+        "task": arrow_text(_canonical(table, "task")),
+        "session": arrow_text(_canonical(table, "session")),
+        "position": table["position"].fillna(-1).to_numpy(dtype=np.int64),
+        "line": _canonical_lines(table),
+    }
+    return table.take(order_of(keys)).reset_index(drop=True)
 
 
-def _canonical_lines(table: pd.DataFrame) -> list[str]:
-    columns = []
-    for name in COLUMNS:
-        plain = _plain_cells(table[name], name)
-        known = {value: canonical_cell(value) for value in set(plain)}
-        columns.append([known[value] for value in plain])
-    return ["\x1f".join(cells) for cells in zip(*columns, strict=True)]
+def _canonical_lines(table: pd.DataFrame) -> Any:
+    """The rows (n,) as one text each: equal rows have equal texts."""
+    return lines_of(_canonical(table, name) for name in COLUMNS)
+
+
+def _canonical(table: pd.DataFrame, name: str) -> Coded:
+    codes, values = pd.factorize(table[name], use_na_sentinel=False)
+    plain = _plain_cells(pd.Series(values, dtype=dtype_of(name)), name)
+    return Coded(codes.astype(np.int32), [canonical_cell(value) for value in plain])
 
 
 def _plain_cells(column: pd.Series, name: str) -> list[Any]:

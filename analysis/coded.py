@@ -1,0 +1,156 @@
+"""Columns of a table as codes and their different values, read fast from CSV and sorted fast."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+
+BLOCK_BYTES = 16 * 1024**2
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of n cells: for each the place of its value (n,) among the different values."""
+
+    codes: NDArray[np.int32]
+    values: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def mapped(self, values: list[Any]) -> Coded:
+        """The same cells with other values, one for each that there is."""
+        return Coded(self.codes, values)
+
+
+def coded(cells: Iterable[Any]) -> Coded:
+    """Cells of plain values that can be hashed, as codes; True and 1 are told apart."""
+    known: dict[tuple[type, Any], int] = {}
+    codes = [known.setdefault((type(cell), cell), len(known)) for cell in cells]
+    return Coded(np.asarray(codes, dtype=np.int32), [value for _, value in known])
+
+
+def constant(value: Any, length: int) -> Coded:
+    """The same value in every cell."""
+    return Coded(np.zeros(length, dtype=np.int32), [value])
+
+
+class FileProblem(ValueError):
+    """What is wrong with a file, with its row and a remedy."""
+
+
+def columns_of(path: Path) -> dict[str, Coded]:
+    """The columns of a CSV file (UTF-8; gzip when it ends in .gz) by the names in its first row.
+
+    Raises FileProblem with the row and a remedy.
+    """
+    try:
+        with _opened(path) as file:
+            header = _header(csv.reader(file), path.name)
+        return _quickly(path, header)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the slow reader names the row
+        try:
+            with _opened(path) as file:
+                return _slowly(csv.reader(file), path.name)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise _unreadable(path, error) from None
+    except FileNotFoundError:
+        raise FileProblem(f"{path}: there is no such file; check the path") from None
+    except (csv.Error, EOFError, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> FileProblem:
+    if isinstance(error, UnicodeDecodeError):
+        return FileProblem(f"{path.name}: not UTF-8; save the file as CSV UTF-8")
+    remedy = "save it again as CSV UTF-8"
+    return FileProblem(f"{path.name}: not a readable CSV file ({error}); {remedy}")
+
+
+def _opened(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _header(reader: Iterator[list[str]], file: str) -> list[str]:
+    header = next(reader, [])
+    if not header:
+        raise FileProblem(f"{file}: empty; the first row must name the columns")
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise FileProblem(f"{file}, row 1: {', '.join(twice)} twice; name each column once")
+    return header
+
+
+def _quickly(path: Path, header: list[str]) -> dict[str, Coded]:
+    text = pa.dictionary(pa.int32(), pa.string())
+    table = arrow_csv.read_csv(
+        path,
+        read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(header, text), strings_can_be_null=False
+        ),
+    )
+    if table.column_names != header:
+        raise pa.ArrowInvalid("the header is read otherwise")
+    found = {}
+    for name in header:
+        column = table[name].unify_dictionaries().combine_chunks()
+        pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        codes = [piece.indices.to_numpy(zero_copy_only=False) for piece in pieces]
+        values = pieces[0].dictionary.to_pylist() if pieces else []
+        joined = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int32)
+        found[name] = Coded(joined.astype(np.int32, copy=False), values)
+    return found
+
+
+def _slowly(reader: Iterator[list[str]], file: str) -> dict[str, Coded]:
+    header = _header(reader, file)
+    known: list[dict[str, int]] = [{} for _ in header]
+    codes: list[list[int]] = [[] for _ in header]
+    for number, row in enumerate((row for row in reader if row), start=2):
+        if len(row) != len(header):
+            cells = f"{len(row)} cells where the header has {len(header)}"
+            raise FileProblem(f"{file}, row {number}: {cells}; quote cells that hold a comma")
+        for places, seen, text in zip(codes, known, row, strict=True):
+            places.append(seen.setdefault(text, len(seen)))
+    return {
+        name: Coded(np.asarray(places, dtype=np.int32), list(seen))
+        for name, places, seen in zip(header, codes, known, strict=True)
+    }
+
+
+def lines_of(columns: Iterable[Coded]) -> pa.Array:
+    """The rows (n,) as text, their cells (text) joined by the unit separator."""
+    separator = pa.scalar("\x1f", pa.large_string())
+    return pc.binary_join_element_wise(*(arrow_text(each) for each in columns), separator)
+
+
+def arrow_text(column: Coded) -> pa.Array:
+    """A column of texts as an Arrow array (large strings: over 2 GB of text is no harm)."""
+    return pa.array(column.values, type=pa.large_string()).take(pa.array(column.codes))
+
+
+def in_order(lines: pa.Array) -> list[str]:
+    """The texts (n,) sorted by code point."""
+    texts: list[str] = lines.take(pc.array_sort_indices(lines)).to_pylist()
+    return texts
+
+
+def order_of(keys: Mapping[str, Any]) -> NDArray[np.int64]:
+    """The places (n,) of the rows sorted by the keys, the first key first; texts by code point."""
+    table = pa.table(dict(keys))
+    order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in keys])
+    return np.asarray(order.to_numpy(), dtype=np.int64)
