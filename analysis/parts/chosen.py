@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from analysis.options import Options, OptionsError
@@ -33,13 +34,25 @@ def made_parts(
     chosen = [kind for kind in chosen_parts(given.options) if kind().applies(given)]
     for place, kind in enumerate(chosen):
         say(place / len(chosen), kind.title)
+        inside = replace(given, progress=_within(say, place, len(chosen), kind.title))
         told = {"key": kind.key, "version": kind.version, "title": kind.title, "problem": ""}
         try:
-            shown = kind().make(given).plain()
+            shown = kind().make(inside).plain()
         except ValueError as error:
             yield {**told, "problem": str(error)}
         else:
             yield {**told, **plain_of(shown)}
+
+
+def _within(
+    say: Callable[[float, str], None], place: int, of: int, title: str
+) -> Callable[[float, str], None]:
+    """Takes a part's own share (0 to 1) for its place among all parts."""
+
+    def tell(share: float, words: str) -> None:
+        say((place + min(max(share, 0.0), 1.0)) / of, f"{title}: {words}" if words else title)
+
+    return tell
 
 
 def plain_of(value: Any) -> Any:

@@ -25,6 +25,7 @@ CEILING = 0.6
 FEW_RATERS = 10
 MOST_CONDITIONS = 24
 FREE_OF_CEILINGS = frozenset({"ab", "abx", "rank", "choice"})  # few answers, or no scale
+PARTS_FROM = 0.3  # the share of the work that is done when the parts begin
 SCRIPTED = "sim-"  # how the codes of scripted raters begin
 
 
@@ -51,6 +52,11 @@ def report_of(
     if Breakdown() not in breakdowns:
         breakdowns.insert(0, Breakdown())
     overall = _made(options, Breakdown())
+    progress(0.0, "Means and their intervals")
+    estimates = _estimates(known, options, breakdowns)
+    progress(0.1, "Differences between conditions")
+    contrasts = _contrasts(known, options, breakdowns)
+    progress(0.2, "What each rule changes")
     report: dict[str, Any] = {
         "format": FORMAT,
         "made_at": made_at or now(),
@@ -59,8 +65,8 @@ def report_of(
         "scales": _scales(known),
         "warnings": _warnings(table, kept, maker),
         "exclusions": screened.counts(),
-        "estimates": _estimates(known, options, breakdowns),
-        "contrasts": _contrasts(known, options, breakdowns),
+        "estimates": estimates,
+        "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
         "screening": _sensitivity(screened, options, maker),
         "correlations": [],
@@ -68,6 +74,7 @@ def report_of(
         "parts": [],
     }
     if scores is not None and len(scores):
+        progress(0.25, "Metrics and human scores")
         report["correlations"] = _rows(
             correlations(
                 known,
@@ -79,7 +86,9 @@ def report_of(
         )
         report["points"] = points(known, scores)
     given = Given(known, screened, options, scores, report, progress)
-    for part in made_parts(given, progress):
+    for part in made_parts(
+        given, lambda share, words: progress(PARTS_FROM * (1 - share) + share, words)
+    ):
         report["parts"].append(part)
     return report
 
