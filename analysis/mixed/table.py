@@ -9,13 +9,14 @@ import numpy as np
 
 from analysis.mixed import linear
 from analysis.mixed.comparisons import Means, Pairs, means, pairs
+from analysis.mixed.effects import QUICK, Effects, affordable, crossing, effects_of
 from analysis.mixed.errors import NotEstimable, Refusal
 from analysis.mixed.gaussian import gaussian_posterior, prior_for
 from analysis.mixed.ordinal import label_counts
 from analysis.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordinal_posterior
 from analysis.mixed.posterior import Comparison, Posterior
 from analysis.mixed.reml import RemlFit
-from analysis.mixed.sufficient import Codes, Floats, Sums, sums
+from analysis.mixed.sufficient import Codes, Floats, sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,21 +103,27 @@ def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ..
     use = table[(table["trap"] == "") & table["score"].notna() & (table[compare] != "")]
     if not len(use):
         raise NotEstimable("there are no ratings", "collect some first")
-    columns = [use[name].astype(str).tolist() for name in (compare, *by)]
-    keys = list(zip(*columns, strict=True))
-    names = tuple(sorted(set(keys)))
-    place = {name: i for i, name in enumerate(names)}
-    owners = sorted({name[0] for name in names})
+    codes, values = zip(*(_coded(use[name].astype(str)) for name in (compare, *by)), strict=True)
+    joined = np.ravel_multi_index(codes, [len(value) for value in values])
+    found, cell = np.unique(joined, return_inverse=True)
+    places = np.unravel_index(found, [len(value) for value in values])
+    named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
     item = use["item"].where(use["item"] != "", use["stimulus"])
     return Arrays(
         y=use["score"].to_numpy(dtype=np.float64),
-        rater=_codes(use["rater"].tolist()),
-        cell=np.array([place[key] for key in keys], dtype=np.int64),
-        item=_codes(item.tolist()),
-        stimulus=_codes(list(zip(columns[0], use["stimulus"].tolist(), strict=True))),
-        cell_condition=np.array([owners.index(name[0]) for name in names], dtype=np.int64),
-        names=names,
+        rater=_coded(use["rater"])[0],
+        cell=cell.astype(np.int64),
+        item=_coded(item)[0],
+        stimulus=crossing(codes[0], _coded(use["stimulus"])[0]),
+        cell_condition=places[0].astype(np.int64),
+        names=tuple(zip(*named, strict=True)),
     )
+
+
+def _coded(column: pd.Series) -> tuple[Codes, list[str]]:
+    """Codes (n,) from 0 of a column's values in sorted order, and these values."""
+    codes, names = column.factorize(sort=True)
+    return codes.astype(np.int64), [str(name) for name in names]
 
 
 def _gaussian(
@@ -129,7 +136,7 @@ def _gaussian(
     seed: int,
 ) -> MixedResult:
     found = sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition)
-    fit = _with_items(arrays, found) if items else linear.nested_reml(found)
+    fit = _reml(arrays, _effects(arrays)) if items else linear.nested_reml(found)
     posterior = None
     if bayesian:
         prior = prior_for(*(scale or (float(arrays.y.min()), float(arrays.y.max()))))
@@ -145,36 +152,28 @@ def _gaussian(
     )
 
 
-def _with_items(arrays: Arrays, found: Sums) -> RemlFit:
-    """REML with rater, rater by condition, item and stimulus, as far as each repeats."""
-    condition, n = arrays.condition, len(arrays.y)
-    inside = {
-        linear.RATER_CONDITION: _codes(list(zip(arrays.rater, condition, strict=True))),
-        linear.STIMULUS: arrays.stimulus,
-    }
-    across = {linear.RATER: arrays.rater, linear.ITEM: arrays.item}
-    refused = linear.refused_effects(found)
-    for name, codes in {**inside, **across}.items():
-        if name != linear.RATER and int(codes.max()) + 1 in (1, n):
-            refused[name] = "it never changes" if codes.max() == 0 else "it never repeats"
-    if linear.ITEM in across and linear.STIMULUS in inside and _same(across, inside):
-        refused[linear.ITEM] = "every item has one stimulus"
+def fitted_reml(arrays: Arrays, *, most: float = QUICK) -> RemlFit:
+    """REML of scores with every effect that the design allows and that is not too much work.
+
+    ``most`` is the `effects.work` of one evaluation up to which item and stimulus are taken in.
+    """
+    effects = affordable(_effects(arrays), arrays.condition, most)
+    return _reml(arrays, effects)
+
+
+def _effects(arrays: Arrays) -> Effects:
+    return effects_of(arrays.rater, arrays.condition, arrays.item, arrays.stimulus)
+
+
+def _reml(arrays: Arrays, effects: Effects) -> RemlFit:
+    found = sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition)
+    if not {linear.ITEM, linear.STIMULUS} & {*effects.inside, *effects.across}:
+        fit = linear.nested_reml(found)
+        more = tuple(note for note in effects.notes if note not in fit.notes)
+        return replace(fit, notes=fit.notes + more)
     design = np.eye(len(arrays.names))[arrays.cell]
-    told = {name: why for name, why in refused.items() if why}
-    notes = tuple(f"{name} was left out: {why}" for name, why in told.items())
-    fit = linear.crossed_reml(
-        arrays.y,
-        design,
-        condition,
-        {name: codes for name, codes in inside.items() if name not in told},
-        {name: codes for name, codes in across.items() if name not in told},
-    )
-    return replace(fit, notes=notes + fit.notes)
-
-
-def _same(across: dict[str, Codes], inside: dict[str, Codes]) -> bool:
-    item, stimulus = across[linear.ITEM], inside[linear.STIMULUS]
-    return len(set(zip(item.tolist(), stimulus.tolist(), strict=True))) == int(item.max()) + 1
+    fit = linear.crossed_reml(arrays.y, design, arrays.condition, effects.inside, effects.across)
+    return replace(fit, notes=effects.notes + fit.notes)
 
 
 def _ordinal(
@@ -211,8 +210,3 @@ def _weak(counts: Floats) -> tuple[str, ...]:
     """Warnings on effects of an ordinal posterior that the ratings hardly determine."""
     told = {name: why for name, why in linear.refused_by(counts.sum(axis=2)).items() if why}
     return tuple(f"the posterior SD of {name} is mostly prior: {why}" for name, why in told.items())
-
-
-def _codes(values: list[object]) -> Codes:
-    place = {value: i for i, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
-    return np.array([place[value] for value in values], dtype=np.int64)

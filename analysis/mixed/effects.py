@@ -1,0 +1,118 @@
+"""Which random effects a design allows beside its conditions, and how much work their fit is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analysis.mixed import linear
+from analysis.mixed.sufficient import Codes, Floats
+
+QUICK = 1e8  # floating-point operations of one evaluation: a fit takes about 300 of them
+PATIENT = 3e9
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Random effects by name, each as codes (n,) from 0 without gaps, and why others are not there.
+
+    Levels of those ``inside`` (rater:condition, stimulus) occur in one condition only; those
+    ``across`` are rater and item. ``left_out`` gives the reason by name, in words.
+    """
+
+    inside: Mapping[str, Codes]
+    across: Mapping[str, Codes]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def codes(self) -> dict[str, Codes]:
+        """All effects, in the order rater, rater:condition, item, stimulus."""
+        every = {**self.inside, **self.across}
+        return {name: every[name] for name in ORDER if name in every}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on each effect that is not there."""
+        return tuple(f"{name} was left out: {why}" for name, why in self.left_out.items())
+
+    def without(self, *names: str, why: str) -> Effects:
+        """The same without some effects, for a reason."""
+        gone = {name: why for name in names if name in self.inside or name in self.across}
+        return Effects(
+            {name: codes for name, codes in self.inside.items() if name not in gone},
+            {name: codes for name, codes in self.across.items() if name not in gone},
+            {**self.left_out, **gone},
+        )
+
+
+ORDER = (linear.RATER, linear.RATER_CONDITION, linear.ITEM, linear.STIMULUS)
+
+
+def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> Effects:
+    """The effects that ratings with these codes (n,) can tell from one another.
+
+    An effect is left out where it never changes, never repeats, or is the same as another.
+    """
+    n = len(rater)
+    inside = {linear.RATER_CONDITION: crossing(rater, condition), linear.STIMULUS: stimulus}
+    across = {linear.RATER: rater, linear.ITEM: item}
+    told = linear.refused_by(_counts(rater, condition))
+    for name, codes in {**inside, **across}.items():
+        if name != linear.RATER and int(codes.max(initial=0)) + 1 in (1, n):
+            told[name] = "it never changes" if codes.max(initial=0) == 0 else "it never repeats"
+    if linear.ITEM not in told and int(crossing(item, stimulus).max()) == int(item.max()):
+        told[linear.ITEM] = "every item has one stimulus"
+    told = {name: why for name, why in told.items() if why}
+    return Effects(
+        {name: codes for name, codes in inside.items() if name not in told},
+        {name: codes for name, codes in across.items() if name not in told},
+        told,
+    )
+
+
+def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effects:
+    """The effects without stimulus, or without stimulus and item, where their fit is too much work.
+
+    ``most`` is what `work` may be.
+    """
+    why = "this design is too large for a quick fit"
+    for gone in ((), (linear.STIMULUS,), (linear.STIMULUS, linear.ITEM)):
+        fewer = effects.without(*gone, why=why)
+        if work(fewer, condition) <= most:
+            return fewer
+    return fewer
+
+
+def work(effects: Effects, condition: Codes) -> float:
+    """Floating-point operations of one evaluation of the likelihood of `crossed.Crossed`, roughly.
+
+    Effects of rater and rater by condition alone have a closed form: 0.
+    """
+    if not {linear.ITEM, linear.STIMULUS} & {*effects.inside, *effects.across}:
+        return 0.0
+    levels = {name: int(codes.max()) + 1 for name, codes in effects.inside.items()}
+    eliminated = max(levels, key=lambda name: levels[name], default="")
+    border = float(sum(int(codes.max()) + 1 for codes in effects.across.values()))
+    total = border**3 / 3
+    for value in range(int(condition.max()) + 1):
+        here = condition == value
+        block = float(
+            sum(len(np.unique(x[here])) for k, x in effects.inside.items() if k != eliminated)
+        )
+        total += block**3 / 3 + block**2 * border + block * border**2
+    return total
+
+
+def crossing(first: Codes, second: Codes) -> Codes:
+    """Codes (n,) from 0 without gaps of the combinations of two codes (n,)."""
+    joined = first * (int(second.max(initial=0)) + 1) + second
+    codes: Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def _counts(rater: Codes, condition: Codes) -> Floats:
+    shape = (int(rater.max()) + 1, int(condition.max()) + 1)
+    place = np.ravel_multi_index((rater, condition), shape)
+    return np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
