@@ -94,7 +94,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     if kind == "csv" and stem in TABLES:
         return _attached(table_csv(report, stem), CSV, f"{study.key}-{name}")
     if kind == "svg":
-        found = [plot.svg for plot in plots(report, standalone=True) if plot.key == stem]
+        found = [plot.standalone for plot in plots(report) if plot.key == stem]
         if found:
             return _attached(found[0], SVG, f"{study.key}-{name}")
     if name == "estimates.json":

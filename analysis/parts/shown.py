@@ -59,6 +59,7 @@ class Figure:
     - ``boxes``: ``name``, ``low``, ``q1``, ``median``, ``q3``, ``high``, optional ``value`` (mean)
 
     ``ends`` are the ends of a bounded scale, ``at`` values with a hair line (0 for differences).
+    ``interval`` names the thick intervals in the legend, where naive ones stand beside them.
     """
 
     key: str
@@ -71,6 +72,7 @@ class Figure:
     at: Sequence[float] = ()
     note: str = ""
     about: str = ""
+    interval: str = ""
 
 
 @dataclass(frozen=True)

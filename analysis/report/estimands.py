@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.report.pivot import Line, lines_of
-from analysis.report.plots import falling, plots
+from analysis.report.plots import estimate_plots, falling
 from analysis.report.tables import (
     MOST_OPEN,
     Column,
@@ -53,7 +53,7 @@ _KNOWN = frozenset(
 
 def estimands(report: Mapping[str, Any], told: set[str]) -> Iterator[tuple[str, str]]:
     """(title, HTML) of each task, criterion and estimand; notes are added to ``told``."""
-    drawn = {plot.about: plot.svg for plot in plots(report)}
+    drawn = {plot.about: plot.svg for plot in estimate_plots(report)}
     families = by_family(_weighed(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
     for place, (title, found) in enumerate(families.items()):
         lines = falling(found)

@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.report.estimands import short_titles
 from analysis.report.pivot import Line, lines_of
-from analysis.report.plots import plots
+from analysis.report.plots import metric_plots
 from analysis.report.tables import Column, bounds, fold, noted, number, table
 from analysis.scales import family_title
 
@@ -25,7 +25,7 @@ def metric_part(report: Mapping[str, Any], told: set[str]) -> str:
     for line in lines:
         row = line.row
         families.setdefault((family_title(row), row["metric"], row["version"]), []).append(line)
-    drawn = {plot.about: plot.svg for plot in plots(report)}
+    drawn = {plot.about: plot.svg for plot in metric_plots(report)}
     short = short_titles(key[0] for key in families)
     folds = [
         _fold(key, f"{key[1]} and {short[key[0]]}", own, drawn.get(key, ""), told)

@@ -1,13 +1,14 @@
-"""The plots of a report: estimates per condition, and each metric against the human score."""
+"""Every figure of a report: estimates per condition, metrics and human scores, those of parts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.figures import IntervalLine, Point, interval_plot, scatter_plot
+from analysis.figures import figure_svg
+from analysis.parts.shown import Figure, shown_from
 from analysis.report.pivot import Line, lines_of
 from analysis.scales import LOW_IS_BEST, NAMES, ends_of, family_title
 
@@ -26,25 +27,42 @@ AXES = {
     "rank": "Rank: mean place, 1 is the best",
     "choice": "Mean of the choices",
 }
+AROUND_ZERO = frozenset({"cmos", "ccr", "preference"})
+CLUSTERED = "raters and items crossed"
 MOST_LINES = 200
 
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure: a key that fits a file name, a title, the SVG, and what it is about."""
+    """One figure: a key that fits a file name, what it is, and what it is about."""
 
     key: str
-    title: str
-    svg: str
-    about: tuple[str, ...]  # the family's title; of a metric, its key and version too
+    figure: Figure
+    about: tuple[str, ...]  # the family's title; of a metric, its key and version too; of a part
+
+    @property
+    def title(self) -> str:
+        """The figure's title."""
+        return self.figure.title
+
+    @property
+    def svg(self) -> str:
+        """The figure as SVG for a page."""
+        return figure_svg(self.figure, self.key)
+
+    @property
+    def standalone(self) -> str:
+        """The figure as an SVG file of its own."""
+        return figure_svg(self.figure, self.key, standalone=True)
 
 
-def plots(report: Mapping[str, Any], standalone: bool = False) -> list[Plot]:
-    """All figures of a report, the overall estimates of each task and criterion first."""
-    return [*_estimate_plots(report, standalone), *_metric_plots(report, standalone)]
+def plots(report: Mapping[str, Any]) -> list[Plot]:
+    """All figures of a report: overall estimates, metrics, then those of the parts."""
+    return [*estimate_plots(report), *metric_plots(report), *part_plots(report)]
 
 
-def _estimate_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
+def estimate_plots(report: Mapping[str, Any]) -> list[Plot]:
+    """The overall estimates of each task and criterion, the best first."""
     overall = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
     families: dict[str, list[Line]] = {}
     for line in lines_of(overall):
@@ -52,33 +70,68 @@ def _estimate_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
             families.setdefault(family_title(line.row), []).append(line)
     made = []
     for number, (title, lines) in enumerate(families.items(), start=1):
-        key = f"estimates-{number}-{_slug(title)}"
-        axis = AXES.get(lines[0].row["estimand"], lines[0].row["estimand"])
-        drawn = [_interval_line(line) for line in falling(lines)[:MOST_LINES]]
+        key = f"estimates-{number}-{slug(title)}"
+        estimand = lines[0].row["estimand"]
         ends = ends_of(report, lines[0].row)
-        svg = interval_plot(title, drawn, axis=axis, key=key, standalone=standalone, ends=ends)
-        made.append(Plot(key, title, svg, (title,)))
+        figure = Figure(
+            key=key,
+            title=title,
+            drawing="intervals",
+            rows=[_interval_row(line) for line in falling(lines)[:MOST_LINES]],
+            x=AXES.get(estimand, estimand),
+            ends=(ends[0], ends[1]) if ends else None,
+            at=(0.0,) if estimand in AROUND_ZERO else (),
+            about=title,
+            interval=CLUSTERED,
+        )
+        made.append(Plot(key, figure, (title,)))
     return made
 
 
-def _metric_plots(report: Mapping[str, Any], standalone: bool) -> list[Plot]:
+def metric_plots(report: Mapping[str, Any]) -> list[Plot]:
+    """Each metric against the human score, a point per condition."""
     families: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in report["points"]:
         families.setdefault((family_title(row), row["metric"], row["version"]), []).append(row)
     made = []
     for number, ((title, metric, version), rows) in enumerate(families.items(), start=1):
-        key = f"metric-{number}-{_slug(f'{metric}-{title}')}"
-        drawn = [Point(row["condition"], row["metric_mean"], row["human_mean"]) for row in rows]
-        heading = f"{metric} (version {version}) and {title}"
-        svg = scatter_plot(
-            heading,
-            drawn,
+        key = f"metric-{number}-{slug(f'{metric}-{title}')}"
+        figure = Figure(
+            key=key,
+            title=f"{metric} (version {version}) and {title}",
+            drawing="scatter",
+            rows=[
+                {"name": row["condition"], "x": row["metric_mean"], "y": row["human_mean"]}
+                for row in rows
+            ],
             x=f"{metric}, mean of the condition",
             y=NAMES.get(rows[0]["estimand"], str(rows[0]["estimand"]).upper()),
-            key=key,
-            standalone=standalone,
+            about=title,
         )
-        made.append(Plot(key, heading, svg, (title, metric, version)))
+        made.append(Plot(key, figure, (title, metric, version)))
+    return made
+
+
+def part_plots(report: Mapping[str, Any]) -> Iterator[Plot]:
+    """The figures of the parts, under the names that `part_keys` gives them."""
+    for part in report.get("parts", ()):
+        if part["problem"]:
+            continue
+        shown = shown_from(part)
+        names = part_keys(part["key"], [figure.key for figure in shown.figures])
+        for key, figure in zip(names, shown.figures, strict=True):
+            yield Plot(key, figure, (part["key"], figure.key))
+
+
+def part_keys(part: str, keys: Iterable[str]) -> list[str]:
+    """Names for the files of a part's figures or tables: the part, the key, no name twice."""
+    made: list[str] = []
+    for key in keys:
+        name = slug(key if key.startswith(part) else f"{part}-{key}")
+        alike, number = name, 2
+        while alike in made:
+            alike, number = f"{name}-{number}", number + 1
+        made.append(alike)
     return made
 
 
@@ -92,17 +145,18 @@ def falling(lines: Iterable[Line]) -> list[Line]:
     return sorted(lines, key=place)
 
 
-def _interval_line(line: Line) -> IntervalLine:
+def _interval_row(line: Line) -> dict[str, Any]:
     main, naive = line.main, line.naive
-    return IntervalLine(
-        name=line.row["condition"],
-        value=line.row["value"],
-        low=main["low"] if main else None,
-        high=main["high"] if main else None,
-        naive_low=naive["low"] if naive else None,
-        naive_high=naive["high"] if naive else None,
-    )
+    return {
+        "name": line.row["condition"],
+        "value": line.row["value"],
+        "low": main["low"] if main else None,
+        "high": main["high"] if main else None,
+        "naive_low": naive["low"] if naive else None,
+        "naive_high": naive["high"] if naive else None,
+    }
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """A text as part of a file's name: small letters, digits and hyphens, at most 60."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "plot"

@@ -89,8 +89,8 @@ def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:
     for name in TABLES:
         if report[name] or name == ESTIMATES:
             texts[f"{name}.csv"] = table_csv(report, name)
-    for plot in plots(report, standalone=True):
-        texts[f"{plot.key}.svg"] = plot.svg
+    for plot in plots(report):
+        texts[f"{plot.key}.svg"] = plot.standalone
     written = []
     for name, text in texts.items():
         path = folder / name

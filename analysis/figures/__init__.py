@@ -1,0 +1,13 @@
+"""Figures as SVG text, one drawing per file: `figure_svg` draws any `analysis.parts.shown.Figure`.
+
+No style attributes and no scripts, so that a strict content security policy lets them through.
+Colours come from ``currentColor`` and from classes that a page may style (`palette.STYLE`); text
+is real text, every figure says its numbers in words, and nothing is told by colour alone.
+"""
+
+from analysis.figures.axis import nice_ticks
+from analysis.figures.draw import figure_svg
+from analysis.figures.palette import PAGE_STYLE, STYLE
+from analysis.figures.svg import shortened
+
+__all__ = ["PAGE_STYLE", "STYLE", "figure_svg", "nice_ticks", "shortened"]
