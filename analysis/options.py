@@ -13,9 +13,11 @@ COMPARABLE = ("condition", "system", "voice")
 CROSSABLE = ("voice", "dimension", "language", "split", "system", "condition", "paragraph")
 OFFERED = ("voice", "dimension", "language", "split")
 CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
-INTERVALS = ("two_way", "bootstrap")
+INTERVALS = ("two_way", "bootstrap", "mixed")
+USUAL_INTERVALS = ("two_way", "bootstrap")
 REPLICATES = 2000
 MOST_REPLICATES = 100_000
+MOST_DRAWS = 25_000
 
 
 class OptionsError(ValueError):
@@ -45,13 +47,15 @@ class Options:
     breakdowns: tuple[Breakdown, ...] = ()
     level: float = 0.95
     seed: int = 0
-    intervals: tuple[str, ...] = INTERVALS
+    intervals: tuple[str, ...] = USUAL_INTERVALS
     rules: tuple[Rule, ...] = field(default=DEFAULT)
     replicates: int = REPLICATES
     preset: str = ""  # of reports: att, long_form, lfs, nvv; see analysis.parts.presets
     parts: tuple[str, ...] = ()  # asked for beside those that every report has
     reference: str = ""  # the condition that others are compared with; empty: the one named so
     rope: float | None = None  # differences up to this size do not matter; None: the scale's own
+    chains: int = 4  # of posterior draws
+    draws: int = 1000  # of each chain
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -62,6 +66,9 @@ class Options:
             raise OptionsError(f"replicates are {self.replicates}; give 100 to {MOST_REPLICATES}")
         if self.rope is not None and not self.rope > 0:
             raise OptionsError(f"rope is {self.rope:g}; give a size above 0, like 0.1")
+        if not (2 <= self.chains <= 16 and 250 <= self.draws <= MOST_DRAWS):
+            wrong = f"{self.chains} chains of {self.draws} draws"
+            raise OptionsError(f"{wrong}; give 2 to 16 chains of 250 to {MOST_DRAWS} draws")
         if not self.intervals or set(self.intervals) - set(INTERVALS):
             wrong = ", ".join(self.intervals) or "empty"
             raise OptionsError(f"intervals are {wrong}; choose from {', '.join(INTERVALS)}")
@@ -80,6 +87,8 @@ class Options:
             "parts": list(self.parts),
             "reference": self.reference,
             "rope": self.rope,
+            "chains": self.chains,
+            "draws": self.draws,
         }
 
 
@@ -99,7 +108,8 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
                 given[name] = tuple(given[name])
     except (TypeError, ValueError) as error:
         raise OptionsError(str(error)) from None
-    for name, kind in (("level", float), ("seed", int), ("replicates", int), ("rope", float)):
+    numbers = (("level", float), ("seed", int), ("replicates", int), ("rope", float))
+    for name, kind in (*numbers, ("chains", int), ("draws", int)):
         if given.get(name) is not None:
             given[name] = _number(name, given[name], kind)
     return Options(**given)
@@ -142,4 +152,6 @@ def command_line(options: Options, with_scores: bool = False) -> str:
     parts += [f"--part {key}" for key in options.parts]
     parts += [f"--reference {shlex.quote(options.reference)}"] if options.reference else []
     parts += [f"--rope {options.rope:g}"] if options.rope is not None else []
+    if (options.chains, options.draws) != (Options.chains, Options.draws):
+        parts += [f"--chains {options.chains}", f"--draws {options.draws}"]
     return " ".join(parts)

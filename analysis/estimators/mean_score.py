@@ -32,7 +32,7 @@ from analysis.intervals import (
     t_test,
     welch_interval,
 )
-from analysis.options import INTERVALS, REPLICATES, Breakdown
+from analysis.options import INTERVALS, REPLICATES, USUAL_INTERVALS, Breakdown
 
 WEIGHTINGS = ("ratings", "raters")
 FEW = 10
@@ -60,7 +60,7 @@ class MeanScore(Estimator):
     def __init__(
         self,
         breakdown: Breakdown | None = None,
-        intervals: Sequence[str] = INTERVALS,
+        intervals: Sequence[str] = USUAL_INTERVALS,
         weightings: Sequence[str] = WEIGHTINGS,
         replicates: int = REPLICATES,
     ) -> None:

@@ -29,7 +29,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--interval",
         action="append",
         choices=INTERVALS,
-        help="Which intervals stand beside the naive one. Default: both.",
+        help="Which intervals stand beside the naive one. Default: two_way, bootstrap.",
     )
     parser.add_argument("--replicates", type=int, default=REPLICATES, help="Of the bootstrap.")
     parser.add_argument("--preset", default="", help="The report of a paper's design, like att.")
@@ -41,6 +41,8 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--reference", default="", help="The condition others are compared with.")
     parser.add_argument("--rope", type=float, help="Differences up to this size do not matter.")
+    parser.add_argument("--chains", type=int, default=4, help="Of posterior draws. Default: 4.")
+    parser.add_argument("--draws", type=int, default=1000, help="Of each chain. Default: 1000.")
     screened = parser.add_mutually_exclusive_group()
     screened.add_argument("--no-screening", action="store_true", help="Leave no ratings out.")
     screened.add_argument(
@@ -56,7 +58,7 @@ def add_options(parser: ArgumentParser) -> None:
 def chosen_options(given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT) -> Options:
     """The options of a command line, with those rules unless it names some; or CommandError."""
     same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
-    parameters = {name: given[name] for name in same}
+    parameters = {name: given[name] for name in (*same, "chains", "draws")}
     parameters["rules"] = [rule_text(rule) for rule in screening]
     for name, key in (
         ("by", "by"),
