@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from analysis.figures import PAGE_STYLE
 from analysis.report.estimands import estimands
 from analysis.report.leftout import left_out
 from analysis.report.metricpart import metric_part
@@ -78,7 +79,7 @@ def page_html(report: Mapping[str, Any]) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
+        f"<style>{_STYLE}{PAGE_STYLE}</style></head><body><h1>{title}</h1>"
         f'<p class="muted">Made at <time>{escape(report["made_at"])}</time>.</p>{parts}'
         "</body></html>\n"
     )
