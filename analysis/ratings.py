@@ -187,8 +187,9 @@ def _checked(cells: Mapping[str, Coded], source: str, first_row: int) -> pd.Data
     for name in COLUMNS:
         typed[name] = _typed(name, cells[name], f"{source}, row", first_row, problems)
     table = pd.DataFrame(typed, columns=list(COLUMNS))
-    if not problems:
-        problems = _row_problems(table, f"{source}, row", first_row)
+    told = {problem.partition(":")[0] for problem in problems}  # row and column
+    more = _row_problems(table, f"{source}, row", first_row)
+    problems += [problem for problem in more if problem.partition(":")[0] not in told]
     if problems:
         raise RatingsError(problems)
     return _in_canonical_order(table)
