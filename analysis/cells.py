@@ -50,10 +50,11 @@ COLUMNS: tuple[str, ...] = (
     "session_status",
     "paid",
     "counts",
+    "headphones",
 )
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})
-TRUTHS = frozenset({"trap_passed", "paid", "counts"})
+TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})
 WHEN_EMPTY = {"paid": False, "counts": True}
 _DANGEROUS_CELL = re.compile(r"^'*[=+\-@\t\r]")
 _ESCAPED_CELL = re.compile(r"^'+[=+\-@\t\r]")

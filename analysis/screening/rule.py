@@ -18,10 +18,16 @@ _registry: dict[str, type[Rule]] = {}
 
 @dataclass(frozen=True)
 class Rule:
-    """What leaves ratings out of an analysis; a subclass with a ``key`` registers itself."""
+    """What leaves ratings out of an analysis; a subclass with a ``key`` registers itself.
 
-    key: ClassVar[str] = ""
-    version: ClassVar[str] = "1"
+    ``title`` names it in a form. A rule that ``compares_raters`` decides by how the answers of a
+    rater fit those of others, so that agreement looks better after it than it is.
+    """
+
+    key: ClassVar[str] = ""  # stored with every report: never renamed
+    version: ClassVar[str] = "1"  # bumped when the same parameters leave out other ratings
+    title: ClassVar[str] = ""
+    compares_raters: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -35,6 +41,10 @@ class Rule:
         """The rule with its parameters, in one line of plain words."""
         raise NotImplementedError
 
+    def lacking(self, table: pd.DataFrame) -> str:
+        """What the rule needs and the table has not, in words with a remedy; empty: nothing."""
+        return ""
+
     def parameters(self) -> dict[str, Any]:
         """The rule's parameters as plain values."""
         return asdict(self)
@@ -46,4 +56,11 @@ def rules() -> dict[str, type[Rule]]:
 
 
 def where(mask: pd.Series[bool], reason: str) -> Reasons:
+    """The reason where the mask (n,) holds, else an empty text."""
     return np.where(mask.to_numpy(dtype=bool), reason, "").astype(object)
+
+
+def need(right: bool, rule: Rule, remedy: str) -> None:
+    """Raises ValueError with the remedy where a parameter of the rule makes no sense."""
+    if not right:
+        raise ValueError(f"rule {rule.key}: {remedy}")

@@ -1,4 +1,4 @@
-"""Rules that look at ratings one by one, at second ones, and at the hidden reference."""
+"""Rules that look at ratings one by one, and at what was asked or answered a second time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.scales import WITHOUT_SCORE
-from analysis.screening.rule import Reasons, Rule, where
+from analysis.screening.rule import Reasons, Rule, need, where
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +36,7 @@ class MissingScore(Rule):
     """A rating without a score enters no estimate; choices without one are counted instead."""
 
     key = "missing_score"
+    title = "No score"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         counted = table["estimand"].isin(WITHOUT_SCORE) & (table["label"] != "")
@@ -50,6 +51,7 @@ class Duplicate(Rule):
     """The same rater's second rating of the same stimulus in the same trial is left out."""
 
     key = "duplicate"
+    title = "Twice in one trial"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         again = table.duplicated(subset=list(_TRIAL), keep="first") & (table["trap"] == "")
@@ -68,9 +70,10 @@ class Repeat(Rule):
     """
 
     key = "repeat"
+    title = "Asked a second time"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        return where(_repeats(table), "asked a second time in the same session")
+        return where(asked_again(table), "asked a second time in the same session")
 
     def describe(self) -> str:
         return "clips asked a second time in the same session"
@@ -81,6 +84,7 @@ class SessionStatus(Rule):
     """Ratings of sessions that were withdrawn or rejected are left out."""
 
     key = "session_status"
+    title = "Sessions withdrawn or rejected"
     leave_out: tuple[str, ...] = ("withdrawn", "rejected")
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
@@ -97,7 +101,11 @@ class HeardFraction(Rule):
     """Ratings of clips that were not heard far enough are left out; unknown counts as heard."""
 
     key = "heard_fraction"
+    title = "Clips not heard far enough"
     minimum: float = 0.95
+
+    def __post_init__(self) -> None:
+        need(0 < self.minimum <= 1, self, "minimum is a share; give more than 0, at most 1")
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         short = table["heard_fraction"] < self.minimum
@@ -106,20 +114,42 @@ class HeardFraction(Rule):
     def describe(self) -> str:
         return f"ratings given before {self.minimum:g} of the clip was heard"
 
+    def lacking(self, table: pd.DataFrame) -> str:
+        return "" if table["heard_fraction"].notna().any() else "the column heard_fraction is empty"
+
 
 @dataclass(frozen=True)
 class AnswerTime(Rule):
-    """Ratings that were given too quickly are left out; an unknown time counts as slow enough."""
+    """Ratings that were given too quickly, or too late, are left out; an unknown time stays.
+
+    ``maximum_ms`` 0 sets no upper bound.
+    """
 
     key = "answer_time"
+    title = "Answered too fast or too late"
     minimum_ms: int = 1000
+    maximum_ms: int = 0
+
+    def __post_init__(self) -> None:
+        bounded = self.maximum_ms == 0 or self.maximum_ms > self.minimum_ms
+        remedy = "give minimum_ms from 0 up, and maximum_ms above it or 0 for no such bound"
+        need(self.minimum_ms >= 0 and bounded, self, remedy)
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        quick = (table["latency_ms"] < self.minimum_ms).fillna(False)
-        return where(quick, f"answered in less than {self.minimum_ms} ms")
+        time = table["latency_ms"]
+        quick = (time < self.minimum_ms).fillna(False)
+        reasons = where(quick, f"answered in less than {self.minimum_ms} ms")
+        if self.maximum_ms:
+            late = (time > self.maximum_ms).fillna(False).to_numpy(dtype=bool)
+            reasons[late] = f"answered after more than {self.maximum_ms} ms"
+        return reasons
 
     def describe(self) -> str:
-        return f"ratings given in less than {self.minimum_ms} ms"
+        late = f" or after more than {self.maximum_ms} ms" if self.maximum_ms else ""
+        return f"ratings given in less than {self.minimum_ms} ms{late}"
+
+    def lacking(self, table: pd.DataFrame) -> str:
+        return "" if table["latency_ms"].notna().any() else "the column latency_ms is empty"
 
 
 @dataclass(frozen=True)
@@ -127,38 +157,14 @@ class NotCounted(Rule):
     """Ratings that fill no place of the plan are left out: another's, or asked a second time."""
 
     key = "not_counted"
+    title = "Place given to another rater"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        lost = _uncounted(table) & ~_repeats(table)
+        lost = _uncounted(table) & ~asked_again(table)
         return where(lost, "it fills no place of the plan: given to another rater, or asked twice")
 
     def describe(self) -> str:
         return "ratings that fill no place of the plan: given to another rater, or asked twice"
-
-
-@dataclass(frozen=True)
-class HiddenReference(Rule):
-    """Raters who do not find the hidden reference are left out (ITU-R BS.1534-3).
-
-    The hidden reference is the stimulus that is its own ``versus_stimulus``. A rater goes from a
-    MUSHRA task with every criterion when they rate it below ``below`` on more than ``share`` of
-    the items.
-    """
-
-    key = "hidden_reference"
-    below: float = 90.0
-    share: float = 0.15
-
-    def reasons(self, table: pd.DataFrame) -> Reasons:
-        mushra = (table["estimand"] == "mushra") & (table["trap"] == "")
-        hidden = mushra & (table["stimulus"] == table["versus_stimulus"]) & table["score"].notna()
-        low = (table["score"] < self.below).astype(float).where(hidden)
-        missed = low.groupby([table["study"], table["task"], table["rater"]]).transform("mean")
-        told = f"hidden reference below {self.below:g} on more than {self.share:.0%} of the items"
-        return where(mushra & (missed > self.share), told)
-
-    def describe(self) -> str:
-        return f"raters with the hidden reference below {self.below:g} on over {self.share:.0%}"
 
 
 def _uncounted(table: pd.DataFrame) -> pd.Series[bool]:
@@ -166,7 +172,7 @@ def _uncounted(table: pd.DataFrame) -> pd.Series[bool]:
     return ~table["counts"].fillna(True).astype(bool) & (table["trap"] == "")
 
 
-def _repeats(table: pd.DataFrame) -> pd.Series[bool]:
+def asked_again(table: pd.DataFrame) -> pd.Series[bool]:
     """Which ratings (n,) were asked for a second time, in the order of the session's positions."""
     again = _uncounted(table)
     if not again.any():

@@ -29,6 +29,7 @@ class AttTraps(Rule):
     """
 
     key = "att_traps"
+    title = "Audio Turing Test: traps failed"
     needed: Needed = (("flawed", 1, 1), ("human", 1, 2))
     methods: tuple[str, ...] = ("att",)
 
@@ -55,6 +56,7 @@ class TaskTraps(Rule):
     """
 
     key = "task_traps"
+    title = "The study's own traps failed"
     plans: tuple[tuple[str, Needed], ...]
 
     def reasons(self, table: pd.DataFrame) -> Reasons:

@@ -48,8 +48,26 @@ class RatingRow(TypedDict):
     session_status: str
     paid: bool
     counts: bool  # does it fill a place of the plan? never for traps
+    headphones: bool | None  # what checks and the answer of this session say; None: not asked
 
 
+# False if any headphone check failed or the rater said "loudspeaker"; per session, not per rating.
+HEARING = """
+WITH hearing AS MATERIALIZED (
+    SELECT s.id, CASE
+        WHEN jsonb_path_exists(s.checks,
+            '$.keyvalue() ? (@.key == "huggins" || @.key == "antiphase" || @.key == "stereo")
+                .value.passed ? (@ == false)')
+            OR jsonb_path_exists(s.questionnaires,
+                '$.*.answers.listening_device ? (@ == "loudspeaker")') THEN false
+        WHEN jsonb_path_exists(s.checks,
+            '$.keyvalue() ? (@.key == "huggins" || @.key == "antiphase" || @.key == "stereo")
+                .value.passed ? (@ == true)')
+            OR jsonb_path_exists(s.questionnaires,
+                '$.*.answers.listening_device ? (@ == "in_ear" || @ == "over_ear")') THEN true
+        END AS headphones
+    FROM listening_session s JOIN listening_study st ON st.id = s.study_id WHERE st.key = %s)
+"""
 RATINGS = """
 SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
     i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
@@ -63,10 +81,11 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
         WHERE l.line->>'role' = 'context')),
     q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid, q.counts
+    s.status, s.paid, q.counts, w.headphones
 FROM listening_rating q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
+JOIN hearing w ON w.id = s.id
 JOIN listening_rater r ON r.id = s.rater_id
 JOIN listening_task k ON k.id = t.task_id
 JOIN listening_study st ON st.id = s.study_id
@@ -90,7 +109,7 @@ def rating_rows(study: str) -> Iterator[RatingRow]:
         raw = connection.connection
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
-            cursor.execute(RATINGS, [study])
+            cursor.execute(HEARING + RATINGS, [study, study])
             for row in cursor:
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared
