@@ -1,4 +1,4 @@
-"""The page of docs that shows the statistics from Python: every line runs and prints what it says."""
+"""The page of docs about the statistics from Python: every line runs and prints what it says."""
 
 import contextlib
 import io
