@@ -1,0 +1,105 @@
+"""Comparisons of pairs: who is preferred and by how much, order effects, strengths, ABX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.breakdowns import Family, families
+from analysis.comparisons.result import Undefined
+from analysis.pairs.ratings import CENTRES, PairRatings, from_table
+from analysis.parts.base import Given, Part
+from analysis.parts.pairs.preferred import preferred
+from analysis.parts.pairs.right import right
+from analysis.parts.pairs.rounds import rounds
+from analysis.parts.pairs.strengths import strengths
+from analysis.parts.shown import Shown
+from analysis.scales import family_title
+
+ABX = "abx"
+COMPARED = frozenset({*CENTRES, ABX})
+
+
+class Pairs(Part):
+    """Every pair that met; the strengths behind all pairs; whether preferences go in circles."""
+
+    key = "pairs"
+    version = "1"
+    title = "Comparisons of pairs"
+    order = 22
+
+    def applies(self, given: Given) -> bool:
+        kept = given.kept
+        return bool(((kept["versus_condition"] != "") & kept["estimand"].isin(COMPARED)).any())
+
+    def make(self, given: Given) -> Shown:
+        found = [family for family in families(given.kept) if _compares(family)]
+        if not found:
+            raise ValueError("no rated comparisons are left: see what the rules leave out")
+        pieces = []
+        for place, family in enumerate(found):
+            about = family_title({"estimand": family.estimand, **family.group})
+            given.progress(place / len(found), about)
+            suffix = f"_{place + 1}" if len(found) > 1 else ""
+            piece = _of_family(family, about, suffix, given.options.level)
+            pieces.append(_titled(piece, about) if len(found) > 1 else piece)
+        return together(pieces)
+
+
+def together(pieces: Iterable[Shown]) -> Shown:
+    """Several pieces as one, each kind in their order; a method that is told twice is told once."""
+    each = list(pieces)
+    return Shown(
+        sentences=[text for piece in each for text in piece.sentences],
+        figures=[figure for piece in each for figure in piece.figures],
+        tables=[table for piece in each for table in piece.tables],
+        warnings=list(dict.fromkeys(text for piece in each for text in piece.warnings)),
+        methods=list(dict.fromkeys(text for piece in each for text in piece.methods)),
+    )
+
+
+def _compares(family: Family) -> bool:
+    return family.estimand in COMPARED and bool((family.table["versus_condition"] != "").any())
+
+
+def _of_family(family: Family, about: str, suffix: str, level: float) -> Shown:
+    table = family.table
+    alone = table["versus_condition"] == ""
+    same = table["condition"] == table["versus_condition"]
+    use = table[~alone & ~same]
+    told = []
+    if alone.any():
+        told.append(f"{int(alone.sum())} ratings name no other condition and are left out here.")
+    if same.any():
+        told.append(f"{int(same.sum())} ratings compare a condition with itself: left out here.")
+    if not len(use):
+        return Shown(warnings=told)
+    if family.estimand == ABX:
+        return together([right(use, about, suffix, level), Shown(warnings=told)])
+    ratings = from_table(use)
+    shares = family.estimand == "ab"
+    made = [preferred(ratings, about, suffix, level, shares)]
+    made += _models(ratings, about, suffix, level)
+    return together([*made, Shown(warnings=told)])
+
+
+def _models(ratings: PairRatings, about: str, suffix: str, level: float) -> list[Shown]:
+    made = []
+    for make in (strengths, rounds):
+        try:
+            made.append(make(ratings, about, suffix, level))
+        except Undefined as why:
+            made.append(Shown(warnings=[f"{about}: {why}."]))
+    return made
+
+
+def _titled(piece: Shown, about: str) -> Shown:
+    """The piece's sentences and warnings with what they are about in front."""
+    return Shown(
+        sentences=[f"{about}: {text}" for text in piece.sentences],
+        figures=piece.figures,
+        tables=piece.tables,
+        warnings=[
+            text if text.startswith(about) else f"{about}: {text}" for text in piece.warnings
+        ],
+        methods=piece.methods,
+    )
