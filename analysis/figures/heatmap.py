@@ -39,6 +39,8 @@ def heatmap(figure: Figure) -> Canvas:
     needed = max(max(columns_of(each) for each in words.values()) * 6.3 + 6, 20)
     width = max((RIGHT - left) / len(across), needed)
     upright = all(columns_of(name) * _LETTER <= width - 2 for name in across)
+    aside = 0 if upright else 30  # px that the last, slanting name needs on the right
+    width = max((RIGHT - aside - left) / len(across), needed)
     top = 24 if upright else 16 + min(max(map(columns_of, across)), _HEAD_ROOM) * 5.6
     top += 18 if figure.x else 0
     ends, signed = _span(figure, [value for value in values if value is not None])
@@ -58,7 +60,9 @@ def heatmap(figure: Figure) -> Canvas:
         f"{row}, {column}: {words[row, column]}" for row, column in cells if words[row, column]
     )
     told = spoken(spoken_cells, f"{figure.y or 'rows'} by {figure.x or 'columns'}")
-    return Canvas(body, bottom + 46, told, max(WIDTH, round(left + width * len(across) + 30, 1)))
+    return Canvas(
+        body, bottom + 46, told, max(WIDTH, round(left + width * len(across) + aside + 6, 1))
+    )
 
 
 def _ordered(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:

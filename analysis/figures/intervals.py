@@ -51,6 +51,8 @@ class Line:
 
     def strokes(self) -> Iterator[tuple[str, float, float, float]]:
         """Class, low, high and width in px of each interval that the line has."""
+        if self.value is None:
+            return
         if self.low is not None and self.high is not None:
             yield "interval-clustered", self.low, self.high, 4
         if self.naive_low is not None and self.naive_high is not None:

@@ -86,7 +86,7 @@ def _bar(
         yield (
             f'<g class="plot-share"><title>{clean(f"{name}, {label}: {value:.1f} %")}</title>'
             f'<rect x="{x:g}" y="{y:g}" width="{max(end - x - 1, 0.5):.4g}" height="18"'
-            f' fill="{colours[label]}"/>'
+            f' fill="{colours[label]}" stroke="currentColor" stroke-opacity="0.4"/>'
         )
         if end - x >= _NARROWEST:
             yield (

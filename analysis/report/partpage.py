@@ -64,7 +64,9 @@ def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = Tr
     note = f'<p class="muted small">{escape(figure.note)}</p>' if figure.note else ""
     files = _links([f"{key}.{kind}" for kind in ("svg", "csv")], link)
     numbers = fold(
-        "Numbers in this figure", f"{len(figure.rows)}", table_html(figure_table(figure)) + files
+        "Numbers in this figure",
+        f"{len(figure.rows)} rows",
+        table_html(figure_table(figure)) + files,
     )
     return f'<figure class="chart{wide}">{title}{svg}{note}{numbers}</figure>'
 
