@@ -18,7 +18,8 @@ from analysis.parts.chosen import made_parts
 from analysis.ratings import table_hash
 from analysis.report.provenance import code_revision, now, package_versions
 from analysis.scales import ENDS, family_title
-from analysis.screening import STRUCTURAL, Rule, Screened, screen
+from analysis.screening import STRUCTURAL, screen
+from analysis.screening.sensitivity import sensitivity
 
 FORMAT = 2
 CEILING = 0.6
@@ -68,7 +69,7 @@ def report_of(
         "estimates": estimates,
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
-        "screening": _sensitivity(screened, options, maker),
+        "screening": sensitivity(screened, options),
         "correlations": [],
         "points": [],
         "parts": [],
@@ -142,24 +143,6 @@ def _contrasts(
     return found
 
 
-def _sensitivity(
-    screened: Screened, options: Options, maker: type[Estimator]
-) -> list[dict[str, Any]]:
-    """The overall estimates under no rule, under each rule alone, and under all of them."""
-    choices: list[tuple[str, list[Rule]]] = [("no rule", [])]
-    choices += [(rule.key, [rule]) for rule in options.rules]
-    if len(options.rules) != 1:
-        choices.append(("all rules", list(options.rules)))
-    made = _made(options, Breakdown(), intervals=options.intervals[:1], weightings=("ratings",))
-    found = []
-    for name, rules in choices:
-        kept = screened.kept(rules)
-        kept = kept[kept["method"].isin(maker.methods)]
-        rows = _rows(made.fit(kept, level=options.level, seed=options.seed))
-        found += [{"screening": name, **row} for row in rows]
-    return found
-
-
 def _rows(lines: Iterable[Estimate | Contrast | Correlation]) -> list[dict[str, Any]]:
     return [line.row() for line in lines]
 
@@ -173,7 +156,7 @@ def _provenance(
     return {
         "studies": sorted({str(study) for study in table["study"] if study}),
         "table_hash": table_hash(table),
-        "scores_hash": _scores_hash(scores),
+        "scores_hash": scores_hash(scores),
         "estimator": options.estimator,
         "estimator_version": estimator(options.estimator).version,
         **{k: v for k, v in options.parameters().items() if k not in ("estimator", "by")},
@@ -185,7 +168,8 @@ def _provenance(
     }
 
 
-def _scores_hash(scores: pd.DataFrame | None) -> str:
+def scores_hash(scores: pd.DataFrame | None) -> str:
+    """SHA-256 (hex) of metric scores as they stand; empty without any."""
     if scores is None or not len(scores):
         return ""
     lines = scores.to_csv(index=False, float_format=repr, lineterminator="\n")
