@@ -5,6 +5,7 @@ from analysis.agreement.ceiling import noise_ceiling
 from analysis.agreement.concordance import Concordance, kendall_w
 from analysis.agreement.icc import IntraclassCorrelation, intraclass_correlations
 from analysis.agreement.icc_mixed import CrossedVariances, crossed_reml, icc_mixed
+from analysis.agreement.icc_moments import crossed_moments, icc_moments
 from analysis.agreement.kappa import kappa, mean_pairwise_kappa, rounded_half_up
 from analysis.agreement.krippendorff import krippendorff_alpha
 from analysis.agreement.order import PositionRow, by_position, carry_over, order_effect, trend
@@ -13,6 +14,8 @@ from analysis.agreement.repeats import SelfConsistency, repeat_pairs, self_consi
 from analysis.agreement.result import Agreement, AgreementError, Coded, coded
 from analysis.agreement.scale_use import ScaleUse, scale_use
 from analysis.agreement.sos import SosFit, sos_parameter
+from analysis.agreement.system_mean import icc_of_means
+from analysis.agreement.units import Rated, coarse_steps, rated_units, scale_ends, steps_of
 from analysis.agreement.versus_rest import VersusRest, versus_rest
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "IntraclassCorrelation",
     "Pace",
     "PositionRow",
+    "Rated",
     "RaterBias",
     "ScaleUse",
     "SelfConsistency",
@@ -32,9 +36,13 @@ __all__ = [
     "VersusRest",
     "by_position",
     "carry_over",
+    "coarse_steps",
     "coded",
+    "crossed_moments",
     "crossed_reml",
     "icc_mixed",
+    "icc_moments",
+    "icc_of_means",
     "intraclass_correlations",
     "kappa",
     "kendall_w",
@@ -43,11 +51,14 @@ __all__ = [
     "noise_ceiling",
     "order_effect",
     "pace_of_raters",
+    "rated_units",
     "repeat_pairs",
     "rounded_half_up",
+    "scale_ends",
     "scale_use",
     "self_consistency",
     "sos_parameter",
+    "steps_of",
     "subject_model",
     "trend",
     "versus_rest",

@@ -69,6 +69,7 @@ def subject_model(
     *,
     level: float = 0.95,
     as_published: bool = False,
+    rounds: int = _ROUNDS,
 ) -> SubjectModel:
     """y = quality(unit) + bias(rater) + inconsistency(rater) * noise, for ratings (n,).
 
@@ -81,7 +82,9 @@ def subject_model(
     a rater's noise from distances to scores that this very rater pulled along, so that quiet
     raters seem quieter round by round; here each mean square is divided by the mean share of
     weight that the others hold, which makes it unbiased (``as_published`` leaves that out). Noise
-    is floored at a tenth of the panel's median, or a chance fit would take all weight.
+    is floored at a tenth of the panel's median, or a chance fit would take all weight. After
+    ``rounds`` it stops, converged or not: with few ratings per rater on a coarse scale it may
+    never settle.
     """
     ratings = coded(unit, rater, score)
     if not len(ratings.y):
@@ -92,7 +95,7 @@ def subject_model(
         empty = np.full(len(mean), np.nan)
         return SubjectModel([], ratings.units, mean, empty, True, 0, note)
     part = _parts(ratings)
-    quality, bias, noise, rounds = _alternate(ratings, part, as_published)
+    quality, bias, noise, done = _alternate(ratings, part, as_published, rounds)
     weights = 1 / np.maximum(noise[ratings.rater], 1e-300) ** 2
     information = np.bincount(ratings.unit, weights=weights, minlength=len(quality))
     parts = int(part.max()) + 1
@@ -108,14 +111,14 @@ def subject_model(
         ratings.units,
         quality,
         np.asarray(information**-0.5, dtype=np.float64),
-        rounds < _ROUNDS,
-        rounds,
+        done < rounds,
+        done,
         note,
     )
 
 
 def _alternate(
-    ratings: Coded, part: Codes, as_published: bool
+    ratings: Coded, part: Codes, as_published: bool, most: int
 ) -> tuple[Floats, Floats, Floats, int]:
     y, unit, rater = ratings.y, ratings.unit, ratings.rater
     n_units, n_raters = len(ratings.units), len(ratings.raters)
@@ -125,7 +128,7 @@ def _alternate(
     quality = _means(y, unit, n_units)
     bias, noise = np.zeros(n_raters), np.ones(n_raters)
     rounds = 0
-    for rounds in range(1, _ROUNDS + 1):  # noqa: B007
+    for rounds in range(1, most + 1):  # noqa: B007
         bias = _means((y - quality[unit])[told], rater[told], n_raters)
         bias -= _means(bias, part, int(part.max()) + 1)[part]
         rest = y - quality[unit] - bias[rater]

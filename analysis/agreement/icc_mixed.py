@@ -61,7 +61,7 @@ def icc_mixed(
     k = raters_per_unit
     names = ("icc_2_1_absolute", "icc_3_1_consistency", f"icc_1_{k}_mean_of_{k}_raters")
     ratings = coded(unit, rater, score)
-    why = _unfit(ratings)
+    why = unfit(ratings)
     if why:
         return [undefined(name, ratings, level, why, WALD) for name in names]
     fit = crossed_reml(ratings)
@@ -84,7 +84,7 @@ def crossed_reml(ratings: Coded) -> CrossedVariances:
     The profiled criterion of Bates et al. (2015), J. Stat. Software 67(1), eq. 42, with the unit
     effects eliminated (their block is diagonal), minimised over the two relative SDs.
     """
-    why = _unfit(ratings)
+    why = unfit(ratings)
     if why:
         raise AgreementError(why)
     model = _Crossed(ratings)
@@ -174,7 +174,8 @@ class _Crossed:
         return log_det, float(np.log(one_one)), max(y_y - one_y**2 / one_one, 1e-300)
 
 
-def _unfit(ratings: Coded) -> str:
+def unfit(ratings: Coded) -> str:
+    """Why no crossed model can be fitted to the ratings; empty where one can."""
     if not len(ratings.y):
         return NOTHING
     if len(ratings.raters) < 2:

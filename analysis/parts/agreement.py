@@ -1,0 +1,253 @@
+"""How far raters agree: on single clips, and in the means of the conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from analysis.agreement import (
+    Agreement,
+    Concordance,
+    IntraclassCorrelation,
+    Rated,
+    icc_mixed,
+    icc_moments,
+    icc_of_means,
+    intraclass_correlations,
+    kendall_w,
+    krippendorff_alpha,
+    noise_ceiling,
+    rated_units,
+)
+from analysis.agreement.icc import FORMS
+from analysis.breakdowns import Family, families, labelled_families
+from analysis.choices import JOINT
+from analysis.intervals import Codes
+from analysis.parts.base import Given, Part
+from analysis.parts.shown import Column, Shown, Table
+from analysis.scales import bounds_text, family_title
+
+MOST_FOR_REML = 200  # raters; above, moments
+MANY_UNITS = 1000
+LOW_ALPHA, GOOD_MEAN, POOR_MEAN = 0.667, 0.8, 0.7
+WORDS = {
+    "krippendorff_alpha_ordinal": "Krippendorff's alpha, ordinal",
+    "krippendorff_alpha_interval": "Krippendorff's alpha, interval",
+    "krippendorff_alpha_nominal": "Krippendorff's alpha, nominal",
+    "icc_2_1_absolute": "ICC of one rating, absolute agreement",
+    "icc_3_1_consistency": "ICC of one rating, consistency",
+    "icc_condition_mean": "ICC of a condition's mean",
+    "kendall_w_clips": "Kendall's W of the raters' orders of the clips",
+    "kendall_w_conditions": "Kendall's W of the raters' orders of the conditions",
+    "split_half_pearson": "Correlation of the clip means of two halves of the ratings",
+    "reliability_pearson": "Reliability of the clip means (Spearman-Brown)",
+    "ceiling_pearson": "Noise ceiling: highest correlation that a metric can reach per clip",
+}
+SHORT = {"ICC1": "ICC(1,1)", "ICC2": "ICC(2,1)", "ICC3": "ICC(3,1)"}
+SHORT |= {"ICC1k": "ICC(1,k)", "ICC2k": "ICC(2,k)", "ICC3k": "ICC(3,k)"}
+COLUMNS = (
+    Column("measure", "Measure"),
+    Column("value", "Value", "number"),
+    Column("interval", "Interval", "interval"),
+    Column("n_units", "Rated", "count"),
+    Column("n_raters", "Raters", "count"),
+    Column("n_ratings", "Ratings", "count"),
+    Column("note", "Note"),
+)
+NOTE = (
+    "Rated: what raters agree about, clips but for the lines on conditions. ICC: 0 is chance or "
+    "noise alone, 1 full agreement; alpha and W alike. How each interval is made is in the file."
+)
+METHODS = (
+    "Agreement on single clips is Krippendorff's alpha (2019; ordinal and interval, bootstrap over "
+    "clips) and the intraclass correlation: the six forms of Shrout and Fleiss (1979) where every "
+    "rater rated every clip, else from a model with crossed clips and raters (REML; above "
+    f"{MOST_FOR_REML} raters Henderson's moments). The ICC of a condition's mean is the share of "
+    "the spread between condition means that is not noise, the noise clustered over raters and "
+    "items. The noise ceiling is the root of the split-half reliability (Spearman-Brown)."
+)
+
+
+class AgreementPart(Part):
+    """Krippendorff's alpha, ICC of one rating and of a condition's mean, Kendall's W, ceiling."""
+
+    key = "agreement"
+    version = "1"
+    title = "Agreement between raters"
+    order = 70
+
+    def applies(self, given: Given) -> bool:
+        return len(given.kept) > 0
+
+    def make(self, given: Given) -> Shown:
+        sentences, warnings, tables = [], [], []
+        every = [(family, True) for family in families(given.kept)]
+        every += [(family, False) for family in labelled_families(given.kept)]
+        for place, (family, scored) in enumerate(every):
+            title = family_title({"estimand": family.estimand, **family.group})
+            given.progress(place / len(every), title)
+            rows = list(rows_of(family, given) if scored else _of_labels(family, given))
+            tables.append(
+                Table("agreement", "Agreement", COLUMNS, rows, NOTE, about=title, folded=False)
+            )
+            told = {row["statistic"]: row for row in rows}
+            sentences.append(_sentence(title, told, scored))
+            warnings += _weak(title, told)
+        if any(_is_low(table.rows) for table in tables):
+            sentences.append(
+                "Low agreement on single ratings does not make the means of conditions bad: alpha "
+                "and the ICC of one rating are about one answer, the ICC of a condition's mean is "
+                "about the numbers that are compared here."
+            )
+        return Shown(sentences, tables=tables, warnings=warnings, methods=[METHODS])
+
+
+def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
+    """Every measure of one family, as rows of the table."""
+    level = given.options.level
+    seed = int(np.random.default_rng(family.seed(given.options.seed)).integers(2**31))
+    rated = rated_units(family)
+    three = (rated.unit, rated.rater, rated.score)
+    for metric in ("ordinal", "interval"):
+        yield _row(krippendorff_alpha(*three, metric, level=level, seed=seed))
+    yield from _iccs(rated, level)
+    yield from _of_means(family, rated, level)
+    yield from _orders(rated, level, seed)
+    many = len(np.unique(rated.unit.astype(str))) > MANY_UNITS
+    splits, replicates = (40, 200) if many else (100, 500)
+    for each in noise_ceiling(*three, splits=splits, replicates=replicates, level=level, seed=seed):
+        yield _row(each)
+
+
+def _iccs(rated: Rated, level: float) -> Iterator[dict[str, Any]]:
+    """The six forms where all is rated by all; else of one rating, and of a clip's mean."""
+    three = (rated.unit, rated.rater, rated.score)
+    _, clips, counts = np.unique(rated.unit.astype(str), return_inverse=True, return_counts=True)
+    raters, rater = np.unique(rated.rater.astype(str), return_inverse=True)
+    cells = len(np.unique(clips * len(raters) + rater))
+    if cells == len(counts) * len(raters):
+        for form in intraclass_correlations(*three, level=level):
+            yield _row(form)
+        return
+    k = max(1, int(np.median(counts)))
+    make = icc_mixed if len(raters) <= MOST_FOR_REML else icc_moments
+    for each in make(*three, raters_per_unit=k, level=level):
+        yield _row(each)
+
+
+def _of_means(family: Family, rated: Rated, level: float) -> Iterator[dict[str, Any]]:
+    versus = set(family.table["versus_condition"])
+    if rated.compared and len(versus) > 1:
+        return  # the side that a pair's mean speaks for is arbitrary, so its spread means nothing
+    condition = family.table["condition"].to_numpy(dtype=object)
+    score = family.table["score"].to_numpy(dtype=np.float64)
+    if len(set(condition)) > 1:
+        yield _row(icc_of_means(condition, family.rater, family.item, score, level=level))
+
+
+def _orders(rated: Rated, level: float, seed: int) -> Iterator[dict[str, Any]]:
+    """W over clips that all rated; else over conditions, by the raters who rated them all."""
+    if _heard_by_all(rated) > 2:
+        over_clips = kendall_w(rated.unit, rated.rater, rated.score, level=level, seed=seed)
+        yield _row(over_clips, "kendall_w_clips")
+    names, condition = np.unique(rated.condition.astype(str), return_inverse=True)
+    raters, rater = np.unique(rated.rater.astype(str), return_inverse=True)
+    if len(names) < 3:
+        return
+    rows = _with_all(condition.astype(np.int64), rater.astype(np.int64), len(names), len(raters))
+    if len(set(rater[rows].tolist())) < 2:
+        return
+    over = kendall_w(names[condition[rows]], rater[rows], rated.score[rows], level=level, seed=seed)
+    left = len(raters) - over.n_raters
+    more = f"{left} raters who did not rate every condition are left out" if left else ""
+    yield _row(over, "kendall_w_conditions", more)
+
+
+def _heard_by_all(rated: Rated) -> int:
+    """How many units every rater rated."""
+    _, unit = np.unique(rated.unit.astype(str), return_inverse=True)
+    raters, rater = np.unique(rated.rater.astype(str), return_inverse=True)
+    cells = np.unique(unit * len(raters) + rater)
+    return int((np.bincount(cells // len(raters)) == len(raters)).sum())
+
+
+def _with_all(condition: Codes, rater: Codes, n_conditions: int, n_raters: int) -> Codes:
+    """The ratings of the raters who rated every condition."""
+    cells = np.unique(rater * n_conditions + condition)
+    complete = np.bincount(cells // n_conditions, minlength=n_raters) == n_conditions
+    return np.flatnonzero(complete[rater])
+
+
+def _of_labels(family: Family, given: Given) -> Iterator[dict[str, Any]]:
+    """Alpha of answers without a number, each combination of choices as a label of its own."""
+    labels = ["|".join(sorted(text.split(JOINT))) for text in family.table["label"]]
+    _, code = np.unique(np.asarray(labels, dtype=object), return_inverse=True)
+    yield _row(
+        krippendorff_alpha(
+            family.table["stimulus"].to_numpy(dtype=object),
+            family.table["rater"].to_numpy(dtype=object),
+            code.astype(np.float64),
+            "nominal",
+            level=given.options.level,
+            seed=given.options.seed,
+        )
+    )
+
+
+def _row(
+    found: Agreement | Concordance | IntraclassCorrelation, statistic: str = "", more: str = ""
+) -> dict[str, Any]:
+    row = found.row()
+    name = statistic or str(row.get("statistic") or row.get("form"))
+    row.pop("form", None)
+    interval = row.pop("interval")  # how it was made: a cell of its own in the file
+    note = "; ".join(text for text in (row.pop("note"), more) if text)
+    return {"measure": _words(name), "statistic": name, **row, "made_by": interval, "note": note}
+
+
+def _words(name: str) -> str:
+    if name in FORMS:
+        return f"{SHORT[name]}: {FORMS[name]}"
+    if name.startswith("icc_1_"):
+        return f"ICC of a clip's mean of {name.split('_')[2]} ratings"
+    return WORDS[name]
+
+
+def _sentence(title: str, told: Mapping[str, Mapping[str, Any]], scored: bool) -> str:
+    alpha = told["krippendorff_alpha_interval" if scored else "krippendorff_alpha_nominal"]
+    if alpha["value"] is None:
+        return f"{title}: agreement is unknown, {alpha['note'].rstrip('.')}."
+    words = f"{title}: on single ratings, Krippendorff's alpha is {_number(alpha)}"
+    one = told.get("icc_2_1_absolute") or told.get("ICC2")
+    if one and one["value"] is not None:
+        words += f" and the ICC of one rating {_number(one)}"
+    mean = told.get("icc_condition_mean")
+    if mean and mean["value"] is not None:
+        words += f"; the ICC of a condition's mean is {_number(mean)}"
+    return words + "."
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    low, high = row["low"], row["high"]
+    shown = f"{row['value']:.2f}".replace("-", "−")
+    return shown if low is None or high is None else f"{shown} {bounds_text(low, high, None, 2)}"
+
+
+def _weak(title: str, told: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    mean = told.get("icc_condition_mean")
+    if mean is None or mean["value"] is None or mean["value"] >= POOR_MEAN:
+        return []
+    if mean["value"] <= 0:
+        return [f"{title}: the means of the conditions differ no more than noise alone would."]
+    return [
+        f"{title}: the means of the conditions are noisy against their spread (ICC "
+        f"{mean['value']:.2f}): their order may change with other raters and items."
+    ]
+
+
+def _is_low(rows: Any) -> bool:
+    told = {row["statistic"]: row["value"] for row in rows}
+    alpha, mean = told.get("krippendorff_alpha_interval"), told.get("icc_condition_mean")
+    return alpha is not None and mean is not None and alpha < LOW_ALPHA and mean > GOOD_MEAN
