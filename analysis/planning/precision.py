@@ -89,24 +89,34 @@ def power(
     return min(1.0, float(stats.nct.sf(t, degrees, shift)) + wrong_side)
 
 
+def power_of(
+    design: Design,
+    components: Components,
+    difference: float,
+    *,
+    of: str = DIFFERENCE,
+    level: float = 0.95,
+) -> float:
+    """The power (0..1) of a design: two conditions apart, or a ``mean`` away from a fixed value.
+
+    t(min(R, T) - 1) as in `half_width`; 0 for designs too small for an interval.
+    """
+    degrees = min(design.raters, design.items) - 1
+    se = _se(design, components, of)
+    return power(difference, se, degrees=degrees, level=level) if degrees > 0 else 0.0
+
+
 def power_curve(
     designs: Sequence[Design],
     components: Components,
     differences: Sequence[float],
     *,
+    of: str = DIFFERENCE,
     level: float = 0.95,
 ) -> Floats:
-    """The power (D, K) of D designs for K true differences, with t(min(R, T) - 1)."""
+    """The power (D, K) of D designs for K true differences (see `power_of`)."""
     rows = [
-        [
-            power(
-                difference,
-                standard_error_of_difference(design, components),
-                degrees=_degrees(design),
-                level=level,
-            )
-            for difference in differences
-        ]
+        [power_of(design, components, each, of=of, level=level) for each in differences]
         for design in designs
     ]
     return np.asarray(rows, dtype=np.float64).reshape(len(designs), len(differences))

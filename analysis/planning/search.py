@@ -10,9 +10,10 @@ from typing import Any
 from analysis.planning.components import Components
 from analysis.planning.design import WITHIN, Design, PlanningError
 from analysis.planning.precision import (
+    DIFFERENCE,
     MEAN,
     half_width,
-    power,
+    power_of,
     standard_error,
     standard_error_of_difference,
 )
@@ -91,22 +92,22 @@ def plan_for_difference(
     clips_per_rater: int,
     wanted_power: float = 0.8,
     comparisons: int = 1,
+    of: str = DIFFERENCE,
     assignment: str = WITHIN,
     level: float = 0.95,
 ) -> Plan:
     """The fewest ratings per clip, and raters, that find a true ``difference`` with the power.
 
-    ``comparisons`` divides 1 - level (Bonferroni). Raises PlanningError when no number of raters
-    can reach it with these items.
+    ``of`` says of what: two conditions' means, or one ``mean`` (of comparison scores) from a fixed
+    value. ``comparisons`` divides 1 - level (Bonferroni). Raises PlanningError when no number of
+    raters can reach it with these items.
     """
     if difference == 0 or not 0 < wanted_power < 1 or comparisons < 1:
         raise PlanningError("give a difference other than 0, a power in 0..1, 1 comparison or more")
     strict = 1 - (1 - level) / comparisons
 
     def reached(design: Design) -> float:
-        se = standard_error_of_difference(design, components)
-        degrees = min(design.raters, design.items) - 1
-        return power(difference, se, degrees=degrees, level=strict) if degrees > 0 else 0.0
+        return power_of(design, components, difference, of=of, level=strict)
 
     make = _maker(items, conditions, clips_per_rater, assignment)
     design = _fewest(make, lambda d: reached(d) >= wanted_power)

@@ -12,15 +12,17 @@ from scipy import stats
 from analysis.intervals import Clustered, Codes, Floats, clustered, t_interval
 from analysis.planning.components import Components
 from analysis.planning.design import BETWEEN, RANDOM, Design, PlanningError
+from analysis.planning.precision import DIFFERENCE
 
 
 @dataclass(frozen=True)
 class SimulatedCheck:
     """How often the planned interval did its work, in ``runs`` studies of new raters and items.
 
-    ``power``: the difference of the first two conditions was told from 0; ``coverage`` and
-    ``coverage_of_mean``: the interval held the true difference, the true mean; each a share with
-    its Wilson interval. ``half_width`` and ``half_width_of_mean`` are the mean half widths.
+    ``power``: the difference of the first two conditions was told from 0 (where ``of`` is mean:
+    the first condition's own mean was); ``coverage``: its interval held the truth; each a share
+    with its Wilson interval. ``half_width`` is the mean half width. ``coverage_of_mean`` and
+    ``half_width_of_mean`` are those of the last condition's own mean.
     """
 
     power: float
@@ -35,6 +37,7 @@ class SimulatedCheck:
     sd_of_difference: float
     runs: int
     level: float
+    of: str = DIFFERENCE
 
     def row(self) -> dict[str, Any]:
         """The check as one flat row of plain values."""
@@ -78,33 +81,38 @@ def simulated_check(
     components: Components,
     difference: float,
     *,
+    of: str = DIFFERENCE,
     runs: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> SimulatedCheck:
     """Power and coverage of the two-way clustered interval over ``runs`` simulated studies.
 
-    The first condition is ``difference`` (score units) better than the second; raters, items and
-    clips are new in each run. Raises PlanningError for fewer than two conditions, raters, items
-    or runs. Interval: Cameron, Gelbach and Miller (2011), t(min(groups) - 1).
+    The first condition is ``difference`` (score units) better than the second, or than 0 where
+    ``of`` is mean; raters, items and clips are new in each run. Raises PlanningError for fewer
+    than two raters, items or runs, or two conditions for a difference. Interval: Cameron,
+    Gelbach and Miller (2011), t(min(groups) - 1).
     """
-    if design.conditions < 2 or min(design.raters, design.items) < 2 or runs < 2:
+    fewest = 2 if of == DIFFERENCE else 1
+    if design.conditions < fewest or min(design.raters, design.items) < 2 or runs < 2:
         raise PlanningError("the check needs two conditions, raters, items and runs, or more")
     rng = np.random.default_rng(seed)
     means = np.zeros(design.conditions)
     means[0] = difference
-    drawn = np.empty((runs, 5))
+    drawn, count = np.empty((runs, 5)), min(design.conditions, 2)
     for run in range(runs):
         y, condition, rater, item = simulate_ratings(design, components, list(means), rng)
-        use = condition < 2  # the other conditions do not enter this difference
-        fitted = clustered(y[use], condition[use], rater[use], item[use], 2)
-        low, high = _interval(fitted, 0, 1, level)
-        own_low, own_high = _interval(fitted, 1, None, level)
-        drawn[run] = low, high, own_low, own_high, fitted.value[0] - fitted.value[1]
+        use = condition < count  # the other conditions do not enter this difference
+        fitted = clustered(y[use], condition[use], rater[use], item[use], count)
+        low, high = _interval(fitted, 0, 1 if fewest == 2 else None, level)
+        own_low, own_high = _interval(fitted, count - 1, None, level)
+        value = fitted.value[0] - (fitted.value[1] if fewest == 2 else 0.0)
+        drawn[run] = low, high, own_low, own_high, value
     lows, highs = drawn[:, 0], drawn[:, 1]
     found = int(((lows > 0) | (highs < 0)).sum())
     held = int(((lows <= difference) & (difference <= highs)).sum())
-    own = (drawn[:, 2] <= 0) & (drawn[:, 3] >= 0)
+    own_truth = means[count - 1]
+    own = (drawn[:, 2] <= own_truth) & (drawn[:, 3] >= own_truth)
     return SimulatedCheck(
         found / runs,
         *_wilson(found, runs),
@@ -116,6 +124,7 @@ def simulated_check(
         sd_of_difference=float(np.std(drawn[:, 4], ddof=1)),
         runs=runs,
         level=level,
+        of=of,
     )
 
 

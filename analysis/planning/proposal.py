@@ -1,0 +1,313 @@
+"""A plan in full: raters, ratings, money and time, what it rests on, and how it was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from analysis.parts.shown import Column, Figure, Shown, Table
+from analysis.planning.asked import HALF_WIDTH, Asked
+from analysis.planning.assurance import Assurance, assurance
+from analysis.planning.components import TERMS
+from analysis.planning.cost import Cost, cost_of
+from analysis.planning.design import Design, PlanningError
+from analysis.planning.precision import (
+    DIFFERENCE,
+    MEAN,
+    minimal_difference,
+    power_curve,
+    standard_error,
+    standard_error_of_difference,
+)
+from analysis.planning.search import Plan
+from analysis.planning.simulate import SimulatedCheck, simulated_check
+from analysis.planning.wording import amount, assumptions, methods, number, told, warnings
+
+CHECK_RUNS = 1000
+MOST_SIMULATED = 20_000_000  # ratings in all the runs of a check
+CURVE_POINTS = 24
+SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
+_TERM_WORDS = {
+    "rater": "raters: some are milder than others",
+    "rater_condition": "raters × conditions: their own likings",
+    "item": "items: some texts come out better in every condition",
+    "stimulus": "clips: some come out better in one condition",
+    "residual": "the rest: the same rater, the same clip, another day",
+}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The plan, its cost, and its assurance (None where the components' certainty is unknown)."""
+
+    asked: Asked
+    plan: Plan
+    cost: Cost
+    assured: Assurance | None = None
+
+    def row(self) -> dict[str, Any]:
+        """The plan and its cost as one flat row of plain values."""
+        cost = {f"cost_{key}": value for key, value in self.cost.row().items()}
+        known = {f"sd_{key}": value for key, value in self.asked.components.row().items()}
+        assured = {}
+        if self.assured:
+            assured = {f"assurance_{key}": value for key, value in self.assured.row().items()}
+        asked = {"goal": self.asked.goal, "size": self.asked.size, "of": self.asked.of}
+        return {**asked, "level": self.asked.level, **self.plan.row(), **cost, **known, **assured}
+
+
+def propose(asked: Asked) -> Proposal:
+    """The plan, its cost and assurance; raises PlanningError with what would reach the goal."""
+    plan = asked.plan()
+    cost = cost_of(plan.design, asked.payment)
+    assured = None
+    if asked.components.degrees and asked.of == DIFFERENCE and asked.goal != HALF_WIDTH:
+        level = asked.strict_level
+        assured = assurance(plan.design, asked.components, asked.size, level=level, draws=400)
+    return Proposal(asked, plan, cost, assured)
+
+
+def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> SimulatedCheck:
+    """The plan tried on simulated studies; fewer runs where studies are large (200 at least)."""
+    asked, design = proposal.asked, proposal.plan.design
+    runs = max(200, min(runs, MOST_SIMULATED // design.ratings))
+    return simulated_check(
+        design,
+        asked.components,
+        asked.size,
+        of=asked.of,
+        runs=runs,
+        level=asked.strict_level,
+        seed=seed,
+    )
+
+
+def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
+    """Sentences, curves and tables of a plan, with its check by simulation where there is one."""
+    tables = [_plan_table(proposal), _money_table(proposal)]
+    if checked:
+        tables.append(check_table(proposal, checked))
+    tables += [_around_table(proposal), components_table(proposal)]
+    return Shown(
+        sentences=told(proposal),
+        figures=figures(proposal),
+        tables=tables,
+        warnings=warnings(proposal),
+        methods=methods(proposal, checked),
+    )
+
+
+def around(asked: Asked, plan: Plan) -> list[dict[str, Any]]:
+    """Designs with fewer and more ratings per clip than the plan: precision, raters and money."""
+    chosen = plan.design.ratings_per_clip
+    steps = sorted({max(1, round(chosen * f)) for f in (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)})
+    rows = []
+    for per_clip in steps:
+        design = asked.design(per_clip)
+        cost = cost_of(design, asked.payment)
+        se = _se(asked, design)
+        rows.append(
+            {
+                "mark": "◀ the plan" if per_clip == chosen else "",
+                "ratings_per_clip": per_clip,
+                "raters": design.raters_in_all,
+                "ratings": design.ratings,
+                "half_width": _half_width(asked, design),
+                "found": minimal_difference(se, level=asked.strict_level) if se else None,
+                "reached": asked.reached(design),
+                "total": cost.total,
+                "hours": cost.hours,
+            }
+        )
+    return rows
+
+
+def figures(proposal: Proposal) -> list[Figure]:
+    """Power by raters for several true differences, or the half width by raters."""
+    asked, plan = proposal.asked, proposal.plan
+    most = max(3 * plan.design.ratings_per_clip, 6)
+    steps = sorted({max(1, round(most * k / CURVE_POINTS)) for k in range(1, CURVE_POINTS + 1)})
+    designs = [design for per_clip in steps if (design := asked.design(per_clip)).raters > 1]
+    if asked.goal == HALF_WIDTH:
+        rows = [
+            {"group": words, "x": design.raters_in_all, "y": _half_width(asked, design, of)}
+            for of, words in _precisions(asked)
+            for design in designs
+        ]
+        return [
+            Figure(
+                "precision",
+                "Interval by number of raters",
+                "lines",
+                rows,
+                x="Raters",
+                y=f"Half width of the {asked.level * 100:g} % interval",
+                at=(asked.size,),
+                note="The hair line is the half width that was asked for.",
+            )
+        ]
+    sizes = [asked.size * share for share in SHARES]
+    powers = power_curve(designs, asked.components, sizes, of=asked.of, level=asked.strict_level)
+    rows = [
+        {
+            "group": f"true difference {number(size)}",
+            "x": design.raters_in_all,
+            "y": float(powers[i, k]),
+        }
+        for k, size in enumerate(sizes)
+        for i, design in enumerate(designs)
+    ]
+    return [
+        Figure(
+            "power",
+            "Power by number of raters",
+            "lines",
+            rows,
+            x="Raters",
+            y="Power",
+            ends=(0.0, 1.0),
+            at=(asked.power,),
+            note="The hair line is the power that was asked for.",
+        )
+    ]
+
+
+def _precisions(asked: Asked) -> list[tuple[str, str]]:
+    of_mean, of_difference = (MEAN, "one condition’s mean"), (DIFFERENCE, "difference of two")
+    return [of_mean, of_difference] if asked.conditions > 1 else [of_mean]
+
+
+def _half_width(asked: Asked, design: Design, of: str = "") -> float | None:
+    from analysis.planning.precision import half_width
+
+    try:
+        level = asked.strict_level
+        return half_width(design, asked.components, of=of or asked.of, level=level)
+    except PlanningError:
+        return None
+
+
+def _se(asked: Asked, design: Design) -> float:
+    make = standard_error if asked.of == MEAN else standard_error_of_difference
+    return make(design, asked.components)
+
+
+def _facts(key: str, title: str, rows: Sequence[tuple[str, str]], note: str = "") -> Table:
+    columns = [Column("what", "What"), Column("value", "Value", "mark")]
+    told_rows = [{"what": what, "value": value} for what, value in rows]
+    return Table(key, title, columns, told_rows, note)
+
+
+def _plan_table(proposal: Proposal) -> Table:
+    asked, plan = proposal.asked, proposal.plan
+    design = plan.design
+    goal = "Half width reached" if asked.goal == HALF_WIDTH else "Power reached"
+    reached = number(plan.reached) if asked.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
+    rows = [
+        ("Raters whose ratings count", f"{design.raters_in_all:,}"),
+        ("Ratings of each clip", f"{design.ratings_per_clip:,}"),
+        ("Clips per rater", number(design.ratings_per_rater)),
+        ("Ratings of each condition", f"{design.ratings_per_condition:,}"),
+        ("Ratings in all", f"{design.ratings:,}"),
+        (goal, reached),
+    ]
+    return _facts("plan", "The plan", rows, plan.note)
+
+
+def _money_table(proposal: Proposal) -> Table:
+    cost = proposal.cost
+    money = [
+        ("Sessions to recruit", f"{cost.sessions:,}"),
+        ("Minutes of a session", number(cost.session_minutes)),
+        ("Pay of a session", amount(cost.pay / cost.sessions, cost.currency)),
+        ("Hours of listening paid", number(cost.hours)),
+        ("Pay", amount(cost.pay, cost.currency)),
+        ("Platform fee and tax on it", amount(cost.fees, cost.currency)),
+        ("Total", amount(cost.total, cost.currency)),
+        ("Per rating that counts", amount(cost.per_rating, cost.currency)),
+    ]
+    return _facts("cost", "Time and money", money)
+
+
+def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
+    """The formula beside the simulation: power, half width, and how often the interval holds."""
+    asked, plan = proposal.asked, proposal.plan
+    formula = asked.level if asked.comparisons == 1 else asked.strict_level
+    power_words = "Power" if asked.of == DIFFERENCE else "Power of one mean"
+    from analysis.planning.precision import power_of
+
+    by_formula = power_of(
+        plan.design, asked.components, asked.size, of=asked.of, level=asked.strict_level
+    )
+    rows: list[Mapping[str, Any]] = [
+        {
+            "what": f"{power_words} for a true difference of {number(asked.size)}",
+            "formula": f"{by_formula * 100:.1f} %",
+            "simulated": f"{checked.power * 100:.1f} %",
+            "sure": f"{checked.power_low * 100:.1f} to {checked.power_high * 100:.1f} %",
+        },
+        {
+            "what": "Half width of the interval",
+            "formula": number(_half_width(asked, plan.design) or 0.0),
+            "simulated": number(checked.half_width),
+            "sure": "",
+        },
+        {
+            "what": "How often the interval holds the truth",
+            "formula": f"{formula * 100:g} %",
+            "simulated": f"{checked.coverage * 100:.1f} %",
+            "sure": f"{checked.coverage_low * 100:.1f} to {checked.coverage_high * 100:.1f} %",
+        },
+    ]
+    columns = [
+        Column("what", "What"),
+        Column("formula", "Formula", "mark"),
+        Column("simulated", "Simulated", "mark"),
+        Column("sure", "95 % sure", "mark"),
+    ]
+    note = f"{checked.runs:,} simulated studies of this plan, analysed like a real one."
+    return Table("check", "The formula, checked by simulation", columns, rows, note)
+
+
+def _around_table(proposal: Proposal) -> Table:
+    asked = proposal.asked
+    columns = [
+        Column("ratings_per_clip", "Ratings per clip", "count"),
+        Column("raters", "Raters", "count"),
+        Column("ratings", "Ratings", "count"),
+        Column("half_width", "Half width", "number"),
+        Column("found", "Found with 80 %", "number"),
+    ]
+    if asked.goal != HALF_WIDTH:
+        columns.append(Column("reached", "Power", "percent", 2))
+    columns += [Column("total", "Total cost", "number", 0), Column("mark", "", "mark")]
+    note = (
+        "Half width: of the interval that is planned for. Found with 80 %: the smallest true "
+        "difference found four times in five."
+    )
+    rows = around(asked, proposal.plan)
+    return Table("around", "Fewer and more ratings", columns, rows, note)
+
+
+def components_table(proposal: Proposal) -> Table:
+    """The standard deviations that the plan rests on, in words."""
+    known = proposal.asked.components
+    rows = [
+        {"what": _TERM_WORDS[name], "key": name, "sd": getattr(known, name)}
+        for name in (*TERMS, "residual")
+    ]
+    columns = [Column("what", "By how much scores differ between"), Column("sd", "SD", "number")]
+    note = f"Source: {known.source}." + (f" {known.note.capitalize()}." if known.note else "")
+    return Table("components", "What the plan rests on", columns, rows, note)
+
+
+def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str, Any]:
+    """Everything about a plan as plain values for JSON."""
+    return {
+        "plan": proposal.row(),
+        "check": checked.row() if checked else None,
+        "around": around(proposal.asked, proposal.plan),
+        "assumptions": assumptions(proposal),
+        "shown": asdict(shown(proposal, checked)),
+    }

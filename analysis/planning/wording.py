@@ -1,0 +1,142 @@
+"""A plan in plain words: the answer, what it assumes, where it is weak, and methods for a paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from analysis.planning.asked import HALF_WIDTH
+from analysis.planning.design import BETWEEN, RANDOM
+from analysis.planning.precision import DIFFERENCE
+
+if TYPE_CHECKING:
+    from analysis.planning.proposal import Proposal
+    from analysis.planning.simulate import SimulatedCheck
+
+FEW_RATERS, FEW_ITEMS = 20, 15
+LONG_SESSION_MIN = 45.0
+
+
+def number(value: float) -> str:
+    """A number with three digits that say something, thousands kept whole."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def amount(value: float, currency: str) -> str:
+    """Money with its currency, pence for small sums."""
+    written = f"{value:,.0f}" if value >= 100 else f"{value:,.2f}" if value >= 1 else f"{value:.3f}"
+    return f"{written} {currency}".strip()
+
+
+def told(proposal: Proposal) -> list[str]:
+    """The answer first, then money, then what was not certain."""
+    asked, plan, cost = proposal.asked, proposal.plan, proposal.cost
+    d = plan.design
+    of = "the difference of two conditions" if asked.of == DIFFERENCE else "a mean"
+    level = f"{asked.level * 100:g} %"
+    head = f"{d.raters_in_all:,} raters, {d.ratings_per_clip:,} ratings of each clip"
+    if asked.goal == HALF_WIDTH:
+        what = f"give {of} a {level} interval of ± {number(plan.reached)}"
+        met = plan.reached <= asked.size
+        wanted = f"± {number(asked.size)}"
+    else:
+        apart = "between two conditions" if asked.of == DIFFERENCE else "from no preference"
+        what = (
+            f"find a true difference of {number(asked.size)} {apart} "
+            f"with a power of {plan.reached * 100:.0f} %"
+        )
+        met = plan.reached >= asked.power
+        wanted = f"{asked.power * 100:g} %"
+    verdict = "" if met else f" That is less than the {wanted} wanted."
+    sentences = [f"{head} ({d.ratings:,} ratings in all) {what}.{verdict}"]
+    sentences.append(
+        f"A session lasts about {number(cost.session_minutes)} minutes; {cost.sessions:,} sessions "
+        f"cost {amount(cost.total, cost.currency)} in all, "
+        f"{amount(cost.fees, cost.currency)} of it fees."
+    )
+    if proposal.assured:
+        assured = proposal.assured
+        sentences.append(
+            f"The pilot knows its components only roughly: counting that in, the chance of success "
+            f"is {assured.value * 100:.0f} % (in four cases of five between "
+            f"{assured.low * 100:.0f} and {assured.high * 100:.0f} %)."
+        )
+    return sentences
+
+
+def assumptions(proposal: Proposal) -> list[str]:
+    """What must hold for the numbers to hold."""
+    asked = proposal.asked
+    who = {
+        BETWEEN: "Every rater hears one condition only; raters per condition are alike in kind.",
+        RANDOM: "A rater's clips are drawn at random from all conditions.",
+    }.get(asked.assignment, "Every rater hears about the same number of clips of every condition.")
+    return [
+        f"Scores vary as in the source of the components ({asked.components.source}): the same "
+        "scale, the same kind of raters, clips and systems. Systems that are more alike, or texts "
+        "that are more mixed, change that.",
+        "The interval speaks about new raters and new items, so both are counted as a sample.",
+        who,
+        "Every rating counts: traps and screening do not thin out some conditions more than "
+        "others. Sessions lost are only in the money.",
+        "Effects of raters and items are about normal. Near the ends of a scale scores vary less, "
+        "and the plan is on the safe side.",
+        "The study is looked at once, at its end. Whoever wants to look before uses the bounds on "
+        "the study's page, which allow it and need more raters.",
+    ]
+
+
+def warnings(proposal: Proposal) -> list[str]:
+    """Where the plan is weak."""
+    asked, plan, cost = proposal.asked, proposal.plan, proposal.cost
+    d, found = plan.design, []
+    if d.raters < FEW_RATERS:
+        found.append(
+            f"{d.raters} raters are few: the interval is rough then, and one odd rater moves it. "
+            f"Take {FEW_RATERS} or more."
+        )
+    if d.items < FEW_ITEMS:
+        found.append(
+            f"{d.items} items are few to speak about new texts with. More items with fewer "
+            "ratings each give more for the same money."
+        )
+    if cost.session_minutes > LONG_SESSION_MIN:
+        found.append(
+            f"A session of {cost.session_minutes:.0f} minutes tires raters; give each fewer clips."
+        )
+    if asked.goal != HALF_WIDTH and asked.comparisons == 1 and asked.conditions > 2:
+        pairs = asked.conditions * (asked.conditions - 1) // 2
+        found.append(
+            f"The power is that of one comparison chosen beforehand. To compare all {pairs} pairs, "
+            f"give {pairs} as the number of comparisons."
+        )
+    if asked.components.note:
+        found.append(f"Of the components: {asked.components.note}.")
+    return found
+
+
+def methods(proposal: Proposal, checked: SimulatedCheck | None) -> list[str]:
+    """Sentences for the methods section of a paper."""
+    asked, d = proposal.asked, proposal.plan.design
+    known = asked.components
+    goal = f"a half width of {number(asked.size)} at {asked.level * 100:g} % confidence"
+    if asked.goal != HALF_WIDTH:
+        goal = (
+            f"a power of {asked.power * 100:g} % for a true difference of {number(asked.size)} "
+            f"at a two-sided level of {1 - asked.strict_level:.3g}"
+        )
+    sentences = [
+        f"The sample size was planned for {goal} from variance components ({known.source}): rater "
+        f"SD {number(known.rater)}, rater × condition {number(known.rater_condition)}, item "
+        f"{number(known.item)}, stimulus {number(known.stimulus)}, residual "
+        f"{number(known.residual)}. This gave {d.raters_in_all} raters and {d.ratings_per_clip} "
+        f"ratings per clip for {d.conditions} conditions × {d.items} items.",
+    ]
+    if checked:
+        sentences.append(
+            f"In {checked.runs} simulated studies of that plan the two-way clustered interval "
+            f"held the truth in {checked.coverage * 100:.1f} % and the power was "
+            f"{checked.power * 100:.1f} %."
+        )
+    return sentences
