@@ -1,0 +1,291 @@
+"""How the conditions of one family stand: means, differences and tiers, out of a report's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from analysis.breakdowns import Cell, Family, cells, families
+from analysis.comparisons.tiers import Tiers, tiers_of
+from analysis.estimators.mean_score import MeanScore
+from analysis.intervals import TWO_WAY, Clustered, clustered
+from analysis.options import Breakdown
+from analysis.scales import AGAINST_OPEN_REFERENCE, ENDS, LOW_IS_BEST, NAMES, family_title
+
+if TYPE_CHECKING:
+    from analysis.parts.base import Given
+
+DECIMALS = {"hls": 3, "ab": 3, "abx": 3, "mushra": 1}
+USUAL_DECIMALS = 2
+_OVERALL = str(Breakdown())
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A condition's mean with its clustered interval (None: none, ``note`` says why), and naive."""
+
+    condition: str
+    value: float
+    low: float | None
+    high: float | None
+    naive_low: float | None
+    naive_high: float | None
+    by_raters: float | None  # the mean in which every rater weighs the same
+    n_ratings: int
+    n_raters: int
+    n_items: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``condition`` minus ``versus``: two-way clustered interval and p, and the naive Welch ones.
+
+    ``p_holm`` is adjusted over all pairs of the family. None where undefined; ``note`` says why.
+    """
+
+    condition: str
+    versus: str
+    value: float
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    naive_low: float | None
+    naive_high: float | None
+    naive_p: float | None
+    note: str
+
+    def turned(self) -> Difference:
+        """The same as ``versus`` minus ``condition``."""
+        low, high, naive_low, naive_high = (
+            None if end is None else -end
+            for end in (self.high, self.low, self.naive_high, self.naive_low)
+        )
+        return replace(
+            self,
+            condition=self.versus,
+            versus=self.condition,
+            value=-self.value,
+            low=low,
+            high=high,
+            naive_low=naive_low,
+            naive_high=naive_high,
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The conditions of one task, criterion and estimand (compared clips: and one other side).
+
+    ``means`` are in order, the best first; ``differences`` by (condition, versus) as the report
+    has them. ``cell`` holds the ratings as codes; its ``names`` are in order of the alphabet.
+    """
+
+    family: Family
+    cell: Cell
+    title: str
+    level: float
+    means: tuple[Mean, ...]
+    differences: Mapping[tuple[str, str], Difference]
+
+    @property
+    def estimand(self) -> str:
+        """The estimand's key, such as mos."""
+        return self.family.estimand
+
+    @property
+    def name(self) -> str:
+        """The estimand's name, such as MOS."""
+        return NAMES.get(self.estimand, self.estimand.upper())
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals its numbers are written with."""
+        return DECIMALS.get(self.estimand, USUAL_DECIMALS)
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of its scale, where it has some and every score is between."""
+        found = ENDS.get(self.estimand)
+        y = self.cell.y
+        return found if found and len(y) and found[0] <= y.min() and y.max() <= found[1] else None
+
+    @property
+    def alpha(self) -> float:
+        """The chance of error that p is compared with: 1 - level."""
+        return 1 - self.level
+
+    @property
+    def versus(self) -> str:
+        """What the conditions were compared with; empty where clips were rated one by one."""
+        return self.cell.group.get("versus_condition", "")
+
+    @property
+    def low_is_best(self) -> bool:
+        """Whether the lowest mean is the best, as of ranks."""
+        return self.estimand in LOW_IS_BEST
+
+    @cached_property
+    def by_name(self) -> dict[str, Mean]:
+        """The means by their conditions."""
+        return {mean.condition: mean for mean in self.means}
+
+    @cached_property
+    def clustered(self) -> Clustered:
+        """The means with all that clustered variances need, in the order of ``cell.names``."""
+        cell = self.cell
+        return clustered(cell.y, cell.condition, cell.rater, cell.item, len(cell.names))
+
+    @cached_property
+    def tested(self) -> list[str]:
+        """Conditions, the best first, that have two ratings, raters and items at least."""
+        return [m.condition for m in self.means if min(m.n_ratings, m.n_raters, m.n_items) > 1]
+
+    @cached_property
+    def tiers(self) -> Tiers | None:
+        """Letters and tiers of the tested conditions by Holm's p; None where no pair has a p."""
+        names = self.tested
+        p = {(a, b): self.between(a, b).p_holm for a, b in combinations(names, 2)}
+        if all(value is None for value in p.values()):
+            return None
+        values = {name: self.by_name[name].value for name in names}
+        return tiers_of(values, p, self.alpha, self.low_is_best)
+
+    def between(self, a: str, b: str) -> Difference:
+        """The difference a minus b, however the report has it."""
+        if (a, b) in self.differences:
+            return self.differences[a, b]
+        return self.differences[b, a].turned()
+
+    def differ(self, a: str, b: str) -> bool:
+        """Whether Holm's p of the pair is below alpha."""
+        p = self.between(a, b).p_holm
+        return p is not None and p < self.alpha
+
+
+def standings(given: Given) -> Iterator[Standing]:
+    """Each group of conditions that are compared, in the order of `breakdowns.families`.
+
+    Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew.
+    """
+    estimates, contrasts = _rows(given)
+    means, differences = _means(estimates), _differences(contrasts)
+    for family in families(given.kept):
+        for cell in cells(family, Breakdown()):
+            title = family_title({"estimand": family.estimand, **cell.group})
+            there = set(cell.names)
+            found = [each for each in means.get(title, []) if each.condition in there]
+            yield Standing(
+                family,
+                cell,
+                title,
+                given.options.level,
+                tuple(sorted(found, key=lambda mean: _place(mean, family.estimand))),
+                {(d.condition, d.versus): d for d in differences.get(title, [])},
+            )
+
+
+def compared_in_pairs(family: Family) -> bool:
+    """Whether the scores are of one clip against another, not of one clip."""
+    if family.estimand in AGAINST_OPEN_REFERENCE:
+        return False
+    return bool((family.table["versus_condition"] != "").any())
+
+
+def key_of(part: str, number: int, title: str) -> str:
+    """A key for a table or figure that fits a file name: part, number, and the family's title."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in title.lower()).split()
+    return f"{part}-{number}-{'-'.join(words)[:48].strip('-') or 'all'}"
+
+
+def _place(mean: Mean, estimand: str) -> tuple[float, str]:
+    return (mean.value if estimand in LOW_IS_BEST else -mean.value), mean.condition
+
+
+Rows = list[Mapping[str, Any]]
+
+
+def _rows(given: Given) -> tuple[Rows, Rows]:
+    """The overall estimates and differences, two-way clustered ones among them."""
+    if "two_way" in given.options.intervals and "estimates" in given.report:
+        estimates, contrasts = (
+            [row for row in given.report[name] if row["breakdown"] == _OVERALL]
+            for name in ("estimates", "contrasts")
+        )
+        return estimates, contrasts
+    made = MeanScore(intervals=("two_way",))
+    level = given.options.level
+    return (
+        [estimate.row() for estimate in made.fit(given.kept, level=level)],
+        [contrast.row() for contrast in made.contrasts(given.kept, level=level)],
+    )
+
+
+def _means(rows: Rows) -> dict[str, list[Mean]]:
+    """The means of each family, by its title."""
+    found: dict[str, dict[str, dict[str, Mapping[str, Any]]]] = {}
+    for row in rows:
+        mine = found.setdefault(family_title(row), {}).setdefault(row["condition"], {})
+        mine[_kind(row)] = row
+    return {
+        title: [_mean(name, kinds) for name, kinds in conditions.items()]
+        for title, conditions in found.items()
+    }
+
+
+def _mean(condition: str, kinds: Mapping[str, Mapping[str, Any]]) -> Mean:
+    main, naive, raters = kinds["main"], kinds.get("naive", {}), kinds.get("raters", {})
+    return Mean(
+        condition=condition,
+        value=main["value"],
+        low=main["low"],
+        high=main["high"],
+        naive_low=naive.get("low"),
+        naive_high=naive.get("high"),
+        by_raters=raters.get("value"),
+        n_ratings=main["n_ratings"],
+        n_raters=main["n_raters"],
+        n_items=main["n_items"],
+        note=main["note"],
+    )
+
+
+def _differences(rows: Rows) -> dict[str, list[Difference]]:
+    """The differences of each family, by its title."""
+    found: dict[str, dict[tuple[str, str], dict[str, Mapping[str, Any]]]] = {}
+    for row in rows:
+        pair = row["condition"], row["versus"]
+        found.setdefault(family_title(row), {}).setdefault(pair, {})[_kind(row)] = row
+    return {
+        title: [_difference(pair, kinds) for pair, kinds in pairs.items()]
+        for title, pairs in found.items()
+    }
+
+
+def _difference(pair: tuple[str, str], kinds: Mapping[str, Mapping[str, Any]]) -> Difference:
+    main, naive = kinds["main"], kinds.get("naive", {})
+    return Difference(
+        condition=pair[0],
+        versus=pair[1],
+        value=main["value"],
+        low=main["low"],
+        high=main["high"],
+        p=main["p"],
+        p_holm=main["p_holm"],
+        naive_low=naive.get("low"),
+        naive_high=naive.get("high"),
+        naive_p=naive.get("p"),
+        note=main["note"],
+    )
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    if row["weighting"] == "raters":
+        return "raters"
+    if row["interval"] == TWO_WAY:
+        return "main"
+    return "naive" if row["interval"].startswith("naive") else "other"
