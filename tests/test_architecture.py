@@ -28,6 +28,7 @@ PURE = (
     "analysis.figures",
     "analysis.report",
     "analysis.agreement",
+    "analysis.alignment",
     "analysis.comparisons",
     "analysis.mixed",
     "analysis.pairs",
