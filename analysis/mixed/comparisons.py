@@ -41,6 +41,7 @@ class Means:
     degrees: Floats
     low: Floats
     high: Floats
+    level: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def means(fit: Fitted, *, level: float = 0.95) -> Means:
     alone = np.eye(len(fit.estimate))
     degrees, se = fit.degrees(alone), floats(np.sqrt(fit.variances(alone)))
     half = stats.t.ppf((1 + level) / 2, degrees) * se
-    return Means(fit.estimate, se, degrees, fit.estimate - half, fit.estimate + half)
+    return Means(fit.estimate, se, degrees, fit.estimate - half, fit.estimate + half, level)
 
 
 def pair_matrix(n: int) -> tuple[Codes, Codes, Floats]:

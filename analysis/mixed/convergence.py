@@ -21,6 +21,7 @@ from analysis.mixed.sufficient import Floats
 MOST_R_HAT = 1.01
 LEAST_ESS = 400.0
 MOST_PARETO_K = 0.7
+LEAST_BFMI = 0.3
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Diagnostics:
 
     ``r_hat``, ``ess_bulk`` and ``ess_tail`` by quantity (elements are numbered: beta[0]);
     ``pareto_k`` of the importance weights of the proposals and ``acceptance``, the share of them
-    that was accepted; both None where another sampler was used.
+    that was accepted; both None where another sampler was used. ``divergences`` and ``bfmi``, the
+    lowest of the chains, are NUTS's (Betancourt 2016, arXiv:1604.00695); None elsewhere.
     """
 
     r_hat: dict[str, float]
@@ -37,6 +39,8 @@ class Diagnostics:
     ess_tail: dict[str, float]
     pareto_k: float | None = None
     acceptance: float | None = None
+    divergences: int | None = None
+    bfmi: float | None = None
 
     @property
     def refusal(self) -> Refusal | None:
@@ -53,6 +57,12 @@ class Diagnostics:
         if self.pareto_k is not None and not self.pareto_k <= MOST_PARETO_K:
             said = f"Pareto k of the importance weights is {self.pareto_k:.2f}"
             return Refusal(f"{said}, above {MOST_PARETO_K:g}", _OTHER_SAMPLER)
+        if self.divergences:
+            said = f"{self.divergences} transitions of the sampler diverged"
+            return Refusal(said, "take more draws, or leave out conditions with few ratings")
+        if self.bfmi is not None and not self.bfmi >= LEAST_BFMI:
+            said = f"the energy of a chain moves badly (BFMI {self.bfmi:.2f}, below {LEAST_BFMI:g})"
+            return Refusal(said, _LONGER)
         return None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.breakdowns import Family, families
+from analysis.comparisons.rope import HALF_WIDTHS
 from analysis.mixed.errors import NotEstimable
 from analysis.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
 from analysis.mixed.ordinal import label_counts
@@ -30,12 +31,17 @@ _ROPE_SHARE = 0.02  # of the width of a scale that has no region of its own
 
 @dataclass(frozen=True)
 class Modelled:
-    """A family of ratings whose conditions a mixed model compares: its number, title and arrays."""
+    """A family of ratings whose conditions a mixed model compares: its number, title and arrays.
+
+    ``table`` are its rows, without conditions of a single rating; those are named in ``alone``.
+    """
 
     number: int
     title: str
     family: Family
+    table: pd.DataFrame
     arrays: Arrays
+    alone: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -51,8 +57,6 @@ class Modelled:
 
     def rope(self, options: Options) -> float:
         """The difference that does not matter: asked for, the estimand's, or 2 % of the scale."""
-        from analysis.comparisons import HALF_WIDTHS
-
         if options.rope is not None:
             return options.rope
         low, high = self.scale
@@ -63,14 +67,23 @@ class Modelled:
         return int(np.random.SeedSequence(self.family.seed(options.seed)).generate_state(1)[0])
 
 
-def modelled(table: pd.DataFrame) -> Iterator[Modelled]:
+def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
     """The families of a table whose conditions have means of their own: no pairs, no ranks."""
-    for number, family in enumerate(families(table), start=1):
+    for number, family in enumerate(families(ratings), start=1):
         if not comparable(family):
             continue
-        title = family_title({"estimand": family.estimand, **family.group})
-        if (family.table["condition"] != "").any():
-            yield Modelled(number, title, family, arrays_of(family.table))
+        counts = family.table["condition"].value_counts()
+        several = counts.index[(counts > 1) & (counts.index != "")]
+        table = family.table[family.table["condition"].isin(several)]
+        if len(table):
+            yield Modelled(
+                number,
+                family_title({"estimand": family.estimand, **family.group}),
+                family,
+                table,
+                arrays_of(table),
+                tuple(sorted(set(counts.index) - {*several, ""})),
+            )
 
 
 def comparable(family: Family) -> bool:

@@ -1,0 +1,172 @@
+"""Mixed models of every task: means, what varies, differences, and the ranking by a posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from analysis.breakdowns import families
+from analysis.mixed.errors import NotEstimable, Refusal
+from analysis.mixed.family import Modelled, comparable, gaussian_prior, modelled
+from analysis.options import Breakdown, Options
+from analysis.parts.base import Given, Part
+from analysis.parts.models.fits import Fits, cell_model, fits_of, too_sure
+from analysis.parts.models.ranked import (
+    best_sentence,
+    contrast_table,
+    diagnostics_table,
+    rank_heatmap,
+    rank_table,
+)
+from analysis.parts.models.tables import (
+    IN_WORDS,
+    cell_table,
+    clustered_of,
+    listed,
+    means_table,
+    variation_sentence,
+    variation_table,
+)
+from analysis.parts.shown import Figure, Shown, Table
+
+__all__ = ["Models"]
+
+
+class Models(Part):
+    """The Gaussian mixed model by REML, and its exact posterior, for every task and criterion."""
+
+    key = "models"
+    version = "1"
+    title = "Mixed models and ranking"
+    order = 30
+
+    def applies(self, given: Given) -> bool:
+        """Whether some ratings are about one condition each."""
+        return any(comparable(family) for family in families(given.kept))
+
+    def make(self, given: Given) -> Shown:
+        """Fit each family; what a family's ratings do not allow is said among the warnings."""
+        shown = _Gathered()
+        found = list(modelled(given.kept))
+        for place, each in enumerate(found):
+            given.progress(place / len(found), f"mixed model of {each.title}")
+            shown.add(fits_of(each, given.options, asked=self.key in given.options.parts), given)
+        return shown.shown(given.options)
+
+
+class _Gathered:
+    """What the families give, in lists."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+        self.figures: list[Figure] = []
+        self.tables: list[Table] = []
+        self.warnings: list[str] = []
+        self.fitted: list[Fits] = []
+
+    def add(self, fits: Fits, given: Given) -> None:
+        """One family's figures and tables, or the reasons why there are none."""
+        each, title = fits.of, fits.of.title
+        self.warnings += [f"{title}: {note}." for note in fits.notes]
+        if fits.reml is None and fits.posterior is None:
+            return
+        self.fitted.append(fits)
+        stem = f"models-{each.number}"
+        self.sentences += best_sentence(title, each.names, fits.comparison)
+        self.sentences += variation_sentence(fits)
+        if fits.reml is not None or fits.ranked is not None:
+            plain = clustered_of(given.report, title)
+            self.tables += [means_table(f"{stem}-means", fits, plain)]
+            self.tables += [variation_table(f"{stem}-variation", fits)]
+        self._add_ranking(stem, fits)
+        self._add_cells(stem, each, given.options)
+        ratio = too_sure(fits)
+        if ratio is not None:
+            self.warnings.append(
+                f"{title}: the posterior takes these very texts and clips as given. With texts and "
+                f"clips drawn anew, differences are about {(ratio - 1) * 100:.0f} % less certain "
+                "(see the intervals of the model); the part general_model ranks with them."
+            )
+
+    def _add_ranking(self, stem: str, fits: Fits) -> None:
+        each, names, title = fits.of, fits.of.names, fits.of.title
+        ranked = fits.ranked
+        if len(names) > 1 and (fits.pairs is not None or ranked is not None):
+            self.tables.append(
+                contrast_table(
+                    f"{stem}-contrasts",
+                    f"Differences by the mixed model, {title}",
+                    names,
+                    fits.falling,
+                    fits.pairs,
+                    ranked,
+                    title,
+                )
+            )
+        if len(names) > 1 and ranked is not None:
+            heading = f"Probability of each rank, {title}"
+            self.figures += rank_heatmap(f"{stem}-ranks", heading, names, ranked, title)
+            self.tables.append(rank_table(f"{stem}-ranks", heading, names, ranked, title))
+        if fits.posterior is not None:
+            heading = f"Whether the draws can be trusted, {title}"
+            refused = isinstance(fits.comparison, Refusal)
+            key = f"{stem}-diagnostics"
+            made = diagnostics_table(key, heading, each.names, fits.posterior, title, not refused)
+            self.tables.append(made)
+
+    def _add_cells(self, stem: str, each: Modelled, options: Options) -> None:
+        for breakdown in _crossings(each, options):
+            try:
+                model = cell_model(each, breakdown, options.level)
+            except NotEstimable as error:
+                name = " and ".join(breakdown.by)
+                self.warnings.append(f"{each.title}: no model by {name}: {error}.")
+                continue
+            key = f"{stem}-by-{'-'.join(breakdown.by)}"
+            self.tables.append(cell_table(key, each.title, model))
+
+    def shown(self, options: Options) -> Shown:
+        """All families together."""
+        return Shown(
+            sentences=self.sentences,
+            figures=self.figures,
+            tables=self.tables,
+            warnings=self.warnings,
+            methods=list(_methods(self.fitted, options)),
+        )
+
+
+def _crossings(each: Modelled, options: Options) -> Iterator[Breakdown]:
+    """The crossings that were asked for; if nothing was, that by dimension where there are some."""
+    asked = [b for b in options.breakdowns if b.by and b.compare == "condition"]
+    table = each.table
+    if not options.breakdowns and table["dimension"].nunique() > 1:
+        asked = [Breakdown(by=("dimension",))]
+    for breakdown in asked:
+        if table.groupby(list(breakdown.by)).ngroups > 1:
+            yield breakdown
+
+
+def _methods(fitted: list[Fits], options: Options) -> Iterator[str]:
+    for fits in fitted:
+        if fits.reml is not None:
+            effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
+            yield (
+                f"{fits.of.title}: a linear mixed model with a mean per condition and random "
+                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted by REML; t intervals "
+                "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
+                "all pairs by Holm's method."
+            )
+        if fits.ranked is not None:
+            yield _posterior_methods(fits, options)
+
+
+def _posterior_methods(fits: Fits, options: Options) -> str:
+    prior: Any = gaussian_prior(fits.of)
+    return (
+        f"{fits.of.title}: the posterior is that of the Bayesian form of that model "
+        f"with rater and rater × condition effects ({prior}); means and effects were integrated "
+        f"out in closed form, and {options.chains} × {options.draws} draws were taken by "
+        "independence Metropolis (all R-hat below 1.01, all effective sample sizes above 400, "
+        "Pareto k at most 0.7)."
+    )

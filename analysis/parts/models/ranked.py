@@ -1,0 +1,221 @@
+"""What a posterior's draws show: ranks and their heatmap, differences, diagnostics, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.mixed.comparisons import Pairs
+from analysis.mixed.errors import Refusal
+from analysis.mixed.posterior import Comparison, Posterior
+from analysis.parts.shown import Column, Figure, Table
+
+MOST_DRAWN = 30  # conditions in a heatmap
+_SMALL = 0.005
+_WRITTEN = 20  # most conditions whose probabilities are written into their squares
+
+
+def by_chance(probability: float) -> str:
+    """A probability in percent; near 0 and 1 as a bound."""
+    if probability > 0.999:
+        return "over 99.9 %"
+    return "under 0.1 %" if probability < 0.001 else f"{probability * 100:.1f} %"
+
+
+def best_sentence(
+    title: str, names: Sequence[str], comparison: Comparison | Refusal | None
+) -> list[str]:
+    """Who is the best with which probability, or why no ranking is shown."""
+    if isinstance(comparison, Refusal):
+        return [f"{title}: no ranking is shown, because {comparison}."]
+    if comparison is None or len(names) < 2:
+        return []
+    order = sorted(range(len(names)), key=lambda i: (-comparison.p_best[i], names[i]))
+    first, second = order[:2]
+    return [
+        f"{title}: {names[first]} is the best with a probability of "
+        f"{by_chance(comparison.p_best[first])}; next is {names[second]} with "
+        f"{by_chance(comparison.p_best[second])}."
+    ]
+
+
+def rank_heatmap(
+    key: str, title: str, names: Sequence[str], comparison: Comparison, about: str
+) -> list[Figure]:
+    """The probability of each rank; nothing for one condition or too many to read."""
+    if not 1 < len(names) <= MOST_DRAWN:
+        return []
+    rows = []
+    for i in by_expected_rank(names, comparison):
+        for rank, share in enumerate(comparison.rank_probability[i].tolist(), start=1):
+            text = f"{share * 100:.0f}" if share >= _SMALL and len(names) <= _WRITTEN else ""
+            rows.append({"row": names[i], "column": str(rank), "value": share, "text": text})
+    return [
+        Figure(
+            key=key,
+            title=title,
+            drawing="heatmap",
+            rows=rows,
+            x="Rank, 1 is the best",
+            y="Condition",
+            ends=(0.0, 1.0),
+            note="Probability of each rank in percent; blank below half a percent.",
+            about=about,
+        )
+    ]
+
+
+def by_expected_rank(names: Sequence[str], comparison: Comparison) -> list[int]:
+    """Codes of conditions by expected rank, the best first."""
+    return sorted(range(len(names)), key=lambda i: (comparison.expected_rank[i], names[i]))
+
+
+def rank_table(
+    key: str, title: str, names: Sequence[str], comparison: Comparison, about: str
+) -> Table:
+    """P(best), expected rank and each rank's probability, of many ranks in the CSV alone."""
+    rows: list[dict[str, Any]] = []
+    for i in by_expected_rank(names, comparison):
+        ranks = enumerate(comparison.rank_probability[i].tolist(), start=1)
+        rows.append(
+            {
+                "condition": names[i],
+                "p_best": float(comparison.p_best[i]),
+                "expected_rank": float(comparison.expected_rank[i]),
+                **{f"rank_{rank}": share for rank, share in ranks},
+            }
+        )
+    shown = range(1, len(names) + 1 if len(names) <= 8 else 4)
+    columns = [
+        Column("condition", "Condition"),
+        Column("p_best", "P(best)", "percent"),
+        Column("expected_rank", "Expected rank", "number", 2),
+        *(Column(f"rank_{rank}", f"Rank {rank}", "percent") for rank in shown),
+    ]
+    return Table(key, title, columns, rows, about=about, folded=True)
+
+
+def contrast_table(
+    key: str,
+    title: str,
+    names: Sequence[str],
+    order: Sequence[int],
+    pairs: Pairs | None,
+    comparison: Comparison | None,
+    about: str,
+    decimals: int = 3,
+) -> Table:
+    """All differences, the higher condition first: REML's test beside the posterior's."""
+    found = pairs or comparison
+    assert found is not None
+    place = {code: i for i, code in enumerate(order)}
+    rows = []
+    for m, (a, b) in enumerate(zip(found.first.tolist(), found.second.tolist(), strict=True)):
+        sign = 1.0 if place[a] < place[b] else -1.0
+        upper, lower = (a, b) if sign > 0 else (b, a)
+        row: dict[str, Any] = {"condition": names[upper], "versus": names[lower]}
+        row |= _tested(pairs, m, sign) if pairs is not None else {}
+        row |= _drawn(comparison, m, sign) if comparison is not None else {}
+        rows.append((place[upper], place[lower], row))
+    rows.sort(key=lambda each: each[:2])
+    columns = [Column("condition", "Higher"), Column("versus", "Lower")]
+    if pairs is not None:
+        columns += [
+            Column("difference", "Difference", "number", decimals, sign=True),
+            Column("difference", _level(pairs.level, "interval"), "interval", decimals),
+            Column("p", "p", "p"),
+            Column("p_holm", "p (Holm)", "p"),
+        ]
+    if comparison is not None:
+        if pairs is None:
+            columns.append(Column("bayes", "Difference", "number", decimals, sign=True))
+        columns += [
+            Column("bayes", _level(comparison.difference.level, "HDI"), "interval", decimals),
+            Column("p_superior", "P(higher)", "percent", 3),
+            Column("p_equivalent", f"P(within ±{comparison.rope:g})", "percent", 3),
+        ]
+    return Table(key, title, columns, [row for *_, row in rows], about=about, folded=True)
+
+
+def diagnostics_table(
+    key: str,
+    title: str,
+    names: Sequence[str],
+    posterior: Posterior,
+    about: str,
+    folded: bool = True,
+) -> Table:
+    """R-hat and effective sample sizes of every quantity; Pareto k or NUTS's own in the note."""
+    said = posterior.diagnostics
+    rows = [
+        {
+            "quantity": quantity_name(label, names),
+            "r_hat": value,
+            "ess_bulk": said.ess_bulk[label],
+            "ess_tail": said.ess_tail[label],
+        }
+        for label, value in said.r_hat.items()
+    ]
+    columns = [
+        Column("quantity", "Quantity"),
+        Column("r_hat", "R-hat", "number", 4),
+        Column("ess_bulk", "ESS, bulk", "count"),
+        Column("ess_tail", "ESS, tail", "count"),
+    ]
+    first = next(iter(posterior.draws.values()))
+    told = [
+        f"{first.shape[0]} chains of {first.shape[1]} draws. Wanted: R-hat below 1.01, ESS above"
+    ]
+    told[0] += " 400"
+    if said.pareto_k is not None:
+        told.append(f"Pareto k at most 0.7: {said.pareto_k:.2f}")
+    if said.acceptance is not None:
+        told.append(f"{said.acceptance * 100:.0f} % of the proposals were accepted")
+    if said.divergences is not None:
+        told.append(f"divergences 0: {said.divergences}")
+    if said.bfmi is not None:
+        told.append(f"BFMI at least 0.3: {said.bfmi:.2f}")
+    return Table(key, title, columns, rows, "; ".join(told) + ".", about, folded)
+
+
+def quantity_name(label: str, names: Sequence[str]) -> str:
+    """``condition[2]`` and ``score[2]`` by the condition's name; others as they are, in words."""
+    head, _, rest = label.partition("[")
+    if head in ("condition", "score") and rest:
+        what = "mean" if head == "condition" else "mean score"
+        return f"{what} of {names[int(rest.rstrip(']'))]}"
+    return label.replace("sd_", "SD of ").replace("_condition", " by condition")
+
+
+def _tested(pairs: Pairs, m: int, sign: float) -> dict[str, Any]:
+    ends = sorted((sign * float(pairs.low[m]), sign * float(pairs.high[m])))
+    return {
+        "difference": sign * float(pairs.value[m]),
+        "difference_low": ends[0],
+        "difference_high": ends[1],
+        "se": float(pairs.se[m]),
+        "df": float(pairs.degrees[m]),
+        "t": sign * float(pairs.t[m]),
+        "p": float(pairs.p[m]),
+        "p_holm": float(pairs.p_holm[m]),
+        "p_tukey": float(pairs.p_tukey[m]),
+    }
+
+
+def _drawn(comparison: Comparison, m: int, sign: float) -> Mapping[str, Any]:
+    made = comparison.difference
+    ends = sorted((sign * float(made.low[m]), sign * float(made.high[m])))
+    greater = float(comparison.p_greater[m])
+    return {
+        "bayes": sign * float(made.mean[m]),
+        "bayes_sd": float(made.sd[m]),
+        "bayes_low": ends[0],
+        "bayes_high": ends[1],
+        "p_superior": greater if sign > 0 else 1.0 - greater,
+        "p_equivalent": float(comparison.p_equivalent[m]),
+        "rope": comparison.rope,
+    }
+
+
+def _level(level: float, word: str) -> str:
+    return f"{level * 100:g} % {word}"
