@@ -1,0 +1,53 @@
+"""Each rater: against the rest, bias, use of the scale, speed, fatigue, and self-consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.breakdowns import families
+from analysis.parts.base import Given, Part
+from analysis.parts.raters.order import order_of
+from analysis.parts.raters.pace import pace_of
+from analysis.parts.raters.repeats import repeats_of
+from analysis.parts.raters.rest import rest_of
+from analysis.parts.raters.spread import spread_of
+from analysis.parts.raters.use import use_of
+from analysis.parts.shown import Shown
+from analysis.scales import family_title
+
+
+class Raters(Part):
+    """Each rater against the others, bias and noise, use of the scale, speed, fatigue, repeats."""
+
+    key = "raters"
+    version = "1"
+    title = "Raters"
+    order = 72
+
+    def applies(self, given: Given) -> bool:
+        return len(given.kept) > 0
+
+    def make(self, given: Given) -> Shown:
+        every = list(families(given.kept))
+        found: list[Shown] = []
+        for place, family in enumerate(every):
+            title = family_title({"estimand": family.estimand, **family.group})
+            for step, make in enumerate((rest_of, use_of, order_of, spread_of, repeats_of)):
+                given.progress((place + step / 5) / (len(every) + 1), title)
+                found.append(make(family, title, given))
+        given.progress(len(every) / (len(every) + 1), "answer times")
+        found += pace_of(given)
+        return together(found)
+
+
+def together(parts: Iterable[Shown]) -> Shown:
+    """All that several parts say, each sentence about methods once."""
+    parts = list(parts)
+    return Shown(
+        sentences=[text for part in parts for text in part.sentences],
+        figures=[figure for part in parts for figure in part.figures],
+        tables=[table for part in parts for table in part.tables],
+        warnings=[text for part in parts for text in part.warnings],
+        methods=list(dict.fromkeys(text for part in parts for text in part.methods)),
+        files={name: text for part in parts for name, text in part.files.items()},
+    )
