@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.base import Contrast, Estimate, Estimator, estimator
-from analysis.breakdowns import Family, default_breakdowns, families, labelled_families
+from analysis.breakdowns import default_breakdowns, families, labelled_families
 from analysis.choices import countable
 from analysis.correlations import Correlation, correlations, points
 from analysis.options import Breakdown, Options, command_line
@@ -22,10 +22,7 @@ from analysis.screening import STRUCTURAL, screen
 from analysis.screening.sensitivity import sensitivity
 
 FORMAT = 2
-CEILING = 0.6
-FEW_RATERS = 10
 MOST_CONDITIONS = 24
-FREE_OF_CEILINGS = frozenset({"ab", "abx", "rank", "choice"})  # few answers, or no scale
 PARTS_FROM = 0.3  # the share of the work that is done when the parts begin
 SCRIPTED = "sim-"  # how the codes of scripted raters begin
 
@@ -209,6 +206,7 @@ def _scripted(kept: pd.DataFrame) -> list[str]:
 
 
 def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -> list[str]:
+    """What the report cannot show; where a claim is weak, the part `answer` says."""
     told = []
     if table.empty:
         return ["No ratings yet."]
@@ -218,21 +216,8 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
         count = int((kept["method"] == method).sum())
         told.append(f"{count} ratings of method {method} are not among what {maker.key} can show.")
     told += [*_scripted(kept), *_in_words(kept)]
-    seen: dict[str, list[str]] = {}
-    for family in families(kept):
-        name = family.group["task"]
-        if family.group["criterion"]:
-            name += f", {family.group['criterion']}"
-        seen.setdefault(family.estimand, []).append(name)
-        if min(family.n_raters, family.n_items) < FEW_RATERS:
-            few = f"{family.n_raters} raters and {family.n_items} items"
-            told.append(f"{name}: only {few}, so the intervals are rough.")
-        told += _ceilings(name, family)
     if kept["condition"].nunique() > MOST_CONDITIONS:
         told.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")
-    for names in seen.values():
-        if len(names) > 1:
-            told.append(f"Scores of {' and '.join(names)} were given apart: do not compare them.")
     return told
 
 
@@ -244,20 +229,3 @@ def _in_words(kept: pd.DataFrame) -> list[str]:
         for family in labelled_families(kept)
         if not countable(family.table["label"])
     ]
-
-
-def _ceilings(name: str, family: Family) -> list[str]:
-    scores, conditions = family.table["score"], family.table["condition"]
-    ends = {"highest": scores.max(), "lowest": scores.min()}
-    if ends["highest"] == ends["lowest"]:
-        return [f"{name}: every rating is {ends['highest']:g}."]
-    told: list[str] = []
-    if family.estimand in FREE_OF_CEILINGS:
-        return told
-    for end, value in ends.items():
-        share = (scores == value).groupby(conditions).mean()
-        crowded = sorted(str(condition) for condition in share.index[share > CEILING])
-        if crowded:
-            what = f"of the ratings have the {end} score given ({value:g})"
-            told.append(f"{name}: over {CEILING:.0%} {what} for {', '.join(crowded)}.")
-    return told

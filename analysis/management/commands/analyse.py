@@ -72,8 +72,11 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     for rule in report["exclusions"]:
         if rule["ratings"]:
             yield f"  left out: {rule['ratings']} {rule['what']}"
-    for warning in report["warnings"]:
+    answer = next((part for part in report["parts"] if part["key"] == "answer"), {})
+    for warning in [*report["warnings"], *answer.get("warnings", [])]:
         yield f"  note: {warning}"
+    for sentence in answer.get("sentences", []):
+        yield f"  {sentence}"
     title = ""
     for line in lines_of(report["estimates"]):
         row = line.row

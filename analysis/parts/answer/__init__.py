@@ -43,6 +43,9 @@ class Answer(Part):
     title = "The answer"
     order = 5
 
+    def applies(self, given: Given) -> bool:
+        return len(given.kept) > 0
+
     def make(self, given: Given) -> Shown:
         found = _Found(given)
         for family in families(given.kept):
