@@ -32,7 +32,7 @@ def schemes(rules: Sequence[Rule]) -> list[Scheme]:
 
 def in_force(rules: Sequence[Rule]) -> str:
     """The name of the scheme that the report itself rests on."""
-    return schemes(rules)[-1][0]
+    return schemes(rules)[-1][0] if rules else NO_RULE
 
 
 def sensitivity(
