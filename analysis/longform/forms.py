@@ -1,0 +1,86 @@
+"""What the name of a condition says, as Clark et al. (2019) write it: Ri, Tp, R1T1, Text1T1 …"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+ISOLATION, PARAGRAPH, CONTEXT = "isolation", "paragraph", "context"
+SETTINGS = (ISOLATION, PARAGRAPH, CONTEXT)
+REAL, SYNTHETIC, TEXT = "R", "T", "Text"
+UNKNOWN = "context"  # of a context whose voice no name tells
+_NAME = re.compile(
+    r"(?:(?P<key>.*\S) )?"
+    r"(?:(?P<whole>[RT])(?P<part>[ip])"
+    r"|(?P<before>R|Text|T)(?P<context_lines>[1-9][0-9]?)(?P<rated>[RT])(?P<lines>[1-9][0-9]?))"
+    r"(?: \((?P<system>.+)\))?"
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is rated, and what is heard or read before it.
+
+    ``key`` names the material (empty where there is one kind), ``voice`` is R (real), T (synthetic)
+    or empty (unknown); ``system`` tells several synthetic ones apart. ``context`` is R, T, Text,
+    ``context`` (unknown) or empty (none). ``lines`` are rated: 0 for the whole paragraph.
+    """
+
+    name: str
+    setting: str
+    voice: str = ""
+    system: str = ""
+    key: str = ""
+    lines: int = 1
+    context: str = ""
+    context_lines: int = 0
+
+    @property
+    def speaker(self) -> str:
+        """Whose speech is rated: R, T, ``T (flite)``, or the system alone where no name tells."""
+        if not self.voice:
+            return self.system
+        return f"{self.voice} ({self.system})" if self.system else self.voice
+
+    @property
+    def before(self) -> str:
+        """What comes before, in words."""
+        if not self.context:
+            return "no context"
+        if self.context == UNKNOWN:
+            return "context"
+        number = f"{self.context_lines} line{'s' * (self.context_lines > 1)}"
+        return f"{number} {_WORDS[self.context]}"
+
+
+_WORDS = {REAL: "of real speech", SYNTHETIC: "of synthetic speech", TEXT: "of text"}
+
+
+def form_of(condition: str) -> Form | None:
+    """The form that a condition's name asks for; None for any other name.
+
+    A name may have a key in front and a system behind: ``talk T1T1 (flite)``. In a condition such
+    as ``R1T1 (flite)`` the system is that of the rated T.
+    """
+    found = _NAME.fullmatch(condition)
+    if found is None:
+        return None
+    key, system = found["key"] or "", found["system"] or ""
+    name = condition.removeprefix(f"{key} ") if key else condition
+    if found["whole"]:
+        alone = found["part"] == "i"
+        voice = found["whole"]
+        mine = system if voice == SYNTHETIC else ""
+        setting = ISOLATION if alone else PARAGRAPH
+        return Form(name, setting, voice, mine, key, int(alone))
+    voice = found["rated"]
+    return Form(
+        name,
+        CONTEXT,
+        voice,
+        system if voice == SYNTHETIC else "",
+        key,
+        int(found["lines"]),
+        found["before"],
+        int(found["context_lines"]),
+    )
