@@ -44,7 +44,7 @@ class Box:
 
 def boxes(figure: Figure) -> Canvas:
     """The drawing; boxes stand as given, one below the other."""
-    found = [_box(row) for row in figure.rows]
+    found = boxes_of(figure)
     edges = [edge for box in found for edge in box.edges()]
     if not any(edge is not None for edge in edges):
         return nothing()
@@ -57,6 +57,11 @@ def boxes(figure: Figure) -> Canvas:
         body += _drawn(box, 46 + _LINE_HEIGHT * place, axis, decimals)
     told = spoken((box.told(decimals) for box in found), figure.x or figure.y)
     return Canvas(body, bottom + 46, told)
+
+
+def boxes_of(figure: Figure) -> list[Box]:
+    """The figure's rows as boxes."""
+    return [_box(row) for row in figure.rows]
 
 
 def _box(row: Mapping[str, Any]) -> Box:

@@ -65,7 +65,7 @@ def intervals(figure: Figure) -> Canvas:
     With the ``ends`` of a bounded scale the axis is that scale, and an interval that runs past an
     end stops there with an arrow.
     """
-    lines = grouped([_line(row) for row in figure.rows])
+    lines = grouped(lines_of(figure))
     if not lines:
         return nothing("No estimates")
     ends = figure.ends
@@ -88,21 +88,26 @@ def intervals(figure: Figure) -> Canvas:
     return Canvas(body, tall, told)
 
 
-def grouped(lines: Sequence[Any]) -> list[Any]:
+def lines_of(figure: Figure) -> list[Line]:
+    """The figure's rows as lines."""
+    return [_line(row) for row in figure.rows]
+
+
+def grouped(lines: Sequence[Line]) -> list[Line]:
     """Lines with those of a group together, groups in the order of their first lines."""
     order = list(dict.fromkeys(line.group for line in lines))
     return sorted(lines, key=lambda line: order.index(line.group))
 
 
 def placed(
-    lines: Sequence[Any], top: float, height: float
+    lines: Sequence[Line], top: float, height: float, heading_height: float = _HEADING
 ) -> tuple[list[tuple[float, str]], float]:
     """Where each line's name stands (px), the heading above it if any; and the bottom of all."""
     found: list[tuple[float, str]] = []
     y, before = top, ""
     for line in lines:
         heading = line.group if line.group and line.group != before else ""
-        y += _HEADING if heading else 0
+        y += heading_height if heading else 0
         found.append((y, heading))
         y, before = y + height, line.group
     return found, y

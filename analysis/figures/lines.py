@@ -29,8 +29,7 @@ class Place:
 
 def lines(figure: Figure) -> Canvas:
     """The drawing; x may be numbers, or names that stand in the order of their first rows."""
-    names = _names(figure.rows)
-    series = _series(figure.rows, names)
+    names, series = series_of(figure)
     every = [place for places in series.values() for place in places]
     if not any(place.y is not None for place in every):
         return nothing()
@@ -56,6 +55,12 @@ def lines(figure: Figure) -> Canvas:
         if place.y is not None
     )
     return Canvas(body, bottom + 50, spoken(told, f"{figure.y} by {figure.x}"))
+
+
+def series_of(figure: Figure) -> tuple[list[str], dict[str, list[Place]]]:
+    """The names on x (none where x are numbers), and each group's places from left to right."""
+    names = _names(figure.rows)
+    return names, _series(figure.rows, names)
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -44,8 +44,7 @@ class Point:
 
 def scatter(figure: Figure) -> Canvas:
     """The drawing; rows without x or y are not drawn, and said to be so."""
-    groups = list(dict.fromkeys(str(row.get("group") or "") for row in figure.rows))
-    points = [point for row in figure.rows if (point := _point(row, groups))]
+    groups, points = points_of(figure)
     if not points:
         return nothing()
     head, top = legend(groups, _sample, 14) if groups != [""] else ([], 2.0)
@@ -63,6 +62,12 @@ def scatter(figure: Figure) -> Canvas:
     told = [*(point.told() for point in points), *[f"{missing} without values"] * bool(missing)]
     height = bottom + 60 + (18 * len(points) if numbered else 0)
     return Canvas(body, height, spoken(told, f"{figure.x} and {figure.y}"))
+
+
+def points_of(figure: Figure) -> tuple[list[str], list[Point]]:
+    """The names of the groups in their order, and the points that have x and y."""
+    groups = list(dict.fromkeys(str(row.get("group") or "") for row in figure.rows))
+    return groups, [point for row in figure.rows if (point := _point(row, groups))]
 
 
 def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:

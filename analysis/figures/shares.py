@@ -25,14 +25,10 @@ _NARROWEST = 34  # px of a share that has room for its number
 
 def shares(figure: Figure) -> Canvas:
     """The drawing; a share says its percentage where it has room, and in words when pointed at."""
-    labels = list(dict.fromkeys(str(row["label"]) for row in figure.rows))
-    bars: dict[str, dict[str, float]] = {}
-    for row in figure.rows:
-        value = known(row.get("value"))
-        bars.setdefault(str(row["name"]), {})[str(row["label"])] = max(value or 0.0, 0.0)
+    labels, bars = bars_of(figure)
     if not bars:
         return nothing()
-    colours = dict(zip(labels, _colours(len(labels)), strict=True))
+    colours = dict(zip(labels, share_colours(len(labels)), strict=True))
     head, top = _legend(colours)
     most = max(max(sum(bar.values()) for bar in bars.values()), 1.0)
     percent = Axis([0, 20, 40, 60, 80, 100] if most <= 1.001 else [0, 100 * most], LEFT, RIGHT)
@@ -49,7 +45,17 @@ def shares(figure: Figure) -> Canvas:
     return Canvas(body, bottom + 46, spoken(told, figure.x or "Shares in percent"))
 
 
-def _colours(count: int) -> list[str]:
+def bars_of(figure: Figure) -> tuple[list[str], dict[str, dict[str, float]]]:
+    """The labels in their order, and for each name the share of each label."""
+    labels = list(dict.fromkeys(str(row["label"]) for row in figure.rows))
+    bars: dict[str, dict[str, float]] = {}
+    for row in figure.rows:
+        value = known(row.get("value"))
+        bars.setdefault(str(row["name"]), {})[str(row["label"])] = max(value or 0.0, 0.0)
+    return labels, bars
+
+
+def share_colours(count: int) -> list[str]:
     """From dark to bright, so that the order of the labels is seen without hue."""
     return [shade(0.08 + 0.84 * n / max(count - 1, 1)) for n in range(count)]
 
