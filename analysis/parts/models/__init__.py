@@ -47,11 +47,19 @@ class Models(Part):
     def make(self, given: Given) -> Shown:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
         shown = _Gathered()
-        found = list(modelled(given.kept))
+        found = modelled_or_refused(given)
         for place, each in enumerate(found):
             given.progress(place / len(found), f"mixed model of {each.title}")
             shown.add(fits_of(each, given.options, asked=self.key in given.options.parts), given)
         return shown.shown(given.options)
+
+
+def modelled_or_refused(given: Given) -> list[Modelled]:
+    """The families that a mixed model can be made of; ValueError where there are none."""
+    found = list(modelled(given.kept))
+    if not found:
+        raise ValueError("No condition has two ratings yet: there is nothing to model.")
+    return found
 
 
 class _Gathered:

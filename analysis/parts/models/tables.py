@@ -141,11 +141,11 @@ def variation_sentence(fits: Fits) -> list[str]:
     ]
     if not parts:
         return []
-    return [f"{fits.of.title}: of the variance within conditions, {listed(parts)}."]
+    return [f"{fits.of.title}, of the variance within conditions: {listed(parts)}."]
 
 
 _THINGS = {
-    linear.RATER: "is between lenient and harsh raters",
+    linear.RATER: "between lenient and harsh raters",
     linear.RATER_CONDITION: "between raters in what they like",
     linear.ITEM: "between texts",
     linear.STIMULUS: "between clips",
