@@ -51,6 +51,7 @@ COLUMNS: tuple[str, ...] = (
     "paid",
     "counts",
     "headphones",
+    "codes",
 )
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})

@@ -49,6 +49,7 @@ class RatingRow(TypedDict):
     paid: bool
     counts: bool  # does it fill a place of the plan? never for traps
     headphones: bool | None  # what checks and the answer of this session say; None: not asked
+    codes: str  # of the justification, "a|b"; empty until reviews of reasons are kept
 
 
 # False if any headphone check failed or the rater said "loudspeaker"; per session, not per rating.
@@ -115,5 +116,5 @@ def rating_rows(study: str) -> Iterator[RatingRow]:
                 order = row[FIRST]  # None where nothing was compared
                 first = "" if order is None else method.presented_first(versus_first=order)
                 head = (*row[:4], method.estimand, *row[4:FIRST], first)
-                tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:])
+                tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:], "")
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's
