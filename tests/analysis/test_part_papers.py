@@ -1,0 +1,190 @@
+"""The preset reports of the papers: their tables from simulated studies with known truth."""
+
+import gzip
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.correlations import scores_from_rows
+from analysis.options import Options, OptionsError
+from analysis.parts.att import Att
+from analysis.parts.base import Given
+from analysis.parts.chosen import chosen_parts
+from analysis.parts.lfs import Lfs
+from analysis.parts.nvv import Nvv, marked
+from analysis.parts.shown import Shown, Table
+from analysis.ratings import from_csv
+from analysis.screening import DEFAULT, screen
+from tests.analysis import simulated_nvv
+from tests.analysis.reference import DATA, expected, rows_of, table_of
+
+
+def given(table: pd.DataFrame, scores: pd.DataFrame | None = None) -> Given:
+    screened = screen(table)
+    return Given(screened.kept(DEFAULT), screened, Options(seed=1), scores)
+
+
+def tables(shown: Shown) -> dict[str, Table]:
+    found = {table.key: table for table in shown.tables}
+    assert len(found) == len(shown.tables)
+    return found
+
+
+@pytest.fixture(scope="module")
+def att() -> Shown:
+    return Att().make(given(table_of("att_s1")))
+
+
+def test_the_systems_of_the_turing_test_are_those_of_r_and_brms(att: Shown) -> None:
+    rows = {row["system"]: row for row in tables(att)["table3"].rows}
+    told = {row["system"]: row for row in expected("att_s1")["hls"]["system"]}
+    brms = json.loads((DATA / "att_s1.bayes.json").read_text("utf-8"))
+    assert rows.keys() == told.keys()
+    for name, row in rows.items():
+        assert row["hls"] == pytest.approx(told[name]["mean"], rel=1e-9)
+        assert row["labels"] == told[name]["n"]
+    assert [row["tier"] for row in tables(att)["table3"].rows] == list("12345")
+    assert rows["Seed-TTS"]["posterior_mean"] == pytest.approx(0.417, abs=0.002)
+    assert rows["GPT-4o"]["posterior_mean"] == pytest.approx(0.157, abs=0.002)
+    assert rows["Seed-TTS"]["posterior_sd"] == pytest.approx(0.0104, abs=0.0004)
+    spreads = {row["what"]: row["sd"] for row in tables(att)["spreads"].rows}
+    assert spreads["Raters (how lenient)"] == pytest.approx(0.226, abs=0.003)
+    assert spreads["Raters by system"] == pytest.approx(0.106, abs=0.003)
+    assert brms
+
+
+def test_voices_by_dimension_are_means_of_labels(att: Shown) -> None:
+    table = tables(att)["table6"]
+    assert len(table.rows) == 20
+    kept = given(table_of("att_s1")).kept
+    mine = kept[(kept["voice"] == "echo") & (kept["dimension"] == "polyphonic")]
+    row = next(row for row in table.rows if row["voice"] == "echo")
+    assert row["polyphonic"] == pytest.approx(mine["score"].mean())
+    (figure,) = att.figures
+    assert figure.drawing == "heatmap"
+    assert len(figure.rows) == 100
+
+
+def test_the_splits_order_the_systems_alike(att: Shown) -> None:
+    (sentence,) = att.sentences
+    assert "black and white" in sentence
+    assert "distance of 0.05" in sentence
+    assert len(tables(att)["splits"].rows) == 20
+
+
+def test_without_voices_dimensions_and_splits_only_the_systems_are_told() -> None:
+    scores = {
+        (system, f"r{r}", f"i{i}"): (r + i) % 3 / 2
+        for system in "AB"
+        for r in range(6)
+        for i in range(4)
+    }
+    shown = Att().make(given(rows_of(scores, estimand="hls", method="att")))
+    assert set(tables(shown)) <= {"table3", "spreads"}
+    assert not Att().applies(given(rows_of(scores)))
+
+
+def lines(name: str) -> list[dict[str, str]]:
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as file:
+        head, *rest = [line.rstrip("\n").split(",") for line in file]
+    return [dict(zip(head, each, strict=True)) for each in rest]
+
+
+@pytest.fixture(scope="module")
+def lfs() -> Shown:
+    predictors = [
+        {"stimulus": row["stimulus"], "metric": name, "version": "1", "value": float(value)}
+        for row in lines("align_s1.pred.csv.gz")
+        for name, value in row.items()
+        if name != "stimulus"
+    ]
+    return Lfs().make(given(table_of("align_s1"), scores_from_rows(predictors)))
+
+
+def test_automatic_scores_against_people_are_those_of_r(lfs: Shown) -> None:
+    rows = {row["score"].partition(" ")[0]: row for row in tables(lfs)["alignment"].rows}
+    for name, told in expected("align_s1")["predictors"].items():
+        if told["pearson"] is None:
+            assert rows[name]["plcc"] is None
+            continue
+        assert rows[name]["plcc"] == pytest.approx(told["pearson"], rel=1e-9)
+        assert rows[name]["srcc"] == pytest.approx(told["spearman"], rel=1e-9)
+        assert rows[name]["qwk"] == pytest.approx(told["qwk"], rel=1e-9)
+    assert next(iter(rows)) == "judge_best"
+    assert "judge_best (version 1) follows people most closely" in lfs.sentences[0]
+    versus = {row["versus"]: row for row in tables(lfs)["williams"].rows}
+    told = expected("align_s1")["dependent_correlation_best_vs_mid"]
+    assert versus["judge_mid (version 1)"]["p"] == pytest.approx(told["p"], rel=1e-6)
+
+
+def test_each_rater_against_the_others_is_that_of_r(lfs: Shown) -> None:
+    rows = {row["rater"]: row for row in tables(lfs)["raters"].rows}
+    for told in expected("align_s1")["leave_one_rater_out"]:
+        for measure in ("plcc", "srcc", "krcc", "qwk", "mae"):
+            assert rows[told["rater"]][measure] == pytest.approx(told[measure], rel=1e-9)
+
+
+def test_without_scores_the_report_says_what_to_give() -> None:
+    shown = Lfs().make(given(table_of("align_s1")))
+    assert "give a CSV of scores" in shown.warnings[0]
+    assert set(tables(shown)) == {"raters"}
+
+
+def test_the_stored_study_is_the_simulated_one() -> None:
+    assert gzip.decompress(simulated_nvv.FILE.read_bytes()).decode() == simulated_nvv.text()
+
+
+@pytest.fixture(scope="module")
+def nvv() -> Shown:
+    return Nvv().make(given(from_csv(simulated_nvv.FILE)))
+
+
+def test_means_by_system_language_and_criterion_come_near_the_truth(nvv: Shown) -> None:
+    found = tables(nvv)
+    for task, systems in simulated_nvv.MEANS.items():
+        for (language, system), means in systems.items():
+            rows = {row["system"]: row for row in found[f"table4-{task}-{language}"].rows}
+            criteria = simulated_nvv.TAGS if task == "tags" else simulated_nvv.CAPTIONS
+            for criterion, mean in zip(criteria, means, strict=True):
+                assert rows[system][criterion] == pytest.approx(mean, abs=0.35)
+                assert rows[system][f"{criterion}_low"] < rows[system][criterion]
+                assert (
+                    f"± {rows[system][f'{criterion}_half']:.2f}"
+                    in rows[system][f"{criterion}_text"]
+                )
+
+
+def test_best_and_second_best_are_marked_and_ties_share() -> None:
+    assert marked({"a": 1.0, "b": 3.0, "c": 2.0, "d": 3.0}) == {
+        "b": "best",
+        "d": "best",
+        "c": "second",
+    }
+    assert marked({"a": 1.0}) == {"a": "best"}
+
+
+def test_what_a_system_does_not_support_is_blank(nvv: Shown) -> None:
+    figure = next(f for f in nvv.figures if f.key == "heatmap-tags-nvv_effect-en")
+    blank = {(row["row"], row["column"]) for row in figure.rows if row["value"] is None}
+    assert blank == simulated_nvv.UNSUPPORTED
+
+
+def test_cmos_with_against_without(nvv: Shown) -> None:
+    rows: dict[tuple[Any, ...], Any] = {
+        (row["language"], row["condition"], row["criterion"]): row["cmos"]
+        for row in tables(nvv)["table6"].rows
+    }
+    for (language, system), means in simulated_nvv.CMOS.items():
+        for criterion, mean in zip(simulated_nvv.COMPARED, means, strict=True):
+            assert rows[language, system, criterion] == pytest.approx(mean, abs=0.4)
+
+
+def test_a_preset_brings_its_parts_and_unknown_ones_are_refused() -> None:
+    assert {"att"} <= {part.key for part in chosen_parts(Options(preset="att"))}
+    assert "att" not in {part.key for part in chosen_parts(Options())}
+    with pytest.raises(OptionsError, match="choose att"):
+        chosen_parts(Options(preset="paper"))
+    with pytest.raises(OptionsError, match="no part nothing"):
+        chosen_parts(Options(parts=("nothing",)))
