@@ -90,7 +90,7 @@ def services(var: Path, host: str, port: int, workers: int) -> list[Service]:
     beat = _celery("beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
     return [
         Service("web", pages, logs / "web.log"),
-        Service("jobs", jobs, logs / "jobs.log", signal.SIGQUIT),
-        Service("gpu", gpu, logs / "gpu.log", signal.SIGQUIT),
+        Service("jobs", jobs, logs / "jobs.log", signal.SIGKILL),  # else it waits for a dead queue
+        Service("gpu", gpu, logs / "gpu.log", signal.SIGKILL),
         Service("beat", beat, logs / "beat.log"),
     ]
