@@ -138,7 +138,7 @@ class FewRatings(Rule):
         reasons = where((table["trap"] == "") & (given < self.minimum), "")
         for count in given[given < self.minimum].unique():
             hit = ((given == count) & (table["trap"] == "")).to_numpy(dtype=bool)
-            reasons[hit] = f"{count:.0f} ratings by this rater, {self.minimum} needed"
+            reasons[hit] = f"only {count:.0f} of the {self.minimum} ratings needed"
         return reasons
 
     def describe(self) -> str:
