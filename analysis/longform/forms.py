@@ -55,6 +55,17 @@ class Form:
 
 _WORDS = {REAL: "of real speech", SYNTHETIC: "of synthetic speech", TEXT: "of text"}
 
+_SPOKEN = {REAL: "real speech (R)", SYNTHETIC: "synthetic speech (T)"}
+
+
+def in_words(speaker: str) -> str:
+    """A speaker of `Form.speaker` as people say it: ``synthetic speech (T)``, ``flite (T)``."""
+    if speaker in _SPOKEN:
+        return _SPOKEN[speaker]
+    if speaker.startswith("T (") and speaker.endswith(")"):
+        return f"{speaker[3:-1]} (T)"
+    return speaker
+
 
 def form_of(condition: str) -> Form | None:
     """The form that a condition's name asks for; None for any other name.

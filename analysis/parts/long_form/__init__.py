@@ -1,0 +1,101 @@
+"""Long-form speech after Clark et al. (2019): settings, context effects, paragraphs, sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from analysis.longform import Material, materials
+from analysis.longform.material import is_long_form
+from analysis.parts.base import Given, Part
+from analysis.parts.long_form.conditions import conditions
+from analysis.parts.long_form.contexts import contexts
+from analysis.parts.long_form.paragraphs import paragraphs
+from analysis.parts.shown import Shown
+from analysis.scales import NAMES
+
+WORDS = "n_words"
+NOTHING = (
+    "no rating has a paragraph, or a condition named like Ri, Tp or R1T1: fill the column "
+    "paragraph, and call tasks isolation, paragraph and context where conditions have other names"
+)
+
+
+class LongForm(Part):
+    """Sentences alone, whole paragraphs, and sentences after their context, side by side."""
+
+    key = "long_form"
+    version = "1"
+    title = "Long-form: settings, contexts, paragraphs"
+    order = 40
+    always = False
+    presets = frozenset({"long_form"})
+
+    def applies(self, given: Given) -> bool:
+        return is_long_form(given.kept)
+
+    def make(self, given: Given) -> Shown:
+        found = list(materials(given.kept))
+        if not found:
+            raise ValueError(NOTHING)
+        words = words_of(given)
+        pieces: list[tuple[str, Shown]] = []
+        for place, material in enumerate(found):
+            about = about_of(material)
+            given.progress(place / len(found), about)
+            suffix = f"_{place + 1}" if len(found) > 1 else ""
+            pieces.append((about, _of_material(material, given, words, about, suffix)))
+        return _together(_titled(pieces))
+
+
+def words_of(given: Given) -> dict[str, float]:
+    """The number of words by stimulus, from scores with the metric n_words."""
+    if given.scores is None or not len(given.scores):
+        return {}
+    rows = given.scores[(given.scores["metric"] == WORDS) & given.scores["value"].notna()]
+    return dict(zip(rows["stimulus"].astype(str), rows["value"].astype(float), strict=True))
+
+
+def about_of(material: Material) -> str:
+    """What material is about, for headings: estimand, study, criterion and key."""
+    estimand = min(material.estimands, key=len)
+    name = NAMES.get(estimand, estimand.upper())
+    parts = [name, material.study, material.criterion, material.key]
+    return " · ".join(part for part in parts if part)
+
+
+def _of_material(
+    material: Material, given: Given, words: dict[str, float], about: str, suffix: str
+) -> Shown:
+    options = given.options
+    return _together(
+        [
+            conditions(material, about, suffix, options.level),
+            contexts(material, about, suffix, options.level),
+            paragraphs(material, about, suffix, options.level, words, options.reference),
+        ]
+    )
+
+
+def _titled(pieces: Sequence[tuple[str, Shown]]) -> Iterator[Shown]:
+    """Sentences and warnings with what they are about, unless that is all, or said of several."""
+    counts = Counter(text for _, piece in pieces for text in piece.warnings)
+    for about, piece in pieces:
+        if len(pieces) == 1:
+            yield piece
+        else:
+            warned = [x if counts[x] > 1 else f"{about}: {x}" for x in piece.warnings]
+            told = [f"{about}: {text}" for text in piece.sentences]
+            yield replace(piece, sentences=told, warnings=warned)
+
+
+def _together(pieces: Iterable[Shown]) -> Shown:
+    each = list(pieces)
+    return Shown(
+        sentences=[text for piece in each for text in piece.sentences],
+        figures=[figure for piece in each for figure in piece.figures],
+        tables=[table for piece in each for table in piece.tables],
+        warnings=list(dict.fromkeys(text for piece in each for text in piece.warnings)),
+        methods=list(dict.fromkeys(text for piece in each for text in piece.methods)),
+    )
