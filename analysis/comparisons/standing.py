@@ -62,14 +62,14 @@ class Difference:
     def turned(self) -> Difference:
         """The same as ``versus`` minus ``condition``."""
         low, high, naive_low, naive_high = (
-            None if end is None else -end
+            None if end is None else 0.0 - end
             for end in (self.high, self.low, self.naive_high, self.naive_low)
         )
         return replace(
             self,
             condition=self.versus,
             versus=self.condition,
-            value=-self.value,
+            value=0.0 - self.value,
             low=low,
             high=high,
             naive_low=naive_low,

@@ -148,7 +148,8 @@ def _many_pairs(s: Standing) -> Iterator[str]:
     loose = sum((d.p or 0) < s.alpha <= (d.p_holm or 0) for d in known)
     if loose:
         chance = s.alpha * len(known)
+        told = f"{chance:.0f}" if chance >= 10 else f"{chance:.2g}"
         yield (
             f"{loose} pairs have p < {s.alpha:.2g} only before adjustment and are not claimed: of "
-            f"{len(known)} pairs, about {chance:.2g} would have that by chance if nothing differed."
+            f"{len(known)} pairs, about {told} would have that by chance if nothing differed."
         )

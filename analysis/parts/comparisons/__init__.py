@@ -1,0 +1,306 @@
+"""Differences between conditions: all pairs, against the best, and against a reference."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.breakdowns import families
+from analysis.cells import csv_cell
+from analysis.comparisons.reference import Reference, reference_of
+from analysis.comparisons.rope import ABOVE, BELOW, EQUAL
+from analysis.comparisons.standing import compared_in_pairs, key_of, standings
+from analysis.parts.base import Given, Part
+from analysis.parts.comparisons.numbers import UNITS, Numbers
+from analysis.parts.shown import Column, Figure, Shown, Table
+from analysis.report.tables import number
+
+MOST_CONDITIONS = 24
+MOST_OPEN = 15
+NOTHING = "no two conditions have two raters and two items each: nothing can be compared"
+SIZES = (
+    "d: Cohen's d, the difference over the SD of single ratings. Higher: of a rating of each, how "
+    "often the first is the higher one, a tie counting half; (Cliff's delta + 1) / 2, called "
+    "negligible, small, medium or large from |delta| 0, .147, .33 and .474 on."
+)
+PAIRED = (
+    "The tests above pair what raters and items share by themselves. Here the pairing is done by "
+    "hand: the mean difference inside each rater who rated both, and inside each item. Where it "
+    "leaves the plain difference, who rated what is not the same for both conditions."
+)
+CHOSEN = (
+    "These ratings chose the best condition themselves, so its lead is flattered. p (Holm) is "
+    "adjusted over all pairs, which allows for that choice."
+)
+METHOD = (
+    "Differences between conditions were tested by two-way clustered t tests (raters and items; "
+    "Cameron, Gelbach and Miller 2011) with p adjusted over all pairs by Holm (1979) and by "
+    "Benjamini and Hochberg (1995). Effect sizes are Cohen's d and Cliff's delta of single ratings."
+)
+DUNNETT = (
+    "Comparisons with {name} were adjusted by the maximal |t| of the multivariate t distribution "
+    "with the clustered covariance (Dunnett 1955; Hothorn, Bretz and Westfall 2008)."
+)
+
+
+class Comparisons(Part):
+    """Which conditions differ, by how much, and whether it matters; a reference in particular."""
+
+    key = "comparisons"
+    version = "1"
+    title = "Differences between conditions"
+    order = 20
+
+    def applies(self, given: Given) -> bool:
+        rated = (family for family in families(given.kept) if not compared_in_pairs(family))
+        return any(family.table["condition"].nunique() > 1 for family in rated)
+
+    def make(self, given: Given) -> Shown:
+        found = [s for s in standings(given) if not s.versus and len(s.tested) > 1]
+        if not found:
+            raise ValueError(NOTHING)
+        pieces = []
+        for place, s in enumerate(found, start=1):
+            given.progress((place - 1) / len(found), s.title)
+            reference = reference_of(s.tested, given.options.reference)
+            numbers = Numbers(s, given.options)
+            pieces.append(_Piece(place, numbers, reference, several=len(found) > 1).shown())
+        return _together(pieces)
+
+
+class _Piece:
+    """What is shown of one family."""
+
+    def __init__(self, place: int, numbers: Numbers, reference: Reference, several: bool) -> None:
+        self.place, self.numbers, self.reference = place, numbers, reference
+        self.s, self.several = numbers.standing, several
+        self.many = len(self.s.tested) > MOST_CONDITIONS
+
+    def shown(self) -> Shown:
+        rows = [self.numbers.row(pair) for pair in self.numbers.pairs]
+        tables = [*self._against_best(), *self._against_reference()]
+        files = {}
+        if self.many:
+            files[f"{self._key('all-pairs')}.csv"] = _csv(rows)
+        else:
+            tables = [self._all_pairs(rows), *tables]
+        tables.append(self._within())
+        words = " ".join(self._sentences(rows))
+        return Shown(
+            sentences=[f"{self.s.title}: {words}" if self.several else words],
+            figures=[] if self.many or len(self.s.tested) < 3 else [self._figure(rows)],
+            tables=tables,
+            warnings=list(self._warnings(rows)),
+            methods=[METHOD, *([DUNNETT.format(name=self.reference.name)] * bool(self.reference))],
+            files=files,
+        )
+
+    def _sentences(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        if all(row["p"] is None for row in rows):
+            yield "No pair can be tested."
+            return
+        clear, loose = (
+            sum(row[p] is not None and row[p] < self.s.alpha for row in rows)
+            for p in ("p_holm", "p_bh")
+        )
+        pairs = f"{len(rows)} pairs" if len(rows) > 1 else "1 pair"
+        told = f"{clear} of {pairs} differ{'s' * (len(rows) == 1)}"
+        if len(rows) > 1:
+            told += f" (Holm-adjusted p < {self.s.alpha:.2g}; {loose} where one in "
+            told += f"{1 / self.s.alpha:.0f} claims may be false, Benjamini-Hochberg)"
+        yield f"{told}."
+        if self.numbers.rope:
+            verdicts = [row["rope"] for row in rows]
+            apart = sum(verdict in (ABOVE, BELOW) for verdict in verdicts)
+            equal = verdicts.count(EQUAL)
+            yield (
+                f"If differences up to {self._half()} do not matter ({self.numbers.rope.why}), "
+                f"{apart} are larger, {equal} smaller and {len(rows) - apart - equal} undecided, "
+                f"each by its own {self.s.level * 100:g} % interval."
+            )
+        if self.reference:
+            yield f"{self.reference.name}: {self.reference.why}."
+        elif "could each" in self.reference.why or "asked for" in self.reference.why:
+            yield f"No comparison with a reference: {self.reference.why}."
+        if self.many:
+            name = f"{self._key('all-pairs')}.csv"
+            yield f"All {len(rows)} pairs of {len(self.s.tested)} conditions are in {name}."
+
+    def _all_pairs(self, rows: Sequence[Mapping[str, Any]]) -> Table:
+        note = self._explained()
+        return self._table("all-pairs", "All pairs", [*self._columns(), *_naive()], rows, note)
+
+    def _against_best(self) -> Iterator[Table]:
+        best, *others = [name for name in self.s.tested if name != self.reference.name]
+        if len(others) < 2:
+            return  # the table of all pairs says it
+        rows = [self.numbers.row((other, best)) for other in others]
+        note = f"{CHOSEN} {self._explained()}" if self.many else CHOSEN
+        title = f"Against the best, {best}"
+        if self.reference:
+            title += f" ({self.reference.name} aside)"
+        yield self._table("best", title, self._columns(), rows, note)
+
+    def _against_reference(self) -> Iterator[Table]:
+        if not self.reference:
+            return
+        rows = self.numbers.against(self.reference.name)
+        columns = [
+            *self._names(),
+            Column("p_holm_family", "p (Holm)", "p"),
+            Column("p_dunnett", "p (Dunnett)", "p"),
+            Column("dunnett", f"{self.s.level * 100:g} % for all at once", "interval", self.digits),
+            *self._sizes(),
+        ]
+        note = (
+            "Adjusted over the comparisons with the reference alone, so p is smaller than over "
+            "all pairs: quote these only if you meant to compare with the reference beforehand. "
+            "Dunnett: by how the differences vary together."
+        )
+        title = f"Against the reference, {self.reference.name}"
+        yield self._table("reference", title, columns, rows, note)
+
+    def _within(self) -> Table:
+        best, *others = self.s.tested
+        pairs = [(best, other) for other in others] if self.many else self.numbers.pairs
+        rows = [self.numbers.within(pair) for pair in pairs]
+        note = PAIRED if self.place == 1 else ""
+        columns = [
+            Column("condition", "Condition"),
+            Column("versus", "Versus"),
+            Column("difference", "Difference", "number", self.digits, sign=True),
+        ]
+        for unit in UNITS:
+            columns += [
+                Column(unit, f"Within {unit}", "number", self.digits, sign=True),
+                Column(unit, f"{self.s.level * 100:g} % interval", "interval", self.digits),
+                Column(f"n_{unit}", unit.capitalize(), "count"),
+            ]
+        table = self._table("within", "Within raters and within items", columns, rows, note)
+        return Table(**{**vars(table), "folded": True})
+
+    def _figure(self, rows: Sequence[Mapping[str, Any]]) -> Figure:
+        cells = [
+            {
+                "row": row["condition"],
+                "column": row["versus"],
+                "value": row["difference"],
+                "text": number(row["difference"], True, self.digits) + "*" * self._clear(row),
+            }
+            for row in rows
+        ]
+        return Figure(
+            key=self._key("differences"),
+            title=self._title("Differences"),
+            drawing="heatmap",
+            rows=cells,
+            x="minus",
+            y="condition",
+            at=(0.0,),
+            note=f"Row minus column. * differs: Holm-adjusted p < {self.s.alpha:.2g}.",
+            about=self.s.title,
+        )
+
+    def _warnings(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        untested = [row for row in rows if row["p"] is None]
+        if untested:
+            notes = "; ".join(dict.fromkeys(row["note"] for row in untested if row["note"]))
+            pairs = "pair has" if len(untested) == 1 else "pairs have"
+            yield f"{self.s.title}: {len(untested)} {pairs} no test: {notes}."
+
+    def _columns(self) -> list[Column]:
+        return [
+            *self._names(),
+            Column("p_holm", "p (Holm)", "p"),
+            Column("p_bh", "p (BH)", "p"),
+            *self._sizes(),
+        ]
+
+    def _names(self) -> list[Column]:
+        return [
+            Column("condition", "Condition"),
+            Column("versus", "Versus"),
+            Column("difference", "Difference", "number", self.digits, sign=True),
+            Column("difference", f"{self.s.level * 100:g} % interval", "interval", self.digits),
+            Column("p", "p", "p"),
+        ]
+
+    def _table(
+        self,
+        key: str,
+        title: str,
+        columns: Sequence[Column],
+        rows: Sequence[Mapping[str, Any]],
+        note: str,
+    ) -> Table:
+        return Table(
+            self._key(key),
+            self._title(title),
+            columns,
+            rows,
+            note.strip(),
+            self.s.title,
+            folded=len(rows) > MOST_OPEN,
+        )
+
+    def _clear(self, row: Mapping[str, Any]) -> bool:
+        return row["p_holm"] is not None and bool(row["p_holm"] < self.s.alpha)
+
+    def _explained(self) -> str:
+        """What the columns mean, once on a page."""
+        if self.place > 1:
+            return ""
+        if not self.numbers.rope:
+            return SIZES
+        told = f"Against ±{self._half()}: where the interval of the difference lies"
+        return f"{told}; practically equal if all of it is inside. {SIZES}"
+
+    def _sizes(self) -> list[Column]:
+        sizes = [
+            Column("d", "d", "number", 2, sign=True),
+            Column("higher", "Higher", "percent", 2),
+            Column("size", "Size"),
+        ]
+        return [*sizes, *[Column("rope", f"Against ±{self._half()}")] * bool(self.numbers.rope)]
+
+    def _half(self) -> str:
+        return f"{self.numbers.rope.half:g}" if self.numbers.rope else ""
+
+    def _key(self, what: str) -> str:
+        suffix = key_of("", self.place, self.s.title).strip("-") if self.several else ""
+        return "-".join(filter(None, ["comparisons", what, suffix]))
+
+    def _title(self, title: str) -> str:
+        return f"{title} · {self.s.title}" if self.several else title
+
+    @property
+    def digits(self) -> int:
+        """How many decimals a difference has."""
+        return self.s.decimals
+
+
+def _naive() -> list[Column]:
+    return [Column("naive", "Naive (Welch)", "interval", 3), Column("naive_p", "Naive p", "p")]
+
+
+def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows of the same keys as CSV text."""
+    each = list(rows)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(each[0])
+    writer.writerows([csv_cell(value) for value in row.values()] for row in each)
+    return buffer.getvalue()
+
+
+def _together(pieces: Sequence[Shown]) -> Shown:
+    return Shown(
+        sentences=[text for piece in pieces for text in piece.sentences],
+        figures=[figure for piece in pieces for figure in piece.figures],
+        tables=[table for piece in pieces for table in piece.tables],
+        warnings=[text for piece in pieces for text in piece.warnings],
+        methods=list(dict.fromkeys(text for piece in pieces for text in piece.methods)),
+        files={name: text for piece in pieces for name, text in piece.files.items()},
+    )
