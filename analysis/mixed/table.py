@@ -136,7 +136,7 @@ def _gaussian(
     seed: int,
 ) -> MixedResult:
     found = sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition)
-    fit = _reml(arrays, _effects(arrays)) if items else linear.nested_reml(found)
+    fit = _reml(arrays, allowed_effects(arrays)) if items else linear.nested_reml(found)
     posterior = None
     if bayesian:
         prior = prior_for(*(scale or (float(arrays.y.min()), float(arrays.y.max()))))
@@ -157,11 +157,12 @@ def fitted_reml(arrays: Arrays, *, most: float = QUICK) -> RemlFit:
 
     ``most`` is the `effects.work` of one evaluation up to which item and stimulus are taken in.
     """
-    effects = affordable(_effects(arrays), arrays.condition, most)
+    effects = affordable(allowed_effects(arrays), arrays.condition, most)
     return _reml(arrays, effects)
 
 
-def _effects(arrays: Arrays) -> Effects:
+def allowed_effects(arrays: Arrays) -> Effects:
+    """The random effects that a table's ratings can tell from one another."""
     return effects_of(arrays.rater, arrays.condition, arrays.item, arrays.stimulus)
 
 

@@ -1,0 +1,264 @@
+"""The general mixed model by NUTS: ordinal or Gaussian, with every effect the design allows.
+
+score or logit = beta[cell] + sum of sd_k z_k[level], non-centred (Papaspiliopoulos, Roberts and
+Skoeld 2007, Statistical Science 22(1)). The sampler is nutpie, or PyMC's own where that is absent.
+PyMC, ArviZ and nutpie are imported only when something is sampled.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from analysis.mixed import linear
+from analysis.mixed.convergence import Diagnostics
+from analysis.mixed.gaussian import GaussianPrior
+from analysis.mixed.ordinal import expected_scores
+from analysis.mixed.ordinal_fit import OrdinalPrior
+from analysis.mixed.posterior import Posterior
+from analysis.mixed.sufficient import Codes, Floats, floats
+
+SD_NAMES = {
+    linear.RATER: "sd_rater",
+    linear.RATER_CONDITION: "sd_rater_condition",
+    linear.ITEM: "sd_item",
+    linear.STIMULUS: "sd_stimulus",
+}
+RESIDUAL = "sd_residual"
+OTHER_SD = 1.0  # half-normal scale of text and stimulus effects, logits
+_LOOK_S = 1.0
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How many chains, draws a chain and steps of warming up; and the seed."""
+
+    chains: int = 4
+    draws: int = 1000
+    tune: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The posterior, and the name and version of the sampler that drew it."""
+
+    posterior: Posterior
+    sampler: str
+
+
+def general_ordinal(
+    label: Codes,
+    cell: Codes,
+    effects: Mapping[str, Codes],
+    scores: Floats,
+    sampling: Sampling,
+    tell: Tell,
+) -> Sampled:
+    """Draws of the cumulative logit model of labels (n,) from 0 in cells (n,).
+
+    ``effects`` are codes (n,) by the names of `SD_NAMES`, ``scores`` (K,) those of the labels. Also
+    drawn is ``score`` (chains, draws, C): each cell's mean score for raters, texts and clips drawn
+    anew. ``tell`` is told what is being done; what it raises stops the sampler.
+    """
+    prior = OrdinalPrior()
+    with _quiet():
+        model = _ordinal_model(label, cell, effects, len(scores), prior)
+        names = ["condition", *(SD_NAMES[name] for name in effects)]
+        names += ["cut"] if len(scores) > 2 else []
+        found, sampler = _sampled(model, names, sampling, tell)
+        draws = _arrays(found, names)
+        spread = sum((draws[SD_NAMES[name]] ** 2 for name in effects), np.zeros(1))
+        draws["score"] = _scores(draws, np.sqrt(spread), scores)
+        diagnostics = _diagnostics(found, draws)
+    text = f"{prior}, of text and of stimulus ~ HalfNormal({OTHER_SD:g})"
+    return Sampled(Posterior(draws, diagnostics, text, len(label)), sampler)
+
+
+def general_gaussian(
+    y: Floats,
+    cell: Codes,
+    effects: Mapping[str, Codes],
+    prior: GaussianPrior,
+    sampling: Sampling,
+    tell: Tell,
+) -> Sampled:
+    """As `general_ordinal`, of scores (n,) with normal errors: means ``condition``, ``score``."""
+    with _quiet():
+        model = _gaussian_model(y, cell, effects, prior)
+        names = ["condition", *(SD_NAMES[name] for name in effects), RESIDUAL]
+        found, sampler = _sampled(model, names, sampling, tell)
+        draws = _arrays(found, names)
+        diagnostics = _diagnostics(found, draws)
+    text = f"means ~ Normal({prior.mean:g}, {prior.sd:g}); SDs ~ HalfNormal({prior.sd_scale:g})"
+    return Sampled(Posterior(draws, diagnostics, text, len(y)), sampler)
+
+
+def _ordinal_model(
+    label: Codes, cell: Codes, effects: Mapping[str, Codes], n_labels: int, prior: OrdinalPrior
+) -> Any:
+    """log P(k) = log expit(c_k - x) + log expit(x - c_(k-1)) + log(1 - exp(c_(k-1) - c_k))."""
+    import pymc as pm
+
+    pt: Any = import_module("pytensor.tensor")
+    rows, count = _counted(label, cell, *effects.values())
+    label, cell, codes = rows[0], rows[1], dict(zip(effects, rows[2:], strict=True))
+    scales = {linear.RATER: prior.sd_rater, linear.RATER_CONDITION: prior.sd_rater_condition}
+    with pm.Model() as model:
+        eta = pm.Normal("condition", 0.0, prior.beta, shape=int(cell.max()) + 1)[cell]
+        eta += _effects(codes, {name: scales.get(name, OTHER_SD) for name in codes})
+        cut: Any = pt.zeros(1)
+        inner: Any = 0.0
+        if n_labels > 2:
+            gaps = pm.HalfNormal("gaps", prior.gap, shape=n_labels - 2)
+            steps = pt.concatenate([pt.zeros(1), pt.cumsum(gaps)])
+            cut = pm.Deterministic("cut", steps - steps.mean())
+            middle = (label > 0) & (label < n_labels - 1)
+            inner = (pt.log(-pt.expm1(-gaps))[label[middle] - 1] * count[middle]).sum()
+        low, high = label > 0, label < n_labels - 1
+        below = pt.softplus(eta[high] - cut[label[high]]) * count[high]
+        above = pt.softplus(cut[label[low] - 1] - eta[low]) * count[low]
+        pm.Potential("labels", inner - below.sum() - above.sum())
+    return model
+
+
+def _gaussian_model(
+    y: Floats, cell: Codes, effects: Mapping[str, Codes], prior: GaussianPrior
+) -> Any:
+    import pymc as pm
+
+    with pm.Model() as model:
+        mean = pm.Normal("condition", prior.mean, prior.sd, shape=int(cell.max()) + 1)[cell]
+        mean += _effects(effects, dict.fromkeys(effects, prior.sd_scale))
+        pm.Normal("scores", mean, pm.HalfNormal(RESIDUAL, prior.sd_scale), observed=y)
+    return model
+
+
+def _effects(effects: Mapping[str, Codes], scales: Mapping[str, float]) -> Any:
+    import pymc as pm
+
+    total: Any = 0.0
+    for name, codes in effects.items():
+        sd = pm.HalfNormal(SD_NAMES[name], scales[name])
+        z = pm.Normal(f"z_{SD_NAMES[name]}", shape=int(codes.max()) + 1)
+        total = total + (sd * z)[codes]
+    return total
+
+
+def _counted(*codes: Codes) -> tuple[list[Codes], Floats]:
+    """Rows that are alike once, and how often each occurs."""
+    rows, count = np.unique(np.column_stack(codes), axis=0, return_counts=True)
+    return [rows[:, i] for i in range(rows.shape[1])], count.astype(np.float64)
+
+
+def _sampled(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -> tuple[Any, str]:
+    try:
+        import nutpie
+    except ImportError:
+        return _by_pymc(model, names, sampling, tell)
+    tell("compiling the model, up to a minute")
+    compiled = nutpie.compile_pymc_model(model, var_names=list(names))
+    sampler = nutpie.sample(
+        compiled,
+        draws=sampling.draws,
+        tune=sampling.tune,
+        chains=sampling.chains,
+        seed=sampling.seed,
+        save_warmup=False,
+        progress_bar=False,
+        blocking=False,
+    )
+    started = time.monotonic()
+    while True:
+        try:
+            return sampler.wait(timeout=_LOOK_S), f"nutpie {nutpie.__version__}"
+        except TimeoutError:
+            try:
+                tell(f"sampling, {time.monotonic() - started:.0f} s so far")
+            except BaseException:
+                sampler.cancel()
+                raise
+
+
+def _by_pymc(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -> tuple[Any, str]:
+    import pymc as pm
+
+    tell("compiling the model, up to a minute")
+    told = sampling.chains * (sampling.draws + sampling.tune) // 20
+
+    def step(trace: Any, draw: Any) -> None:
+        if draw.draw_idx % max(1, told // sampling.chains) == 0:
+            tell(f"sampling, chain {draw.chain + 1}, step {draw.draw_idx}")
+
+    with model:
+        found = pm.sample(
+            draws=sampling.draws,
+            tune=sampling.tune,
+            chains=sampling.chains,
+            cores=1,
+            random_seed=sampling.seed,
+            target_accept=0.9,
+            var_names=list(names),
+            progressbar=False,
+            compute_convergence_checks=False,
+            callback=step,
+        )
+    return found, f"PyMC {pm.__version__} NUTS"
+
+
+def _arrays(found: Any, names: Sequence[str]) -> dict[str, Floats]:
+    return {name: floats(found.posterior[name].values) for name in names}
+
+
+def _scores(draws: Mapping[str, Floats], sd: Floats, scores: Floats) -> Floats:
+    beta = draws["condition"]
+    shape = beta.shape[:2]
+    cut = draws.get("cut", np.zeros((*shape, 1)))
+    flat = expected_scores(
+        beta.reshape(-1, beta.shape[2]),
+        cut.reshape(-1, cut.shape[2]),
+        np.broadcast_to(sd, shape).reshape(-1),
+        scores,
+    )
+    return flat.reshape(*shape, -1)
+
+
+def _diagnostics(found: Any, draws: Mapping[str, Floats]) -> Diagnostics:
+    """R-hat and effective sample sizes by ArviZ, divergences and the lowest BFMI."""
+    arviz: Any = import_module("arviz")
+    every = arviz.convert_to_dataset(dict(draws))
+    bulk, tail = (arviz.ess(every, method=method) for method in ("bulk", "tail"))
+    return Diagnostics(
+        r_hat=_by_label(arviz.rhat(every)),
+        ess_bulk=_by_label(bulk),
+        ess_tail=_by_label(tail),
+        divergences=int(found.sample_stats["diverging"].sum()),
+        bfmi=float(np.min(arviz.bfmi(found))) if "energy" in found.sample_stats else None,
+    )
+
+
+def _by_label(found: Any) -> dict[str, float]:
+    told: dict[str, float] = {}
+    for name, values in found.items():
+        if values.ndim == 0:
+            told[str(name)] = float(values)
+        else:
+            told |= {f"{name}[{i}]": float(x) for i, x in enumerate(values.values)}
+    return told
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what PyTensor and PyMC warn of on import (a missing BLAS, a missing compiler)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
