@@ -133,7 +133,9 @@ def _same(r: Floats) -> Floats:
 
 
 def _spearman_brown(r: Floats) -> Floats:
-    return np.asarray(2 * r / (1 + r), dtype=np.float64)
+    """Of halves that are exactly opposite (r = -1), where the formula has no value, -1."""
+    opposite = np.full_like(r, -1.0)
+    return np.asarray(np.divide(2 * r, 1 + r, out=opposite, where=r > -1), dtype=np.float64)
 
 
 def _ceiling(r: Floats) -> Floats:
