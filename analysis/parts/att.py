@@ -12,13 +12,14 @@ from analysis.base import Estimate
 from analysis.breakdowns import Family, families
 from analysis.comparisons import tiers_of
 from analysis.estimators.mean_score import MeanScore
-from analysis.mixed.errors import NotEstimable, Refusal
-from analysis.mixed.posterior import summary
-from analysis.mixed.table import MixedResult, mixed_model
+from analysis.mixed.errors import NotEstimable
+from analysis.mixed.family import Modelled, gaussian_draws
+from analysis.mixed.posterior import Posterior, summary
+from analysis.mixed.table import arrays_of
 from analysis.options import Breakdown
 from analysis.parts.base import Given, Part
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import ENDS, family_title
+from analysis.scales import family_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +124,7 @@ def _systems(family: Family, compare: str, given: Given, title: str, suffix: str
     }
     for row in by_rater:
         rows[row.condition]["hls_raters"] = row.value
-    model = _model(family.table, compare, given, rows)
+    model = _model(family, compare, given, rows)
     note = _TIERS + (f" {model}" if isinstance(model, str) else "")
     columns = [
         Column("system", "System"),
@@ -140,48 +141,39 @@ def _systems(family: Family, compare: str, given: Given, title: str, suffix: str
     ]
     name = f"Human-likeness of the systems · {title}"
     tables = [Table(f"table3{suffix}", name, columns, list(rows.values()), note, title)]
-    if isinstance(model, MixedResult) and model.posterior is not None:
+    if isinstance(model, Posterior):
         tables.append(_spreads(model, given, title, suffix))
     return tables
 
 
 def _model(
-    table: pd.DataFrame, compare: str, given: Given, rows: Mapping[str, dict[str, Any]]
-) -> MixedResult | str:
-    """The model's columns put into the rows; or why there are none."""
+    family: Family, compare: str, given: Given, rows: Mapping[str, dict[str, Any]]
+) -> Posterior | str:
+    """The posterior, its columns put into the rows; or why there is none."""
     options = given.options
+    title = family_title({"estimand": "hls", **family.group})
     try:
-        model = mixed_model(
-            table,
-            compare=compare,
-            bayesian=True,
-            scale=ENDS["hls"],
-            rope=options.rope or 0.02,
-            level=options.level,
-            seed=options.seed,
-        )
+        modelled = Modelled(0, title, family, family.table, arrays_of(family.table, compare))
+        posterior = gaussian_draws(modelled, options)
     except NotEstimable as why:
         return f"No model: {why}."
-    if isinstance(model.comparison, Refusal):
-        return f"The model is not shown: {model.comparison}"
-    if model.posterior is None:
-        return "The model gave no posterior."
-    told = summary(model.posterior.draws["condition"], level=options.level)
-    for place, (name, *_) in enumerate(model.names):
+    if posterior.diagnostics.refusal:
+        return f"The model is not shown: {posterior.diagnostics.refusal}"
+    told = summary(posterior.draws["condition"], level=options.level)
+    for place, name in enumerate(modelled.names):
         rows[name] |= {
             "posterior_mean": float(told.mean[place]),
             "posterior_sd": float(told.sd[place]),
             "posterior_low": float(told.low[place]),
             "posterior_high": float(told.high[place]),
         }
-    return model
+    return posterior
 
 
-def _spreads(model: MixedResult, given: Given, title: str, suffix: str) -> Table:
-    assert model.posterior is not None
+def _spreads(posterior: Posterior, given: Given, title: str, suffix: str) -> Table:
     rows = []
     for name, words in _SD_NAMES.items():
-        told = summary(model.posterior.draws[name], level=given.options.level)
+        told = summary(posterior.draws[name], level=given.options.level)
         rows.append(
             {
                 "what": words,
@@ -259,4 +251,4 @@ def _splits(family: Family, given: Given, title: str, suffix: str) -> tuple[Tabl
         f"Kendall distance of {apart.distance:.3f}{p}: 0 is the same order, 0.5 none in common."
     )
     named = f"Splits · {title}"
-    return Table(f"splits{suffix}", named, columns, rows, told, title), told
+    return Table(f"splits{suffix}", named, columns, rows, told, title, True), told
