@@ -1,4 +1,4 @@
-"""One table: AnalysisRun (study, estimator, version, parameters, table hash, result)."""
+"""Two tables: AnalysisRun (what was asked, how far it is, its report); RunFile (made of it)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,26 @@ class AnalysisRun(models.Model):
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
+        CANCELLED = "cancelled"
 
     study = models.ForeignKey("listening.Study", models.CASCADE, related_name="analysis_runs")
     estimator = models.CharField(max_length=60)
     version = models.CharField(max_length=20)
     parameters = models.JSONField(default=dict)  # see analysis.options.Options.parameters
+    ratings_mark = models.CharField(max_length=200, blank=True)  # just before they were read
+    scores_mark = models.CharField(max_length=64, blank=True)
+    code = models.CharField(max_length=64, blank=True)  # see analysis.stored.code_mark
     table_hash = models.CharField(max_length=64, blank=True)  # known once the table was read
-    state = models.CharField(max_length=7, choices=State, default=State.QUEUED)
+    scores_hash = models.CharField(max_length=64, blank=True)
+    ratings = models.PositiveIntegerField(null=True)  # in the table, traps included
+    state = models.CharField(max_length=9, choices=State, default=State.QUEUED)
+    share = models.FloatField(default=0.0)  # of the work that is done, 0 to 1
+    doing = models.CharField(max_length=200, blank=True)  # in words
     result = models.TextField(blank=True)  # the report's JSON; jsonb would reorder its columns
+    brief = models.TextField(blank=True)  # the same for the page, its long tables cut
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -49,8 +59,72 @@ class AnalysisRun(models.Model):
         """Whether the run is still to come to an end."""
         return self.state in (self.State.QUEUED, self.State.RUNNING)
 
+    @property
+    def percent(self) -> int:
+        """The share of the work that is done, in whole percent."""
+        return int(100 * min(max(self.share, 0.0), 1.0))
+
+    @property
+    def took_s(self) -> float | None:
+        """Seconds from its start to its end, where both are known."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return (self.finished_at - self.started_at).total_seconds()
+
+    @property
+    def asked_for(self) -> str:
+        """The options in a few words, as a list of analyses tells them apart."""
+        asked = self.parameters
+        told = [f"{float(asked.get('level', 0.95)) * 100:g} %"]
+        told += [f"by {by.partition(':')[2].replace(',', ' and ')}" for by in asked.get("by", ())]
+        told += [f"report {asked['preset']}"] if asked.get("preset") else []
+        told += [f"with {', '.join(asked['parts'])}"] if asked.get("parts") else []
+        told += [f"against {asked['reference']}"] if asked.get("reference") else []
+        told += [] if asked.get("rules") else ["nothing left out"]
+        told += [f"seed {asked['seed']}"] if asked.get("seed") else []
+        return ", ".join(told)
+
     def report(self) -> dict[str, Any]:
         """The report of a run that is done."""
         from analysis.report.writers import report_from_json
 
         return report_from_json(self.result)
+
+
+class RunFile(models.Model):
+    """A file that a worker makes from a finished run: the bundle, or the draws of a posterior."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    run = models.ForeignKey(AnalysisRun, models.CASCADE, related_name="files")
+    name = models.CharField(max_length=120)
+    state = models.CharField(max_length=7, choices=State, default=State.QUEUED)
+    error = models.TextField(blank=True)
+    content = models.BinaryField(null=True)  # in the database: it goes when its run goes
+    size_bytes = models.PositiveBigIntegerField(default=0)
+    asked_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "name"], name="one_file_of_a_name_per_run"),
+            models.CheckConstraint(
+                condition=models.Q(state="done") ^ models.Q(content=None),
+                name="a_done_file_has_content",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="failed") ^ models.Q(error=""),
+                name="a_failed_file_says_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of analysis {self.run_id} ({self.state})"
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is still being made."""
+        return self.state in (self.State.QUEUED, self.State.RUNNING)

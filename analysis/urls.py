@@ -2,17 +2,23 @@
 
 from django.urls import path, re_path
 
-from analysis import views
+from analysis import downloads, views
+
+RESULTS = "studies/<slug:key>/results/"
 
 urlpatterns = [
-    path("studies/<slug:key>/results/", views.results, name="results"),
-    path("studies/<slug:key>/results/run/", views.run, name="results-run"),
+    path(RESULTS, views.results, name="results"),
+    path(f"{RESULTS}state/", views.state, name="results-state"),
+    path(f"{RESULTS}run/", views.run, name="results-run"),
+    path(f"{RESULTS}runs/<int:pk>/again/", views.again, name="results-again"),
+    path(f"{RESULTS}runs/<int:pk>/cancel/", views.cancel, name="results-cancel"),
+    path(f"{RESULTS}runs/<int:pk>/make/<str:name>/", views.make_file, name="results-make"),
     re_path(
         r"^studies/(?P<key>[-\w]+)/results/ratings\.(?P<kind>csv|json)$",
-        views.ratings_file,
+        downloads.ratings_file,
         name="results-ratings",
     ),
-    path("studies/<slug:key>/results/sessions.csv", views.sessions_file, name="results-sessions"),
-    path("studies/<slug:key>/results/scores.csv", views.scores_file, name="results-scores"),
-    path("studies/<slug:key>/results/<str:name>", views.report_file, name="results-file"),
+    path(f"{RESULTS}sessions.csv", downloads.sessions_file, name="results-sessions"),
+    path(f"{RESULTS}scores.csv", downloads.scores_file, name="results-scores"),
+    path(f"{RESULTS}<str:name>", downloads.report_file, name="results-file"),
 ]

@@ -1,165 +1,218 @@
-"""The results page of a study, and the files that can be taken from it."""
+"""The results page of a study: the answer, its runs, and what can be asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from analysis.jobs import start_run, study_rules
+from analysis.asked import form_of, options_of
+from analysis.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.models import AnalysisRun
-from analysis.options import CROSSABLE, OFFERED, Options, OptionsError, options_from
-from analysis.screening import rule_text
+from analysis.options import Options, OptionsError, options_from
 
-LEVELS = ("0.9", "0.95", "0.99")
-TABLES = frozenset({"estimates", "contrasts", "shares", "exclusions", "screening", "correlations"})
 RUNS_SHOWN = 10
-CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
+REFRESH_S = 3
+LONG = ("result", "brief")  # columns that a list of runs does without
 
 
 @login_required
 @require_GET
+@never_cache
 def results(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, _study(request, key))
+    return _page(request, head_of(request, key))
+
+
+@login_required
+@require_GET
+@never_cache
+def state(request: HttpRequest, key: str) -> HttpResponse:
+    """What stands above the results, for a page that looks again while an analysis runs."""
+    head = head_of(request, key)
+    shown = shown_run(key, request.GET.get("run", ""))
+    return render(request, "analysis/_state.html", _state(head, shown))
 
 
 @login_required
 @require_POST
 def run(request: HttpRequest, key: str) -> HttpResponse:
-    study = _study(request, key)
+    """Ask for an analysis; one that is stored already is shown at once."""
+    head = head_of(request, key)
     try:
-        options = _asked(request, study)
+        options = options_of(request.POST, key)
     except OptionsError as error:
-        return _page(request, study, problem=str(error), status=400)
-    start_run(study.pk, options)
+        return _page(request, head, problem=str(error), status=400)
+    found = asked_run(head["pk"], key, options)
+    newest = runs_of(key).defer(*LONG).first()
+    if found.state == AnalysisRun.State.DONE and found != newest:
+        return redirect(f"{reverse('results', args=[key])}?run={found.pk}")
     return redirect("results", key)
 
 
 @login_required
-@require_GET
-def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResponse:
-    """A study's ratings as they stand now, streamed: a big study never fills the memory."""
-    from analysis.cells import csv_lines, json_lines
-    from listening.selectors import rating_rows
-
-    study = _study(request, key)
-    lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
-    pieces = _in_pieces(lines(rating_rows(study.key)))
-    response = StreamingHttpResponse(pieces, content_type=f"{CSV if kind == 'csv' else JSON}")
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-ratings.{kind}"'
-    return response
-
-
-@login_required
-@require_GET
-def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
-    """A study's sessions with what raters answered around the trials, as they stand now."""
-    from analysis.sittings import sessions_csv
-
-    study = _study(request, key)
-    response = StreamingHttpResponse(_in_pieces(sessions_csv(study.key)), content_type=CSV)
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-sessions.csv"'
-    return response
+@require_POST
+def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """The same analysis with the ratings as they stand now."""
+    head = head_of(request, key)
+    earlier = get_object_or_404(runs_of(key).defer(*LONG), pk=pk)
+    try:
+        options = options_from(earlier.parameters)
+    except OptionsError as error:
+        return _page(request, head, problem=str(error), status=400)
+    if earlier.state == AnalysisRun.State.FAILED:
+        start_run(head["pk"], options)
+    else:
+        asked_run(head["pk"], key, options)
+    return redirect("results", key)
 
 
 @login_required
-@require_GET
-def scores_file(request: HttpRequest, key: str) -> HttpResponse:
-    """The stored metric scores of a study's stimuli, as they stand now."""
-    from analysis.report.writers import scores_csv
-    from metrics.selectors import score_rows
-
-    study = _study(request, key)
-    return _attached(scores_csv(score_rows(study.key)), CSV, f"{study.key}-scores.csv")
+@require_POST
+def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Give up an analysis that waits or runs."""
+    head_of(request, key)
+    cancel_run(get_object_or_404(runs_of(key).defer(*LONG), pk=pk).pk)
+    return redirect("results", key)
 
 
 @login_required
-@require_GET
-def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
-    """One file of the newest finished analysis, or of the one that ``?run=`` names."""
-    from analysis.report.page import page_html
-    from analysis.report.plots import plots
-    from analysis.report.writers import estimates_json, table_csv
-
-    study = _study(request, key)
-    finished = _finished(study, request.GET.get("run", ""))
-    report = finished.report()
-    stem, _, kind = name.rpartition(".")
-    if kind == "csv" and stem in TABLES:
-        return _attached(table_csv(report, stem), CSV, f"{study.key}-{name}")
-    if kind == "svg":
-        found = [plot.standalone for plot in plots(report) if plot.key == stem]
-        if found:
-            return _attached(found[0], SVG, f"{study.key}-{name}")
-    if name == "estimates.json":
-        return _attached(estimates_json(report), JSON, f"{study.key}-{name}")
-    if name == "report.json":
-        return _attached(finished.result, JSON, f"{study.key}-{name}")
-    if name == "report.html":
-        return _attached(page_html(report), HTML, f"{study.key}-{name}")
-    raise Http404(f"There is no file {name}.")
+@require_POST
+def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
+    """Have a worker make one of the files that take long."""
+    head_of(request, key)
+    found = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
+    if asked_file(found, name) is None:
+        raise Http404(f"There is no file {name} to be made.")
+    return redirect(f"{reverse('results', args=[key])}?run={pk}#files-title")
 
 
-def _page(request: HttpRequest, study: Any, problem: str = "", status: int = 200) -> HttpResponse:
-    runs = Paginator(_runs(study).defer("result"), RUNS_SHOWN).get_page(request.GET.get("page"))
-    newest = _runs(study).defer("result").first()
-    shown = _shown(study, request.GET.get("run", ""))
-    report = shown.report() if shown else None
-    asked = newest.parameters if newest else Options().parameters()
-    by = [name.partition(":")[2] for name in asked["by"]]
+def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200) -> HttpResponse:
+    from analysis.report.viewed import View
+
+    shown = shown_run(head["key"], request.GET.get("run", ""))
+    newest = runs_of(head["key"]).defer(*LONG).first()
+    view = View(request.GET.get("about", ""), request.GET.get("in", ""))
+    report = _report(shown)
+    asked = Options().parameters() | (newest.parameters if newest else {})
     context = {
-        "study": study,
+        **_state(head, shown, newest),
+        **form_of(head["key"], asked),
+        **_choices(report, view, shown),
         "problem": problem,
-        "newest": newest,
-        "shown": shown,
-        "runs": runs,
         "report": report,
-        "sections": _sections(report),
-        "plots": _plot_names(report),
-        "offered": OFFERED,
-        "levels": LEVELS,
-        "asked": asked,
-        "chosen": [name for crossing in by for name in crossing.split(",")],
-        "crossed": any("," in crossing for crossing in by),
-        "chosen_level": f"{asked['level']:g}",
-        "refresh_s": 3 if newest and newest.waits else 0,
+        "sections": _sections(head["key"], shown, report, view),
+        "files": _files(head["key"], shown, report),
+        "runs": Paginator(runs_of(head["key"]).defer(*LONG), RUNS_SHOWN).get_page(
+            request.GET.get("page")
+        ),
     }
     return render(request, "analysis/results.html", context, status=status)
 
 
-def _sections(report: dict[str, Any] | None) -> list[Any]:
+def _state(head: Any, shown: AnalysisRun | None, newest: Any = None) -> dict[str, Any]:
+    """How far the newest run is, and what came since the one that is shown."""
+    newest = newest or runs_of(head["key"]).defer(*LONG).first()
+    waits = bool(newest and newest.waits)
+    before = f"?run={shown.pk}" if shown and shown != newest else ""
+    return {
+        "study": head,
+        "newest": newest,
+        "shown": shown,
+        "refresh_s": REFRESH_S if waits else 0,
+        "state_url": reverse("results-state", args=[head["key"]]) + before,
+        "since": _since(head["key"], shown) if shown and not waits else None,
+    }
+
+
+def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
+    """Ratings that arrived, went or changed since they were read; None where nothing did."""
+    from listening.selectors.studies import ratings_state
+
+    now = ratings_state(key)
+    if shown.ratings is None or now["mark"] == shown.ratings_mark:
+        return None
+    more = now["ratings"] - shown.ratings
+    return {"more": max(more, 0), "fewer": max(-more, 0)}
+
+
+def _report(shown: AnalysisRun | None) -> dict[str, Any] | None:
+    """The report as the page needs it: cut to what is shown, where the run has that."""
+    from analysis.report.writers import report_from_json
+
+    if shown is None:
+        return None
+    return report_from_json(shown.brief) if shown.brief else shown.report()
+
+
+def _sections(
+    key: str, shown: AnalysisRun | None, report: dict[str, Any] | None, view: Any
+) -> list[Any]:
+    from analysis.report.brief import MOST_ROWS
     from analysis.report.page import sections
 
-    return sections(report) if report and report["data"]["ratings"] else []
+    if shown is None or report is None or not report["data"]["ratings"]:
+        return []
+
+    def link(name: str) -> str:
+        return f"{reverse('results-file', args=[key, name])}?run={shown.pk}"
+
+    return sections(report, view, link, MOST_ROWS)
 
 
-def _plot_names(report: dict[str, Any] | None) -> list[Any]:
+def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None) -> dict[str, Any]:
+    """What the page can be narrowed to: one task and criterion, one slice of the ratings."""
+    from analysis.report.viewed import slices, titles
+
+    if report is None:
+        return {"titles": [], "groups": {}, "view": view, "all_of_it": ""}
+    groups: dict[str, list[Any]] = {}
+    for each in slices(report):
+        groups.setdefault(each.group, []).append(each)
+    here = {"run": shown.pk} if shown else {}
+    return {
+        "titles": titles(report),
+        "groups": groups,
+        "view": view,
+        "all_of_it": f"?{urlencode(here)}#summary",
+    }
+
+
+def _files(key: str, shown: AnalysisRun | None, report: dict[str, Any] | None) -> dict[str, Any]:
     from analysis.report.plots import plots
+    from analysis.workfiles import offered_files
 
-    return plots(report) if report and report["data"]["ratings"] else []
+    if shown is None or report is None or not report["data"]["ratings"]:
+        return {"plots": [], "tables": [], "made": []}
+    drawn = plots(report)
+    tables = [table["key"] for part in report.get("parts", ()) for table in part.get("tables", ())]
+    return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
 
 
-def _study(request: HttpRequest, key: str) -> Any:
+def head_of(request: HttpRequest, key: str) -> Any:
     """The study, if it is this researcher's (or they are a superuser); else 404."""
-    studies: Any = AnalysisRun._meta.get_field("study").related_model
-    if not request.user.is_superuser:
-        return get_object_or_404(studies, key=key, owner=request.user)
-    return get_object_or_404(studies, key=key)
+    from listening.selectors import study_head
+
+    head = study_head(key, request.user)
+    if head is None:
+        raise Http404(f"There is no study “{key}” of yours.")
+    return head
 
 
-def _runs(study: Any) -> Any:
-    return AnalysisRun.objects.filter(study=study)
+def runs_of(key: str) -> Any:
+    """A study's analyses, the newest first."""
+    return AnalysisRun.objects.filter(study__key=key)
 
 
-def _shown(study: Any, asked: str) -> AnalysisRun | None:
-    """The finished run that was asked for, else the newest finished one."""
-    done = _runs(study).filter(state=AnalysisRun.State.DONE)
+def shown_run(key: str, asked: str) -> AnalysisRun | None:
+    """The finished run that was asked for, else the newest finished one; without its report."""
+    done = runs_of(key).filter(state=AnalysisRun.State.DONE).defer(*LONG)
     if asked:
         if not asked.isdecimal() or len(asked) > 18:
             raise Http404("There is no such analysis.")
@@ -167,48 +220,3 @@ def _shown(study: Any, asked: str) -> AnalysisRun | None:
         return found
     newest: AnalysisRun | None = done.first()
     return newest
-
-
-def _finished(study: Any, asked: str) -> AnalysisRun:
-    run = _shown(study, asked)
-    if run is None:
-        page = reverse("results", args=[study.key])
-        raise Http404(f"No analysis of this study is finished yet; start one on {page}.")
-    return run
-
-
-def _asked(request: HttpRequest, study: Any) -> Options:
-    """The options of the form; raises OptionsError for what the form does not offer."""
-    chosen = [name for name in request.POST.getlist("by") if name]
-    if set(chosen) - set(CROSSABLE):
-        raise OptionsError(f"No results by {', '.join(chosen)}.")
-    given: dict[str, Any] = {
-        "level": request.POST.get("level") or 0.95,
-        "seed": request.POST.get("seed") or 0,
-    }
-    if chosen and request.POST.get("crossed"):
-        given["by"] = [",".join(chosen)]
-    elif chosen:
-        given["by"] = chosen
-    rules = [] if request.POST.get("screening") == "none" else study_rules(study.key)
-    given["rules"] = [rule_text(rule) for rule in rules]
-    return options_from(given)
-
-
-def _attached(text: str, kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-def _in_pieces(lines: Iterable[str], size: int = 32_768) -> Iterator[bytes]:
-    """The lines as UTF-8 in pieces of about that many characters: fewer, larger writes."""
-    held: list[str] = []
-    length = 0
-    for line in lines:
-        held.append(line)
-        length += len(line)
-        if length >= size:
-            yield "".join(held).encode()
-            held, length = [], 0
-    yield "".join(held).encode()

@@ -1,8 +1,11 @@
-"""The only reads that leave the room: score_rows."""
+"""The only reads that leave the room: score_rows, and scores_mark, which changes with them."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import TypedDict
+
+from django.db.models import Count, Max
 
 from metrics.base import Metric, make_metric, registry
 from metrics.models import MetricScore
@@ -56,3 +59,15 @@ def stored_values(metric: Metric, hashes: list[str]) -> dict[str, float | None]:
         failed=False,
     )
     return dict(scores.values_list("sha256", "value"))
+
+
+def scores_mark(study_slug: str) -> str:
+    """A mark that changes when scores of a study's stimuli come or are made again."""
+    from listening.selectors import stimulus_rows
+
+    hashes = {row["sha256"] for row in stimulus_rows(study_slug)}
+    stored = MetricScore.objects.filter(sha256__in=hashes)
+    facts = stored.values("metric", "version").annotate(n=Count("pk"), at=Max("computed_at"))
+    told = sorted(f"{f['metric']} {f['version']} {f['n']} {f['at']}" for f in facts)
+    versions = sorted(f"{key} {metric.version}" for key, metric in registry().items())
+    return hashlib.sha256("\n".join([*told, *versions]).encode()).hexdigest()[:16]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from analysis.report.brief import counted
 from analysis.report.pivot import Line, lines_of
 from analysis.report.plots import estimate_plots, falling
 from analysis.report.tables import (
@@ -51,18 +53,32 @@ _KNOWN = frozenset(
 )
 
 
-def estimands(report: Mapping[str, Any], told: set[str]) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class Shape:
+    """How the estimates are shown: families drawn elsewhere, and rows per table."""
+
+    drawn: frozenset[str] = frozenset()
+    most: int = 400
+
+
+def estimands(
+    report: Mapping[str, Any], told: set[str], shape: Shape | None = None
+) -> Iterator[tuple[str, str]]:
     """(title, HTML) of each task, criterion and estimand; notes are added to ``told``."""
-    drawn = {plot.about: plot.svg for plot in estimate_plots(report)}
+    shape = shape or Shape()
+    drawn = {plot.about: plot for plot in estimate_plots(report)}
     families = by_family(_weighed(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
+    compared = report.get("compared", "condition")
     for place, (title, found) in enumerate(families.items()):
         lines = falling(found)
-        figure = f'<figure class="chart">{drawn[(title,)]}</figure>' if (title,) in drawn else ""
-        shown = _means(report, lines, told)
+        plot = drawn.get((title,)) if title not in shape.drawn else None
+        figure = f'<figure class="chart">{plot.svg}</figure>' if plot else ""
+        shown = _means(report, lines, told, compared, shape.most)
         parts = [f'<p class="muted">{EXPLAINED}</p>' if place == 0 else ""]
-        parts.append(f'<div class="estimand">{figure}<div class="stack-s">{shown}</div></div>')
-        parts.append(_other_intervals(report, title, told))
-        parts += _breakdowns(report, title, told)
+        beside = f'{figure}<div class="stack-s">{shown}</div>'
+        parts.append(f'<div class="estimand">{beside}</div>' if figure else shown)
+        parts.append(_other_intervals(report, title, told, shape.most))
+        parts += _breakdowns(report, title, told, shape.most)
         parts.append(_contrasts(report, title, told))
         parts.append(_shares(report, title, told))
         yield title, "".join(parts)
@@ -111,7 +127,11 @@ def looked_up(
 
 
 def _means(
-    report: Mapping[str, Any], lines: Sequence[Line], told: set[str], compared: str = "condition"
+    report: Mapping[str, Any],
+    lines: Sequence[Line],
+    told: set[str],
+    compared: str = "condition",
+    most: int = 400,
 ) -> str:
     ends = ends_of(report, lines[0].row)
     columns = [
@@ -123,10 +143,16 @@ def _means(
         Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
         Column("Items", lambda line: str(line.row["n_items"]), numeric=True),
     ]
-    return noted(lines, columns, told)
+    return noted(lines[:most], columns, told) + _more(len(lines) - most, "estimates.csv")
 
 
-def _other_intervals(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+def _more(count: int, name: str) -> str:
+    if count <= 0:
+        return ""
+    return f'<p class="muted small">{count} more rows are in the file {name}.</p>'
+
+
+def _other_intervals(report: Mapping[str, Any], title: str, told: set[str], most: int) -> str:
     """The bootstrap, and the means in which every rater weighs the same."""
     lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
     ends = ends_of(report, lines[0].row)
@@ -140,16 +166,16 @@ def _other_intervals(report: Mapping[str, Any], title: str, told: set[str]) -> s
         )
         value = Column("Mean", lambda line: number(line.row["value"]), numeric=True)
         caption = "Bootstrap: the wide, conservative choice"
-        parts.append(noted(ratings, [*_names(ratings), value, column], told, caption))
+        parts.append(noted(ratings[:most], [*_names(ratings), value, column], told, caption))
         names.append("bootstrap")
     if raters:
         caption = "Means in which every rater weighs the same"
-        parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, told)}')
+        parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, told, most=most)}')
         names.append("means over raters")
     return fold("Other intervals", ", ".join(names), "".join(parts)) if parts else ""
 
 
-def _breakdowns(report: Mapping[str, Any], title: str, told: set[str]) -> Iterator[str]:
+def _breakdowns(report: Mapping[str, Any], title: str, told: set[str], most: int) -> Iterator[str]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
         lines = _weighed(lines, "ratings")
@@ -159,7 +185,7 @@ def _breakdowns(report: Mapping[str, Any], title: str, told: set[str]) -> Iterat
         name = f"By {by.replace(',', ' and ')}" if by else f"By {compare}"
         name += f", per {compare}" if by and compare != "condition" else ""
         values = _values(lines, by.split(",")) if by else [line.row["condition"] for line in lines]
-        yield fold(name, _listed(values), _means(report, lines, told, compare))
+        yield fold(name, _listed(values), _means(report, lines, told, compare, most))
 
 
 def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
@@ -178,18 +204,18 @@ def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     ]
     why = "Whether intervals overlap says little: raters are shared, so look at differences."
     shown = f'<p class="muted">{why}</p>{noted(lines, columns, told)}'
-    return fold("Differences between conditions", _differing(lines), shown)
+    number_of = counted(report).get(title, [len(lines), 0, 0])
+    shown += _more(number_of[0] - len(lines), "contrasts.csv")
+    differing = _differing(number_of, 1 - lines[0].row["level"])
+    return fold("Differences between conditions", differing, shown)
 
 
-def _differing(lines: Sequence[Line]) -> str:
-    alpha = 1 - lines[0].row["level"]
-    adjusted = [line.main["p_holm"] for line in lines if line.main]
-    tested = [p for p in adjusted if p is not None]
-    pairs = "pair" if len(lines) == 1 else "pairs"
+def _differing(number_of: Sequence[int], alpha: float) -> str:
+    every, tested, clear = number_of
+    pairs = "pair" if every == 1 else "pairs"
     if not tested:
-        return f"{len(lines)} {pairs}"
-    clear = sum(p < alpha for p in tested)
-    return f"{clear} of {len(lines)} {pairs} differ (Holm's p < {alpha:.2g})"
+        return f"{every} {pairs}"
+    return f"{clear} of {every} {pairs} differ (Holm's p < {alpha:.2g})"
 
 
 def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from analysis.figures import PAGE_STYLE
-from analysis.report.estimands import estimands
-from analysis.report.leftout import left_out
+from analysis.report.brief import brief_of
+from analysis.report.estimands import Shape, estimands
+from analysis.report.first import first_section
+from analysis.report.labels import labelled
 from analysis.report.metricpart import metric_part
-from analysis.report.partpage import part_html
+from analysis.report.partpage import Link, no_link, part_html
+from analysis.report.section import ANSWER, Section
 from analysis.report.tables import fold
+from analysis.report.viewed import View, viewed
+
+CHECKS = frozenset({"agreement", "raters", "screening"})
+MOST_KEPT = 400  # rows per table on the page to keep
 
 _STYLE = """
 :root{color-scheme:light dark;--line:#dcd9d2;--muted:#575d65}
@@ -38,31 +44,30 @@ dd{margin:0;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhe
 """
 
 
-@dataclass(frozen=True)
-class Section:
-    """One part of a report: an id for links, a heading, and its HTML."""
+def sections(
+    report: Mapping[str, Any], view: View | None = None, link: Link = no_link, most: int = 400
+) -> list[Section]:
+    """The report in order: the answer, estimates, parts, checks of the ratings, where it is from.
 
-    id: str
-    title: str
-    html: str
-
-
-def sections(report: Mapping[str, Any]) -> list[Section]:
-    """The report's parts in order; parts without content are left out."""
+    ``view`` chooses what is shown, ``link`` says where files are, ``most`` rows stand in a table.
+    What has no content is left out.
+    """
+    report = viewed(labelled(report), view or View())
+    parts = [part for part in report.get("parts", ()) if _shown(part)]
+    answer = None if "within" in report else next((p for p in parts if p["key"] == ANSWER), None)
     told: set[str] = set()
-    asked = list(estimands(report, told)) or [
+    asked = list(estimands(report, told, Shape(_drawn(answer), most))) or [
         ("Estimates", "<p>There is nothing to estimate yet.</p>")
     ]
-    behind = left_out(report) + _provenance(report)
+    plain = [p for p in parts if not p["problem"] and p is not answer and p["key"] != ANSWER]
     found = [
-        Section("summary", "In short", _summary(report)),
+        first_section(report, answer, link),
         *(Section(f"estimates-{n}", *part) for n, part in enumerate(asked, start=1)),
-        *(
-            Section(f"part-{part['key']}", part["title"], part_html(part))
-            for part in report["parts"]
-        ),
+        *(_section(part, link) for part in plain if part["key"] not in CHECKS),
         Section("correlations", "Metrics and human scores", metric_part(report, told)),
-        Section("behind", "Behind the numbers", behind),
+        Section("checks", "Checks of the ratings", _checks(plain, link)),
+        Section("not-made", "What could not be made", _not_made(parts)),
+        Section("behind", "Behind the numbers", _methods(parts) + _provenance(report)),
     ]
     return [section for section in found if section.html]
 
@@ -71,36 +76,77 @@ def page_html(report: Mapping[str, Any]) -> str:
     """A whole page that needs no other file, no network and no script."""
     studies = ", ".join(report["provenance"]["studies"]) or "ratings"
     title = escape(f"Results of {studies}")
+    found = sections(brief_of(report, MOST_KEPT), most=MOST_KEPT)
     parts = "".join(
         f'<section aria-labelledby="{s.id}"><h2 id="{s.id}">{escape(s.title)}</h2>'
         f"{s.html}</section>"
-        for s in sections(report)
+        for s in found
     )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}{PAGE_STYLE}</style></head><body><h1>{title}</h1>"
-        f'<p class="muted">Made at <time>{escape(report["made_at"])}</time>.</p>{parts}'
-        "</body></html>\n"
+        f'<p class="muted">Made at <time>{escape(report["made_at"])}</time>.</p>'
+        f"{_contents(found)}{parts}</body></html>\n"
     )
 
 
-def _summary(report: Mapping[str, Any]) -> str:
-    data = report["data"]
-    figures = {
-        "Ratings in the estimates": data["ratings_kept"],
-        "Left out": data["ratings"] - data["ratings_kept"],
-        "Raters": data["raters_kept"],
-        "Items": data["items_kept"],
-        "Conditions": data["conditions_kept"],
-    }
-    shown = "".join(
-        f"<div><dt>{name}</dt><dd>{count:,}</dd></div>".replace(",", "\u202f")
-        for name, count in figures.items()
+def _contents(found: Sequence[Section]) -> str:
+    links = "".join(f'<li><a href="#{s.id}">{escape(s.title)}</a></li>' for s in found)
+    return f'<nav aria-label="On this page"><ul class="contents">{links}</ul></nav>'
+
+
+def _shown(part: Mapping[str, Any]) -> bool:
+    return any(part.get(name) for name in ("problem", "sentences", "figures", "tables", "warnings"))
+
+
+def _drawn(answer: Mapping[str, Any] | None) -> frozenset[str]:
+    """The families that the answer draws already."""
+    if answer is None or answer["problem"]:
+        return frozenset()
+    drawn = [each for each in answer["figures"] if each["drawing"] == "intervals"]
+    return frozenset(str(each["about"]) for each in drawn)
+
+
+def _section(part: Mapping[str, Any], link: Link) -> Section:
+    return Section(f"part-{part['key']}", part["title"], part_html(part, link))
+
+
+def _checks(parts: Iterable[Mapping[str, Any]], link: Link) -> str:
+    """Agreement, raters and screening, each folded, with what it says first beside its name."""
+    folds = []
+    for part in parts:
+        if part["key"] in CHECKS:
+            first = part["sentences"][0] if part["sentences"] else ""
+            body = f'<div class="report-part" id="part-{part["key"]}">{part_html(part, link)}</div>'
+            folds.append(fold(part["title"], _cut(first), body))
+    return "".join(folds)
+
+
+def _cut(text: str, most: int = 110) -> str:
+    if len(text) <= most:
+        return text
+    return text[: text.rfind(" ", 0, most)].rstrip(",;: ") + " …"
+
+
+def _not_made(parts: Iterable[Mapping[str, Any]]) -> str:
+    """Which parts these ratings do not allow, each with its reason and what would help."""
+    told = "".join(
+        f"<dt>{escape(part['title'])}</dt><dd>{escape(part['problem'])}</dd>"
+        for part in parts
+        if part["problem"]
     )
-    notes = "".join(f"<li>{escape(text)}</li>" for text in report["warnings"])
-    warned = f'<div class="notice notice-warn"><ul>{notes}</ul></div>' if notes else ""
-    return f'<dl class="figures">{shown}</dl>{warned}'
+    why = "<p>These parts need something that the ratings do not have. All others are complete.</p>"
+    return f'{why}<dl class="facts">{told}</dl>' if told else ""
+
+
+def _methods(parts: Iterable[Mapping[str, Any]]) -> str:
+    """The methods section in words, as the parts tell it."""
+    said = list(dict.fromkeys(text for part in parts for text in part.get("methods", ())))
+    if not said:
+        return ""
+    words = "".join(f"<p>{escape(text)}</p>" for text in said)
+    return fold("Methods in words", "for the methods section of a paper", words)
 
 
 def _provenance(report: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_PER_INTERVAL = frozenset({"interval", "low", "high", "note", "p", "p_holm"})
+PER_INTERVAL = frozenset({"interval", "low", "high", "note", "p", "p_holm"})  # apart in a line
 _NAIVE = "naive"
 
 
@@ -43,8 +43,8 @@ def lines_of(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     """One line per estimate, in the order of the rows, with all its intervals."""
     lines: dict[tuple[Any, ...], Line] = {}
     for row in rows:
-        plain = {k: v for k, v in row.items() if k not in _PER_INTERVAL}
+        plain = {k: v for k, v in row.items() if k not in PER_INTERVAL}
         key = tuple(plain.items())
         line = lines.setdefault(key, Line(plain))
-        line.intervals[row["interval"]] = {k: row[k] for k in _PER_INTERVAL if k in row}
+        line.intervals[row["interval"]] = {k: row[k] for k in PER_INTERVAL if k in row}
     return list(lines.values())

@@ -1,11 +1,13 @@
-"""Whose a study is, and the traps that it plans."""
+"""Whose a study is, the traps that it plans, its conditions' labels, and what is rated so far."""
 
 from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from django.db import connection
+
 from listening.design.traps import TrapPlan
-from listening.models import Study, Task
+from listening.models import Condition, Study, Task
 
 
 class PlannedTrap(TypedDict):
@@ -30,6 +32,7 @@ def trap_plans(study: str) -> dict[str, list[PlannedTrap]]:
 class StudyHead(TypedDict):
     """What another room's page shows of a study."""
 
+    pk: int
     key: str
     title: str
 
@@ -38,4 +41,53 @@ def study_head(study: str, user: Any) -> StudyHead | None:
     """The study, if it is this researcher's or they are a superuser; else None."""
     studies = Study.objects.filter(key=study)
     found = (studies if user.is_superuser else studies.filter(owner=user.pk)).first()
-    return StudyHead(key=found.key, title=found.title) if found else None
+    return StudyHead(pk=found.pk, key=found.key, title=found.title) if found else None
+
+
+def condition_labels(study: str) -> dict[str, str]:
+    """The label of each condition that is compared, empty where it has none, by its key."""
+    conditions = Condition.objects.filter(study__key=study).exclude(role=Condition.Role.TRAP)
+    return dict(conditions.order_by("pk").values_list("key", "label"))
+
+
+class RatingsState(TypedDict):
+    """How many ratings a study holds, and a mark that changes with whatever their rows show."""
+
+    ratings: int
+    mark: str
+
+
+def ratings_state(study: str) -> RatingsState:
+    """Quick to ask, so that a page can tell whether anything came or changed since it was made.
+
+    Ratings are only added, or deleted with their session; what else a row shows (session, traps of
+    the plan, condition, item, stimulus) is in the mark by value.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(STATE, [study] * 2)
+        ratings, *marks = cursor.fetchone()
+    return RatingsState(ratings=ratings, mark="-".join(map(str, (ratings, *marks))))
+
+
+STATE = """
+WITH chosen AS (SELECT id, language FROM listening_study WHERE key = %s),
+    rated AS (SELECT count(*) AS n, coalesce(sum(q.id), 0) AS ids,
+            count(*) FILTER (WHERE q.counts) AS counted
+        FROM listening_rating q JOIN listening_trial t ON t.id = q.trial_id
+        JOIN listening_session s ON s.id = t.session_id
+        JOIN listening_study st ON st.id = s.study_id WHERE st.key = %s),
+    facts AS (
+        SELECT 's' || id || status || paid AS fact FROM listening_session
+            WHERE study_id IN (SELECT id FROM chosen)
+        UNION ALL SELECT 'c' || id || concat_ws('|', key, label, system, voice) FROM listening_condition
+            WHERE study_id IN (SELECT id FROM chosen)
+        UNION ALL SELECT 'i' || id || concat_ws('|', key, dimension, paragraph, language, split)
+            FROM listening_item WHERE study_id IN (SELECT id FROM chosen)
+        UNION ALL SELECT 'k' || id || concat_ws('|', key, method, traps) FROM listening_task
+            WHERE study_id IN (SELECT id FROM chosen)
+        UNION ALL SELECT 'x' || id || key FROM listening_stimulus
+            WHERE study_id IN (SELECT id FROM chosen)
+        UNION ALL SELECT 'l' || language FROM chosen)
+SELECT n, ids, counted, (SELECT md5(coalesce(string_agg(fact, ',' ORDER BY fact), '')) FROM facts)
+FROM rated
+"""

@@ -1,0 +1,114 @@
+"""The files that can be taken from a study's results page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from analysis.models import AnalysisRun, RunFile
+from analysis.views import head_of, shown_run
+
+TABLES = frozenset({"estimates", "contrasts", "shares", "exclusions", "screening", "correlations"})
+CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
+
+
+@login_required
+@require_GET
+def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResponse:
+    """A study's ratings as they stand now, streamed: a big study never fills the memory."""
+    from analysis.cells import csv_lines, json_lines
+    from listening.selectors import rating_rows
+
+    head_of(request, key)
+    lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
+    pieces = _in_pieces(lines(rating_rows(key)))
+    response = StreamingHttpResponse(pieces, content_type=f"{CSV if kind == 'csv' else JSON}")
+    response["Content-Disposition"] = f'attachment; filename="{key}-ratings.{kind}"'
+    return response
+
+
+@login_required
+@require_GET
+def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
+    """A study's sessions with what raters answered around the trials, as they stand now."""
+    from analysis.sittings import sessions_csv
+
+    head_of(request, key)
+    response = StreamingHttpResponse(_in_pieces(sessions_csv(key)), content_type=CSV)
+    response["Content-Disposition"] = f'attachment; filename="{key}-sessions.csv"'
+    return response
+
+
+@login_required
+@require_GET
+def scores_file(request: HttpRequest, key: str) -> HttpResponse:
+    """The stored metric scores of a study's stimuli, as they stand now."""
+    from analysis.report.writers import scores_csv
+    from metrics.selectors import score_rows
+
+    head_of(request, key)
+    return _attached(scores_csv(score_rows(key)), CSV, f"{key}-scores.csv")
+
+
+@login_required
+@require_GET
+def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
+    """One file of the newest finished analysis, or of the one that ``?run=`` names."""
+    from analysis.report.page import page_html
+    from analysis.report.plots import plots
+    from analysis.report.writers import estimates_json, table_csv
+
+    head_of(request, key)
+    finished = _finished(key, request.GET.get("run", ""))
+    made = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
+    if made is not None:
+        kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
+        return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
+    report = finished.report()
+    stem, _, kind = name.rpartition(".")
+    if kind == "csv" and stem in TABLES:
+        return _attached(table_csv(report, stem), CSV, f"{key}-{name}")
+    if kind == "svg":
+        found = [plot.standalone for plot in plots(report) if plot.key == stem]
+        if found:
+            return _attached(found[0], SVG, f"{key}-{name}")
+    if name == "estimates.json":
+        return _attached(estimates_json(report), JSON, f"{key}-{name}")
+    if name == "report.json":
+        return _attached(finished.result, JSON, f"{key}-{name}")
+    if name == "report.html":
+        return _attached(page_html(report), HTML, f"{key}-{name}")
+    raise Http404(f"There is no file {name}.")
+
+
+def _finished(key: str, asked: str) -> AnalysisRun:
+    run = shown_run(key, asked)
+    if run is None:
+        page = reverse("results", args=[key])
+        raise Http404(f"No analysis of this study is finished yet; start one on {page}.")
+    return run
+
+
+def _attached(content: str | bytes, kind: str, name: str) -> HttpResponse:
+    charset = "; charset=utf-8" if isinstance(content, str) else ""
+    response = HttpResponse(content, content_type=f"{kind}{charset}")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _in_pieces(lines: Iterable[str], size: int = 32_768) -> Iterator[bytes]:
+    """The lines as UTF-8 in pieces of about that many characters: fewer, larger writes."""
+    held: list[str] = []
+    length = 0
+    for line in lines:
+        held.append(line)
+        length += len(line)
+        if length >= size:
+            yield "".join(held).encode()
+            held, length = [], 0
+    yield "".join(held).encode()

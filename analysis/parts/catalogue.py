@@ -1,0 +1,79 @@
+"""What parts there are, read from their source: for pages, in a process without pandas."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+OTHERS = ("base", "shown", "chosen", "catalogue", "__init__")
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A part as a page offers it; ``about`` is the first line of its class's docstring."""
+
+    key: str
+    title: str
+    about: str
+    order: int = 50
+    always: bool = True
+    presets: frozenset[str] = frozenset()
+    cost: str = ""  # in words, of parts that take long
+
+
+@cache
+def catalogue() -> dict[str, Entry]:
+    """Every part by its key in the order of the page, as `analysis.parts.base.parts` has them."""
+    files = [path for path in FOLDER.glob("*.py") if path.stem not in OTHERS]
+    files += [
+        path for folder in FOLDER.iterdir() if folder.is_dir() for path in folder.glob("*.py")
+    ]
+    found = [entry for path in sorted(files) for entry in _entries(path.read_text("utf-8"))]
+    return {entry.key: entry for entry in sorted(found, key=lambda entry: (entry.order, entry.key))}
+
+
+def presets() -> list[str]:
+    """The reports that parts belong to, such as att."""
+    return sorted({preset for entry in catalogue().values() for preset in entry.presets})
+
+
+def offered() -> list[Entry]:
+    """What can be asked for beside the parts that every report has."""
+    return [entry for entry in catalogue().values() if not entry.always]
+
+
+def _entries(source: str) -> Iterator[Entry]:
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and any(_named(base) == "Part" for base in node.bases):
+            told: dict[str, Any] = dict(_values(node))
+            if "key" in told and "title" in told:
+                about = (ast.get_docstring(node) or "").split("\n")[0]
+                names = ("key", "title", "order", "always", "presets", "cost")
+                yield Entry(about=about, **{name: told[name] for name in names if name in told})
+
+
+def _values(node: ast.ClassDef) -> Iterator[tuple[str, object]]:
+    """The class's plain values: literals, and frozenset of one."""
+    for line in node.body:
+        target = line.targets[0] if isinstance(line, ast.Assign) else None
+        if isinstance(line, ast.AnnAssign):
+            target = line.target
+        if not isinstance(target, ast.Name) or not isinstance(line, ast.Assign | ast.AnnAssign):
+            continue
+        value = line.value
+        if isinstance(value, ast.Call) and _named(value.func) == "frozenset":
+            yield target.id, frozenset(ast.literal_eval(value.args[0]) if value.args else ())
+        elif value is not None:
+            try:
+                yield target.id, ast.literal_eval(value)
+            except ValueError:
+                continue  # made by code: not among what a page needs
+
+
+def _named(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -1,0 +1,57 @@
+"""Whether an analysis is stored already: the same ratings, scores, parameters and code."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.db.models import QuerySet
+
+from analysis.models import AnalysisRun
+from analysis.report.provenance import package_versions
+
+ROOM = Path(__file__).parent
+
+
+@cache
+def code_mark() -> str:
+    """A mark of all that turns ratings into a report: this room's source and the packages."""
+    digest = hashlib.sha256()
+    for path in sorted(ROOM.rglob("*.py")):
+        digest.update(str(path.relative_to(ROOM)).encode() + b"\x1e" + path.read_bytes())
+    for name, version in sorted(package_versions().items()):
+        digest.update(f"{name} {version}".encode())
+    return digest.hexdigest()
+
+
+def marks(study_key: str) -> dict[str, str]:
+    """Marks of a study's ratings and of its metric scores as they stand now; quick to ask."""
+    from listening.selectors.studies import ratings_state
+    from metrics.selectors import scores_mark
+
+    ratings = ratings_state(study_key)["mark"]
+    return {"ratings_mark": ratings, "scores_mark": scores_mark(study_key)}
+
+
+def stored_run(study_id: int, parameters: dict[str, Any], **same: str) -> AnalysisRun | None:
+    """The newest finished run with these parameters, this code, and the ``same`` fields.
+
+    ``same`` says which ratings: their `marks` (to answer at once), or ``table_hash`` and
+    ``scores_hash`` (exact, once they are read).
+    """
+    done = _alike(study_id, parameters).filter(state=AnalysisRun.State.DONE, code=code_mark())
+    return done.filter(**same).first()
+
+
+def waiting_run(study_id: int, parameters: dict[str, Any], **same: str) -> AnalysisRun | None:
+    """A run that will give just this: it reads the ratings yet, or has read the ``same``."""
+    alike = _alike(study_id, parameters)
+    queued = alike.filter(state=AnalysisRun.State.QUEUED).first()
+    return queued or alike.filter(state=AnalysisRun.State.RUNNING, **same).first()
+
+
+def _alike(study_id: int, parameters: dict[str, Any]) -> QuerySet[AnalysisRun]:
+    found: QuerySet[AnalysisRun] = AnalysisRun.objects.filter(study_id=study_id)
+    return found.filter(parameters=parameters).defer("result", "brief")
