@@ -62,7 +62,9 @@ def test_the_exclusions_of_the_reference_set_are_those_of_r(att):
     reasons = table_named(att, "screening_excluded")["rows"]
     assert sum(row["ratings"] for row in reasons) == 22_211 - 19_992
     assert all(row["reason"] for row in reasons)
-    assert att["sentences"][0].startswith("2219 of 22211 ratings (10.0%) are left out: 2219 by att")
+    assert att["sentences"][0].startswith(
+        "2219 of 22211 ratings (10.0 %) are left out: 2219 by att"
+    )
     assert att["sentences"][1].startswith("The order of the conditions is the same with and")
 
 
@@ -132,7 +134,7 @@ def test_rules_that_leave_nothing_are_told():
     table = two_raters_apart()
     table["session_status"] = "rejected"
     part = made(table)
-    assert "96 of 96 ratings (100.0%) are left out" in part["sentences"][0]
+    assert "96 of 96 ratings (100.0 %) are left out" in part["sentences"][0]
     assert any("the rules leave no rating of A, B" in text for text in part["warnings"])
     assert table_named(part, "screening_rules")["rows"]
 

@@ -110,7 +110,7 @@ def _left_out(judged: Judged) -> str:
     share = gone / data["ratings"]
     raters = data["raters"] - data["raters_kept"]
     lost = f"; {raters} of {data['raters']} raters go with all they gave" if raters else ""
-    return f"{gone} of {data['ratings']} ratings ({share:.1%}) are left out: {by}{lost}."
+    return f"{gone} of {data['ratings']} ratings ({share * 100:.1f} %) are left out: {by}{lost}."
 
 
 def _order_words(judged: Judged) -> list[str]:
@@ -131,8 +131,8 @@ def _warnings(judged: Judged) -> list[str]:
     gone = data["ratings"] - data["ratings_kept"]
     if gone > MUCH * data["ratings"]:
         told.append(
-            f"The rules leave out {gone / data['ratings']:.0%} of the ratings: who is left may not "
-            "be like those who were asked. Look at the results under no rule too."
+            f"The rules leave out {gone / data['ratings'] * 100:.0f} % of the ratings: who is left "
+            "may not be like those who were asked. Look at the results under no rule too."
         )
     for title, each in judged.families.items():
         every, kept = each.get(NO_RULE), each.get(judged.main)

@@ -61,7 +61,7 @@ def orders_table(
         note=" ".join(
             [NOT_IN_FORCE] * bool(set(tried) - set(silent))
             + [DISTANCE]
-            + [f"Not shown, because nothing more changes: {', '.join(silent)}."] * bool(silent)
+            + [f"Not shown, because another row is the same: {', '.join(silent)}."] * bool(silent)
         ),
     )
 
