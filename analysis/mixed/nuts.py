@@ -11,7 +11,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +35,7 @@ SD_NAMES = {
 RESIDUAL = "sd_residual"
 OTHER_SD = 1.0  # half-normal scale of text and stimulus effects, logits
 _LOOK_S = 1.0
+THIN = (1, 4)  # how many times the draws are taken, if at first they do not suffice
 
 Tell = Callable[[str], None]
 
@@ -71,15 +73,16 @@ def general_ordinal(
     anew. ``tell`` is told what is being done; what it raises stops the sampler.
     """
     prior = OrdinalPrior()
+    names = ["condition", *(SD_NAMES[name] for name in effects)]
+    names += ["cut"] if len(scores) > 2 else []
+
+    def more(draws: dict[str, Floats]) -> dict[str, Floats]:
+        spread = sum((draws[SD_NAMES[name]] ** 2 for name in effects), np.zeros(1))
+        return draws | {"score": _scores(draws, np.sqrt(spread), scores)}
+
     with _quiet():
         model = _ordinal_model(label, cell, effects, len(scores), prior)
-        names = ["condition", *(SD_NAMES[name] for name in effects)]
-        names += ["cut"] if len(scores) > 2 else []
-        found, sampler = _sampled(model, names, sampling, tell)
-        draws = _arrays(found, names)
-        spread = sum((draws[SD_NAMES[name]] ** 2 for name in effects), np.zeros(1))
-        draws["score"] = _scores(draws, np.sqrt(spread), scores)
-        diagnostics = _diagnostics(found, draws)
+        draws, diagnostics, sampler = _trusted(model, names, sampling, tell, more)
     text = f"{prior}, of text and of stimulus ~ HalfNormal({OTHER_SD:g})"
     return Sampled(Posterior(draws, diagnostics, text, len(label)), sampler)
 
@@ -93,12 +96,10 @@ def general_gaussian(
     tell: Tell,
 ) -> Sampled:
     """As `general_ordinal`, of scores (n,) with normal errors: means ``condition``, ``score``."""
+    names = ["condition", *(SD_NAMES[name] for name in effects), RESIDUAL]
     with _quiet():
         model = _gaussian_model(y, cell, effects, prior)
-        names = ["condition", *(SD_NAMES[name] for name in effects), RESIDUAL]
-        found, sampler = _sampled(model, names, sampling, tell)
-        draws = _arrays(found, names)
-        diagnostics = _diagnostics(found, draws)
+        draws, diagnostics, sampler = _trusted(model, names, sampling, tell, dict)
     text = f"means ~ Normal({prior.mean:g}, {prior.sd:g}); SDs ~ HalfNormal({prior.sd_scale:g})"
     return Sampled(Posterior(draws, diagnostics, text, len(y)), sampler)
 
@@ -160,13 +161,38 @@ def _counted(*codes: Codes) -> tuple[list[Codes], Floats]:
     return [rows[:, i] for i in range(rows.shape[1])], count.astype(np.float64)
 
 
-def _sampled(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -> tuple[Any, str]:
+def _trusted(
+    model: Any,
+    names: Sequence[str],
+    sampling: Sampling,
+    tell: Tell,
+    more: Callable[[dict[str, Floats]], dict[str, Floats]],
+) -> tuple[dict[str, Floats], Diagnostics, str]:
+    """Draws and what ``more`` makes of them; taken longer, and thinned, if they do not suffice."""
+    tell("compiling the model, up to a minute")
+    sample = _sampler(model, names)
+    for thin in THIN:
+        longer = replace(sampling, draws=sampling.draws * thin)
+        found, sampler = sample(longer, tell)
+        thinned = {name: floats(found.posterior[name].values) for name in names}
+        draws = more({name: values[:, thin - 1 :: thin] for name, values in thinned.items()})
+        diagnostics = _diagnostics(found, draws)
+        if diagnostics.refusal is None or diagnostics.divergences:
+            break
+    return draws, diagnostics, sampler
+
+
+def _sampler(model: Any, names: Sequence[str]) -> Callable[[Sampling, Tell], tuple[Any, str]]:
     try:
         import nutpie
     except ImportError:
-        return _by_pymc(model, names, sampling, tell)
-    tell("compiling the model, up to a minute")
-    compiled = nutpie.compile_pymc_model(model, var_names=list(names))
+        return partial(_by_pymc, model, names)
+    return partial(_by_nutpie, nutpie.compile_pymc_model(model, var_names=list(names)))
+
+
+def _by_nutpie(compiled: Any, sampling: Sampling, tell: Tell) -> tuple[Any, str]:
+    import nutpie
+
     sampler = nutpie.sample(
         compiled,
         draws=sampling.draws,
@@ -192,11 +218,10 @@ def _sampled(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -
 def _by_pymc(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -> tuple[Any, str]:
     import pymc as pm
 
-    tell("compiling the model, up to a minute")
-    told = sampling.chains * (sampling.draws + sampling.tune) // 20
+    each = max(1, (sampling.draws + sampling.tune) // 20)
 
     def step(trace: Any, draw: Any) -> None:
-        if draw.draw_idx % max(1, told // sampling.chains) == 0:
+        if draw.draw_idx % each == 0:
             tell(f"sampling, chain {draw.chain + 1}, step {draw.draw_idx}")
 
     with model:
@@ -213,10 +238,6 @@ def _by_pymc(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -
             callback=step,
         )
     return found, f"PyMC {pm.__version__} NUTS"
-
-
-def _arrays(found: Any, names: Sequence[str]) -> dict[str, Floats]:
-    return {name: floats(found.posterior[name].values) for name in names}
 
 
 def _scores(draws: Mapping[str, Floats], sd: Floats, scores: Floats) -> Floats:
