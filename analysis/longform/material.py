@@ -116,7 +116,7 @@ def _form(row: tuple[str, ...], named: dict[tuple[str, ...], Form | None]) -> Fo
     if not setting:
         return None
     return Form(
-        f"{condition}, {setting}",
+        f"{condition} · {setting}",
         setting,
         system=condition,
         lines=0 if setting == PARAGRAPH else 1,

@@ -45,7 +45,7 @@ class LongForm(Part):
             about = about_of(material)
             given.progress(place / len(found), about)
             suffix = f"_{place + 1}" if len(found) > 1 else ""
-            pieces.append((about, _of_material(material, given, words, about, suffix)))
+            pieces.append((about, _of_material(material, given, words, suffix)))
         return _together(_titled(pieces))
 
 
@@ -65,21 +65,22 @@ def about_of(material: Material) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _of_material(
-    material: Material, given: Given, words: dict[str, float], about: str, suffix: str
-) -> Shown:
+def _of_material(material: Material, given: Given, words: dict[str, float], suffix: str) -> Shown:
     options = given.options
     return _together(
         [
-            conditions(material, about, suffix, options.level),
-            contexts(material, about, suffix, options.level),
-            paragraphs(material, about, suffix, options.level, words, options.reference),
+            conditions(material, suffix, options.level),
+            contexts(material, suffix, options.level),
+            paragraphs(material, suffix, options.level, words, options.reference),
         ]
     )
 
 
 def _titled(pieces: Sequence[tuple[str, Shown]]) -> Iterator[Shown]:
-    """Sentences and warnings with what they are about, unless that is all, or said of several."""
+    """Pieces with what they are about in their words, unless that is all, or said of several.
+
+    ``about`` of figures and tables stays empty: they span the tasks of a study.
+    """
     counts = Counter(text for _, piece in pieces for text in piece.warnings)
     for about, piece in pieces:
         if len(pieces) == 1:
@@ -87,7 +88,9 @@ def _titled(pieces: Sequence[tuple[str, Shown]]) -> Iterator[Shown]:
         else:
             warned = [x if counts[x] > 1 else f"{about}: {x}" for x in piece.warnings]
             told = [f"{about}: {text}" for text in piece.sentences]
-            yield replace(piece, sentences=told, warnings=warned)
+            figures = [replace(x, title=f"{x.title} ({about})") for x in piece.figures]
+            tables = [replace(x, title=f"{x.title} ({about})") for x in piece.tables]
+            yield replace(piece, sentences=told, warnings=warned, figures=figures, tables=tables)
 
 
 def _together(pieces: Iterable[Shown]) -> Shown:

@@ -62,19 +62,20 @@ class Cells:
     sums: Clustered
 
 
-def conditions(material: Material, about: str, suffix: str, level: float) -> Shown:
+def conditions(material: Material, suffix: str, level: float) -> Shown:
     """The plot of all conditions, their table, and tests of pairs."""
     cells = cells_of(material)
     rows = _rows(material, cells, level)
     tests = _tests(material, cells, level)
-    figures = [_figure(rows, about, suffix, material)]
+    figures = [_figure(rows, suffix, material)]
     place_rows = _by_place(material, level)
-    if 1 <= len({row["group"] for row in place_rows}) <= MOST_LINES:
-        figures.append(_place_figure(place_rows, about, suffix))
+    turns = set(material.length.values()) == {TURNS}  # then they are conditions already
+    if not turns and 1 <= len({row["group"] for row in place_rows}) <= MOST_LINES:
+        figures.append(_place_figure(place_rows, suffix))
     return Shown(
         sentences=[_answer(rows), *_settings_told(tests, level)],
         figures=figures,
-        tables=_tables(rows, tests, place_rows, about, suffix, level),
+        tables=_tables(rows, tests, place_rows, suffix, level),
         warnings=_warnings(material, rows),
         methods=[METHOD],
     )
@@ -92,7 +93,7 @@ def cells_of(material: Material) -> Cells:
         if one.setting == ISOLATION and lengths == {TURNS} and len(turns) > 1:
             for turn in turns.tolist():
                 code[rows & (material.place == turn)] = len(names)
-                names.append(f"{one.name}, line {turn}")
+                names.append(f"{one.name} line {turn}")
                 forms.append(i)
         else:
             code[rows] = len(names)
@@ -224,23 +225,22 @@ def _by_place(material: Material, level: float) -> list[dict[str, Any]]:
     return rows
 
 
-def _figure(rows: Sequence[dict[str, Any]], about: str, suffix: str, material: Material) -> Figure:
+def _figure(rows: Sequence[dict[str, Any]], suffix: str, material: Material) -> Figure:
     keys = ("name", "value", "low", "high", "naive_low", "naive_high")
     ends = ENDS.get(min(material.estimands, key=len))
     return Figure(
         f"long_form_conditions{suffix}",
-        f"Conditions{f' of {material.key}' if material.key else ''}, from high to low",
+        "Conditions, from high to low",
         "intervals",
         [{key: row[key] for key in keys} for row in rows],
         x="mean score",
         ends=ends,
-        about=about,
         note="R real, T synthetic, Text read; i one line alone, p the whole paragraph; R1T1: one "
         "real line, then one synthetic line that is rated.",
     )
 
 
-def _place_figure(rows: Sequence[dict[str, Any]], about: str, suffix: str) -> Figure:
+def _place_figure(rows: Sequence[dict[str, Any]], suffix: str) -> Figure:
     keys = ("group", "x", "y", "low", "high")
     return Figure(
         f"long_form_places{suffix}",
@@ -249,7 +249,6 @@ def _place_figure(rows: Sequence[dict[str, Any]], about: str, suffix: str) -> Fi
         [{key: row[key] for key in keys} for row in rows],
         x="place in the paragraph",
         y="mean score",
-        about=about,
     )
 
 
@@ -257,7 +256,6 @@ def _tables(
     rows: Sequence[dict[str, Any]],
     tests: Sequence[dict[str, Any]],
     places: Sequence[dict[str, Any]],
-    about: str,
     suffix: str,
     level: float,
 ) -> list[Table]:
@@ -295,16 +293,16 @@ def _tables(
     noted = "; ".join(dict.fromkeys(row["note"] for row in rows if row["note"]))
     note = f"Beware: {noted}." if noted else ""
     key, title = f"long_form_conditions{suffix}", "Conditions, from high to low"
-    made = [Table(key, title, of_conditions, rows, note, about)]
+    made = [Table(key, title, of_conditions, rows, note)]
     key, title = f"long_form_tests{suffix}", "Tests between conditions"
-    made.append(Table(key, title, of_tests, tests, NAIVE, about, folded=len(tests) > 15))
+    made.append(Table(key, title, of_tests, tests, NAIVE, folded=len(tests) > 15))
     key, title = f"long_form_places{suffix}", "Single lines by their place"
-    made.append(Table(key, title, of_places, places, about=about, folded=True))
+    made.append(Table(key, title, of_places, places, folded=True))
     return [table for table in made if table.rows]
 
 
 def _answer(rows: Sequence[dict[str, Any]]) -> str:
-    named = [f"{row['name']} {row['value']:.2f}" for row in rows]
+    named = [f"{row['name']} ({row['value']:.2f})" for row in rows]
     if len(named) > MOST_NAMED:
         return f"Highest: {', '.join(named[:3])}; lowest: {', '.join(named[-3:])}."
     return f"From high to low: {', '.join(named)}."

@@ -22,7 +22,7 @@ NOTE = (
 )
 
 
-def contexts(material: Material, about: str, suffix: str, level: float) -> Shown:
+def contexts(material: Material, suffix: str, level: float) -> Shown:
     """Every two contexts of the same lines; nothing where no line was rated in two."""
     found = [one for one in context_effects(material, level) if one.n_lines]
     if not found:
@@ -40,12 +40,11 @@ def contexts(material: Material, about: str, suffix: str, level: float) -> Shown
         ],
         x="points gained by the first over the second",
         at=(0.0,),
-        about=about,
     )
     return Shown(
         sentences=_answers(found, level),
         figures=[figure] if len(rows) <= MOST_DRAWN else [],
-        tables=[_table(rows, about, suffix, level)],
+        tables=[_table(rows, suffix, level)],
         methods=[METHOD],
     )
 
@@ -74,7 +73,7 @@ def _row(one: ContextEffect) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[dict[str, Any]], about: str, suffix: str, level: float) -> Table:
+def _table(rows: Sequence[dict[str, Any]], suffix: str, level: float) -> Table:
     columns = [
         Column("name", "Difference"),
         Column("contexts", "What comes before"),
@@ -90,7 +89,7 @@ def _table(rows: Sequence[dict[str, Any]], about: str, suffix: str, level: float
     noted = "; ".join(dict.fromkeys(row["note"] for row in rows if row["note"]))
     note = f"{NOTE} Beware: {noted}." if noted else NOTE
     title = "Context effects: the same lines after different contexts"
-    return Table(f"context_effects{suffix}", title, columns, rows, note, about)
+    return Table(f"context_effects{suffix}", title, columns, rows, note)
 
 
 def _answers(found: Sequence[ContextEffect], level: float) -> list[str]:

@@ -51,7 +51,6 @@ CEILING = (
 
 def paragraphs(
     material: Material,
-    about: str,
     suffix: str,
     level: float,
     words: Mapping[str, float],
@@ -62,6 +61,7 @@ def paragraphs(
         return Shown()
     found = [one for one in paragraph_scores(material, words) if one.left_out or len(one.whole)]
     usable = [one for one in found if len(one.whole)]
+    usable.sort(key=lambda one: material.real(one.speaker, reference))  # as the paper: T first
     warned = _warnings(material, found)
     if not usable:
         return Shown(warnings=warned)
@@ -70,8 +70,8 @@ def paragraphs(
     fits, slopes = _regressions(usable)
     return Shown(
         sentences=[text for one in usable for text in _answer(rows, one, synthetic)] + sentences,
-        figures=[_figure(usable, about, suffix)],
-        tables=_tables(rows, fits, slopes, about, suffix, len(usable) > MOST_OPEN, level),
+        figures=[_figure(usable, suffix)],
+        tables=_tables(rows, fits, slopes, suffix, len(usable) > MOST_OPEN, level),
         warnings=warned,
         methods=[METHOD],
     )
@@ -150,7 +150,7 @@ def _fit_row(speaker: str, found: Regression) -> dict[str, Any]:
     }
 
 
-def _figure(usable: Sequence[ParagraphScores], about: str, suffix: str) -> Figure:
+def _figure(usable: Sequence[ParagraphScores], suffix: str) -> Figure:
     rows = [
         {"name": paragraph, "x": x, "y": y, "group": one.speaker}
         for one in usable
@@ -165,7 +165,6 @@ def _figure(usable: Sequence[ParagraphScores], about: str, suffix: str) -> Figur
         rows,
         x="mean sentence MOS",
         y="paragraph MOS",
-        about=about,
     )
 
 
@@ -173,7 +172,6 @@ def _tables(
     rows: Sequence[dict[str, Any]],
     fits: Sequence[dict[str, Any]],
     slopes: Sequence[dict[str, Any]],
-    about: str,
     suffix: str,
     folded: bool,
     level: float,
@@ -229,7 +227,7 @@ def _tables(
     )
     notes = {"correlates": TRIED + (f" {noted[:1].upper()}{noted[1:]}." if noted else "")}
     return [
-        Table(f"{key}{suffix}", title, columns, found, notes.get(key, ""), about, folded)
+        Table(f"{key}{suffix}", title, columns, found, notes.get(key, ""), folded=folded)
         for key, title, columns, found in named
         if found
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from analysis.breakdowns import Family, families
 from analysis.comparisons.result import Undefined
@@ -93,13 +94,11 @@ def _models(ratings: PairRatings, about: str, suffix: str, level: float) -> list
 
 
 def _titled(piece: Shown, about: str) -> Shown:
-    """The piece's sentences and warnings with what they are about in front."""
+    """The piece's words and titles with what they are about."""
     return Shown(
         sentences=[f"{about}: {text}" for text in piece.sentences],
-        figures=piece.figures,
-        tables=piece.tables,
-        warnings=[
-            text if text.startswith(about) else f"{about}: {text}" for text in piece.warnings
-        ],
+        figures=[replace(each, title=f"{each.title} ({about})") for each in piece.figures],
+        tables=[replace(each, title=f"{each.title} ({about})") for each in piece.tables],
+        warnings=[x if x.startswith(about) else f"{about}: {x}" for x in piece.warnings],
         methods=piece.methods,
     )
