@@ -32,6 +32,8 @@ from analysis.intervals import (
     t_test,
     welch_interval,
 )
+from analysis.mixed.errors import NotEstimable
+from analysis.mixed.interval import MIXED, ComponentVariance
 from analysis.options import INTERVALS, REPLICATES, USUAL_INTERVALS, Breakdown
 
 WEIGHTINGS = ("ratings", "raters")
@@ -122,8 +124,30 @@ class MeanScore(Estimator):
                     family.n_raters, family.n_items, self.replicates, family.seed(seed)
                 )
             for cell in cells(family, self.breakdown):
+                model = _Mixed(cell) if "mixed" in self.intervals else None
                 for weighting in self.weightings:
-                    yield _WeightedCell(family, cell, weighting, self.intervals, draws)
+                    yield _WeightedCell(family, cell, weighting, self.intervals, draws, model)
+
+
+class _Mixed:
+    """The mixed model of a cell, or why there is none."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.name, self.problem = MIXED, ""
+        try:
+            self._variance = ComponentVariance(cell.y, cell.condition, cell.rater, cell.item)
+            self.name = self._variance.name
+        except NotEstimable as error:
+            self.problem = f"no mixed model: {error}"
+
+    def bounds(
+        self, value: float, weights: Floats, level: float
+    ) -> tuple[Bounds, float | None, str]:
+        """Interval, p against 0 and a note, of the mean or difference that has these weights."""
+        if self.problem:
+            return None, None, self.problem
+        se, degrees = self._variance.se_and_degrees(weights)
+        return t_interval(value, se, degrees, level), t_test(value, se, degrees), ""
 
 
 class _WeightedCell:
@@ -136,7 +160,9 @@ class _WeightedCell:
         weighting: str,
         intervals: Sequence[str],
         draws: PigeonholeWeights | None,
+        model: _Mixed | None = None,
     ) -> None:
+        self.model = model
         self.family, self.cell, self.weighting = family, cell, weighting
         self.intervals = intervals
         self.by_rater = weighting == "raters"
@@ -146,6 +172,7 @@ class _WeightedCell:
             if self.by_rater
             else rating_weights(cell.condition, n)
         )
+        self.weights = weights
         self.means = clustered(cell.y, cell.condition, cell.rater, cell.item, n, weights)
         self.units = [self._units(cell.condition == code) for code in range(n)]
         self.replicates = [
@@ -170,6 +197,10 @@ class _WeightedCell:
         if "bootstrap" in self.intervals:
             bounds, note = self._bootstrap(self.replicates[code], _few(self.means, code), level)
             yield self._estimate(code, level, BOOTSTRAP, bounds, note)
+        if self.model is not None:
+            own = self.weights * (self.cell.condition == code)
+            bounds, _, note = self.model.bounds(float(self.means.value[code]), own, level)
+            yield self._estimate(code, level, self.model.name, bounds, note)
         units = self.units[code]
         bounds = naive_interval(units, level)
         unit = "rater" if self.by_rater else "rating"
@@ -196,7 +227,21 @@ class _WeightedCell:
                 difference = self.replicates[a] - self.replicates[b]
                 bounds, note = self._bootstrap(difference, few, level)
                 found.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, None, note))
-        return found + self._naive_contrasts(pairs, level)
+        return found + self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
+
+    def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
+        if self.model is None:
+            return []
+        tested = []
+        for a, b in pairs:
+            sign = (self.cell.condition == a).astype(float) - (self.cell.condition == b)
+            value = float(self.means.value[a] - self.means.value[b])
+            tested.append(self.model.bounds(value, self.weights * sign, level))
+        adjusted = holm([p for _, p, _ in tested])
+        return [
+            self._contrast(pair, level, self.model.name, bounds, p, p_holm, note)
+            for pair, (bounds, p, note), p_holm in zip(pairs, tested, adjusted, strict=True)
+        ]
 
     def _two_way_difference(self, a: int, b: int, level: float) -> tuple[Bounds, float | None, str]:
         few = _few(self.means, a) or _few(self.means, b)

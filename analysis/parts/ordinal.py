@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -98,7 +99,7 @@ class _Fitted:
         try:
             ml = ordinal_ml(counts)
         except NotEstimable as error:
-            no_ml = str(error)
+            no_ml = re.sub(r"condition (\d+)", lambda m: each.names[int(m[1])], str(error))
         with suppress(NotEstimable):
             plain = gaussian_draws(each, options)
             if plain.diagnostics.refusal is None:
@@ -179,8 +180,8 @@ class _Fitted:
         ]
         note = (
             "Mean score: what raters drawn anew would give on average, put back onto the scale of "
-            "the scores. The Gaussian mean takes the steps as equally wide. Both take texts and clips "
-            "as given."
+            "the scores. The Gaussian mean takes the steps as equally wide. Both take texts and "
+            "clips as given."
         )
         title = f"Means by the ordinal model, {self.title}"
         return Table(f"{self.stem}-means", title, columns, rows, note, self.title)
