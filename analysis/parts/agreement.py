@@ -26,7 +26,7 @@ from analysis.breakdowns import Family, families, labelled_families
 from analysis.choices import JOINT
 from analysis.intervals import Codes
 from analysis.parts.base import Given, Part
-from analysis.parts.shown import Column, Shown, Table
+from analysis.parts.shown import Column, Shown, Table, titled
 from analysis.scales import bounds_text, family_title
 
 MOST_FOR_REML = 200  # raters; above, moments
@@ -89,9 +89,7 @@ class AgreementPart(Part):
             title = family_title({"estimand": family.estimand, **family.group})
             given.progress(place / len(every), title)
             rows = list(rows_of(family, given) if scored else _of_labels(family, given))
-            tables.append(
-                Table("agreement", "Agreement", COLUMNS, rows, NOTE, about=title, folded=False)
-            )
+            tables.append(Table("agreement", "Agreement", COLUMNS, rows, NOTE, about=title))
             told = {row["statistic"]: row for row in rows}
             sentences.append(_sentence(title, told, scored))
             warnings += _weak(title, told)
@@ -101,7 +99,8 @@ class AgreementPart(Part):
                 "and the ICC of one rating are about one answer, the ICC of a condition's mean is "
                 "about the numbers that are compared here."
             )
-        return Shown(sentences, tables=tables, warnings=warnings, methods=[METHODS])
+        shown = Shown(sentences, tables=tables, warnings=warnings, methods=[METHODS])
+        return titled(shown) if len(every) > 1 else shown
 
 
 def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:

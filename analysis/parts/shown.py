@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 Kind = Literal["text", "number", "count", "percent", "p", "interval", "mark"]
@@ -94,6 +94,28 @@ class Shown:
     def plain(self) -> dict[str, Any]:
         """As plain values that JSON can hold."""
         return asdict(self)
+
+
+def together(parts: Iterable[Shown]) -> Shown:
+    """All that several say, in their order; what they say of methods is said once."""
+    every = list(parts)
+    return Shown(
+        sentences=[text for part in every for text in part.sentences],
+        figures=[figure for part in every for figure in part.figures],
+        tables=[table for part in every for table in part.tables],
+        warnings=[text for part in every for text in part.warnings],
+        methods=list(dict.fromkeys(text for part in every for text in part.methods)),
+        files={name: text for part in every for name, text in part.files.items()},
+    )
+
+
+def titled(shown: Shown) -> Shown:
+    """The same with what each figure and table is about in its title."""
+    return replace(
+        shown,
+        figures=[replace(each, title=f"{each.title}, {each.about}") for each in shown.figures],
+        tables=[replace(each, title=f"{each.title}, {each.about}") for each in shown.tables],
+    )
 
 
 def shown_from(plain: Mapping[str, Any]) -> Shown:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from analysis.breakdowns import families
 from analysis.parts.base import Given, Part
 from analysis.parts.raters.order import order_of
@@ -12,7 +10,7 @@ from analysis.parts.raters.repeats import repeats_of
 from analysis.parts.raters.rest import rest_of
 from analysis.parts.raters.spread import spread_of
 from analysis.parts.raters.use import use_of
-from analysis.parts.shown import Shown
+from analysis.parts.shown import Shown, titled, together
 from analysis.scales import family_title
 
 
@@ -37,17 +35,5 @@ class Raters(Part):
                 found.append(make(family, title, given))
         given.progress(len(every) / (len(every) + 1), "answer times")
         found += pace_of(given)
-        return together(found)
-
-
-def together(parts: Iterable[Shown]) -> Shown:
-    """All that several parts say, each sentence about methods once."""
-    parts = list(parts)
-    return Shown(
-        sentences=[text for part in parts for text in part.sentences],
-        figures=[figure for part in parts for figure in part.figures],
-        tables=[table for part in parts for table in part.tables],
-        warnings=[text for part in parts for text in part.warnings],
-        methods=list(dict.fromkeys(text for part in parts for text in part.methods)),
-        files={name: text for part in parts for name, text in part.files.items()},
-    )
+        shown = together(found)
+        return titled(shown) if len(every) > 1 else shown

@@ -94,7 +94,7 @@ def _figure(title: str, found: Sequence[ScaleUse], names: Sequence[str]) -> Figu
         rows,
         x="Score",
         y="Rater",
-        ends=(0.0, 1.0),
+        ends=(0.0, max(share for use in ordered for share in use.shares)),
         note=f"{note} Cells: share of the rater's ratings in percent.",
         about=title,
     )
