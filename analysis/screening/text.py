@@ -50,7 +50,12 @@ def rule_text(rule: Rule) -> str:
         return f"{rule.key}:" + ",".join(f"{kind}={p}/{of}" for kind, p, of in rule.needed)
     if isinstance(rule, TaskTraps):
         return f"{rule.key}:{rule.text()}"
-    told = ",".join(f"{name}={_text(value)}" for name, value in rule.parameters().items())
+    given = [(field.name, field.default, getattr(rule, field.name)) for field in fields(rule)]
+    told = ",".join(
+        f"{name}={_text(value)}"
+        for name, default, value in given
+        if value not in ("", ()) or value != default
+    )
     return f"{rule.key}:{told}" if told else rule.key
 
 
