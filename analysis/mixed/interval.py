@@ -22,9 +22,9 @@ MIXED = "mixed model"
 class ComponentVariance:
     """Variances of means and differences by components fitted once to n ratings.
 
-    ``y`` scores, ``condition``, ``rater`` and ``item`` codes (n,) from 0. An item within a condition
     ``y`` scores, ``condition``, ``rater`` and ``item`` codes (n,) from 0. An item within a
     condition is taken as one clip. Raises NotEstimable with reason and remedy.
+    """
 
     def __init__(self, y: Floats, condition: Codes, rater: Codes, item: Codes) -> None:
         rater, item = (np.unique(x, return_inverse=True)[1].astype(np.int64) for x in (rater, item))
