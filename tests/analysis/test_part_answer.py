@@ -1,0 +1,291 @@
+"""The answer: order, tiers and words agree with R's groups; what is weak or unknown is said."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.comparisons.reference import reference_of
+from analysis.comparisons.standing import standings
+from analysis.options import Options
+from analysis.parts.answer import Answer
+from analysis.parts.answer.words import answer
+from analysis.ratings import from_csv
+from tests.analysis.part_of import given_of, in_report, made
+from tests.analysis.reference import DATA, edge, expected, heard_on_headphones, rows_of, table_of
+
+QUICK = Options(replicates=100)
+
+
+@pytest.fixture(scope="module")
+def isolation():
+    table = heard_on_headphones("mos_s1")
+    return table[table["task"] == "isolation"]
+
+
+def rated(means, raters=20, items=12, spread=0.6, seed=1, **fields):
+    """Everybody rates everything; conditions differ by their means alone."""
+    rng = np.random.default_rng(seed)
+    bias = rng.normal(0, 0.3, raters)
+    scores = {
+        (name, f"r{r}", f"i{i}"): float(mean + bias[r] + rng.normal(0, spread))
+        for name, mean in means.items()
+        for r in range(raters)
+        for i in range(items)
+    }
+    return rows_of(scores, **{"estimand": "score", **fields})
+
+
+def sentence(table, options=None):
+    (text,) = made(Answer, table, options).sentences
+    return text
+
+
+def warned(table, options=None):
+    return " ".join(made(Answer, table, options).warnings)
+
+
+def test_letters_and_tiers_of_the_turing_test_are_rs():
+    shown = made(Answer, table_of("att_s1"))
+    told = expected("att_s1")["groups"]["lmm_att"]
+    (table,), (figure,) = shown.tables, shown.figures
+    assert [row["condition"] for row in table.rows] == told["order"]
+    assert {row["condition"]: row["letters"] for row in table.rows} == told["letters"]
+    assert [row["tier"] for row in table.rows] == [1, 2, 3, 4, 5]
+    assert [(row["name"], row["mark"]) for row in figure.rows] == list(told["letters"].items())
+    assert figure.ends == (0, 1)
+    assert (
+        "Seed-TTS (HLS 0.409) is rated highest, then MiniMax-Speech (0.379)" in shown.sentences[0]
+    )
+    assert "every one differs from every other (Holm-adjusted p < 0.05)" in shown.sentences[0]
+
+
+def test_genuine_recordings_among_the_traps_say_how_near_to_human_that_is():
+    table = table_of("att_s1")
+    traps = table[table["trap"] == "human"]
+    told = f"got {traps['score'].mean():.3f} before any rule ({len(traps)} ratings)"
+    assert told in sentence(table)
+
+
+def test_what_cannot_be_told_apart_is_named_together_and_the_reference_apart(isolation):
+    text = sentence(isolation)
+    assert text.startswith(
+        "sysB, sysA and sysC are rated highest (MOS 3.98, 3.94 and 3.93) and cannot be told apart; "
+        "all 3 are above sysF, sysH, sysI, sysJ and sysK; sysB is above sysD, sysG and sysE too"
+    )
+    assert (
+        "Against natural (MOS 4.34), taken as the reference by its name: all 11 are below" in text
+    )
+    assert "nearest sysB (−0.35 [−0.46, −0.24])" in text
+
+
+def test_the_numbers_are_those_of_the_report():
+    table = rated({"A": 4, "B": 2, "C": 2.1}, raters=5, items=4)
+    shown, report = in_report("answer", table, QUICK)
+    rows = {
+        row["condition"]: row
+        for row in report["estimates"]
+        if row["interval"].startswith("two-way") and row["weighting"] == "ratings"
+    }
+    for mine in shown.tables[0].rows:
+        theirs = rows[mine["condition"]]
+        assert [mine[k] for k in ("mean", "low", "high")] == [
+            theirs[k] for k in ("value", "low", "high")
+        ]
+        assert mine["naive_low"] is not None
+    assert json.loads(json.dumps(report, allow_nan=False))["parts"]
+    alone = made(Answer, table)
+    assert alone.sentences == shown.sentences
+
+
+def test_without_the_clustered_interval_tiers_are_still_clustered(isolation):
+    (s,) = standings(given_of(isolation))
+    bootstrap = Options(intervals=("bootstrap",), replicates=100)
+    (other,) = standings(given_of(isolation, bootstrap, estimates=[], contrasts=[]))
+    assert other.tiers == s.tiers
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("all_equal", "Every rating is 3: these ratings do not tell the conditions apart."),
+        ("one_rater", "one rater only: how raters differ cannot be estimated"),
+        ("one_rating", "A has an MOS of 0.50 (one rating only: no interval)"),
+        ("single_system", "A has an MOS of 2.67 [2.01, 3.32]; there is no other condition"),
+        ("separated", "No difference can be tested: the difference does not vary at all"),
+        ("missing", "D (4.00) stands outside the order (one rating only: no interval)."),
+        ("disjoint_raters", "they differ by +0.65 [−0.15, 1.44]. That is no proof that they are"),
+        ("unicode", '系统甲 (MOS 0.50) and Sys "B", v2 (0.33) cannot be told apart'),
+    ],
+)
+def test_edge_data_are_answered_honestly(name, told):
+    assert told in sentence(edge(name))
+
+
+def test_where_nothing_is_rated_there_is_no_answer():
+    assert not Answer().applies(given_of(edge("empty")))
+
+
+def ordered(differ, reference=""):
+    """The sentence where only the pairs named differ, such as AC for A and C."""
+    (s,) = standings(given_of(rated({"A": 5, "B": 4, "C": 3, "D": 2}, raters=4, items=3)))
+    pairs = {frozenset(pair) for pair in differ.split()}
+    changed = {
+        pair: replace(found, p_holm=0.01 if frozenset(pair) in pairs else 0.9)
+        for pair, found in s.differences.items()
+    }
+    text = answer(replace(s, differences=changed), reference_of(list("ABCD"), reference))
+    return re.sub(r" \([^()]*\d[^()]*\)", "", text)  # without numbers
+
+
+@pytest.mark.parametrize(
+    ("differ", "told"),
+    [
+        ("AC AD BC BD CD", "A and B are rated highest and cannot be told apart; both are above C"),
+        ("AC AD BD", "both are above D; A is above C too"),
+        ("AC AD", "A is above C and D, but B is not above all of these"),
+        ("BC AD BD CD", "A is rated highest, and cannot be told apart from B and C, which are not"),
+        ("BC", "A is rated highest but cannot be told apart from any other; some of the others"),
+        ("AB AC AD", "A is rated highest, above all 3 others, next of which is B"),
+        ("", "None of the 4 conditions can be told apart from another: from A to D"),
+    ],
+)
+def test_every_shape_of_an_order_has_its_words(differ, told):
+    assert told in ordered(differ)
+
+
+def test_what_equals_and_what_beats_the_reference_is_told():
+    text = ordered("AC AD", "C")
+    assert "C, the reference that was asked for: A is above it; B" in text
+    assert "cannot be told apart from it, which does not show that they equal it" in text
+
+
+def test_two_and_none_that_differ_are_put_in_words():
+    assert "is rated highest, above B (" in sentence(rated({"A": 4, "B": 2}))
+    alike = sentence(rated({"A": 3, "B": 3, "C": 3}, raters=8))
+    assert alike.startswith("None of the 3 conditions can be told apart from another: from ")
+    assert alike.endswith("That is no proof that they are equal.")
+
+
+def test_the_lowest_rank_is_the_first():
+    text = sentence(rated({"good": 1, "fair": 2, "poor": 3}, spread=0.3, estimand="rank"))
+    assert text.startswith("good (Rank 0.9") or text.startswith("good (Rank 1.0")
+    assert "is ranked first, then fair" in text
+
+
+def test_a_reference_is_asked_for_or_called_so():
+    assert reference_of(["A", "Ground_Truth"]).name == "Ground_Truth"
+    assert not reference_of(["NaturalSpeech 3", "A"])
+    both = reference_of(["human", "natural"])
+    assert not both
+    assert "name one" in both.why
+    assert reference_of(["human", "natural"], "natural").name == "natural"
+    table = rated({"A": 4, "B": 2})
+    assert "X was asked for as the reference but was not rated" in warned(
+        table, Options(reference="X")
+    )
+    assert "Against A (SCORE 3.94), the reference that was asked for: B (−1.91" in sentence(
+        table, Options(reference="A")
+    )
+
+
+def test_scores_of_two_tasks_are_answered_apart_and_not_compared():
+    both = pd.concat([rated({"A": 4, "B": 2}), rated({"A": 4, "B": 2}, task="u")])
+    shown = made(Answer, both.reset_index(drop=True))
+    assert [text.partition(":")[0] for text in shown.sentences] == [
+        "SCORE · t · naturalness",
+        "SCORE · u · naturalness",
+    ]
+    assert "given apart: do not compare them" in shown.warnings[-1]
+    assert len({table.key for table in shown.tables}) == 2
+
+
+def test_weak_claims_are_warned_of():
+    assert "B and A have no rater in common" in warned(edge("disjoint_raters"))
+    assert "only 8 raters and 6 items" in warned(edge("disjoint_raters"))
+    assert "unbalanced: B has 25 ratings and C 7" in warned(edge("missing"))
+    running = rated({"A": 4, "B": 2})
+    assert warned(running) == ""
+    running.loc[running["rater"] == "r1", "session_status"] = "started"
+    assert "1 session is still running: these are interim numbers" in warned(running)
+    apart = rated({"A": 4, "B": 2})
+    apart.loc[apart["condition"] == "A", "item"] += "x"
+    assert "A and B have less than half of their items in common" in warned(apart)
+    many = rated({f"c{n}": 3 + n / 25 for n in range(8)}, raters=10)
+    assert "only before adjustment and are not claimed: of 28 pairs, about 1.4" in warned(many)
+
+
+def test_busy_raters_floors_and_one_who_gave_most_are_warned_of():
+    table = rated({"A": 3, "B": 3}, raters=12)
+    keen = table[table["rater"] == "r0"]
+    more = pd.concat([table, *[keen.assign(item=keen["item"] + f"-{n}") for n in range(9)]])
+    assert "one rater gave 48% of the ratings" in warned(more.reset_index(drop=True))
+    assert "where every rater weighs the same" in warned(table_of("att_s1"))
+    floor = warned(table_of("att_s1"))
+    assert "lowest score given (0) for CosyVoice, GPT-4o and Step-Audio" in floor
+
+
+def versus(scores, estimand, other="V"):
+    rows = rows_of(scores, estimand=estimand, method=estimand)
+    rows["versus_condition"] = other
+    return rows
+
+
+def test_comparisons_against_one_side_say_who_won():
+    rng = np.random.default_rng(2)
+    scores = {
+        (name, f"r{r}", f"i{i}"): float(np.clip(round(mean + rng.normal(0, 0.8)), -3, 3))
+        for (name, mean), r, i in product({"A": 1, "B": 0, "C": -1}.items(), range(12), range(12))
+    }
+    shown = made(Answer, versus(scores, "cmos"))
+    (text,), (figure,) = shown.sentences, shown.figures
+    assert text.startswith("Against V: A (+")
+    assert "preferred; B (" in text
+    assert "cannot be told apart from it; C (−" in text
+    assert figure.at == (0,) or list(figure.at) == [0]
+    assert [row["mark"] for row in figure.rows] == ["*", "", "*"]
+
+
+def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
+    from analysis.pairs import from_table, pair_means
+
+    table = table_of("cmos_s1")
+    found = pair_means(from_table(table))
+    clear = sum((pair.p_adjusted or 1) < 0.05 for pair in found)
+    assert sentence(table).startswith(f"{clear} of {len(found)} pairs are decided")
+    assert "clearest: v3 over v4 (+1.35 [1.14, 1.57])" in sentence(table)
+
+
+def test_abx_is_about_guessing_whichever_was_named_first():
+    rng = np.random.default_rng(3)
+    scores = {
+        (a, f"r{r}", f"i{i}"): float(rng.random() < share)
+        for (a, share), r, i in product({"A": 0.9, "B": 0.5}.items(), range(15), range(10))
+    }
+    text = sentence(versus(scores, "abx"))
+    assert text.startswith("The difference is heard in A versus V (")
+    assert "not clearly better than guessing in B versus V (" in text
+
+
+def test_labels_without_scores_are_counted():
+    scores = {(c, f"r{r}", f"i{i}"): 0 for c, r, i in product("AB", range(6), range(5))}
+    table = rows_of(scores, method="free_choice", estimand="choice")
+    table["score"] = np.nan
+    table["label"] = np.where(table["condition"] == "A", "happy", "sad")
+    table.loc[table["rater"] == "r0", "label"] = "angry"
+    shown, _ = in_report("answer", table, QUICK)
+    assert "happy for A (83 %" in shown.sentences[0]
+    assert "sad for B (83 %" in shown.sentences[0]
+    (figure,) = shown.figures
+    assert figure.drawing == "shares"
+
+
+def test_a_csv_of_turing_ratings_is_answered_without_a_report():
+    table = from_csv(
+        DATA / "edge" / "edge_one_rater.csv", columns={"condition": "system", "item": "text"}
+    )
+    assert made(Answer, table).tables[0].rows[0]["low"] is None
