@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from analysis.report.tables import (
     probability,
     table,
 )
-from analysis.scales import ends_of, family_title
+from analysis.scales import Ends, ends_of, family_title
 
 OVERALL = "condition:"
 EXPLAINED = (
@@ -32,6 +33,7 @@ EXPLAINED = (
 COUNTED = (
     "The share of the ratings that chose each answer; where several may be chosen, over 100 %."
 )
+OTHERS = {"cluster bootstrap": "Bootstrap over raters and items", "mixed": "Mixed model"}
 _KNOWN = frozenset(
     {
         "breakdown",
@@ -158,21 +160,27 @@ def _other_intervals(report: Mapping[str, Any], title: str, told: set[str], most
     ends = ends_of(report, lines[0].row)
     ratings, raters = (falling(_weighed(lines, name)) for name in ("ratings", "raters"))
     parts, names = [], []
-    if any(line.others for line in ratings):
-        column = Column(
-            "Bootstrap over raters and items",
-            lambda line: bounds(line.others[0] if line.others else None, ends),
-            numeric=True,
-        )
+    columns = [
+        Column(heading, partial(_other, start, ends), numeric=True)
+        for start, heading in OTHERS.items()
+        if any(each["interval"].startswith(start) for line in ratings for each in line.others)
+    ]
+    if columns:
         value = Column("Mean", lambda line: number(line.row["value"]), numeric=True)
-        caption = "Bootstrap: the wide, conservative choice"
-        parts.append(noted(ratings[:most], [*_names(ratings), value, column], told, caption))
-        names.append("bootstrap")
+        caption = "The bootstrap is the wide, conservative choice"
+        told_of = [*_names(ratings), value, *columns]
+        parts.append(noted(ratings[:most], told_of, told, caption))
+        names.append(" and ".join(column.heading.split(" over")[0].lower() for column in columns))
     if raters:
         caption = "Means in which every rater weighs the same"
         parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, told, most=most)}')
         names.append("means over raters")
     return fold("Other intervals", ", ".join(names), "".join(parts)) if parts else ""
+
+
+def _other(start: str, ends: Ends, line: Line) -> str:
+    found = (each for each in line.others if each["interval"].startswith(start))
+    return bounds(next(found, None), ends)
 
 
 def _breakdowns(report: Mapping[str, Any], title: str, told: set[str], most: int) -> Iterator[str]:
