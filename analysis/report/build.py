@@ -152,6 +152,7 @@ def _provenance(
 ) -> dict[str, Any]:
     return {
         "studies": sorted({str(study) for study in table["study"] if study}),
+        "ratings_until": max((str(at) for at in table["rated_at"].unique() if at), default=""),
         "table_hash": table_hash(table),
         "scores_hash": scores_hash(scores),
         "estimator": options.estimator,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import platform
 import subprocess
 import tomllib
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGES = ("numpy", "pandas", "scipy")
+WHERE_INSTALLED = ("arviz", "matplotlib", "nutpie", "pymc")  # models and figures that ask for them
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -40,9 +42,16 @@ def package_version() -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of Python and of the packages that the numbers come from."""
+    """The versions of Python and of the packages that numbers and figures come from.
+
+    Read from their metadata: nothing is imported.
+    """
     found = {"python": platform.python_version()}
-    return found | {name: version(name) for name in PACKAGES}
+    found |= {name: version(name) for name in PACKAGES}
+    for name in WHERE_INSTALLED:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def now() -> str:

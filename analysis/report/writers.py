@@ -1,17 +1,16 @@
-"""A report as files: CSV tables, JSON, SVG figures and the HTML page."""
+"""A report's numbers as text: CSV tables, those of its parts and figures, and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from analysis.cells import csv_cell
-from analysis.report.page import page_html
-from analysis.report.plots import plots
+from analysis.parts.shown import Column, Figure, Table
 
 FIRST_COLUMNS = (
     "screening",
@@ -46,20 +45,23 @@ def table_csv(report: Mapping[str, Any], name: str) -> str:
     """
     origin = report["provenance"]
     rows: list[Mapping[str, Any]] = report[name]
-    columns = _columns(rows)
-    told = {
-        "estimator": f"{origin['estimator']} {origin['estimator_version']}",
-        "seed": origin["seed"],
-        "table_hash": origin["table_hash"],
-        "code": origin["code"],
-    }
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*columns, *told])
-    for row in rows:
-        cells = [row.get(column) for column in columns]
-        writer.writerow([csv_cell(cell) for cell in (*cells, *told.values())])
-    return buffer.getvalue()
+    told = {"estimator": f"{origin['estimator']} {origin['estimator_version']}", **_told(report)}
+    return _csv(_columns(rows), rows, told)
+
+
+def part_table_csv(report: Mapping[str, Any], part: Mapping[str, Any], table: Table) -> str:
+    """A table of a part as CSV: all that its rows hold, the columns it shows first, provenance."""
+    shown = [key for column in table.columns for key in _keys(column)]
+    present = dict.fromkeys(key for row in table.rows for key in row)
+    columns = [*[key for key in shown if key in present], *[k for k in present if k not in shown]]
+    told = {"part": f"{part['key']} {part['version']}", **_told(report)}
+    return _csv(columns, table.rows, told)
+
+
+def figure_csv(report: Mapping[str, Any], figure: Figure) -> str:
+    """The data behind a figure as CSV, with provenance."""
+    present = dict.fromkeys(key for row in figure.rows for key in row)
+    return _csv(list(present), figure.rows, _told(report))
 
 
 def estimates_json(report: Mapping[str, Any]) -> str:
@@ -69,34 +71,46 @@ def estimates_json(report: Mapping[str, Any]) -> str:
 
 
 def scores_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Metric scores (ScoreRow) as CSV, as `analyse --scores` reads them."""
-    columns = ("sha256", "stimulus", "metric", "version", "value")
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([csv_cell(row[name]) for name in columns] for row in rows)
-    return buffer.getvalue()
+    """Metric scores (ScoreRow, or rows without sha256) as CSV, as `analyse --scores` reads them."""
+    rows = list(rows)
+    columns = ["sha256", "stimulus", "metric", "version", "value"]
+    return _csv(columns[0 if not rows or "sha256" in rows[0] else 1 :], rows, {})
 
 
 def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write every file of a report into the folder, which is made when absent; what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {
-        "report.html": page_html(report),
-        "report.json": report_json(report),
-        "estimates.json": estimates_json(report),
-    }
-    for name in TABLES:
-        if report[name] or name == ESTIMATES:
-            texts[f"{name}.csv"] = table_csv(report, name)
-    for plot in plots(report):
-        texts[f"{plot.key}.svg"] = plot.standalone
-    written = []
-    for name, text in texts.items():
-        path = folder / name
-        path.write_text(text, encoding="utf-8", newline="")
-        written.append(path)
-    return written
+    from analysis.report.bundle import bundle
+
+    return bundle(report, None, None, folder)
+
+
+def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the numbers come from, in every line of every CSV."""
+    return {name: report["provenance"][name] for name in ("seed", "table_hash", "code")}
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([csv_cell(name) for name in (*columns, *told)])
+    for row in rows:
+        cells = [row.get(column) for column in columns]
+        writer.writerow([csv_cell(_flat(cell)) for cell in (*cells, *told.values())])
+    return buffer.getvalue()
+
+
+def _flat(value: Any) -> Any:
+    """What a cell can hold: lists and mappings become JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _keys(column: Column) -> tuple[str, ...]:
+    """The keys of the rows that a column reads."""
+    if column.kind != "interval":
+        return (column.key,)
+    return (
+        ("low", "high") if column.key == "interval" else (f"{column.key}_low", f"{column.key}_high")
+    )
 
 
 def _columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -24,7 +24,7 @@ MAPPED = [
 
 
 def exported(folder):
-    return {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    return {path.name: path.read_text("utf-8") for path in folder.iterdir() if path.is_file()}
 
 
 def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
@@ -39,9 +39,11 @@ def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     for name in ("estimates.csv", "contrasts.csv", "shares.csv", "correlations.csv"):
         assert one[name] == other[name]
         assert len(one[name].splitlines()) > 3
-    assert {n for n in one if n.endswith(".svg")} == {n for n in other if n.endswith(".svg")}
+    for name in ("figures", "tables"):
+        drawn, again = (sorted((tmp_path / folder / name).iterdir()) for folder in "ab")
+        assert [path.name for path in drawn] == [path.name for path in again]
+        assert [path.read_bytes() for path in drawn] == [path.read_bytes() for path in again]
     first, second = (json.loads(files["report.json"]) for files in (one, other))
-    first.pop("made_at"), second.pop("made_at")
     assert first == second
     assert str(tmp_path / "a" / "report.html") in capsys.readouterr().out
 
@@ -59,6 +61,9 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
         "correlations.csv",
         "report.html",
         "report.json",
+        "sessions.csv",
+        "README.txt",
+        "methods.txt",
     } <= set(files)
     with (tmp_path / "ratings.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -70,6 +75,29 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
     assert counts["ratings"] == 30
     assert counts["ratings_kept"] == 20
     assert counts["trap_ratings"] == 9
+
+
+def test_an_export_without_ratings_holds_nothing_of_a_rater(study, tmp_path):
+    call_command("export_study", study.key, "--out", str(tmp_path), "--no-ratings", *QUICK)
+    assert {"ratings.csv", "ratings.json", "sessions.csv"}.isdisjoint(exported(tmp_path))
+
+
+def test_a_zipped_export_is_one_file_with_the_same_bytes_again(study, tmp_path):
+    for folder in "ab":
+        call_command("export_study", study.key, "--out", str(tmp_path / folder), "--zip", *QUICK)
+    name = f"{study.key}.zip"
+    assert [path.name for path in (tmp_path / "a").iterdir()] == [name]
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_analysing_into_the_folder_of_the_file_leaves_that_file_as_it_is(tmp_path):
+    source = tmp_path / "ratings.csv"
+    source.write_text("rater,text,system,score\nr1,t1,A,3\nr2,t1,A,4\nr1,t2,B,5\nr2,t2,B,2\n")
+    before = source.read_bytes()
+    words = ["--column", "item=text", "--column", "condition=system", "--set", "estimand=mos"]
+    call_command("analyse", str(source), *words, "--out", str(tmp_path), *QUICK)
+    assert (tmp_path / "report.html").exists()
+    assert source.read_bytes() == before
 
 
 def test_a_study_without_scores_has_no_score_files(study, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from analysis.management.bundle import add_bundle_options, write_bundle
 from analysis.management.options import add_options, chosen_options, pairs
 
 
@@ -24,7 +25,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scores", help="A CSV of metric scores: stimulus,metric,version,value."
         )
-        parser.add_argument("--out", type=Path, help="A folder for CSV, JSON, HTML and SVG files.")
+        parser.add_argument(
+            "--out", type=Path, help="A folder for the bundle: report, tables, figures."
+        )
         parser.add_argument(
             "--column",
             action="append",
@@ -38,12 +41,12 @@ class Command(BaseCommand):
             help="One value for a whole column, like --set estimand=hls --set method=att.",
         )
         add_options(parser)
+        add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
         from analysis.correlations import scores_from_csv
         from analysis.ratings import RatingsError, from_csv
         from analysis.report.build import report_of
-        from analysis.report.writers import write_report
 
         options = chosen_options(given)
         columns, constants = pairs(given["column"], "--column"), pairs(given["set"], "--set")
@@ -57,7 +60,10 @@ class Command(BaseCommand):
             for line in summary(report):
                 self.stdout.write(line)
             return
-        for path in write_report(report, given["out"]):
+        source = Path(given["ratings"])
+        if source.resolve() == (given["out"] / "ratings.csv").resolve() and not given["zip"]:
+            given["no_ratings"] = True  # the file that was read stays as it is
+        for path in write_bundle(given, source.name.split(".")[0], report, table, scores):
             self.stdout.write(str(path))
 
 
@@ -72,7 +78,9 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     for rule in report["exclusions"]:
         if rule["ratings"]:
             yield f"  left out: {rule['ratings']} {rule['what']}"
-    answer = next((part for part in report["parts"] if part["key"] == "answer"), {})
+    answer: Mapping[str, Any] = next(
+        (part for part in report["parts"] if part["key"] == "answer"), {}
+    )
     for warning in [*report["warnings"], *answer.get("warnings", [])]:
         yield f"  note: {warning}"
     for sentence in answer.get("sentences", []):

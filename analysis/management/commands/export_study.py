@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from analysis.management.bundle import add_bundle_options, write_bundle
 from analysis.management.options import add_options, chosen_options
 
 
@@ -23,6 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("study", help="The study's key.")
         parser.add_argument("--out", type=Path, required=True, help="The folder, made when absent.")
         add_options(parser)
+        add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
         from analysis.jobs import study_report, study_rules
@@ -39,36 +40,19 @@ class Command(BaseCommand):
             table, report = study_report(key, options)
         except (RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
-        written = write_export(table, score_rows(key), report, given["out"])
-        for path in [*written, write_sessions(key, given["out"])]:
+        scores = list(score_rows(key))
+        extra = {} if given["no_ratings"] else _of_raters(key, table)
+        for path in write_bundle(given, key, report, table, scores, extra):
             self.stdout.write(str(path))
 
 
-def write_sessions(study: str, folder: Path) -> Path:
-    """Sessions with their checks, answers to questions and comments, a row each."""
+def _of_raters(study: str, table: Any) -> dict[str, str]:
+    """Ratings as JSON; sessions with checks, answers to questions and comments, a row each."""
+    from analysis.cells import json_lines
+    from analysis.ratings import to_rows
     from analysis.sittings import sessions_csv
 
-    path = folder / "sessions.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(sessions_csv(study))
-    return path
-
-
-def write_export(
-    table: Any, scores: Sequence[Mapping[str, Any]], report: Mapping[str, Any], folder: Path
-) -> list[Path]:
-    """Ratings as CSV and JSON, scores when there are some, and every file of the report."""
-    from analysis.cells import json_lines
-    from analysis.ratings import to_csv, to_rows
-    from analysis.report.writers import scores_csv, write_report
-
-    written = write_report(report, folder)
-    to_csv(table, folder / "ratings.csv")
-    with (folder / "ratings.json").open("w", encoding="utf-8") as file:
-        file.writelines(json_lines(to_rows(table)))
-    written += [folder / "ratings.csv", folder / "ratings.json"]
-    if scores:
-        path = folder / "scores.csv"
-        path.write_text(scores_csv(scores), encoding="utf-8", newline="")
-        written.append(path)
-    return written
+    return {
+        "ratings.json": "".join(json_lines(to_rows(table))),
+        "sessions.csv": "".join(sessions_csv(study)),
+    }

@@ -10,6 +10,7 @@ from analysis.parts.shown import Figure
 from analysis.report.paper.style import FAINT, Sheet
 
 _CELL_IN = 0.19  # height
+_SHADES = 40  # of the scale below; from 50 on matplotlib would make it pixels
 
 
 def heatmap(sheet: Sheet, figure: Figure) -> None:
@@ -56,7 +57,7 @@ def _scale(sheet: Sheet, found: Grid) -> None:
     from matplotlib.colors import ListedColormap, Normalize
 
     ends, signed = found.ends, found.signed
-    colours = ListedColormap([shade(n / 255, signed) for n in range(256)])
+    colours = ListedColormap([shade(n / (_SHADES - 1), signed) for n in range(_SHADES)])
     bar = sheet.drawn.colorbar(
         ScalarMappable(Normalize(*ends), colours),
         ax=sheet.axes,

@@ -1,0 +1,46 @@
+"""The command-line options of a bundle of files, and how it is written."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+WIDTHS = {"auto": None, "single": 3.35, "double": 7.0}
+
+
+def add_bundle_options(parser: ArgumentParser) -> None:
+    """The options that `write_bundle` reads, but for --out."""
+    parser.add_argument("--zip", action="store_true", help="One zip file instead of many files.")
+    parser.add_argument("--no-ratings", action="store_true", help="Leave the ratings out of it.")
+    parser.add_argument(
+        "--figures",
+        choices=sorted(WIDTHS),
+        default="auto",
+        help="Width of the figures for papers: single column (3.35 in), double (7 in), or what "
+        "fits (default).",
+    )
+
+
+def write_bundle(
+    given: Mapping[str, Any],
+    name: str,
+    report: Mapping[str, Any],
+    table: Any,
+    scores: Any,
+    extra: Mapping[str, str] | None = None,
+) -> Iterator[Path]:
+    """Write the bundle into the folder ``out``, or as ``name``.zip there; each path written."""
+    from analysis.report.bundle import bundle, bundle_zip
+
+    kept = None if given["no_ratings"] else table
+    width_in = WIDTHS[given["figures"]]
+    folder: Path = given["out"]
+    if not given["zip"]:
+        yield from bundle(report, kept, scores, folder, extra=extra, width_in=width_in)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.zip"
+    path.write_bytes(bundle_zip(report, kept, scores, extra=extra, width_in=width_in))
+    yield path

@@ -1,0 +1,180 @@
+"""The bundle of a report: every file, the same bytes again, LaTeX and Markdown that hold."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+
+import pytest
+
+from analysis.options import Options
+from analysis.parts.shown import Column, Shown, Table
+from analysis.report.build import report_of
+from analysis.report.bundle import bundle, bundle_zip
+from analysis.report.latex import escaped, latex_table
+from analysis.report.markdown import table_markdown
+from analysis.report.methods import methods_text
+from analysis.report.papertables import Named, paper_tables
+from tests.analysis.drawn import CHINESE, EVERY, LONG
+from tests.analysis.reference import rows_of
+
+NAMES = ("A_1 & co", "50 % #1", "=cmd()", CHINESE, "back\\slash {x} ~^", LONG)
+HARD = Table(
+    "all",
+    "What 100 % of_all & more | show",
+    [
+        Column("name", "Name"),
+        Column("value", "Value", "number", sign=True),
+        Column("interval", "95 % interval", "interval"),
+        Column("p", "p", "p"),
+        Column("share", "Share", "percent"),
+        Column("mark", "Tier", "mark"),
+    ],
+    [
+        {
+            "name": name,
+            "value": -0.5 + n,
+            "low": None if n == 2 else n - 1.0,
+            "high": n + 1.0,
+            "p": 0.0001 if n else None,
+            "share": n / 10,
+            "mark": "ab",
+            "parts": [1, 2],
+        }
+        for n, name in enumerate(NAMES)
+    ],
+    "A note with 5 % & <angles> from 1–2.",
+)
+
+
+def with_part(report, **fields):
+    shown = Shown(["One sentence."], EVERY[:2], [HARD], ["Weak."], ["We did it."], {"x.txt": "y"})
+    part = {"key": "made", "version": "3", "title": "Made", "problem": "", **shown.plain()}
+    return {**report, "parts": [{**part, **fields}]}
+
+
+@pytest.fixture(scope="module")
+def table():
+    scores = {
+        (name, f"r{r}", f"i{i}"): 1 + (r * 3 + i + n) % 5
+        for n, name in enumerate(NAMES[:4])
+        for r in range(4)
+        for i in range(3)
+    }
+    return rows_of(scores, rated_at="2026-03-04T05:06:07Z")
+
+
+@pytest.fixture(scope="module")
+def report(table):
+    return report_of(table, options=Options(replicates=200), made_at="some moment")
+
+
+@pytest.fixture(scope="module")
+def written(report, table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundle")
+    paths = bundle(with_part(report), table, None, folder)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_the_bundle_holds_report_tables_figures_methods_and_ratings(written):
+    assert {
+        "README.txt",
+        "report.html",
+        "report.md",
+        "report.json",
+        "estimates.json",
+        "estimates.csv",
+        "contrasts.csv",
+        "methods.txt",
+        "ratings.csv",
+        "tables/made-all.csv",
+        "tables/made-all.md",
+        "tables/made-all.tex",
+        "more/made-x.txt",
+        *(f"figures/made-means.{kind}" for kind in ("pdf", "svg", "png", "csv")),
+    } <= set(written)
+    assert all(written.values())
+    told = written["README.txt"].decode()
+    assert json.loads(written["report.json"])["provenance"]["table_hash"] in told
+    assert {name.split("/")[0] for name in written if "/" in name} == {"tables", "figures", "more"}
+
+
+def test_made_again_at_another_moment_the_zip_has_the_same_bytes(report, table, written):
+    made = [bundle_zip(with_part({**report, "made_at": at}), table) for at in ("one", "other")]
+    assert made[0] == made[1]
+    with zipfile.ZipFile(io.BytesIO(made[0])) as archive:
+        names = archive.namelist()
+        assert names == sorted(names)
+        assert {name: archive.read(name) for name in names} == written
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_its_date_is_that_of_the_newest_rating(written):
+    assert json.loads(written["report.json"])["made_at"] == "2026-03-04T05:06:07Z"
+    assert b"some moment" not in b"".join(written.values())
+
+
+def test_ratings_that_are_not_those_of_the_report_stay_out(report, table):
+    for other in (None, table.iloc[:-1]):
+        with zipfile.ZipFile(io.BytesIO(bundle_zip({**report, "parts": []}, other))) as archive:
+            assert "ratings.csv" not in archive.namelist()
+            assert "no ratings.csv" in archive.read("README.txt").decode()
+
+
+def test_tables_of_parts_are_in_full_with_provenance_in_their_csv(written, report):
+    rows = list(csv.DictReader(io.StringIO(written["tables/made-all.csv"].decode())))
+    assert [row["name"] for row in rows] == ["'=cmd()" if n == "=cmd()" else n for n in NAMES]
+    assert rows[0]["parts"] == "[1, 2]"
+    assert rows[2]["low"] == ""
+    assert {row["part"] for row in rows} == {"made 3"}
+    assert {row["table_hash"] for row in rows} == {report["provenance"]["table_hash"]}
+
+
+def test_every_row_of_every_latex_table_has_its_columns_and_no_bare_command(report):
+    for named in [*paper_tables(report), Named("made-all", HARD)]:
+        text = latex_table(named)
+        assert text.count("\\begin{") == text.count("\\end{")
+        assert len(re.findall(r"(?<!\\)\{", text)) == len(re.findall(r"(?<!\\)\}", text))
+        assert f"\\label{{tab:{named.key}}}" in text
+        body = text.split("\\midrule\n")[1].split("    \\bottomrule")[0].splitlines()
+        assert len(body) == len(named.table.rows)
+        for line in body:
+            assert len(re.findall(r"(?<!\\)&", line)) == len(named.table.columns) - 1
+            assert line.endswith(" \\\\")
+            assert not re.search(r"(?<!\\)[%#_]", line)
+    assert escaped("a_b & 5 % −1 \\x{y}") == r"a\_b \& 5 \% $-$1 \textbackslash{}x\{y\}"
+
+
+def test_a_long_table_runs_over_pages():
+    rows = [{"name": f"n{n}"} for n in range(60)]
+    text = latex_table(Named("k", Table("k", "Long", [Column("name", "Name")], rows)))
+    assert "\\begin{longtable}" in text
+    assert text.count(" \\\\\n") == 62
+
+
+def test_markdown_rows_keep_their_columns(report):
+    for table in [*(named.table for named in paper_tables(report)), HARD]:
+        lines = [x for x in table_markdown(table).splitlines() if x.startswith("|")]
+        assert len(lines) == len(table.rows) + 2
+        assert {len(re.findall(r"(?<!\\)\|", x)) for x in lines} == {len(table.columns) + 1}
+
+
+def test_the_methods_say_what_was_done_by_its_numbers(report):
+    text = methods_text(with_part(report))
+    data = report["data"]
+    assert f"{data['raters']} raters gave {data['ratings']} ratings" in text
+    assert "95 % confidence intervals" in text
+    assert "200 draws, seed 0" in text
+    assert "We did it." in text
+    assert report["provenance"]["table_hash"] in text
+    assert "PyMC" not in text
+    named = with_part(report, methods=["Drawn by PyMC."])
+    if "pymc" in report["provenance"]["packages"]:
+        assert f"PyMC {report['provenance']['packages']['pymc']}" in methods_text(named)
+
+
+def test_an_empty_report_still_makes_a_bundle(table):
+    report = report_of(table.iloc[:0], options=Options(replicates=200))
+    with zipfile.ZipFile(io.BytesIO(bundle_zip(report, table.iloc[:0]))) as archive:
+        assert {"report.html", "README.txt", "methods.txt"} <= set(archive.namelist())

@@ -1,0 +1,93 @@
+"""Figures for papers: vector with embedded fonts, sized for a column, the same bytes again."""
+
+import hashlib
+import os
+import re
+import struct
+import subprocess
+import sys
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from analysis.parts.shown import Figure
+from analysis.report.paper import DOUBLE, SINGLE, paper_files, width_for
+from analysis.report.paper.style import fonts
+from tests.analysis.drawn import CHINESE, EVERY, HEATMAP, INTERVALS, NAUGHTY
+
+ROOT = Path(__file__).resolve().parents[2]
+HARD = [f for f in NAUGHTY if f.key in ("one", "weird", "holes", "none")]
+
+
+def png_size(content):
+    """Pixels across and down, and pixels per metre."""
+    width, height = struct.unpack(">II", content[16:24])
+    place = content.index(b"pHYs") + 4
+    return width, height, struct.unpack(">I", content[place : place + 4])[0]
+
+
+def pdf_streams(content):
+    found = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)
+    return b"".join(zlib.decompress(s) if s[:1] == b"x" else s for s in found)
+
+
+@pytest.mark.parametrize("figure", EVERY, ids=lambda figure: figure.drawing)
+def test_every_drawing_is_a_vector_figure_of_one_column_and_a_sharp_picture(figure):
+    figure = replace(figure, rows=[row for row in figure.rows if row.get("column") != "多音字"])
+    made = paper_files(figure)
+    assert set(made) == {"pdf", "svg", "png"}
+    box = re.search(rb"/MediaBox ?\[ ?0 0 ([\d.]+) ([\d.]+)", made["pdf"])
+    assert float(box[1]) == pytest.approx(SINGLE * 72, abs=0.1)
+    assert b"/FontFile2" in made["pdf"]  # the outlines of a TrueType font are in the file
+    assert b"/CIDFontType2" in made["pdf"]  # fonttype 42, none of type 3
+    assert b"/Type3" not in made["pdf"]
+    assert b"/Subtype /Image" not in made["pdf"]
+    root = ElementTree.fromstring(made["svg"])
+    assert root.get("width") == f"{SINGLE * 72:g}pt"
+    assert not list(root.iter("{http://www.w3.org/2000/svg}image"))
+    width, _, per_metre = png_size(made["png"])
+    assert width == pytest.approx(SINGLE * 300, abs=1)
+    assert per_metre == pytest.approx(300 / 0.0254, abs=1)
+    for content in made.values():
+        assert not re.search(rb"CreationDate|dc:date|tIME", content)
+
+
+@pytest.mark.parametrize("figure", HARD, ids=lambda figure: f"{figure.drawing}-{figure.key}")
+def test_hostile_names_holes_and_single_values_make_a_figure(figure):
+    made = paper_files(figure)
+    assert made["pdf"].startswith(b"%PDF")
+    assert png_size(made["png"])[1] < 20 * 300
+
+
+def test_what_does_not_fit_one_column_takes_two():
+    rows = [{"row": "a", "column": str(n), "value": n} for n in range(12)]
+    many = Figure("k", "t", "heatmap", rows)
+    assert (width_for(many), width_for(HEATMAP)) == (DOUBLE, SINGLE)
+    wide = paper_files(INTERVALS, DOUBLE)["pdf"]
+    assert f"/MediaBox [ 0 0 {DOUBLE * 72:g} ".encode() in wide
+
+
+def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
+    figure = replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": CHINESE}])
+    made = paper_files(figure)
+    if len(fonts(True)) > 1:
+        assert b"/Type3" in made["pdf"]  # outlines of the letters, as shapes
+        assert b"CJK" in made["pdf"]
+
+
+def test_a_figure_has_the_same_bytes_in_another_process():
+    code = (
+        "import hashlib; from tests.analysis.drawn import LINES as f;"
+        "from analysis.report.paper import paper_files;"
+        "print(hashlib.sha256(b''.join(paper_files(f).values())).hexdigest())"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "12345"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    here = hashlib.sha256(b"".join(paper_files(EVERY[2]).values())).hexdigest()
+    assert done.stdout.strip() == here
