@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from analysis.report.brief import counted
@@ -167,7 +167,8 @@ def _other_intervals(report: Mapping[str, Any], title: str, told: set[str], most
     ]
     if columns:
         value = Column("Mean", lambda line: number(line.row["value"]), numeric=True)
-        caption = "The bootstrap is the wide, conservative choice"
+        bootstrap = columns[0].heading.startswith("Bootstrap")
+        caption = "Bootstrap: the wide, conservative choice" if bootstrap else ""
         told_of = [*_names(ratings), value, *columns]
         parts.append(noted(ratings[:most], told_of, told, caption))
         names.append(" and ".join(column.heading.split(" over")[0].lower() for column in columns))
