@@ -6,7 +6,7 @@ import sys
 
 # These answer without a database, so nothing is started for them.
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
-SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "version"}
+SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
 SERVERLESS |= {"list_metrics", "score_files"}
 
 

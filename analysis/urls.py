@@ -1,12 +1,13 @@
 """Routes of the room: a study's results and the files that can be taken from them."""
 
-from django.urls import path, re_path
+from django.urls import include, path, re_path
 
 from analysis import downloads, views
 
 RESULTS = "studies/<slug:key>/results/"
 
 urlpatterns = [
+    path("", include("analysis.planning_urls")),
     path(RESULTS, views.results, name="results"),
     path(f"{RESULTS}state/", views.state, name="results-state"),
     path(f"{RESULTS}run/", views.run, name="results-run"),

@@ -19,8 +19,8 @@ FEW_RATERS = 20
 class Pilot:
     """Components of one task and criterion, and the counts that they rest on.
 
-    ``conditions`` counts pairs of conditions where those were compared. ``warning`` says where
-    the components are rough; ``title`` what was rated.
+    ``conditions`` counts pairs of conditions where those were ``compared`` (their scores are
+    differences already). ``warning`` says where the components are rough; ``title`` what was rated.
     """
 
     title: str
@@ -32,11 +32,12 @@ class Pilot:
     raters: int
     items: int
     conditions: int
+    compared: bool = False
     warning: str = ""
 
     def row(self) -> dict[str, Any]:
         """The pilot as one flat row of plain values."""
-        counts = ("ratings", "raters", "items", "conditions", "warning")
+        counts = ("ratings", "raters", "items", "conditions", "compared", "warning")
         names = ("title", "task", "criterion", "estimand")
         told = {name: getattr(self, name) for name in (*names, *counts)}
         return told | self.components.row()
@@ -84,8 +85,10 @@ def _pilot(rows: pd.DataFrame) -> Pilot:
 
     first = rows.iloc[0]
     condition = rows["condition"].astype(str)
-    if first["estimand"] not in AGAINST_OPEN_REFERENCE:
-        condition = condition + " ~ " + rows["versus_condition"].fillna("").astype(str)
+    versus = rows["versus_condition"].fillna("").astype(str)
+    compared = first["estimand"] not in AGAINST_OPEN_REFERENCE and bool((versus != "").any())
+    if compared:
+        condition = condition + " ~ " + versus
     codes = {
         "condition": pd.factorize(condition, sort=True)[0],
         "rater": pd.factorize(rows["rater"].astype(str), sort=True)[0],
@@ -113,5 +116,6 @@ def _pilot(rows: pd.DataFrame) -> Pilot:
         counts["rater"],
         counts["item"],
         counts["condition"],
+        compared,
         warning,
     )

@@ -7,26 +7,33 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from analysis.parts.shown import Column, Figure, Shown, Table
+from analysis.planning.alternatives import ItemsRow, around, by_items, half_width_of
 from analysis.planning.asked import HALF_WIDTH, Asked
 from analysis.planning.assurance import Assurance, assurance
 from analysis.planning.components import TERMS
 from analysis.planning.cost import Cost, cost_of
-from analysis.planning.design import Design, PlanningError
 from analysis.planning.precision import (
     DIFFERENCE,
     MEAN,
-    minimal_difference,
     power_curve,
-    standard_error,
-    standard_error_of_difference,
+    power_of,
 )
 from analysis.planning.search import Plan
 from analysis.planning.simulate import SimulatedCheck, simulated_check
-from analysis.planning.wording import amount, assumptions, methods, number, told, warnings
+from analysis.planning.wording import (
+    amount,
+    assumptions,
+    count,
+    methods,
+    number,
+    told,
+    warnings,
+)
 
 CHECK_RUNS = 1000
 MOST_SIMULATED = 20_000_000  # ratings in all the runs of a check
 CURVE_POINTS = 24
+SAVES = 2 / 3  # of the money: what is worth a word
 SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
 _TERM_WORDS = {
     "rater": "raters: some are milder than others",
@@ -45,6 +52,15 @@ class Proposal:
     plan: Plan
     cost: Cost
     assured: Assurance | None = None
+    items: tuple[ItemsRow, ...] = ()
+
+    @property
+    def better(self) -> ItemsRow | None:
+        """The cheapest of the plans with more items, if it saves a third of the money."""
+        more = [row for row in self.items if row.items > self.asked.items]
+        cheapest = min(more, key=lambda row: row.total, default=None)
+        saves = cheapest is not None and cheapest.total < SAVES * self.cost.total
+        return cheapest if saves else None
 
     def row(self) -> dict[str, Any]:
         """The plan and its cost as one flat row of plain values."""
@@ -65,7 +81,7 @@ def propose(asked: Asked) -> Proposal:
     if asked.components.degrees and asked.of == DIFFERENCE and asked.goal != HALF_WIDTH:
         level = asked.strict_level
         assured = assurance(plan.design, asked.components, asked.size, level=level, draws=400)
-    return Proposal(asked, plan, cost, assured)
+    return Proposal(asked, plan, cost, assured, tuple(by_items(asked)))
 
 
 def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> SimulatedCheck:
@@ -88,7 +104,10 @@ def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
     tables = [_plan_table(proposal), _money_table(proposal)]
     if checked:
         tables.append(check_table(proposal, checked))
-    tables += [_around_table(proposal), components_table(proposal)]
+    tables.append(_around_table(proposal))
+    if proposal.items:
+        tables.append(_items_table(proposal))
+    tables.append(components_table(proposal))
     return Shown(
         sentences=told(proposal),
         figures=figures(proposal),
@@ -96,31 +115,6 @@ def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
         warnings=warnings(proposal),
         methods=methods(proposal, checked),
     )
-
-
-def around(asked: Asked, plan: Plan) -> list[dict[str, Any]]:
-    """Designs with fewer and more ratings per clip than the plan: precision, raters and money."""
-    chosen = plan.design.ratings_per_clip
-    steps = sorted({max(1, round(chosen * f)) for f in (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)})
-    rows = []
-    for per_clip in steps:
-        design = asked.design(per_clip)
-        cost = cost_of(design, asked.payment)
-        se = _se(asked, design)
-        rows.append(
-            {
-                "mark": "◀ the plan" if per_clip == chosen else "",
-                "ratings_per_clip": per_clip,
-                "raters": design.raters_in_all,
-                "ratings": design.ratings,
-                "half_width": _half_width(asked, design),
-                "found": minimal_difference(se, level=asked.strict_level) if se else None,
-                "reached": asked.reached(design),
-                "total": cost.total,
-                "hours": cost.hours,
-            }
-        )
-    return rows
 
 
 def figures(proposal: Proposal) -> list[Figure]:
@@ -131,7 +125,7 @@ def figures(proposal: Proposal) -> list[Figure]:
     designs = [design for per_clip in steps if (design := asked.design(per_clip)).raters > 1]
     if asked.goal == HALF_WIDTH:
         rows = [
-            {"group": words, "x": design.raters_in_all, "y": _half_width(asked, design, of)}
+            {"group": words, "x": design.raters_in_all, "y": half_width_of(asked, design, of)}
             for of, words in _precisions(asked)
             for design in designs
         ]
@@ -178,21 +172,6 @@ def _precisions(asked: Asked) -> list[tuple[str, str]]:
     return [of_mean, of_difference] if asked.conditions > 1 else [of_mean]
 
 
-def _half_width(asked: Asked, design: Design, of: str = "") -> float | None:
-    from analysis.planning.precision import half_width
-
-    try:
-        level = asked.strict_level
-        return half_width(design, asked.components, of=of or asked.of, level=level)
-    except PlanningError:
-        return None
-
-
-def _se(asked: Asked, design: Design) -> float:
-    make = standard_error if asked.of == MEAN else standard_error_of_difference
-    return make(design, asked.components)
-
-
 def _facts(key: str, title: str, rows: Sequence[tuple[str, str]], note: str = "") -> Table:
     columns = [Column("what", "What"), Column("value", "Value", "mark")]
     told_rows = [{"what": what, "value": value} for what, value in rows]
@@ -205,11 +184,11 @@ def _plan_table(proposal: Proposal) -> Table:
     goal = "Half width reached" if asked.goal == HALF_WIDTH else "Power reached"
     reached = number(plan.reached) if asked.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
     rows = [
-        ("Raters whose ratings count", f"{design.raters_in_all:,}"),
-        ("Ratings of each clip", f"{design.ratings_per_clip:,}"),
+        ("Raters whose ratings count", count(design.raters_in_all)),
+        ("Ratings of each clip", count(design.ratings_per_clip)),
         ("Clips per rater", number(design.ratings_per_rater)),
-        ("Ratings of each condition", f"{design.ratings_per_condition:,}"),
-        ("Ratings in all", f"{design.ratings:,}"),
+        ("Ratings of each condition", count(design.ratings_per_condition)),
+        ("Ratings in all", count(design.ratings)),
         (goal, reached),
     ]
     return _facts("plan", "The plan", rows, plan.note)
@@ -218,7 +197,7 @@ def _plan_table(proposal: Proposal) -> Table:
 def _money_table(proposal: Proposal) -> Table:
     cost = proposal.cost
     money = [
-        ("Sessions to recruit", f"{cost.sessions:,}"),
+        ("Sessions to recruit", count(cost.sessions)),
         ("Minutes of a session", number(cost.session_minutes)),
         ("Pay of a session", amount(cost.pay / cost.sessions, cost.currency)),
         ("Hours of listening paid", number(cost.hours)),
@@ -235,8 +214,6 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
     asked, plan = proposal.asked, proposal.plan
     formula = asked.level if asked.comparisons == 1 else asked.strict_level
     power_words = "Power" if asked.of == DIFFERENCE else "Power of one mean"
-    from analysis.planning.precision import power_of
-
     by_formula = power_of(
         plan.design, asked.components, asked.size, of=asked.of, level=asked.strict_level
     )
@@ -249,7 +226,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
         },
         {
             "what": "Half width of the interval",
-            "formula": number(_half_width(asked, plan.design) or 0.0),
+            "formula": number(half_width_of(asked, plan.design) or 0.0),
             "simulated": number(checked.half_width),
             "sure": "",
         },
@@ -266,7 +243,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
         Column("simulated", "Simulated", "mark"),
         Column("sure", "95 % sure", "mark"),
     ]
-    note = f"{checked.runs:,} simulated studies of this plan, analysed like a real one."
+    note = f"{count(checked.runs)} simulated studies of this plan, analysed like a real one."
     return Table("check", "The formula, checked by simulation", columns, rows, note)
 
 
@@ -277,17 +254,30 @@ def _around_table(proposal: Proposal) -> Table:
         Column("raters", "Raters", "count"),
         Column("ratings", "Ratings", "count"),
         Column("half_width", "Half width", "number"),
-        Column("found", "Found with 80 %", "number"),
+        Column("found", "Found", "number"),
     ]
     if asked.goal != HALF_WIDTH:
         columns.append(Column("reached", "Power", "percent", 2))
-    columns += [Column("total", "Total cost", "number", 0), Column("mark", "", "mark")]
+    columns += [Column("total", "Cost", "number", 0), Column("mark", "", "mark")]
     note = (
-        "Half width: of the interval that is planned for. Found with 80 %: the smallest true "
-        "difference found four times in five."
+        "◀ is the plan. Half width: of the interval that is planned for. Found: the smallest true "
+        "difference that is found four times in five."
     )
     rows = around(asked, proposal.plan)
     return Table("around", "Fewer and more ratings", columns, rows, note)
+
+
+def _items_table(proposal: Proposal) -> Table:
+    columns = [
+        Column("items", "Items", "count"),
+        Column("ratings_per_clip", "Ratings per clip", "count"),
+        Column("raters", "Raters", "count"),
+        Column("ratings", "Ratings", "count"),
+        Column("total", "Cost", "number", 0),
+    ]
+    rows = [asdict(row) for row in proposal.items]
+    note = "Each reaches what was asked for; numbers of items that cannot are left out."
+    return Table("items", "Fewer and more items", columns, rows, note)
 
 
 def components_table(proposal: Proposal) -> Table:

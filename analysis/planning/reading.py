@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.planning.asked import GOALS, HALF_WIDTH, Asked
-from analysis.planning.components import TERMS, Components
+from analysis.planning.components import TERMS, Components, components_from_model
 from analysis.planning.cost import Payment
 from analysis.planning.design import PlanningError
 from analysis.planning.precision import DIFFERENCE, MEAN
@@ -112,7 +112,8 @@ def own_components(given: Mapping[str, str]) -> Components:
     found = {name: _number(field, given.get(f"sd_{name}", "")) for name, field in SDS.items()}
     if not found["residual"]:
         raise PlanningError("Give the standard deviation of the rest (residual), above 0.")
-    return Components(**{k: v or 0.0 for k, v in found.items()}, source="typed by hand")
+    sds = {name: value or 0.0 for name, value in found.items()}
+    return components_from_model(sds, "typed by hand")
 
 
 def _number(field: Field, text: str) -> float | None:

@@ -120,24 +120,27 @@ def subgaussian_sequence(
 
 
 def bounded_sequence(
-    x: Floats, ends: tuple[float, float], *, level: float = 0.95
+    x: Floats, ends: tuple[float, float], *, level: float = 0.95, truncation: float = 0.5
 ) -> ConfidenceSequence:
     """Bounds for the mean of x (R,) within ``ends``, valid for any number of raters, even few.
 
     The hedged capital process: Waudby-Smith and Ramdas (2024), J. Royal Stat. Soc. B 86(1),
-    Theorem 3 (hedged capital), predictable plug-in bets truncated at c = 1/2, theta = 1/2; the set
-    of means not rejected on a grid of 1001, widened by a step; running intersection. For
-    differences of scores the ends are minus and plus the width of the scale. Raises PlanningError
-    when a value lies outside the ends.
+    Theorem 3 (hedged capital), predictable plug-in bets truncated at c = ``truncation``, theta =
+    1/2; the set of means not rejected on a grid of 1001, widened by a step; running intersection.
+    Any c between 0 and 1 is valid: a larger one is narrower where values differ little within the
+    ends. For differences of scores the ends are minus and plus the width of the scale. Raises
+    PlanningError when a value lies outside the ends, or the truncation outside 0..1.
     """
     x = _checked(x, level)
     low, high = ends
     if not high > low or (len(x) and (x.min() < low - 1e-9 or x.max() > high + 1e-9)):
         raise PlanningError(f"a value lies outside {low:g}..{high:g}, or the ends are no ends")
+    if not 0 < truncation < 1:
+        raise PlanningError(f"truncation {truncation} is not between 0 and 1")
     t = np.arange(1, len(x) + 1)
     mean = np.cumsum(x) / np.maximum(t, 1)
     z = np.clip((x - low) / (high - low), 0.0, 1.0)
-    lower, upper = _betting_bounds(z, level)
+    lower, upper = _betting_bounds(z, level, truncation)
     span = high - low
     note = "" if len(x) else "no raters yet"
     return ConfidenceSequence(mean, low + span * lower, low + span * upper, level, BETTING, note)
@@ -197,11 +200,11 @@ def _bets(z: Floats, level: float) -> Floats:
     return np.asarray(np.sqrt(2 * np.log(2 / (1 - level)) / (before * t * np.log1p(t))))
 
 
-def _betting_bounds(z: Floats, level: float) -> tuple[Floats, Floats]:
+def _betting_bounds(z: Floats, level: float, truncation: float) -> tuple[Floats, Floats]:
     grid = np.linspace(0, 1, _GRID + 1)
     up, down = np.zeros(len(grid)), np.zeros(len(grid))
     with np.errstate(divide="ignore"):
-        most_up, most_down = 0.5 / grid, 0.5 / (1 - grid)
+        most_up, most_down = truncation / grid, truncation / (1 - grid)
     alive = np.ones(len(grid), dtype=bool)
     low, high = np.empty(len(z)), np.empty(len(z))
     limit, step = float(np.log(2 / (1 - level))), 1 / _GRID

@@ -22,6 +22,7 @@ DECIDED, EQUAL, LATER, NEVER, EARLY = "decided", "equal", "later", "never", "ear
 MOST_PAIRED = 10  # conditions; of more, each one's own mean is bounded instead of all pairs
 FEWEST = 5  # raters, before which there is nothing to tell
 FURTHEST = 3000  # raters that a forecast looks ahead
+TRUNCATION = 0.9  # rater means differ little within the ends of a scale
 SINGLE = frozenset({"mushra", "dmos"})  # versus an open reference, yet a score of one clip
 
 
@@ -189,7 +190,7 @@ class _Judge:
     ) -> Line:
         if not len(x):
             return Line(a, b, None, None, None, 0, EARLY)
-        bounds = bounded_sequence(x, ends, level=self.level)
+        bounds = bounded_sequence(x, ends, level=self.level, truncation=TRUNCATION)
         value, low, high = (float(s[-1]) for s in (bounds.value, bounds.low, bounds.high))
         if not np.isfinite(low):
             return Line(a, b, value, None, None, len(x), EARLY)
@@ -211,7 +212,8 @@ class _Judge:
             return NEVER, None
         ahead = min(int(np.ceil(self.room * len(x) / self.raters)), FURTHEST)
         told, needed = self._said(
-            bounded_sequence(np.resize(x, ahead), ends, level=self.level), null
+            bounded_sequence(np.resize(x, ahead), ends, level=self.level, truncation=TRUNCATION),
+            null,
         )
         if told and needed is not None:
             return LATER, int(np.ceil(needed * self.raters / len(x)))

@@ -9,6 +9,7 @@ from analysis.planning.design import BETWEEN, RANDOM
 from analysis.planning.precision import DIFFERENCE
 
 if TYPE_CHECKING:
+    from analysis.planning.alternatives import ItemsRow
     from analysis.planning.proposal import Proposal
     from analysis.planning.simulate import SimulatedCheck
 
@@ -16,17 +17,20 @@ FEW_RATERS, FEW_ITEMS = 20, 15
 LONG_SESSION_MIN = 45.0
 
 
+def count(value: float) -> str:
+    """A whole number with its thousands apart."""
+    return f"{value:,.0f}".replace(",", "\u202f")
+
+
 def number(value: float) -> str:
-    """A number with three digits that say something, thousands kept whole."""
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    """A number with three digits that say something."""
+    return count(value) if abs(value) >= 100 else f"{value:.3g}"
 
 
 def amount(value: float, currency: str) -> str:
     """Money with its currency, pence for small sums."""
-    written = f"{value:,.0f}" if value >= 100 else f"{value:,.2f}" if value >= 1 else f"{value:.3f}"
-    return f"{written} {currency}".strip()
+    written = count(value) if value >= 100 or value == 0 else f"{value:.2f}"
+    return f"{written if value == 0 or value >= 0.1 else f'{value:.3f}'} {currency}".strip()
 
 
 def told(proposal: Proposal) -> list[str]:
@@ -35,7 +39,7 @@ def told(proposal: Proposal) -> list[str]:
     d = plan.design
     of = "the difference of two conditions" if asked.of == DIFFERENCE else "a mean"
     level = f"{asked.level * 100:g} %"
-    head = f"{d.raters_in_all:,} raters, {d.ratings_per_clip:,} ratings of each clip"
+    head = f"{count(d.raters_in_all)} raters, {count(d.ratings_per_clip)} ratings of each clip"
     if asked.goal == HALF_WIDTH:
         what = f"give {of} a {level} interval of ± {number(plan.reached)}"
         met = plan.reached <= asked.size
@@ -49,12 +53,14 @@ def told(proposal: Proposal) -> list[str]:
         met = plan.reached >= asked.power
         wanted = f"{asked.power * 100:g} %"
     verdict = "" if met else f" That is less than the {wanted} wanted."
-    sentences = [f"{head} ({d.ratings:,} ratings in all) {what}.{verdict}"]
+    sentences = [f"{head} ({count(d.ratings)} ratings in all) {what}.{verdict}"]
     sentences.append(
-        f"A session lasts about {number(cost.session_minutes)} minutes; {cost.sessions:,} sessions "
-        f"cost {amount(cost.total, cost.currency)} in all, "
+        f"A session lasts about {number(cost.session_minutes)} minutes; "
+        f"{count(cost.sessions)} sessions cost {amount(cost.total, cost.currency)} in all, "
         f"{amount(cost.fees, cost.currency)} of it fees."
     )
+    if proposal.better:
+        sentences.append(_better(proposal, proposal.better))
     if proposal.assured:
         assured = proposal.assured
         sentences.append(
@@ -63,6 +69,17 @@ def told(proposal: Proposal) -> list[str]:
             f"{assured.low * 100:.0f} and {assured.high * 100:.0f} %)."
         )
     return sentences
+
+
+def _better(proposal: Proposal, better: ItemsRow) -> str:
+    """More items instead of more raters, where that saves a third of the money or more."""
+    currency = proposal.cost.currency
+    return (
+        f"More items serve better than more raters here: with {better.items} instead of "
+        f"{proposal.asked.items} items, {count(better.raters)} raters and "
+        f"{count(better.ratings_per_clip)} ratings of each clip are enough "
+        f"({amount(better.total, currency)} in all)."
+    )
 
 
 def assumptions(proposal: Proposal) -> list[str]:

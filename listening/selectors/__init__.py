@@ -1,5 +1,6 @@
 """The only reads that leave the room: ratings, sessions, stimuli, progress, whose a study is."""
 
+from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
     StudyProgress,
@@ -9,24 +10,42 @@ from listening.selectors.progress import (
 )
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.sessions import SessionRow, session_columns, session_rows
+from listening.selectors.sofar import AskedSoFar, PlannedColumn, RaterMean, rated_so_far
 from listening.selectors.stimuli import StimulusRow, stimulus_rows
-from listening.selectors.studies import PlannedTrap, StudyHead, study_head, trap_plans
+from listening.selectors.studies import (
+    PlannedTrap,
+    RatingsState,
+    StudyHead,
+    condition_labels,
+    ratings_state,
+    study_head,
+    trap_plans,
+)
 
 __all__ = [
+    "AskedSoFar",
     "ConditionProgress",
+    "PlannedColumn",
     "PlannedTrap",
+    "RaterMean",
     "RatingRow",
+    "RatingsState",
     "SessionRow",
     "StimulusRow",
     "StudyHead",
     "StudyProgress",
+    "TaskPlan",
     "TaskProgress",
     "TrapProgress",
+    "condition_labels",
+    "rated_so_far",
     "rating_rows",
+    "ratings_state",
     "session_columns",
     "session_rows",
     "stimulus_rows",
     "study_head",
     "study_progress",
+    "task_plans",
     "trap_plans",
 ]

@@ -1,0 +1,171 @@
+"""manage.py plan: raters, ratings, cost and time that a wanted precision needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analysis.management.options import pairs
+
+if TYPE_CHECKING:
+    from analysis.parts.shown import Shown
+    from analysis.planning import Components
+    from analysis.planning.pilot import Pilot
+
+# Options that go into the question as they are: the name of reading.FIELDS and its metavar.
+NUMBERS = {
+    "power": "Power wanted of --difference, in per cent. Default: 80.",
+    "comparisons": "Comparisons that share the error (Bonferroni). Default: 1.",
+    "level": "Of intervals, in per cent. Default: 95.",
+    "conditions": "Default: the pilot's, else 4.",
+    "items": "Default: the pilot's, else 40.",
+    "clips_per_rater": "Clips that a rater hears. Default: 40.",
+    "ratings_per_clip": "Say what so many ratings give, instead of how many are needed.",
+    "seconds_per_clip": "The clip and the answer. Default: the pilot's, else 12.",
+    "session_seconds": "Of a session beside the clips. Default: 180.",
+    "traps": "Traps and practice clips per session. Default: 0.",
+    "pay_per_hour": "Default: 9.",
+    "fee": "The platform's fee on the pay, in per cent. Default: 0.",
+    "tax": "The tax on the fee, in per cent. Default: 0.",
+    "lost": "Sessions paid and not used, in per cent. Default: 10.",
+}
+
+
+class Command(BaseCommand):
+    """Plan a study."""
+
+    help = "How many raters and ratings a study needs, what they cost, and how long they take."
+    requires_system_checks = []
+    requires_migrations_checks = False
+    needs_database = False  # manage.py starts no server for it
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        goal = parser.add_mutually_exclusive_group(required=True)
+        goal.add_argument("--half-width", help="An interval of ± this, in scores.")
+        goal.add_argument("--difference", help="Find a true difference of this, in scores.")
+        known = parser.add_mutually_exclusive_group(required=True)
+        known.add_argument("--pilot", metavar="CSV", help="Ratings, as export_study writes them.")
+        known.add_argument("--preset", help="A known study: att, long_form, lfs or nvv.")
+        known.add_argument(
+            "--sd",
+            action="append",
+            metavar="TERM=SD",
+            help="rater, rater_condition, item, stimulus, residual; may be given several times.",
+        )
+        parser.add_argument("--task", default="", help="Of the pilot. Default: most ratings.")
+        parser.add_argument("--criterion", default="", help="Of the pilot.")
+        parser.add_argument("--of", choices=("mean", "difference"), help="Default: difference.")
+        parser.add_argument("--assignment", choices=("within", "random", "between"))
+        parser.add_argument("--currency", help="Default: GBP.")
+        for name, words in NUMBERS.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", help=words.replace("%", "%%"))
+        parser.add_argument("--column", action="append", metavar="OURS=THEIRS", help="As analyse.")
+        parser.add_argument("--set", action="append", metavar="COLUMN=VALUE", help="As analyse.")
+        parser.add_argument("--runs", type=int, default=1000, help="Simulated studies; 0: none.")
+        parser.add_argument("--seed", type=int, default=0, help="Of the simulation. Default: 0.")
+        parser.add_argument("--out", type=Path, help="A folder for JSON, CSV and SVG files.")
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        from analysis.planning import PlanningError
+        from analysis.planning.proposal import check, plain, propose, shown
+        from analysis.planning.reading import asked_from
+
+        try:
+            components, known = _components(given)
+            asked = asked_from(_question(given, known), components)
+            proposal = propose(asked)
+            checked = None
+            if given["runs"]:
+                checked = check(proposal, runs=given["runs"], seed=given["seed"])
+        except PlanningError as error:
+            raise CommandError(str(error)) from None
+        made = shown(proposal, checked)
+        if given["out"] is None:
+            for line in lines(made):
+                self.stdout.write(line)
+            return
+        for path in _written(given["out"], made, plain(proposal, checked)):
+            self.stdout.write(str(path))
+
+
+def lines(made: Shown) -> Iterator[str]:
+    """A plan as text: sentences, warnings, tables."""
+    from analysis.report.partpage import cell
+
+    yield from made.sentences
+    for words in made.warnings:
+        yield f"  note: {words}"
+    for table in made.tables:
+        yield f"\n{table.title}"
+        heads = [column.heading for column in table.columns]
+        body = [[cell(column, row) for column in table.columns] for row in table.rows]
+        widths = [max(len(line[k]) for line in [heads, *body]) for k in range(len(heads))]
+        for line in [heads, *body] if len(heads) > 2 else body:
+            padded = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
+            yield f"  {'  '.join(padded)}".rstrip()
+        if table.note:
+            yield f"  {table.note}"
+
+
+def _components(given: Mapping[str, Any]) -> tuple[Components, Pilot | None]:
+    from analysis.planning import preset
+    from analysis.planning.pilot import chosen_pilot, pilots
+    from analysis.planning.reading import SDS, own_components
+    from analysis.ratings import RatingsError, from_csv
+    from analysis.screening import DEFAULT, screen
+
+    if given["preset"]:
+        return preset(given["preset"]), None
+    if given["sd"]:
+        typed = pairs(given["sd"], "--sd")
+        unknown = sorted(set(typed) - set(SDS))
+        if unknown:
+            known = ", ".join(SDS)
+            raise CommandError(f"no component {unknown[0]}; known are {known}")
+        return own_components({f"sd_{name}": value for name, value in typed.items()}), None
+    columns, constants = pairs(given["column"], "--column"), pairs(given["set"], "--set")
+    try:
+        table = from_csv(given["pilot"], columns, constants)
+    except (RatingsError, OSError) as error:
+        raise CommandError(str(error)) from None
+    found = pilots(screen(table, DEFAULT).kept(DEFAULT))
+    chosen = chosen_pilot(found, given["task"], given["criterion"])
+    return chosen.components, chosen
+
+
+def _question(given: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
+    """The values of the planning page's form."""
+    from analysis.planning.reading import starting_values
+
+    known: dict[str, Any] = {}
+    if pilot:
+        known = {"conditions": pilot.conditions, "items": pilot.items}
+    if pilot and pilot.compared:
+        known["of"] = "mean"
+    goal = "half_width" if given["half_width"] is not None else "power"
+    size = given["half_width"] if goal == "half_width" else given["difference"]
+    typed = {name: given[name] for name in (*NUMBERS, "of", "assignment", "currency")}
+    return starting_values(**known) | {
+        "goal": goal,
+        "size": size,
+        **{name: value for name, value in typed.items() if value is not None},
+    }
+
+
+def _written(folder: Path, made: Shown, everything: Mapping[str, Any]) -> Iterator[Path]:
+    from analysis.figures import figure_svg
+    from analysis.parts.chosen import plain_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(plain_of(everything), indent=1, ensure_ascii=False, sort_keys=True)
+    files = {"plan.json": text + "\n", "plan.txt": "\n".join(lines(made)) + "\n"}
+    for figure in made.figures:
+        files[f"{figure.key}.svg"] = figure_svg(figure, figure.key, standalone=True)
+    for name, content in files.items():
+        path = folder / name
+        path.write_text(content, encoding="utf-8")
+        yield path

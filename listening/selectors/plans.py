@@ -1,0 +1,86 @@
+"""What each task of a study plans: conditions, items, clips per rater, and how long they last."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from django.db import connection
+
+from listening.design.traps import TrapPlan
+from listening.methods import method_named
+from listening.models import Study, Task
+
+MEASURED_FROM = 50  # answered trials before measured seconds are told
+
+
+class TaskPlan(TypedDict):
+    """A task's design in the numbers that a plan of the next study starts from."""
+
+    task: str
+    title: str
+    method: str
+    estimand: str
+    criteria: list[str]
+    conditions: int  # of comparisons: pairs of conditions
+    items: int
+    ratings_per_clip: int
+    clips_per_rater: int  # in one session
+    clips_together: float  # rated on one screen
+    traps_per_rater: int
+    clip_s: float  # mean duration of the rated clips
+    seconds_per_trial: float | None  # measured so far; None before enough trials
+
+
+CLIPS = """
+SELECT p.task_id, count(DISTINCT (x.condition_id, v.condition_id)), count(DISTINCT x.item_id),
+    avg(x.duration_s)::float8, (SELECT avg(1 + cardinality(s.others))::float8
+        FROM listening_slot s WHERE s.task_id = p.task_id)
+FROM (SELECT DISTINCT s.task_id, o.id AS stimulus_id, s.versus_id
+      FROM listening_slot s, unnest(s.stimulus_id || s.others) AS o(id)
+      WHERE s.task_id = ANY(%s)) p
+JOIN listening_stimulus x ON x.id = p.stimulus_id
+LEFT JOIN listening_stimulus v ON v.id = p.versus_id
+GROUP BY p.task_id
+"""
+# The time from one answer to the next of a session, breaks of ten minutes and more left out.
+PACE = """
+SELECT task_id, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)
+FROM (SELECT t.task_id, extract(epoch FROM t.answered_at - lag(t.answered_at)
+        OVER (PARTITION BY t.session_id ORDER BY t.position))::float8 AS seconds
+      FROM listening_trial t WHERE t.task_id = ANY(%s) AND t.state = 'answered') g
+WHERE seconds > 0 AND seconds < 600 GROUP BY 1
+"""
+
+
+def task_plans(study: str) -> list[TaskPlan]:
+    """The plan of each task in their order; a draft that is not planned has 0 conditions."""
+    row = Study.objects.get(key=study)
+    tasks = list(row.tasks.order_by("order"))
+    with connection.cursor() as cursor:
+        cursor.execute(CLIPS, [[task.pk for task in tasks]])
+        clips = {found[0]: found[1:] for found in cursor.fetchall()}
+        cursor.execute(PACE, [[task.pk for task in tasks]])
+        pace = {task: seconds for task, n, seconds in cursor.fetchall() if n >= MEASURED_FROM}
+    unplanned = (0, 0, 0.0, 1.0)
+    return [_plan(task, clips.get(task.pk, unplanned), pace.get(task.pk)) for task in tasks]
+
+
+def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None) -> TaskPlan:
+    conditions, items, clip_s, together = clips
+    screens = task.block_size * max(task.blocks_per_session, 1)
+    traps = TrapPlan.from_dict(task.traps)
+    return TaskPlan(
+        task=task.key,
+        title=task.title or task.key,
+        method=task.method,
+        estimand=method_named(task.method).estimand,
+        criteria=[criterion.key for criterion in task.criteria.order_by("order")],
+        conditions=conditions,
+        items=items,
+        ratings_per_clip=task.ratings_per_stimulus,
+        clips_per_rater=round(screens * together),
+        clips_together=round(together, 2),
+        traps_per_rater=traps.sets_for(screens) * traps.traps_per_set,
+        clip_s=round(clip_s, 2),
+        seconds_per_trial=None if seconds is None else round(float(seconds), 1),
+    )

@@ -1,0 +1,220 @@
+"""A plan in full: what is asked, what comes out, its money, its words and its check."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.parts.chosen import plain_of
+from analysis.planning import (
+    Components,
+    Design,
+    Payment,
+    PlanningError,
+    components_from_model,
+    half_width,
+    plan_for_difference,
+    preset,
+    simulate_ratings,
+    standard_error,
+)
+from analysis.planning.asked import Asked
+from analysis.planning.components import TERMS
+from analysis.planning.pilot import chosen_pilot, pilots
+from analysis.planning.precision import power_of
+from analysis.planning.proposal import check, plain, propose, shown
+from analysis.planning.reading import asked_from, own_components, starting_values
+from analysis.planning.wording import amount, assumptions, number
+from tests.analysis.reference import expected, heard_on_headphones, rows_of, table_of
+
+LONG = preset("long_form")
+PAYMENT = Payment(12, 9, 180, fee=0.3, tax=0.2, lost=0.1, currency="GBP")
+MOS = Asked("half_width", 0.2, LONG, PAYMENT, items=60, conditions=4, clips_per_rater=40)
+POWER = replace(MOS, goal="power", size=0.2)
+
+
+def test_the_plan_is_the_smallest_that_reaches_the_half_width():
+    plan = propose(MOS).plan
+    assert half_width(plan.design, LONG, of="difference") <= 0.2
+    one_less = MOS.design(plan.design.ratings_per_clip - 1)
+    assert half_width(one_less, LONG, of="difference") > 0.2
+    assert MOS.enough(plan.design)
+    assert not MOS.enough(one_less)
+
+
+def test_the_plan_is_the_smallest_with_the_power():
+    design = propose(POWER).plan.design
+    assert POWER.reached(design) >= 0.8 > POWER.reached(POWER.design(design.ratings_per_clip - 1))
+    strict = replace(POWER, comparisons=6)
+    assert propose(strict).plan.design.ratings > design.ratings
+    assert strict.strict_level == pytest.approx(1 - 0.05 / 6)
+
+
+def test_money_and_time_by_hand():
+    cost = propose(replace(MOS, ratings_per_clip=2)).cost  # 480 ratings: 12 raters, 40 clips each
+    assert cost.sessions == 14  # 12 / 0.9
+    assert cost.session_minutes == pytest.approx((180 + 40 * 12) / 60)
+    assert cost.pay == pytest.approx(14 * 11 / 60 * 9)
+    assert cost.fees == pytest.approx(cost.pay * 0.3 * 1.2)
+    words = " ".join(shown(propose(replace(MOS, ratings_per_clip=2))).sentences)
+    assert "14 sessions cost 31.42 GBP" in words
+    assert "less than the ± 0.2 wanted" in words
+
+
+def test_more_items_are_proposed_where_they_save_much():
+    dear = replace(MOS, size=0.11, items=45)
+    proposal = propose(dear)
+    better = proposal.better
+    assert better is not None
+    assert better.total < 0.67 * proposal.cost.total
+    assert any(f"with {better.items} instead of 45 items" in s for s in shown(proposal).sentences)
+    assert propose(replace(MOS, ratings_per_clip=3)).items == ()
+    again = propose(replace(dear, items=better.items)).plan
+    assert again.design.raters_in_all == better.raters
+
+
+def test_what_no_number_of_raters_reaches_is_told_with_the_items_that_would():
+    with pytest.raises(PlanningError, match="items are the least"):
+        propose(replace(MOS, size=0.01))
+
+
+def test_power_of_one_mean_is_for_comparisons():
+    pair = replace(POWER, conditions=1, of="mean", size=0.3)
+    design = propose(pair).plan.design
+    assert pair.reached(design) >= 0.8
+    assert power_of(design, LONG, 0.3, of="mean") == pytest.approx(pair.reached(design))
+    found = plan_for_difference(0.3, LONG, items=60, conditions=1, clips_per_rater=40, of="mean")
+    assert found.design == design
+    checked = check(propose(pair), runs=400)
+    assert checked.of == "mean"
+    assert checked.power == pytest.approx(pair.reached(design), abs=0.08)
+    assert checked.sd_of_difference == pytest.approx(standard_error(design, LONG), rel=0.12)
+
+
+def test_the_check_agrees_with_the_formula_and_stands_beside_it():
+    proposal = propose(POWER)
+    checked = check(proposal, runs=400)
+    assert checked.power == pytest.approx(proposal.plan.reached, abs=0.08)
+    assert checked.coverage_high > 0.93
+    tables = {table.key: table for table in shown(proposal, checked).tables}
+    assert tables["check"].rows[0]["simulated"] == f"{checked.power * 100:.1f} %"
+    assert "check" not in {table.key for table in shown(proposal).tables}
+    assert check(proposal, runs=200, seed=1) == check(proposal, runs=200, seed=1)
+
+
+def test_curves_rise_with_raters_and_with_the_difference():
+    (figure,) = shown(propose(POWER)).figures
+    assert figure.drawing == "lines"
+    lines = {}
+    for row in figure.rows:
+        lines.setdefault(row["group"], []).append(row["y"])
+    assert len(lines) == 4
+    assert all((np.diff(line) >= -1e-12).all() for line in lines.values())
+    last = [line[-1] for line in lines.values()]
+    assert last == sorted(last)
+    (widths,) = shown(propose(MOS)).figures
+    assert {row["group"] for row in widths.rows} == {
+        "one condition’s mean",
+        "difference of two",
+    }
+
+
+def test_a_pilots_uncertainty_is_counted_in():
+    known = Components(0.4, 0.2, 0.2, 0.2, 0.6, "pilot", {"rater": 9, "residual": 100})
+    proposal = propose(replace(POWER, components=known))
+    assert proposal.assured is not None
+    assert any("knows its components only roughly" in s for s in shown(proposal).sentences)
+    assert propose(POWER).assured is None
+
+
+def test_warnings_say_where_a_plan_is_weak():
+    few = replace(MOS, items=8, size=0.5, clips_per_rater=32)
+    told = " ".join(shown(propose(few)).warnings)
+    assert "raters are few" in told
+    assert "items are few" in told
+    assert "all 6 pairs" in " ".join(shown(propose(POWER)).warnings)
+    long = replace(MOS, payment=replace(PAYMENT, seconds_per_trial=120.0))
+    assert "tires raters" in " ".join(shown(propose(long)).warnings)
+    assert any("looked at once" in words for words in assumptions(propose(MOS)))
+
+
+def test_a_plan_is_plain_values():
+    proposal = propose(POWER)
+    everything = plain_of(plain(proposal, check(proposal, runs=200)))
+    again = json.loads(json.dumps(everything, allow_nan=False))
+    assert again["plan"]["raters"] == proposal.plan.design.raters_in_all
+    assert again["plan"]["sd_rater"] == 0.42
+    assert again["check"]["runs"] == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"size": ""}, "size is missing"),
+        ({"size": "-1"}, "from 1e-06"),
+        ({"size": "nan"}, "from 1e-06"),
+        ({"size": "many"}, "no number"),
+        ({"items": "2.5"}, "a whole number"),
+        ({"goal": "fame"}, "Choose what"),
+        ({"assignment": "x"}, "assignment"),
+        ({"conditions": "1"}, "two conditions"),
+        ({"clips_per_rater": "2"}, "cannot hold"),
+        ({"items": "100000", "conditions": "1000"}, "too large"),
+    ],
+)
+def test_a_wrong_field_is_named(given, told):
+    with pytest.raises(PlanningError, match=told):
+        asked_from(starting_values(size=0.3) | given, LONG).plan()
+
+
+def test_a_form_becomes_a_question():
+    asked = asked_from(starting_values(size=0.15, fee=33) | {"size": "0,25", "lost": "20"}, LONG)
+    assert asked.size == 0.25
+    assert asked.payment.fee == pytest.approx(0.33)
+    assert asked.payment.lost == pytest.approx(0.2)
+    assert asked.ratings_per_clip is None
+    own = own_components({"sd_rater": "0.4", "sd_residual": "0.7"})
+    assert (own.rater, own.item, own.residual) == (0.4, 0.0, 0.7)
+    with pytest.raises(PlanningError, match="rest"):
+        own_components({"sd_rater": "0.4"})
+
+
+def test_numbers_and_money_read_well():
+    assert [number(x) for x in (0.1234, 12.34, 1234.5)] == ["0.123", "12.3", "1\u202f234"]
+    assert amount(0, "GBP") == "0 GBP"
+    assert amount(0.0461, "GBP") == "0.046 GBP"
+    assert amount(12.3, "") == "12.30"
+
+
+def test_a_pilots_components_come_near_those_of_r():
+    table = heard_on_headphones("mos_s1")
+    found = chosen_pilot(pilots(table), task="isolation")
+    assert (found.estimand, found.compared) == ("mos", False)
+    reml = components_from_model(expected("mos_s1")["lmm_isolation"]["sd"])
+    for term in (*TERMS, "residual"):
+        assert getattr(found.components, term) == pytest.approx(getattr(reml, term), abs=0.04)
+    assert found.ratings == (table["task"] == "isolation").sum()
+    with pytest.raises(PlanningError, match="task isolation"):
+        chosen_pilot(pilots(table), task="nothing")
+
+
+def test_pairs_are_the_conditions_of_a_pilot_that_compared():
+    (found,) = pilots(table_of("cmos_s1"))
+    assert found.compared
+    pairs = table_of("cmos_s1")[["condition", "versus_condition"]].drop_duplicates()
+    assert found.conditions == len(pairs)
+
+
+def test_a_pilot_that_is_too_small_is_refused_or_warned_of():
+    one = rows_of({("a", "r1", "i1"): 3.0, ("b", "r1", "i1"): 4.0})
+    with pytest.raises(PlanningError, match="nothing to plan from"):
+        pilots(one)
+    rng = np.random.default_rng(1)
+    y, condition, rater, item = simulate_ratings(Design(8, 10, 4, 2), LONG, [3, 3.5], rng)
+    small = rows_of(
+        {(f"c{condition[k]}", f"r{rater[k]}", f"i{item[k]}"): float(y[k]) for k in range(len(y))}
+    )
+    (found,) = pilots(small)
+    assert "8 raters and 10 items are few" in found.warning
+    assert found.row()["warning"] == found.warning
