@@ -193,6 +193,12 @@ def test_the_part_is_quick_on_twenty_thousand_ratings_and_the_same_again():
     assert first == made(table)
 
 
+def test_where_no_rule_changes_anything_there_is_nothing_to_compare():
+    part = made(rows_of({(c, f"r{r}", "i"): r for c in "AB" for r in range(12)}))
+    assert [table["key"] for table in part["tables"]] == ["screening_rules"]
+    assert part["figures"] == []
+
+
 def test_nothing_breaks_without_ratings():
     report = report_of(from_rows([]), options=QUICK)
     assert "screening" not in {part["key"] for part in report["parts"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from analysis.parts.screening.results import (
     silent,
     telling,
 )
-from analysis.parts.shown import Shown
+from analysis.parts.shown import Shown, Table
 from analysis.screening import Rule, Screened, optional_rules, versioned_text
 from analysis.screening.sensitivity import (
     NO_RULE,
@@ -73,14 +73,21 @@ class ScreeningPart(Part):
             figures=list(figures(found, main, tried)),
             tables=[
                 rules_table(given, judged.counts),
-                orders_table(found, main, tried, silent(every, found)),
-                *estimates_tables(found, main, tried),
-                *intervals_table(found, main),
+                *_results(judged, silent(every, found)),
                 *excluded_table(given),
             ],
             warnings=_warnings(judged),
             methods=[_method(judged)],
         )
+
+
+def _results(judged: Judged, same: Sequence[str]) -> Iterator[Table]:
+    """The tables of results, where any scheme differs from another."""
+    families, main, tried = judged.families, judged.main, judged.tried
+    if any(len(each) > 1 for each in families.values()):
+        yield orders_table(families, main, tried, same)
+        yield from estimates_tables(families, main, tried)
+        yield from intervals_table(families, main)
 
 
 def _not_in_force(given: Given) -> tuple[list[str], list[dict[str, Any]]]:

@@ -211,8 +211,6 @@ def telling(families: Families, main: str) -> dict[str, dict[str, Order]]:
     for name in sorted(names, key=lambda name: (name != main, name != NO_RULE)):
         prints.setdefault(_print(families, name), name)
     kept = set(prints.values())
-    if NO_RULE in names:
-        kept.add(NO_RULE)
     return {
         title: {name: order for name, order in each.items() if name in kept}
         for title, each in families.items()
