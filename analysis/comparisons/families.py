@@ -23,6 +23,7 @@ CHOSEN_BY_THE_DATA = (
 )
 NO_VARIANCE = "the difference has no variance: a test is undefined"
 _NO_WIDTH = 1e-24
+_ROUNDING = 1e-12
 
 
 def all_pairs(n: int) -> list[Pair]:
@@ -96,9 +97,9 @@ def compare(
     ``pairs`` (all by default) index the names; ``df`` is one number or one per pair. The variance
     of a - b is C_aa + C_bb - 2 C_ab, or that of a matrix in ``floors`` where it is larger.
     ``adjustment`` is none, bonferroni, holm, bh, tukey (all pairs) or dunnett (max |t| of the
-    multivariate t with this covariance); with unequal df, the intervals for all of tukey and
-    dunnett, and dunnett's p, take the least. Source: Hothorn, Bretz and
-    Westfall (2008), Simultaneous inference in general parametric models.
+    multivariate t with this covariance; what a floor adds is taken as independent); with unequal
+    df, the intervals for all of tukey and dunnett, and dunnett's p, take the least. Source:
+    Hothorn, Bretz and Westfall (2008), Simultaneous inference in general parametric models.
     """
     chosen = all_pairs(len(names)) if pairs is None else list(pairs)
     estimates = np.asarray(values, dtype=np.float64)
@@ -110,7 +111,7 @@ def compare(
     se = np.sqrt(np.maximum(variance, 0.0))
     t = np.divide(difference, se, out=np.full(len(chosen), np.nan), where=tested)
     p = [float(2 * stats.t.sf(abs(t[i]), degrees[i])) if tested[i] else None for i in range(len(t))]
-    joint = _Joint(len(names), matrices[0], chosen, degrees, tested, level, seed)
+    joint = _Joint(len(names), matrices[0], chosen, variance, degrees, level, seed)
     p_all, critical = joint.adjusted(t, p, adjustment)
     rows = []
     for i, (a, b) in enumerate(chosen):
@@ -146,19 +147,22 @@ class _Joint:
         n_names: int,
         covariance: Floats,
         pairs: list[Pair],
+        variance: Floats,
         degrees: Floats,
-        tested: Any,
         level: float,
         seed: int,
     ) -> None:
         self.n_names, self.level, self.seed = n_names, level, seed
-        self.tested = np.flatnonzero(tested)
+        self.tested = np.flatnonzero(variance > _NO_WIDTH)
         self.degrees = degrees
         self.df = float(degrees.min()) if len(degrees) else np.inf
         rows = np.zeros((len(pairs), n_names))
         for i, (a, b) in enumerate(pairs):
             rows[i, a], rows[i, b] = 1.0, -1.0
-        self.joint = (rows @ covariance @ rows.T)[np.ix_(self.tested, self.tested)]
+        rows = rows[self.tested]
+        self.joint = rows @ _without_negative(covariance) @ rows.T
+        lacking = variance[self.tested] - np.diag(self.joint)
+        self.joint += np.diag(np.maximum(lacking, 0.0))  # a floor goes its own way: conservative
 
     def adjusted(
         self, t: Floats, p: list[float | None], adjustment: str
@@ -184,6 +188,19 @@ class _Joint:
         for i, value in zip(self.tested, found, strict=True):
             result[int(i)] = float(min(1.0, max(value, p[int(i)] or 0.0)))
         return result, np.full(len(t), critical)
+
+
+def _without_negative(covariance: Floats) -> Floats:
+    """The matrix with negative eigenvalues set to 0 (Cameron, Gelbach and Miller 2011, sec. 2.3).
+
+    A two-way clustered covariance of few groups may have some; a covariance without stays as it is.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    if values[0] >= -_ROUNDING * values[-1]:
+        return covariance
+    kept = np.maximum(values, 0.0)
+    result: Floats = (vectors * kept) @ vectors.T
+    return result
 
 
 def _variance(matrix: Floats, pair: Pair) -> float:

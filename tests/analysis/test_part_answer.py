@@ -15,8 +15,8 @@ from analysis.options import Options
 from analysis.parts.answer import Answer
 from analysis.parts.answer.words import answer
 from analysis.ratings import from_csv
-from tests.analysis.part_of import given_of, in_report, made
 from tests.analysis.reference import DATA, edge, expected, heard_on_headphones, rows_of, table_of
+from tests.analysis.shown_by import given_of, in_report, made
 
 QUICK = Options(replicates=100)
 
