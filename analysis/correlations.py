@@ -23,6 +23,7 @@ from analysis.intervals import Floats, percentile_interval
 from analysis.ratings import RatingsError
 from analysis.scales import AGAINST_OPEN_REFERENCE
 
+NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 STIMULUS = "stimulus"
 WITHIN = "stimulus within condition"
@@ -122,7 +123,7 @@ def correlations(
 ) -> list[Correlation]:
     """Every metric against every family of ratings, in three units and three statistics."""
     found: list[Correlation] = []
-    known = scores[np.isfinite(scores["value"])]
+    known = scores[np.isfinite(scores["value"]) & ~scores["metric"].isin(NO_METRICS)]
     for family in families(ratings):
         for (metric, version), values in known.groupby(["metric", "version"], sort=True):
             name = (str(metric), str(version))
@@ -152,7 +153,7 @@ def correlations(
 def points(ratings: pd.DataFrame, scores: pd.DataFrame) -> list[dict[str, Any]]:
     """Per family, metric and condition: mean metric value, mean human score and the counts."""
     found = []
-    known = scores[np.isfinite(scores["value"])]
+    known = scores[np.isfinite(scores["value"]) & ~scores["metric"].isin(NO_METRICS)]
     for family in families(ratings):
         for (metric, version), values in known.groupby(["metric", "version"], sort=True):
             stimuli = _per_stimulus(family, values)

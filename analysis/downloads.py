@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -49,10 +49,10 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
 def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     """The stored metric scores of a study's stimuli, as they stand now."""
     from analysis.report.writers import scores_csv
-    from metrics.selectors import score_rows
+    from analysis.studyscores import study_scores
 
     head_of(request, key)
-    return _attached(scores_csv(score_rows(key)), CSV, f"{key}-scores.csv")
+    return _attached(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 
 @login_required
@@ -77,6 +77,10 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
         found = [plot.standalone for plot in plots(report) if plot.key == stem]
         if found:
             return _attached(found[0], SVG, f"{key}-{name}")
+    if kind == "csv":
+        text = _part_csv(report, stem)
+        if text:
+            return _attached(text, CSV, f"{key}-{name}")
     if name == "estimates.json":
         return _attached(estimates_json(report), JSON, f"{key}-{name}")
     if name == "report.json":
@@ -84,6 +88,23 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     if name == "report.html":
         return _attached(page_html(report), HTML, f"{key}-{name}")
     raise Http404(f"There is no file {name}.")
+
+
+def _part_csv(report: Mapping[str, Any], stem: str) -> str:
+    """The table of a part with that name, or the data behind a figure; empty without either."""
+    from analysis.parts.shown import shown_from
+    from analysis.report.plots import part_keys, plots
+    from analysis.report.writers import figure_csv, part_table_csv
+
+    for part in report.get("parts", ()):
+        if not part["problem"]:
+            tables = shown_from(part).tables
+            names = part_keys(part["key"], [table.key for table in tables])
+            for name, table in zip(names, tables, strict=True):
+                if name == stem:
+                    return part_table_csv(report, part, table)
+    drawn = [plot.figure for plot in plots(report) if plot.key == stem]
+    return figure_csv(report, drawn[0]) if drawn else ""
 
 
 def _finished(key: str, asked: str) -> AnalysisRun:

@@ -154,9 +154,9 @@ def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A study's ratings, and the metric scores that are stored."""
     from analysis.correlations import scores_from_rows
     from analysis.ratings import from_study
-    from metrics.selectors import score_rows
+    from analysis.studyscores import study_scores
 
-    return from_study(study_key), scores_from_rows(score_rows(study_key))
+    return from_study(study_key), scores_from_rows(study_scores(study_key))
 
 
 def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:

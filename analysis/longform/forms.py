@@ -1,4 +1,4 @@
-"""What the name of a condition says, as Clark et al. (2019) write it: Ri, Tp, R1T1, Text1T1 …"""
+"""What the name of a condition says, as Clark et al. (2019) write it: Ri, Tp, R1T1, Text1T1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part `long_form`: a simulated study of Clark et al.'s design gives their figures and tables."""
+"""The part `long_form`: Clark et al.'s figures and tables of a simulated study."""
 
 import gzip
 import json

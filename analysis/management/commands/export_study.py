@@ -29,7 +29,7 @@ class Command(BaseCommand):
         from analysis.jobs import study_report, study_rules
         from analysis.models import AnalysisRun
         from analysis.ratings import RatingsError
-        from metrics.selectors import score_rows
+        from analysis.studyscores import study_scores
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             table, report = study_report(key, options)
         except (RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
-        scores = list(score_rows(key))
+        scores = study_scores(key)
         extra = {} if given["no_ratings"] else _of_raters(key, table)
         for path in write_bundle(given, key, report, table, scores, extra):
             self.stdout.write(str(path))

@@ -14,8 +14,8 @@ from analysis.parts.long_form.contexts import contexts
 from analysis.parts.long_form.paragraphs import paragraphs
 from analysis.parts.shown import Shown
 from analysis.scales import NAMES
+from analysis.studyscores import WORDS
 
-WORDS = "n_words"
 NOTHING = (
     "no rating has a paragraph, or a condition named like Ri, Tp or R1T1: fill the column "
     "paragraph, and call tasks isolation, paragraph and context where conditions have other names"

@@ -1,0 +1,43 @@
+"""A study's scores: those of its metrics, and the number of words of long-form clips."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+WORDS, VERSION = "n_words", "1"
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’\-][^\W_{_CJK}]+)*")
+
+
+def study_scores(slug: str) -> list[dict[str, Any]]:
+    """Every score of a study of this installation as plain rows (ScoreRow), metrics first."""
+    from listening.selectors import stimulus_rows
+    from metrics.selectors import score_rows
+
+    found = [dict(row) for row in score_rows(slug)]
+    return [*found, *word_rows(stimulus_rows(slug))]
+
+
+def word_rows(stimuli: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The number of words of each long-form stimulus (StimulusRow) that has a text, as scores.
+
+    A stimulus is long-form where the study's settings made it of lines: its attributes say so.
+    """
+    return [
+        {
+            "sha256": row["sha256"],
+            "stimulus": row["stimulus"],
+            "metric": WORDS,
+            "version": VERSION,
+            "value": float(count_words(row["text"])),
+        }
+        for row in stimuli
+        if "setting" in row["attributes"] and row["text"]
+    ]
+
+
+def count_words(text: str) -> int:
+    """Words of letters or digits; each Chinese character or kana counts as one."""
+    return len(_WORD.findall(text))

@@ -1,0 +1,58 @@
+"""A study's scores hold the number of words of what its settings made, which is no metric."""
+
+import numpy as np
+import pytest
+
+from analysis.correlations import correlations, points, scores_from_rows
+from analysis.studyscores import count_words, study_scores, word_rows
+from tests.analysis.reference import rows_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("“It’s well-known,” he said.", 4),
+        ("At least $80, in 2017!", 5),
+        ("今天下雨了。", 5),
+        ("用 GPT-4 写的", 4),
+        ("", 0),
+    ],
+)
+def test_words_are_counted_in_both_kinds_of_script(text, words):
+    assert count_words(text) == words
+
+
+def stimulus(name: str, text: str, **attributes: str) -> dict:
+    return {"sha256": f"#{name}", "stimulus": name, "text": text, "attributes": attributes}
+
+
+def test_only_long_form_clips_with_a_text_are_counted():
+    rows = [
+        stimulus("Ti:p1.1", "One two three.", setting="isolation"),
+        stimulus("Tp:p1.1-2", "", setting="paragraph"),
+        stimulus("plain", "One two."),
+    ]
+    (row,) = word_rows(rows)
+    assert (row["stimulus"], row["metric"], row["value"]) == ("Ti:p1.1", "n_words", 3.0)
+
+
+def test_they_stand_behind_the_metrics_of_the_study(monkeypatch):
+    score = {"sha256": "#a", "stimulus": "a", "metric": "srmr", "version": "1", "value": 2.0}
+    made = [stimulus("a", "One two.", setting="isolation")]
+    monkeypatch.setattr("metrics.selectors.score_rows", lambda slug: [score])
+    monkeypatch.setattr("listening.selectors.stimulus_rows", lambda slug: made)
+    assert [row["metric"] for row in study_scores("any")] == ["srmr", "n_words"]
+
+
+def test_the_number_of_words_is_no_metric():
+    rng = np.random.default_rng(1)
+    scores = {(c, f"r{r}", f"t{t}"): 3.0 + t % 2 for c in "ab" for r in range(3) for t in range(6)}
+    table = rows_of(scores)
+    values = [
+        {"stimulus": s, "metric": metric, "version": "1", "value": float(rng.normal())}
+        for s in sorted(set(table["stimulus"]))
+        for metric in ("srmr", "n_words")
+    ]
+    known = scores_from_rows(values)
+    assert {one.metric for one in correlations(table, known, replicates=100)} == {"srmr"}
+    assert {row["metric"] for row in points(table, known)} == {"srmr"}
