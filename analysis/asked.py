@@ -23,7 +23,7 @@ IN_WORDS = {
 
 def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """What the form shows: everything that is offered, and what of it these parameters chose."""
-    from listening.selectors.studies import condition_labels
+    from listening.selectors import condition_labels
 
     by = [name.partition(":")[2] for name in parameters["by"]]
     own = [rule_text(rule) for rule in study_rules(study_key)]

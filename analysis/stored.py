@@ -28,7 +28,7 @@ def code_mark() -> str:
 
 def marks(study_key: str) -> dict[str, str]:
     """Marks of a study's ratings and of its metric scores as they stand now; quick to ask."""
-    from listening.selectors.studies import ratings_state
+    from listening.selectors import ratings_state
     from metrics.selectors import scores_mark
 
     ratings = ratings_state(study_key)["mark"]

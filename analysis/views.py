@@ -133,7 +133,7 @@ def _state(head: Any, shown: AnalysisRun | None, newest: Any = None) -> dict[str
 
 def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
     """Ratings that arrived, went or changed since they were read; None where nothing did."""
-    from listening.selectors.studies import ratings_state
+    from listening.selectors import ratings_state
 
     now = ratings_state(key)
     if shown.ratings is None or now["mark"] == shown.ratings_mark:
@@ -185,13 +185,17 @@ def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None
 
 
 def _files(key: str, shown: AnalysisRun | None, report: dict[str, Any] | None) -> dict[str, Any]:
-    from analysis.report.plots import plots
+    from analysis.report.plots import part_keys, plots
     from analysis.workfiles import offered_files
 
     if shown is None or report is None or not report["data"]["ratings"]:
         return {"plots": [], "tables": [], "made": []}
     drawn = plots(report)
-    tables = [table["key"] for part in report.get("parts", ()) for table in part.get("tables", ())]
+    tables = [
+        f"{name}.csv"
+        for part in report.get("parts", ())
+        for name in part_keys(part["key"], [table["key"] for table in part.get("tables", ())])
+    ]
     return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
 
 

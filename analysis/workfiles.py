@@ -32,4 +32,20 @@ def offered_files(run: AnalysisRun, report: Mapping[str, Any]) -> list[dict[str,
     return [{"kind": kind, "file": stored.get(name)} for name, kind in kinds(report).items()]
 
 
-KINDS: tuple[Kind, ...] = ()
+def _bundle(run: AnalysisRun) -> bytes:
+    from analysis.jobs import study_tables
+    from analysis.report.bundle import bundle_zip
+
+    return bundle_zip(run.report(), *study_tables(run.study.key))
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "bundle.zip",
+        "Everything in one file",
+        "Report, tables for papers (LaTeX, Markdown, CSV), figures (PDF, SVG, PNG), methods in "
+        "words, all numbers with where they are from, and the pseudonymous ratings where they are "
+        "still those of this analysis. Making it takes up to a minute.",
+        _bundle,
+    ),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -57,9 +57,15 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True)
 class Shape:
-    """How the estimates are shown: families drawn elsewhere, and rows per table."""
+    """How the estimates are shown: what stands elsewhere already, and rows per table.
+
+    ``drawn`` are families whose figure is there, ``tables`` the HTML of tables that take the place
+    of a family's means, ``compared`` families whose differences are in a part.
+    """
 
     drawn: frozenset[str] = frozenset()
+    tables: Mapping[str, str] = field(default_factory=dict)
+    compared: frozenset[str] = frozenset()
     most: int = 400
 
 
@@ -75,13 +81,13 @@ def estimands(
         lines = falling(found)
         plot = drawn.get((title,)) if title not in shape.drawn else None
         figure = f'<figure class="chart">{plot.svg}</figure>' if plot else ""
-        shown = _means(report, lines, told, compared, shape.most)
+        shown = shape.tables.get(title) or _means(report, lines, told, compared, shape.most)
         parts = [f'<p class="muted">{EXPLAINED}</p>' if place == 0 else ""]
         beside = f'{figure}<div class="stack-s">{shown}</div>'
         parts.append(f'<div class="estimand">{beside}</div>' if figure else shown)
         parts.append(_other_intervals(report, title, told, shape.most))
         parts += _breakdowns(report, title, told, shape.most)
-        parts.append(_contrasts(report, title, told))
+        parts.append("" if title in shape.compared else _contrasts(report, title, told))
         parts.append(_shares(report, title, told))
         yield title, "".join(parts)
     for title in _only_counted(report, families):

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from analysis.report.partpage import Link, part_html
+from analysis.figures import figure_svg
+from analysis.parts.shown import Figure, shown_from
+from analysis.report.plots import part_keys
 from analysis.report.section import Section
 from analysis.report.tables import fold
 
@@ -16,10 +18,14 @@ MOST_OPEN = 5
 
 
 def first_section(
-    report: Mapping[str, Any], answer: Mapping[str, Any] | None, link: Link
+    report: Mapping[str, Any], answer: Mapping[str, Any] | None, tables: str = ""
 ) -> Section:
-    """The answer in words and as a plot where there is one; its basis and warnings beside it."""
-    told = [*_too_small(report["data"]), *report["warnings"]]
+    """The answer in words and as plots where there is one; its basis and warnings beside it.
+
+    The answer's tables stand with the estimates; ``tables`` is the HTML of those that are of none.
+    """
+    small = list(_too_small(report["data"]))
+    told = [*small, *report["warnings"]]
     basis = f"{_counts(report['data'])}{_rules(report)}"
     if "within" in report:
         name = report["within"].partition(":")[2].replace("=", ": ") or report["within"].strip(":")
@@ -28,13 +34,28 @@ def first_section(
         return Section("summary", "In short", f"{said}{_warned(told)}{basis}")
     if answer is None or answer["problem"]:
         return Section("summary", "In short", f"{_warned(told)}{basis}")
-    warned = _warned(list(dict.fromkeys([*answer["warnings"], *told])))
-    shown = part_html({**answer, "warnings": []}, link)
+    warned = _warned(list(dict.fromkeys([*small, *answer["warnings"], *told])))
+    said = "".join(f"<p>{escape(text)}</p>" for text in answer["sentences"])
+    drawn = "".join(_figure(figure, name) for figure, name in _figures(answer))
     html = (
-        f'<div class="answer"><div class="answer-shown stack-s">{shown}</div>'
+        f'<div class="answer"><div class="answer-shown stack-s">{said}{drawn}{tables}</div>'
         f'<div class="answer-basis stack-s">{warned}{basis}</div></div>'
     )
     return Section("summary", answer["title"], html)
+
+
+def _figures(answer: Mapping[str, Any]) -> Iterator[tuple[Figure, str]]:
+    figures = shown_from(answer).figures
+    names = part_keys(answer["key"], [figure.key for figure in figures])
+    return zip(figures, names, strict=True)
+
+
+def _figure(figure: Figure, name: str) -> str:
+    """The figure without its numbers as a table: they stand below it among the estimates."""
+    title, note = escape(figure.title), escape(figure.note)
+    told = f'<p class="muted small">{note}</p>' if note else ""
+    drawn = figure_svg(figure, name)
+    return f'<figure class="chart"><figcaption>{title}</figcaption>{drawn}{told}</figure>'
 
 
 def _too_small(data: Mapping[str, int]) -> Iterator[str]:
@@ -99,4 +120,5 @@ def _warned(told: Sequence[str]) -> str:
         rest = "".join(lines[MOST_OPEN:])
         more = fold(f"{len(lines) - MOST_OPEN} more", "", f"<ul>{rest}</ul>")
         lines = lines[:MOST_OPEN]
-    return f'<div class="notice notice-warn"><ul>{"".join(lines)}</ul>{more}</div>'
+    title = "<h3>Before you rely on this</h3>"
+    return f'<div class="notice notice-warn">{title}<ul>{"".join(lines)}</ul>{more}</div>'

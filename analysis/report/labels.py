@@ -28,7 +28,16 @@ def labelled(report: Mapping[str, Any]) -> Mapping[str, Any]:
     rows: dict[str, Any] = {name: [_named(row, names) for row in report[name]] for name in ROWS}
     if "counted" in report:
         rows["counted"] = {_versus(key, names): n for key, n in report["counted"].items()}
-    return {**report, **rows, "parts": [_part(part, names) for part in report.get("parts", ())]}
+    short = _short(names, told)
+    parts = [_part(part, names, short) for part in report.get("parts", ())]
+    return {**report, **rows, "parts": parts}
+
+
+def _short(names: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
+    """For figures, where there is little room: the label alone if no other condition has it."""
+    labels = list(told.values())
+    alone = {key for key in names if labels.count(told[key]) == 1 and told[key] not in told}
+    return {key: told[key] if key in alone else name for key, name in names.items()}
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -43,7 +52,9 @@ def _versus(title: str, names: Mapping[str, str]) -> str:
     return f"{family}{versus}{names.get(key, key)}" if versus else title
 
 
-def _part(part: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _part(
+    part: Mapping[str, Any], names: Mapping[str, str], drawn: Mapping[str, str]
+) -> dict[str, Any]:
     if part["problem"]:
         return dict(part)
     safe = sorted((key for key in names if CODE.fullmatch(key)), key=len, reverse=True)
@@ -56,11 +67,12 @@ def _part(part: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {
         **part,
         **{name: [said(text) for text in part[name]] for name in ("sentences", "warnings")},
-        **{
-            name: [
-                {**each, "rows": [_named(row, names) for row in each["rows"]]}
-                for each in part[name]
-            ]
-            for name in ("figures", "tables")
-        },
+        "tables": [
+            {**each, "rows": [_named(row, names) for row in each["rows"]]}
+            for each in part["tables"]
+        ],
+        "figures": [
+            {**each, "rows": [_named(row, drawn) for row in each["rows"]]}
+            for each in part["figures"]
+        ],
     }

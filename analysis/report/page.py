@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 from analysis.figures import PAGE_STYLE
+from analysis.parts.shown import shown_from
 from analysis.report.brief import brief_of
 from analysis.report.estimands import Shape, estimands
 from analysis.report.first import first_section
 from analysis.report.labels import labelled
 from analysis.report.metricpart import metric_part
-from analysis.report.partpage import Link, no_link, part_html
+from analysis.report.partpage import Link, no_link, part_html, table_html
+from analysis.report.plots import part_keys
 from analysis.report.section import ANSWER, Section
 from analysis.report.tables import fold
 from analysis.report.viewed import View, viewed
 
+COMPARED = "comparisons"  # the key of the part that holds all differences
 CHECKS = frozenset({"agreement", "raters", "screening"})
 MOST_KEPT = 400  # rows per table on the page to keep
 
@@ -54,14 +58,18 @@ def sections(
     """
     report = viewed(labelled(report), view or View())
     parts = [part for part in report.get("parts", ()) if _shown(part)]
-    answer = None if "within" in report else next((p for p in parts if p["key"] == ANSWER), None)
+    whole = "within" not in report
+    answer = next((p for p in parts if p["key"] == ANSWER and whole), None)
     told: set[str] = set()
-    asked = list(estimands(report, told, Shape(_drawn(answer), most))) or [
+    shape = _shape(answer, parts if whole else (), link, most)
+    asked = list(estimands(report, told, shape)) or [
         ("Estimates", "<p>There is nothing to estimate yet.</p>")
     ]
-    plain = [p for p in parts if not p["problem"] and p is not answer and p["key"] != ANSWER]
+    placed = {title for title, _ in asked}
+    others = "".join(html for about, html in shape.tables.items() if about not in placed)
+    plain = [part for part in parts if not part["problem"] and part["key"] != ANSWER]
     found = [
-        first_section(report, answer, link),
+        first_section(report, answer, others),
         *(Section(f"estimates-{n}", *part) for n, part in enumerate(asked, start=1)),
         *(_section(part, link) for part in plain if part["key"] not in CHECKS),
         Section("correlations", "Metrics and human scores", metric_part(report, told)),
@@ -100,12 +108,22 @@ def _shown(part: Mapping[str, Any]) -> bool:
     return any(part.get(name) for name in ("problem", "sentences", "figures", "tables", "warnings"))
 
 
-def _drawn(answer: Mapping[str, Any] | None) -> frozenset[str]:
-    """The families that the answer draws already."""
-    if answer is None or answer["problem"]:
-        return frozenset()
-    drawn = [each for each in answer["figures"] if each["drawing"] == "intervals"]
-    return frozenset(str(each["about"]) for each in drawn)
+def _shape(
+    answer: Mapping[str, Any] | None, parts: Iterable[Mapping[str, Any]], link: Link, most: int
+) -> Shape:
+    """What the answer and the comparisons say already, so that nothing stands twice."""
+    compared = next((p for p in parts if p["key"] == COMPARED and not p["problem"]), None)
+    differences = compared["tables"] if compared else ()
+    drawn: list[str] = []
+    tables: dict[str, str] = {}
+    if answer is not None and not answer["problem"]:
+        drawn = [each["about"] for each in answer["figures"] if each["drawing"] == "intervals"]
+        shown = shown_from(answer).tables
+        names = part_keys(ANSWER, [table.key for table in shown])
+        for name, table in zip(names, shown, strict=True):
+            made = table_html(replace(table, title=""), name, link)
+            tables[table.about] = tables.get(table.about, "") + made
+    return Shape(frozenset(drawn), tables, frozenset(each["about"] for each in differences), most)
 
 
 def _section(part: Mapping[str, Any], link: Link) -> Section:

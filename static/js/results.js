@@ -65,6 +65,23 @@ async function look() {
   setTimeout(look, 1000 * Number(place.dataset.every));
 }
 
+/** What scrolls sideways can be reached and scrolled with the keyboard, and says what it is. */
+function reachable() {
+  for (const box of document.querySelectorAll(".table-wrap")) {
+    if (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight) continue;
+    const name = box.querySelector("caption")?.textContent
+      ?? box.closest("details")?.querySelector("summary strong")?.textContent
+      ?? box.closest("section")?.querySelector("h2")?.textContent;
+    box.setAttribute("tabindex", "0");
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", `Table: ${name ?? "numbers"}`);
+  }
+}
+
+reachable();
+document.addEventListener("toggle", reachable, { capture: true });
+addEventListener("resize", reachable);
+
 if (place instanceof HTMLElement && Number(place.dataset.every)) {
   form?.addEventListener("input", () => {
     touched = true;
