@@ -167,7 +167,7 @@ def _single(bounds: Pair, k: int) -> Pair:
 
 def _averaged(bounds: Pair) -> Pair:
     low, high = bounds
-    if low is None or high is None:
+    if low is None or high is None or low <= 0:  # F of 0: the mean is the same for every unit
         return None, None
     return 1 - 1 / low, 1 - 1 / high
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 
+_DUST = 1e-9  # relative spread below which numbers are the same but for rounding
+
+
 @dataclass(frozen=True)
 class Axis:
     """Ticks (rising), and the places in px of the first and the last of them."""
@@ -43,14 +46,15 @@ def axis_of(
 
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Round numbers that span low to high: about that many steps of 1, 2, 2.5 or 5 times 10^k."""
-    if high <= low:
+    if high - low <= max(_DUST * max(abs(low), abs(high)), _DUST**1.5):
         room = max(abs(low) * 0.1, 0.1)
         low, high = low - room, high + room
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [round(i * step, 12) + 0.0 for i in range(first, last + 1)]
+    digits = 3 - math.floor(math.log10(step))
+    return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]
 
 
 def known(value: Any) -> float | None:
