@@ -28,7 +28,8 @@ class Material:
     ``form`` (n,) are codes of ``forms``; ``rater``, ``item`` and ``cluster`` (n,) codes, a cluster
     being a paragraph (an item where none is named); ``paragraph``, ``items`` and ``stimulus`` (n,)
     names. ``place`` (n,) is the line's number in its paragraph, 0 where unknown or for several
-    lines; ``length`` the number of lines of each named paragraph. ``key`` is the material's name.
+    lines; ``length`` the number of lines of each named paragraph. ``key`` is the material's name;
+    ``study`` and ``criterion`` are empty where there is one.
     """
 
     key: str
@@ -81,12 +82,13 @@ def materials(table: pd.DataFrame) -> Iterator[Material]:
     use = rated(table)
     use = use[(use["versus_condition"] == "") & (use["condition"] != "")]
     use = use.assign(scale=use["estimand"].where(~use["estimand"].isin(MOS), "mos"))
-    keys = ["study", "scale"]
-    for (study, _), rows in use.groupby(keys, sort=True):
+    several_studies = use["study"].nunique() > 1
+    for (named, _), rows in use.groupby(["study", "scale"], sort=True):
+        study = str(named) if several_studies else ""
         several = rows.groupby("task")["criterion"].nunique().gt(1).any()
         parts = rows.groupby("criterion", sort=True) if several else [("", rows)]
         for criterion, part in parts:
-            yield from _by_key(part, str(study), str(criterion))
+            yield from _by_key(part, study, str(criterion))
 
 
 def _by_key(rows: pd.DataFrame, study: str, criterion: str) -> Iterator[Material]:

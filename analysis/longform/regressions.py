@@ -78,7 +78,7 @@ def least_squares(y: Floats, x: Floats) -> Regression:
     n, k = x.shape
     df = n - k - 1
     if df < 1:
-        told = f"{n} paragraphs of {k} sentences" if n else f"no paragraphs of {k} sentences"
+        told = f"{n} paragraph{'s' * (n != 1)} of {k} sentences"
         raise Undefined(f"{told}: a regression needs at least {k + 2}")
     design = np.column_stack([np.ones(n), x])
     if np.linalg.matrix_rank(design) < k + 1:

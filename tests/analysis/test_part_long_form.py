@@ -179,3 +179,9 @@ def test_one_rater_gets_no_interval_and_words_instead(study):
     for row in rows_of(found, "long_form_conditions"):
         assert row["low"] is None
         assert "no interval" in row["note"]
+
+
+def test_too_few_paragraphs_get_words_instead_of_correlations(study):
+    found = shown(study[study["paragraph"].isin(["n001", "n002", "n003"])])
+    assert any("Correlations need at least 4" in text for text in found.warnings)
+    assert not any(table.key == "correlates" for table in found.tables)

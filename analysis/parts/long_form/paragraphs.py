@@ -15,6 +15,7 @@ from analysis.longform import (
     pooled_correlates,
     within_correlates,
 )
+from analysis.longform.correlates import FEWEST
 from analysis.longform.forms import ISOLATION, PARAGRAPH, in_words
 from analysis.parts.shown import Column, Figure, Shown, Table
 from analysis.scales import bounds_text
@@ -60,7 +61,7 @@ def paragraphs(
     if not (material.rows_of(PARAGRAPH).any() and material.rows_of(ISOLATION).any()):
         return Shown()
     found = [one for one in paragraph_scores(material, words) if one.left_out or len(one.whole)]
-    usable = [one for one in found if len(one.whole)]
+    usable = [one for one in found if len(one.whole) >= FEWEST]
     usable.sort(key=lambda one: material.real(one.speaker, reference))  # as the paper: T first
     warned = _warnings(material, found)
     if not usable:
@@ -117,7 +118,7 @@ def _regressions(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     fits, slopes = [], []
     for one in usable:
-        for found in by_position([one]):
+        for found in (each for each in by_position([one]) if each.n):
             fits.append(_fit_row(one.speaker, found))
             slopes += [
                 {
@@ -274,7 +275,14 @@ def _warnings(material: Material, found: Sequence[ParagraphScores]) -> list[str]
             "The column paragraph is empty, so sentences cannot be found in their paragraphs: "
             "fill it for sentences and for whole paragraphs."
         )
-    few = [one.speaker for one in found if 0 < len(one.whole) < MOST_TRIED]
+    lost = [f"{len(one.whole)} of {in_words(one.speaker)}" for one in found]
+    lost = [text for text, one in zip(lost, found, strict=True) if len(one.whole) < FEWEST]
+    if lost:
+        told.append(
+            f"Paragraphs rated whole and in every sentence: {', '.join(lost)}. Correlations need "
+            f"at least {FEWEST} of one speaker."
+        )
+    few = [one.speaker for one in found if FEWEST <= len(one.whole) < MOST_TRIED]
     if few:
         told.append(
             f"Under {MOST_TRIED} paragraphs of {', '.join(few)}: one or two of them may decide a "
