@@ -89,7 +89,9 @@ class AgreementPart(Part):
             title = family_title({"estimand": family.estimand, **family.group})
             given.progress(place / len(every), title)
             rows = list(rows_of(family, given) if scored else _of_labels(family, given))
-            tables.append(Table("agreement", "Agreement", COLUMNS, rows, NOTE, about=title))
+            tables.append(
+                Table("agreement", "Agreement", COLUMNS, rows, "" if place else NOTE, title)
+            )
             told = {row["statistic"]: row for row in rows}
             sentences.append(_sentence(title, told, scored))
             warnings += _weak(title, told)
@@ -216,16 +218,17 @@ def _words(name: str) -> str:
 
 def _sentence(title: str, told: Mapping[str, Mapping[str, Any]], scored: bool) -> str:
     alpha = told["krippendorff_alpha_interval" if scored else "krippendorff_alpha_nominal"]
+    mean = told.get("icc_condition_mean")
+    of_means = ""
+    if mean and mean["value"] is not None:
+        of_means = f"; the ICC of a condition's mean is {_number(mean)}"
     if alpha["value"] is None:
-        return f"{title}: agreement is unknown, {alpha['note'].rstrip('.')}."
+        return f"{title}: {alpha['note'].rstrip('.')}{of_means}."
     words = f"{title}: on single ratings, Krippendorff's alpha is {_number(alpha)}"
     one = told.get("icc_2_1_absolute") or told.get("ICC2")
     if one and one["value"] is not None:
         words += f" and the ICC of one rating {_number(one)}"
-    mean = told.get("icc_condition_mean")
-    if mean and mean["value"] is not None:
-        words += f"; the ICC of a condition's mean is {_number(mean)}"
-    return words + "."
+    return f"{words}{of_means}."
 
 
 def _number(row: Mapping[str, Any]) -> str:

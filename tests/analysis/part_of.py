@@ -1,40 +1,35 @@
-"""A part made of a table, as a report would make it: what it is given, and what it shows."""
+"""One part of a report made of a table: what a reader of the report gets, as plain values."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pandas as pd
 
 from analysis.options import Options
-from analysis.parts.base import Given, Part
+from analysis.parts.base import Given, Part, parts
 from analysis.parts.chosen import plain_of
-from analysis.parts.shown import Shown, Table, shown_from
-from analysis.report.build import report_of
 from analysis.screening import screen
 
 
-def given_of(table: pd.DataFrame, options: Options | None = None, **report: Any) -> Given:
-    """What parts are given; ``report`` is empty unless named, so numbers are made anew."""
+def given_of(table: pd.DataFrame, options: Options | None = None) -> Given:
     options = options or Options()
     screened = screen(table, options.rules)
-    return Given(screened.kept(options.rules), screened, options, None, report)
+    return Given(screened.kept(options.rules), screened, options)
 
 
-def made(part: type[Part], table: pd.DataFrame, options: Options | None = None) -> Shown:
-    """What the part shows, after a way through plain values."""
-    return shown_from(plain_of(part().make(given_of(table, options)).plain()))
-
-
-def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Shown, dict[str, Any]]:
-    """What the part shows in a whole report, and the report."""
-    report = report_of(table, options=options, made_at="2026-01-01T00:00:00Z")
-    (part,) = (part for part in report["parts"] if part["key"] == key)
-    assert part["problem"] == ""
-    return shown_from(part), report
-
-
-def table_named(shown: Shown, key: str) -> Table:
-    """The table whose key begins so."""
-    (found,) = (table for table in shown.tables if table.key.startswith(key))
+def part_of(key: str, table: pd.DataFrame, options: Options | None = None) -> dict[str, Any]:
+    """What the part shows, through JSON without NaN, as the report keeps it."""
+    part: Part = parts()[key]()
+    plain = plain_of(part.make(given_of(table, options)).plain())
+    found: dict[str, Any] = json.loads(json.dumps(plain, allow_nan=False))
     return found
+
+
+def rows_of_table(shown: dict[str, Any], key: str, about: str = "") -> list[dict[str, Any]]:
+    """The rows of the first table of a key (about something that ends so)."""
+    for table in shown["tables"]:
+        if table["key"] == key and table["about"].endswith(about):
+            return list(table["rows"])
+    raise AssertionError(f"no table {key} about …{about}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.breakdowns import families
 from analysis.parts.base import Given, Part
 from analysis.parts.raters.order import order_of
@@ -30,10 +32,21 @@ class Raters(Part):
         found: list[Shown] = []
         for place, family in enumerate(every):
             title = family_title({"estimand": family.estimand, **family.group})
+            mine: list[Shown] = []
             for step, make in enumerate((rest_of, use_of, order_of, spread_of, repeats_of)):
                 given.progress((place + step / 5) / (len(every) + 1), title)
-                found.append(make(family, title, given))
+                mine.append(make(family, title, given))
+            found.append(_in_one_paragraph(together(mine), title))
         given.progress(len(every) / (len(every) + 1), "answer times")
         found += pace_of(given)
         shown = together(found)
+        if not shown.tables and not shown.sentences:
+            return Shown(["There are too few ratings to say anything of single raters."])
         return titled(shown) if len(every) > 1 else shown
+
+
+def _in_one_paragraph(shown: Shown, title: str) -> Shown:
+    """The sentences about one family, its title said once."""
+    told = [text.removeprefix(f"{title}: ") for text in shown.sentences]
+    whole = " ".join(text[:1].upper() + text[1:] for text in told)
+    return replace(shown, sentences=[f"{title}: {whole}"] if told else [])

@@ -20,7 +20,7 @@ from analysis.agreement import (
 from analysis.agreement.units import numbers
 from analysis.agreement.versus_rest import rest_means
 from analysis.breakdowns import Family
-from analysis.intervals import Floats
+from analysis.intervals import Codes, Floats
 from analysis.pairs.ratings import CENTRES, HEARD_SECOND
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
@@ -78,16 +78,18 @@ def order_of(family: Family, title: str, given: Given) -> Shown:
     return Shown(sentences, figures, tables, warnings, [METHODS] if rows else [])
 
 
-def stretches(position: Floats, count: int) -> tuple[np.ndarray, list[tuple[int, int]]]:
+def stretches(position: Floats, count: int) -> tuple[Codes, list[tuple[int, int]]]:
     """For each position (n,) its stretch of the session, and the first and last trial of each.
 
-    Up to ``count`` stretches, as even as the number of distinct positions allows.
+    Up to ``count`` stretches with about as many ratings in each: fewer raters come far.
     """
-    places = np.unique(position)
-    parts = [part for part in np.array_split(places, min(count, len(places))) if len(part)]
-    starts = np.array([part[0] for part in parts])
-    ends = [(int(part[0]), int(part[-1])) for part in parts]
-    return np.searchsorted(starts, position, side="right") - 1, ends
+    cuts = np.quantile(position, np.arange(1, count) / count, method="higher")
+    _, stretch = np.unique(np.searchsorted(cuts, position, side="right"), return_inverse=True)
+    ends = []
+    for code in range(int(stretch.max()) + 1):
+        mine = position[stretch == code]
+        ends.append((int(mine.min()), int(mine.max())))
+    return stretch.astype(np.int64), ends
 
 
 def _figure(title: str, rated: Rated, level: float) -> list[Figure]:
@@ -124,7 +126,7 @@ def _figure(title: str, rated: Rated, level: float) -> list[Figure]:
             x="Trial",
             y="Above what others gave the same clips",
             at=(0.0,),
-            note="Later stretches may hold fewer raters: those with more trials.",
+            note="Each point holds about as many ratings; later ones fewer raters.",
             about=title,
         )
     ]

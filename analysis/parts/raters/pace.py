@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 QUICK_MS = 1000.0
 HASTY_SHARE = 0.2
 FAR_OUT = -3.0
-MOST_DRAWN = 40
+MOST_DRAWN = 25
 TRIAL = ["session", "rater", "block", "position"]
 COLUMNS = (
     Column("rater", "Rater"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.agreement import (
     SubjectModel,
+    VersusRest,
     coarse_steps,
     rated_units,
     steps_of,
@@ -20,7 +21,7 @@ from analysis.breakdowns import Family
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
 
-MOST_DRAWN = 40
+MOST_DRAWN = 25
 MANY_RATERS = 100
 ROUNDS = 300  # of the subject model; what has not settled by then is said
 AGAINST = 0.0  # agreement at or below it: as good as none
@@ -62,6 +63,8 @@ def rest_of(family: Family, title: str, given: Given) -> Shown:
         replicates=1000 if family.n_raters <= MANY_RATERS else 100,
         seed=given.options.seed,
     )
+    if all(line.value is None for line in lines):
+        return Shown([f"{title}: no rater can be compared with the rest: {_why(lines)}."])
     model = subject_model(*three, level=level, rounds=ROUNDS)
     rows = merged(lines, model)
     known = [row for row in rows if row["plcc"] is not None]
@@ -84,7 +87,7 @@ def rest_of(family: Family, title: str, given: Given) -> Shown:
     )
 
 
-def merged(lines: Sequence[Any], model: SubjectModel) -> list[dict[str, Any]]:
+def merged(lines: Sequence[VersusRest], model: SubjectModel) -> list[dict[str, Any]]:
     """A row per rater: five measures with their intervals, bias and inconsistency."""
     found: dict[str, dict[str, Any]] = {}
     for line in lines:
@@ -207,6 +210,12 @@ def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
             "rater, or a coarse scale): take inconsistencies as rough."
         )
     return " ".join([*told, *([f"{model.note}."] if model.note else [])])
+
+
+def _why(lines: Sequence[VersusRest]) -> str:
+    """The reason that most raters have."""
+    notes = [line.note.removesuffix(": undefined") for line in lines if line.note]
+    return max(sorted(set(notes)), key=notes.count) if notes else "too few ratings"
 
 
 def _named(raters: Sequence[str]) -> str:

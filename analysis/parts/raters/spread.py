@@ -13,9 +13,9 @@ from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
 from analysis.scales import bounds_text
 
-MOST_DRAWN = 400
+MOST_DRAWN = 200
 FEWEST_STEPS = 4  # on three or two the mean alone fixes most of the variance
-CURVE = 41  # points of the parabola
+CURVE = 21  # points of the parabola
 COLUMNS = (
     Column("measure", "Parameter"),
     Column("value", "Value", "number"),

@@ -15,7 +15,7 @@ from analysis.intervals import holm
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
 
-MOST_DRAWN = 40
+MOST_DRAWN = 30
 HALF = 0.5
 FEW = 10  # ratings; below, one step throughout says little
 COLUMNS = (
@@ -101,7 +101,7 @@ def _figure(title: str, found: Sequence[ScaleUse], names: Sequence[str]) -> Figu
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.0f}" if share >= 0.005 else ""
+    return f"{share * 100:.0f}"
 
 
 def _sentences(

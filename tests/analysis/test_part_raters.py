@@ -1,0 +1,230 @@
+"""The part on raters: R's numbers for each of them, and the raters that deserve a look."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from analysis.agreement.versus_rest import coefficients
+from analysis.correlations import correlation
+from analysis.options import Options
+from analysis.parts.raters.order import stretches
+from analysis.parts.raters.rest import MOST_DRAWN
+from analysis.ratings import from_rows
+from tests.analysis.part_of import part_of, rows_of_table
+from tests.analysis.reference import BLANK, expected, heard_on_headphones, rows_of, table_of
+
+
+@pytest.fixture(scope="module")
+def align():
+    return part_of("raters", table_of("align_s1"))
+
+
+@pytest.fixture(scope="module")
+def mos():
+    return part_of("raters", heard_on_headphones("mos_s1"))
+
+
+def ratings(**columns):
+    """Ratings of 12 clips by 8 raters who all hear the same, in an order of their own."""
+    rng = np.random.default_rng(7)
+    quality = np.linspace(1.5, 4.5, 12)
+    rows = []
+    for r in range(8):
+        for position, item in enumerate(rng.permutation(12).tolist(), start=1):
+            y = float(np.clip(np.rint(quality[item] + 0.5 * rng.standard_normal()), 1, 5))
+            rows.append(
+                BLANK
+                | {"rater": f"r{r}", "session": f"s{r}", "item": f"i{item}", "condition": "A"}
+                | {"stimulus": f"c{item}", "score": y, "label": f"{y:g}", "position": position}
+                | {"latency_ms": int(4000 * np.exp(0.2 * rng.standard_normal())), "counts": True}
+                | columns
+            )
+    return rows
+
+
+def test_each_rater_against_the_rest_is_as_in_r(align):
+    found = {row["rater"]: row for row in rows_of_table(align, "versus-rest")}
+    for wanted in expected("align_s1")["leave_one_rater_out"]:
+        mine = found[wanted["rater"]]
+        for measure in ("plcc", "srcc", "krcc", "qwk", "mae"):
+            assert mine[measure] == pytest.approx(wanted[measure], rel=1e-9)
+        assert mine["plcc_interval_low"] < mine["plcc"] < mine["plcc_interval_high"]
+
+
+def test_the_spread_of_opinions_is_as_in_r(align, mos):
+    (a,) = rows_of_table(align, "sos")
+    assert a["value"] == pytest.approx(expected("align_s1")["sos"]["a"], rel=1e-9)
+    (a,) = rows_of_table(mos, "sos", "isolation")
+    assert a["value"] == pytest.approx(expected("mos_s1")["sos"]["a"], rel=1e-9)
+    (figure,) = [f for f in mos["figures"] if f["key"] == "sos" and "isolation" in f["about"]]
+    curve = [row for row in figure["rows"] if row["group"].startswith("parabola")]
+    assert max(row["y"] for row in curve) == pytest.approx(a["value"] * 4, rel=1e-6)
+
+
+def test_raters_of_isolated_sentences_correlate_with_the_rest_as_in_r():
+    """R had those without headphones too."""
+    table = table_of("mos_s1")
+    shown = part_of("raters", table[table["task"] == "isolation"])
+    found = {row["rater"]: row for row in rows_of_table(shown, "versus-rest")}
+    for wanted in expected("mos_s1")["rater_loo_correlation_isolation"]:
+        mine = found[wanted["rater"]]
+        assert mine["plcc"] == pytest.approx(wanted["pearson"], rel=1e-9)
+        assert mine["srcc"] == pytest.approx(wanted["spearman"], rel=1e-9)
+
+
+def test_figures_are_cut_to_what_can_be_read_and_tables_hold_all(mos):
+    (figure,) = [
+        f for f in mos["figures"] if f["key"] == "versus-rest" and "isolation" in f["about"]
+    ]
+    assert len(figure["rows"]) == MOST_DRAWN
+    assert "62 more are in the table" in figure["note"]
+    assert len(rows_of_table(mos, "versus-rest", "isolation")) == 87
+    drawn = [row["value"] for row in figure["rows"]]
+    assert drawn == sorted(drawn)
+
+
+def test_half_steps_avoided_are_told_on_a_scale_of_half_steps_alone(mos, align):
+    """35 in 100 raters of mos_s1 rate in whole steps by design."""
+    isolation = [text for text in mos["sentences"] if "isolation" in text]
+    assert "28 of 87 raters gave 10 ratings or more and never a half step" in isolation[0]
+    assert "half step" not in " ".join(align["sentences"])
+    turing = part_of("raters", rows_of({("A", f"r{i}", "i"): 0.5 for i in range(4)},
+                                       estimand="hls", method="att"))  # fmt: skip
+    assert "half step" not in str(turing)
+
+
+def test_a_rater_who_turns_the_scale_round_and_one_with_one_answer_are_warned_of():
+    rows = ratings()
+    for row in rows:
+        if row["rater"] == "r3":
+            row["score"] = 6 - row["score"]
+        if row["rater"] == "r5":
+            row["score"] = 4.0
+    told = " ".join(part_of("raters", from_rows(rows))["warnings"])
+    assert "go clearly against the others" in told
+    assert ": r3. Did they take the scale the wrong way round?" in told
+    assert "1 raters gave one score throughout, 10 times or more: r5." in told
+
+
+def test_bias_is_found_and_haste_is_warned_of():
+    rows = ratings()
+    for row in rows:
+        if row["rater"] == "r2":
+            row["latency_ms"] = 300
+        if row["rater"] == "r1":
+            row["score"] = min(5.0, row["score"] + 1)
+    shown = part_of("raters", from_rows(rows))
+    bias = {row["rater"]: row["bias"] for row in rows_of_table(shown, "versus-rest")}
+    assert max(bias, key=lambda rater: bias[rater]) == "r1"
+    assert sum(bias.values()) == pytest.approx(0, abs=1e-6)
+    assert any("1 of 8 raters are hasty" in text and "r2" in text for text in shown["warnings"])
+    pace = {row["rater"]: row for row in rows_of_table(shown, "pace")}
+    assert pace["r2"]["typical_s"] == pytest.approx(0.3)
+    assert pace["r2"]["quick"] == 1.0
+
+
+def test_a_trial_of_several_criteria_has_one_answer_time():
+    twice = from_rows([*ratings(criterion="quality"), *ratings(criterion="noise")])
+    shown = part_of("raters", twice)
+    assert {row["n_ratings"] for row in rows_of_table(shown, "pace")} == {12}
+
+
+def test_ratings_that_rise_over_the_session_are_told_per_ten_trials():
+    rows = ratings()
+    for row in rows:
+        row["score"] = row["score"] + 0.2 * row["position"]
+    shown = part_of("raters", from_rows(rows))
+    slope = rows_of_table(shown, "order")[0]
+    assert slope["value"] == pytest.approx(2.0, abs=0.5)
+    assert slope["low"] < 2.0 < slope["high"]
+    assert "ratings rise over the session" in shown["sentences"][0]
+    assert any("from the first to the last trial" in text for text in shown["warnings"])
+    (line,) = [f for f in shown["figures"] if f["key"] == "over-trials"]
+    assert line["rows"][0]["y"] < 0 < line["rows"][-1]["y"]
+
+
+def test_the_clip_heard_second_has_its_advantage_told():
+    rng = np.random.default_rng(3)
+    rows = []
+    for r in range(10):
+        for i in range(12):
+            second = int(rng.integers(2))
+            y = float(np.clip(np.rint(rng.normal(0, 1) + (0.8 if second else -0.8)), -3, 3))
+            rows.append(
+                BLANK
+                | {"rater": f"r{r}", "session": f"s{r}", "item": f"i{i}", "stimulus": f"A{i}"}
+                | {"condition": "A", "versus_condition": "B", "versus_stimulus": f"B{i}"}
+                | {"method": "cmos", "estimand": "cmos", "score": y, "label": f"{y:g}"}
+                | {"presented_first": "versus" if second else "rated", "counts": True}
+            )
+    (row,) = rows_of_table(part_of("raters", from_rows(rows)), "order")
+    assert row["measure"] == "Advantage of the clip heard second"
+    assert row["value"] == pytest.approx(0.8, abs=0.25)
+    assert row["low"] > 0
+
+
+def test_repeats_are_compared_though_they_enter_no_estimate():
+    rows = ratings()
+    again = [
+        row | {"position": 20 + place, "counts": False, "score": row["score"] - 1}
+        for place, row in enumerate(rows)
+        if row["item"] in ("i3", "i7")
+    ]
+    shown = part_of("raters", from_rows([*rows, *again]))
+    every, *each = rows_of_table(shown, "repeats")
+    assert (every["rater"], every["n_pairs"], len(each)) == ("all raters", 16, 8)
+    assert every["shift"] == pytest.approx(-1.0)
+    assert every["agreement"] == 1.0  # within one step of the scale
+    assert {row["n_units"] for row in rows_of_table(shown, "versus-rest")} == {12}
+
+
+def test_repeats_of_a_session_that_is_left_out_do_not_count():
+    rows = ratings()
+    for row in rows:
+        if row["session"] == "s0":
+            row["session_status"] = "withdrawn"
+    again = [row | {"position": 30, "counts": False} for row in rows if row["item"] == "i3"]
+    shown = part_of("raters", from_rows([*rows, *again]))
+    assert rows_of_table(shown, "repeats")[0]["n_pairs"] == 7
+
+
+def test_traps_are_told_over_the_session():
+    rows = ratings()
+    for row in rows:
+        if row["item"] in ("i0", "i1", "i2"):
+            row |= {"trap": "gold", "trap_passed": row["position"] < 7, "counts": False}
+    found = rows_of_table(part_of("raters", from_rows(rows), Options(rules=())), "traps")
+    assert found[0]["value"] == 1.0
+    assert found[-1]["value"] == 0.0
+    assert sum(row["n_ratings"] for row in found) == 24
+
+
+def test_stretches_of_a_session_hold_about_as_many_ratings():
+    position = np.repeat(np.arange(1, 21), np.arange(20, 0, -1)).astype(float)
+    stretch, ends = stretches(position, 5)
+    assert np.bincount(stretch).min() > 25
+    assert (ends[0][0], ends[-1][1]) == (1, 20)
+    assert all(a[1] < b[0] for a, b in pairwise(ends))
+    assert stretches(np.ones(3), 5)[1] == [(1, 1)]
+
+
+def test_raters_without_a_clip_in_common_are_told_so():
+    table = rows_of({("A", f"r{r}", f"i{r}{k}"): 1.0 + k for r in range(4) for k in range(4)})
+    shown = part_of("raters", table)
+    assert "No rater can be compared with the rest" in shown["sentences"][0]
+
+
+@pytest.mark.parametrize("n", [3, 17, 120, 301])
+def test_the_quick_coefficients_are_scipys(n):
+    rng = np.random.default_rng(n)
+    x = rng.integers(1, 6, n).astype(float)
+    y = np.round(0.3 * x + rng.standard_normal(n), 1)
+    wanted = [correlation(name, x, y) for name in ("pearson", "spearman", "kendall")]
+    assert coefficients(x, y) == pytest.approx(tuple(wanted), rel=1e-12)
+    assert coefficients(x, np.ones(n)) == coefficients(x[:2], y[:2]) == (None, None, None)
+
+
+def test_nothing_but_raters_codes_names_a_rater(align):
+    codes = set(table_of("align_s1")["rater"])
+    assert {row["rater"] for row in rows_of_table(align, "use")} == codes
