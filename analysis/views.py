@@ -161,6 +161,8 @@ def _sections(
         return []
 
     def link(name: str) -> str:
+        if name.endswith((".pdf", ".png")):
+            return ""  # matplotlib draws these: in the bundle, that a worker makes
         return f"{reverse('results-file', args=[key, name])}?run={shown.pk}"
 
     return sections(report, view, link, MOST_ROWS)

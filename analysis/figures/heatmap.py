@@ -90,8 +90,10 @@ def _ordered(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
 
 
 def _words(row: Mapping[str, Any], decimals: int) -> str:
-    value = known(row.get("value"))
-    return str(row.get("text") or "") or ("" if value is None else number_text(value, decimals))
+    value, told = known(row.get("value")), row.get("text")
+    if told is None:
+        return "" if value is None else number_text(value, decimals)
+    return str(told)
 
 
 def _span(figure: Figure, values: Sequence[float]) -> tuple[tuple[float, float], bool]:

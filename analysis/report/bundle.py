@@ -125,9 +125,10 @@ def bundle_files(
     ratings = _ratings_csv(report, table)
     rows = _score_rows(scores)
     fonts = True
+    drawn = plots(shown)
+    yield "report.html", page_html(report, _beside(plot.key for plot in drawn)).encode()
     for name, text in _texts(report, shown):
         yield name, text.encode()
-    drawn = plots(shown)
     for place, plot in enumerate(drawn):
         from analysis.report.paper.draw import has_fonts_for, paper_files
 
@@ -151,8 +152,18 @@ def undated(report: Mapping[str, Any]) -> dict[str, Any]:
     return {**report, "made_at": report["provenance"].get("ratings_until", "")}
 
 
+def _beside(figures: Iterable[str]) -> Callable[[str], str]:
+    """Where the page finds the files of its figures and tables."""
+    drawn = frozenset(figures)
+
+    def link(name: str) -> str:
+        folder = FIGURES if name.rpartition(".")[0] in drawn else SHOWN
+        return f"{folder}/{name}"
+
+    return link
+
+
 def _texts(report: Mapping[str, Any], shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "report.html", page_html(report)
     yield "report.md", report_markdown(shown)
     yield "report.json", report_json(report)
     yield "estimates.json", estimates_json(report)

@@ -82,4 +82,4 @@ def _crossed(figure: Figure, down: str, across: str, heading: str) -> Table:
 
 
 def _shown(row: Mapping[str, Any]) -> Any:
-    return row.get("text") or row.get("value")
+    return row.get("value") if row.get("text") is None else row["text"]

@@ -80,11 +80,14 @@ def sections(
     return [section for section in found if section.html]
 
 
-def page_html(report: Mapping[str, Any]) -> str:
-    """A whole page that needs no other file, no network and no script."""
+def page_html(report: Mapping[str, Any], link: Link = no_link) -> str:
+    """A whole page that needs no other file, no network and no script.
+
+    ``link`` says where files are that lie beside it, as in a bundle.
+    """
     studies = ", ".join(report["provenance"]["studies"]) or "ratings"
     title = escape(f"Results of {studies}")
-    found = sections(brief_of(report, MOST_KEPT), most=MOST_KEPT)
+    found = sections(brief_of(report, MOST_KEPT), link=link, most=MOST_KEPT)
     parts = "".join(
         f'<section aria-labelledby="{s.id}"><h2 id="{s.id}">{escape(s.title)}</h2>'
         f"{s.html}</section>"

@@ -17,6 +17,7 @@ from analysis.report.tables import fold, number, probability, table
 from analysis.scales import bounds_text
 
 MOST_ROWS = 400
+FILE_KINDS = ("svg", "csv", "pdf", "png")  # a bundle has all, the site the first two
 
 Link = Callable[[str], str]  # a file's name to where it is; empty where there is none
 
@@ -62,7 +63,7 @@ def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = Tr
         )
     title = f"<figcaption>{escape(figure.title)}</figcaption>" if named else ""
     note = f'<p class="muted small">{escape(figure.note)}</p>' if figure.note else ""
-    files = _links([f"{key}.{kind}" for kind in ("svg", "csv")], link)
+    files = _links([f"{key}.{kind}" for kind in FILE_KINDS], link)
     numbers = fold(
         "Numbers in this figure",
         f"{len(figure.rows)} rows",

@@ -19,7 +19,7 @@ def boxes(sheet: Sheet, figure: Figure) -> None:
     set_span(axes, figure, edges, True)
     for place, box in enumerate(found):
         _drawn(sheet, box, place)
-    axes.set_xlabel(label(figure.x or figure.y, sheet.width))
+    axes.set_xlabel(label(figure.x or figure.y, sheet.width), loc="right")
     axes.plot([], [], color=colour(0), lw=2, label="median")
     if any(box.value is not None for box in found):
         axes.plot([], [], "o", ms=2.8, color=colour(1), label="mean")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analysis.figures.axis import known
+from analysis.figures.axis import known, number_text
 from analysis.figures.heatmap import Grid, colour_of, grid_of
 from analysis.figures.palette import ink_on, shade
 from analysis.figures.svg import columns_of, shortened
 from analysis.parts.shown import Figure
-from analysis.report.paper.style import FAINT, Sheet
+from analysis.report.paper.style import FAINT, Sheet, label
 
 _CELL_IN = 0.19  # height
 _SHADES = 40  # of the scale below; from 50 on matplotlib would make it pixels
@@ -45,10 +45,13 @@ def heatmap(sheet: Sheet, figure: Figure) -> None:
         range(len(found.down)), [shortened(name, sheet.name_columns()) for name in found.down]
     )
     axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False, pad=2)
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel(label(figure.x, sheet.width * 0.7))
+    axes.set_ylabel(label(figure.y, _CELL_IN * len(found.down) + 0.4))
     for spine in axes.spines.values():
         spine.set_visible(False)
     tall = 0 if upright else min(max(columns_of(name) for name in names), 22) * 0.045
-    sheet.set_height(0.55 + tall + _CELL_IN * len(found.down))
+    sheet.set_height(0.55 + 0.14 * bool(figure.x) + tall + _CELL_IN * len(found.down))
     _scale(sheet, found)
 
 
@@ -67,5 +70,6 @@ def _scale(sheet: Sheet, found: Grid) -> None:
         pad=0.02,
     )
     bar.outline.set_visible(False)
-    bar.set_ticks([ends[0], (ends[0] + ends[1]) / 2, ends[1]])
+    ticks = [ends[0], (ends[0] + ends[1]) / 2, ends[1]]
+    bar.set_ticks(ticks, labels=[number_text(tick, found.decimals) for tick in ticks])
     bar.ax.tick_params(length=2, labelsize=6)

@@ -23,7 +23,7 @@ def intervals(sheet: Sheet, figure: Figure) -> None:
         if heading:
             axes.annotate(heading, (0, y - 1), xycoords=("axes fraction", "data"), weight="bold")
     _tiers(sheet, lines, [y for y, _ in places])
-    axes.set_xlabel(label(figure.x or figure.y, sheet.width))
+    axes.set_xlabel(label(figure.x or figure.y, sheet.width), loc="right")
     if naive:
         main, other = figure.interval or "interval", "naive, as if independent"
         axes.errorbar([], [], xerr=[], fmt="o", ms=3.5, lw=1.8, color=colour(0), label=main)

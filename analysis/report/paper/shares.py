@@ -35,7 +35,7 @@ def shares(sheet: Sheet, figure: Figure) -> None:
                 axes.text(x, place, f"{size:.0f}", color=ink, ha="center", va="center", size=6)
             starts[bar] += size
     axes.set_xlim(0, max(100.0, *starts.values()))
-    axes.set_xlabel(label(figure.x or "Share, %", sheet.width))
+    axes.set_xlabel(label(figure.x or "Share, %", sheet.width), loc="right")
     columns = min(len(labels), 3 if all(len(name) < 14 for name in labels) else 2)
     set_legend(sheet, columns)
     sheet.set_height(0.6 + 0.19 * len(bars) + 0.14 * -(-len(labels) // columns))
