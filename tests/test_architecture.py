@@ -30,6 +30,7 @@ PURE = (
     "analysis.agreement",
     "analysis.alignment",
     "analysis.comparisons",
+    "analysis.justifications",
     "analysis.mixed",
     "analysis.pairs",
     "analysis.parts",

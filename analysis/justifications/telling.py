@@ -66,8 +66,10 @@ def telling_terms(
     reasons do (after Monroe, Colaresi and Quinn 2008, Political Analysis 16, eq. 16 and 20, who
     count tokens). Its variance is theirs or, where larger, that clustered over raters and items
     (Cameron, Gelbach and Miller 2011), since a rater's favourite word is no evidence per use.
-    Labels without a reason, or that all reasons have, are left out. Empty without terms.
+    Labels without a reason, or that all reasons have, are left out, and so are terms that stand in
+    every reason. Empty without terms.
     """
+    table = _that_vary(table)
     found: list[tuple[int, int, float, float]] = []
     counts = np.bincount(label, minlength=len(labels))
     shares: dict[int, tuple[Floats, Floats]] = {}
@@ -106,6 +108,12 @@ def telling_terms(
     ]
     order = {name: place for place, name in enumerate(labels)}
     return sorted(rows, key=lambda row: (order[row.label], -row.z, row.term))
+
+
+def _that_vary(table: TermTable) -> TermTable:
+    kept = np.flatnonzero((table.n_reasons > 0) & (table.n_reasons < table.has.shape[0]))
+    terms = tuple(table.terms[number] for number in kept.tolist())
+    return TermTable(terms, table.has[:, kept], table.n_reasons[kept], table.n_raters[kept])
 
 
 def _log_odds(
