@@ -208,7 +208,11 @@ class _Piece:
         for group in groups:
             row = group.result.row()
             df = [f"{end:.5g}" for end in (row["df"], row["df2"]) if end is not None]
-            rows.append({**row, "degrees": ", ".join(df) or None, "takes": GIVEN[row["unit"]]})
+            row |= {"degrees": ", ".join(df) or None, "takes": GIVEN[row["unit"]]}
+            n = group.result.n
+            rows.append(
+                row | {"values": f"{sum(n)} in {len(n)} groups" if len(n) > 1 else row["n"]}
+            )
         columns = [
             Column("test", "Test"),
             Column("unit", "Over"),
@@ -218,8 +222,7 @@ class _Piece:
             Column("p", "p", "p"),
             Column("effect_name", "Effect size"),
             Column("effect", "Effect", "number", 3),
-            Column("n", "n"),
-            Column("takes", "Takes as given"),
+            Column("values", "n"),
             Column("note", "Note"),
         ]
         note = (

@@ -122,7 +122,7 @@ def test_the_region_of_equivalence_is_the_default_the_one_asked_for_or_scaled(is
 
 
 def test_the_reference_is_recognised_asked_for_or_missed(isolation):
-    assert "natural: taken as the reference by its name" in isolation.sentences[0]
+    assert "The reference is natural, taken as the reference by its name." in isolation.sentences[0]
     best = table_named(isolation, "comparisons-best")
     assert best.title == "Against the best, sysB (natural aside)"
     table = rated({"A": 4, "B": 3, "C": 2})

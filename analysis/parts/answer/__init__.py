@@ -157,8 +157,11 @@ def _table(place: int, s: Standing) -> Table:
     tier_of = {name: number for number, names in enumerate(tiers, start=1) for name in names}
     rows = [
         {
-            **vars(mean),
+            "condition": mean.condition,
             "mean": mean.value,
+            **{
+                key: value for key, value in vars(mean).items() if key not in ("condition", "value")
+            },
             "letters": letters.get(mean.condition) or None,
             "tier": tier_of.get(mean.condition),
         }

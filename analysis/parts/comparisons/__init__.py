@@ -34,6 +34,12 @@ CHOSEN = (
     "These ratings chose the best condition themselves, so its lead is flattered. p (Holm) is "
     "adjusted over all pairs, which allows for that choice."
 )
+REFERENCE = (
+    "p is adjusted over the comparisons with the reference alone, so it is smaller than over all "
+    "pairs: quote it only if you meant to compare with the reference beforehand. Holm's steps from "
+    "the smallest p to the largest; Dunnett's takes all at once, by how they vary together, and so "
+    "has intervals that hold for all of them."
+)
 METHOD = (
     "Differences between conditions were tested by two-way clustered t tests (raters and items; "
     "Cameron, Gelbach and Miller 2011) with p adjusted over all pairs by Holm (1979) and by "
@@ -116,12 +122,12 @@ class _Piece:
             apart = sum(verdict in (ABOVE, BELOW) for verdict in verdicts)
             equal = verdicts.count(EQUAL)
             yield (
-                f"If differences up to {self._half()} do not matter ({self.numbers.rope.why}), "
+                f"If differences up to {self._half()} do not matter{self._why()}, "
                 f"{apart} are larger, {equal} smaller and {len(rows) - apart - equal} undecided, "
                 f"each by its own {self.s.level * 100:g} % interval."
             )
         if self.reference:
-            yield f"{self.reference.name}: {self.reference.why}."
+            yield f"The reference is {self.reference.name}, {self.reference.why}."
         elif "could each" in self.reference.why or "asked for" in self.reference.why:
             yield f"No comparison with a reference: {self.reference.why}."
         if self.many:
@@ -137,7 +143,8 @@ class _Piece:
         if len(others) < 2:
             return  # the table of all pairs says it
         rows = [self.numbers.row((other, best)) for other in others]
-        note = f"{CHOSEN} {self._explained()}" if self.many else CHOSEN
+        note = CHOSEN if self.place == 1 else ""
+        note += f" {self._explained()}" if self.many else ""
         title = f"Against the best, {best}"
         if self.reference:
             title += f" ({self.reference.name} aside)"
@@ -154,11 +161,7 @@ class _Piece:
             Column("dunnett", f"{self.s.level * 100:g} % for all at once", "interval", self.digits),
             *self._sizes(),
         ]
-        note = (
-            "Adjusted over the comparisons with the reference alone, so p is smaller than over "
-            "all pairs: quote these only if you meant to compare with the reference beforehand. "
-            "Dunnett: by how the differences vary together."
-        )
+        note = REFERENCE if self.place == 1 else ""
         title = f"Against the reference, {self.reference.name}"
         yield self._table("reference", title, columns, rows, note)
 
@@ -196,8 +199,7 @@ class _Piece:
             title=self._title("Differences"),
             drawing="heatmap",
             rows=cells,
-            x="minus",
-            y="condition",
+            x="subtracted",
             at=(0.0,),
             note=f"Row minus column. * differs: Holm-adjusted p < {self.s.alpha:.2g}.",
             about=self.s.title,
@@ -264,6 +266,10 @@ class _Piece:
             Column("size", "Size"),
         ]
         return [*sizes, *[Column("rope", f"Against ±{self._half()}")] * bool(self.numbers.rope)]
+
+    def _why(self) -> str:
+        """Who says that, once on a page."""
+        return f" ({self.numbers.rope.why})" if self.numbers.rope and self.place == 1 else ""
 
     def _half(self) -> str:
         return f"{self.numbers.rope.half:g}" if self.numbers.rope else ""
