@@ -56,7 +56,7 @@ def _row(pair: PairMean, shares: bool) -> dict[str, Any]:
     row = pair.row()
     main, n = _main(pair, shares), pair.n_ratings
     row |= {
-        "name": f"{pair.condition} over {pair.versus}",
+        "name": f"{pair.condition} against {pair.versus}",
         "value": main.value,
         "low": main.low,
         "high": main.high,
@@ -133,7 +133,11 @@ def _figures(
             about=about,
         )
     ]
-    labels = (("win_share", "first preferred"), ("tie_share", "tie"), ("loss_share", "other"))
+    labels = (
+        ("win_share", "first preferred"),
+        ("tie_share", "tie"),
+        ("loss_share", "other preferred"),
+    )
     parts = [
         {"name": row["name"], "label": label, "value": row[key]}
         for row in drawn
@@ -166,7 +170,8 @@ def _order(
         return [], rows, [f"The order effect has no interval: {inside.note}."]
     ends = bounds_text(inside.low or 0.0, inside.high or 0.0, None, 2)
     if inside.p >= 1 - level:
-        return [f"No clear effect of order ({inside.value:+.2f} {ends})."], rows, []
+        size = f"{inside.value:+.2f}".replace("-", "−")
+        return [f"No clear effect of order (the second clip gains {size} {ends})."], rows, []
     told = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
     skewed = [pair for pair in pairs if _lopsided(ratings, pair)]
     if not skewed:

@@ -213,7 +213,7 @@ def _matrix_figure(
     met = wins + wins.T
     place = {name: i for i, name in enumerate(ratings.names)}
     rows = [_cell(row, column, wins, met, place) for row in order for column in order]
-    note = "The share of comparisons that the row won against the column, a tie counting half."
+    note = "Percent of the comparisons that the row won against the column, a tie counting half."
     title = "Who beats whom"
     return [
         Figure(f"win_matrix{suffix}", title, "heatmap", rows, "against", "", note=note, about=about)
@@ -251,7 +251,8 @@ def _tables(
     tables = []
     if rows:
         noted = list(dict.fromkeys(row["note"] for row in rows if row["note"]))
-        note = f"{rows[0]['model']}; {rows[0]['scale']}; the mean of all is 0."
+        first = rows[0]
+        note = f"{METHODS[shown[0].key]}: {first['model']}; {first['scale']}; the mean is 0."
         note += f" Beware: {'; '.join(noted)}." if noted else ""
         tables.append(Table(f"strengths{suffix}", "Strengths", columns, rows, note, about))
         tables.append(_contrasts(shown, about, suffix, level))
