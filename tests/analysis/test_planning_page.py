@@ -181,3 +181,12 @@ def test_the_web_side_loads_no_pandas_even_for_a_plan():
         check=False,
     )
     assert done.stderr.strip() == ""
+
+
+def test_a_page_that_waits_looks_at_another_address_each_time(owner, study):
+    """To the same address with a fragment a browser would only scroll."""
+    text = text_of(owner, study, f"{WANTED}&waited=4")
+    refresh = text.split('http-equiv="refresh" content="')[1].split('"')[0]
+    assert refresh.startswith("3; url=?goal=half_width")
+    assert refresh.endswith("waited=5#plan")
+    assert "waited=" not in text.split('name="query" value="')[1].split('"')[0]
