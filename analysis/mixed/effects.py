@@ -11,7 +11,7 @@ from analysis.mixed import linear
 from analysis.mixed.sufficient import Codes, Floats
 
 QUICK = 1e8  # floating-point operations of one evaluation: a fit takes about 300 of them
-PATIENT = 3e9
+PATIENT = 2e10
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effec
 
     ``most`` is what `work` may be.
     """
-    why = "this design is too large for a quick fit"
+    why = "this design is too large" + " for a quick fit" * (most <= QUICK)
     for gone in ((), (linear.STIMULUS,), (linear.STIMULUS, linear.ITEM)):
         fewer = effects.without(*gone, why=why)
         if work(fewer, condition) <= most:

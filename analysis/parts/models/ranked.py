@@ -48,7 +48,7 @@ def rank_heatmap(
     rows = []
     for i in by_expected_rank(names, comparison):
         for rank, share in enumerate(comparison.rank_probability[i].tolist(), start=1):
-            text = f"{share * 100:.0f}" if share >= _SMALL and len(names) <= _WRITTEN else ""
+            text = _written(share) if len(names) <= _WRITTEN else " "
             rows.append({"row": names[i], "column": str(rank), "value": share, "text": text})
     return [
         Figure(
@@ -63,6 +63,12 @@ def rank_heatmap(
             about=about,
         )
     ]
+
+
+def _written(share: float) -> str:
+    if share < _SMALL:
+        return " "
+    return ">99" if share > 1 - _SMALL else f"{share * 100:.0f}"
 
 
 def by_expected_rank(names: Sequence[str], comparison: Comparison) -> list[int]:

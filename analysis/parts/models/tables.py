@@ -100,8 +100,10 @@ def variation_table(key: str, fits: Fits) -> Table:
     if drawn:
         columns.append(Column("bayes", "Posterior mean", "number"))
         columns.append(Column("bayes", "Posterior HDI", "interval"))
-    told = [f"{note}." for note in (fits.reml.notes if fits.reml else ())]
-    note = " ".join(_capital(text) for text in told)
+    told = [f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ())]
+    if any("quick fit" in text for text in told):
+        told.append("Asked for by name (--part models), they are fitted, in a minute or so.")
+    note = " ".join(told)
     return Table(key, f"What varies, {fits.of.title}", columns, rows, note, fits.of.title)
 
 

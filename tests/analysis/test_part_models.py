@@ -1,0 +1,247 @@
+"""Parts models and ordinal: R's numbers, the reference posteriors, ranks, refusals, edge cases."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from analysis.mixed.family import gaussian_draws, modelled
+from analysis.options import Breakdown, Options
+from analysis.parts.base import Given
+from analysis.parts.chosen import plain_of
+from analysis.parts.models import Models
+from analysis.parts.models import fits as fits_module
+from analysis.parts.ordinal import Ordinal
+from analysis.report.build import report_of
+from analysis.report.page import page_html
+from analysis.screening import DEFAULT, screen
+from tests.analysis.mixed_data import posterior_reference
+from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
+
+
+def given(table, **options):
+    screened = screen(table, DEFAULT)
+    return Given(screened.kept(DEFAULT), screened, Options(**options))
+
+
+@cache
+def shown(kind, name):
+    table = heard_on_headphones(name) if name.startswith("mos") else table_of(name)
+    return {"models": Models, "ordinal": Ordinal}[kind]().make(given(table))
+
+
+def table(made, key):
+    (found,) = [each for each in made.tables if each.key == key]
+    return {next(iter(row.values())): row for row in found.rows}
+
+
+def test_means_and_contrasts_are_rs():
+    made, r = shown("models", "mos_s2"), expected("mos_s2")["lmm_isolation"]
+    rows = table(made, "models-1-means")
+    for line in r["emmeans"]:
+        row = rows[line["system"]]
+        assert row["mean"] == pytest.approx(line["emmean"], rel=1e-6)
+        assert (row["se"], row["df"]) == pytest.approx((line["SE"], line["df"]), rel=1e-4)
+        assert row["mean_high"] == pytest.approx(line["upper.CL"], rel=1e-5)
+    (contrasts,) = [each for each in made.tables if each.key == "models-1-contrasts"]
+    found = {f"{row['condition']} - {row['versus']}": row for row in contrasts.rows}
+    for plain, holm in zip(r["pairs_none"], r["pairs_holm"], strict=True):
+        row = found[plain["contrast"]]  # A to E fall, so that no pair is turned
+        assert row["difference"] == pytest.approx(plain["estimate"], rel=1e-5)
+        assert row["p"] == pytest.approx(plain["p.value"], rel=1e-4, abs=1e-12)
+        assert row["p_holm"] == pytest.approx(holm["p.value"], rel=1e-4, abs=1e-12)
+
+
+def test_the_posterior_of_the_turing_test_is_the_reference():
+    made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
+    rows, ranks = table(made, "models-1-means"), table(made, "models-1-ranks")
+    for name, known in reference["system"].items():
+        assert rows[name]["bayes"] == pytest.approx(known["mean"], abs=4 * known["sd"] / 50)
+        assert rows[name]["p_best"] == pytest.approx(reference["p_best"][name], abs=0.01)
+        assert ranks[name]["expected_rank"] == pytest.approx(reference["mean_rank"][name], abs=0.02)
+        for rank, share in enumerate(reference["rank_prob"][name], start=1):
+            assert ranks[name][f"rank_{rank}"] == pytest.approx(share, abs=0.01)
+    varies = table(made, "models-1-variation")
+    assert varies["rater × condition"]["bayes"] == pytest.approx(
+        reference["sd"]["sd_rs"]["mean"], abs=0.001
+    )
+    assert made.sentences[0].startswith("HLS · att · human: Seed-TTS is the best with a prob")
+
+
+def test_the_higher_condition_of_a_pair_comes_first_with_its_own_probability():
+    made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
+    (contrasts,) = [each for each in made.tables if each.key == "models-1-contrasts"]
+    assert all(row["difference"] > 0 for row in contrasts.rows)
+    row = next(row for row in contrasts.rows if row["versus"] == "MiniMax-Speech")
+    known = reference["pairs"]["MiniMax-Speech - Seed-TTS"]
+    assert row["condition"] == "Seed-TTS"
+    assert row["bayes"] == pytest.approx(-known["mean"], abs=0.001)
+    assert row["p_superior"] == pytest.approx(1 - known["p_gt_0"], abs=0.01)
+    assert row["p_equivalent"] == pytest.approx(known["p_in_rope"], abs=0.03)
+
+
+def test_cells_by_dimension_are_rs_and_average_with_equal_weights():
+    made, r = shown("models", "att_s1"), expected("att_s1")["lmm_dimension"]
+    (cells,) = [each for each in made.tables if each.key == "models-1-by-dimension"]
+    found = {f"sysdim{row['condition']}|{row['dimension']}": row for row in cells.rows}
+    for name, value in r["fixef"].items():
+        assert found[name]["mean"] == pytest.approx(value, rel=1e-6)
+    average = found["sysdimGPT-4o|all, weighing the same"]
+    own = [value for name, value in r["fixef"].items() if name.startswith("sysdimGPT-4o|")]
+    assert average["mean"] == pytest.approx(np.mean(own), rel=1e-6)
+    assert average["se"] < found["sysdimGPT-4o|classical"]["se"]
+
+
+def test_crossings_are_modelled_when_asked_for_and_no_others():
+    tables = heard_on_headphones("mos_s2")
+    split = tables.assign(voice=np.where(tables["item"] < "p03", "x", "y"))
+    made = Models().make(given(split, breakdowns=(Breakdown(by=("voice",)),)))
+    assert [t.key for t in made.tables if "-by-" in t.key] == ["models-1-by-voice"]
+    assert not [t for t in shown("models", "mos_s2").tables if "-by-" in t.key]
+
+
+def test_texts_and_clips_widen_what_the_posterior_takes_as_given():
+    (warned,) = shown("models", "mos_s2").warnings
+    assert "less certain" in warned
+    assert "general_model" in warned
+    assert shown("models", "att_s1").warnings == []
+    (varies,) = [t for t in shown("models", "att_s1").tables if t.key == "models-1-variation"]
+    assert "Stimulus was left out: this design is too large for a quick fit" in varies.note
+
+
+def test_draws_that_disagree_are_not_ranked(monkeypatch):
+    def stuck(each, options):
+        good = gaussian_draws(each, options)
+        bad = replace(good.diagnostics, r_hat={**good.diagnostics.r_hat, "condition[0]": 1.3})
+        return replace(good, diagnostics=bad)
+
+    monkeypatch.setattr(fits_module, "gaussian_draws", stuck)
+    made = Models().make(given(heard_on_headphones("mos_s2")))
+    assert "no ranking is shown, because the chains disagree" in made.sentences[0]
+    assert "NUTS" in made.sentences[0]
+    assert not [each for each in made.tables if each.key.endswith("-ranks")]
+    assert made.figures == []
+    rows = table(made, "models-1-means")
+    assert "p_best" not in rows["A"]
+    assert "bayes" not in rows["A"]
+    assert not any("posterior" in text for text in made.methods)
+    (told,) = [each for each in made.tables if each.key == "models-1-diagnostics"]
+    assert not told.folded
+
+
+@pytest.mark.parametrize("part", [Models, Ordinal])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("one_rater", "there is one rater"),
+        ("all_equal", "all"),
+        ("disjoint_raters", ""),
+        ("separated", ""),
+        ("single_system", ""),
+        ("missing", "D has one rating"),
+        ("unicode", ""),
+    ],
+)
+def test_edge_cases_are_said_in_words(part, name, said):
+    if part is Ordinal and name == "missing":
+        return  # as the others, and slow
+    made = part().make(given(edge(name)))
+    json.dumps(plain_of(made.plain()), allow_nan=False)
+    if part is Models:
+        assert any(said in text for text in made.warnings) or not said
+    text = " ".join([*made.warnings, *made.sentences, *made.methods])
+    assert "condition 0" not in text
+    assert "nan" not in text.lower().split()
+
+
+@pytest.mark.parametrize("part", [Models, Ordinal])
+def test_a_single_rating_is_refused(part):
+    with pytest.raises(ValueError, match="there is nothing to model"):
+        part().make(given(edge("one_rating")))
+    assert not part().applies(given(edge("empty")))
+
+
+def test_pairs_and_ranks_have_no_model_of_conditions():
+    scores = {(c, f"r{r}", f"i{i}"): float(r > 2) for c in "AB" for r in range(4) for i in range(3)}
+    pairs = rows_of(scores, method="cmos", estimand="cmos", versus_condition="C")
+    ranks = rows_of(scores, method="rank", estimand="rank")
+    assert not Models().applies(given(pairs))
+    assert not Ordinal().applies(given(ranks))
+    assert list(modelled(pairs)) == []
+
+
+@pytest.mark.slow
+def test_the_ordinal_model_is_the_reference():
+    made, reference = shown("ordinal", "att_s1"), posterior_reference("att_s1")["ordinal"]
+    rows = table(made, "ordinal-1-means")
+    for name, known in reference["hls_population"].items():
+        assert rows[name]["score"] == pytest.approx(known["mean"], abs=0.0015)
+        assert rows[name]["p_best"] == pytest.approx(reference["p_best"][name], abs=0.01)
+        assert abs(rows[name]["apart"]) < 0.004  # M1 and M4 tell the same story
+    exact = posterior_reference("att_s1")["aghq_mle"]
+    assert rows["GPT-4o"]["ml"] == pytest.approx(exact["beta"]["GPT-4o"], abs=1e-3)
+    cuts = table(made, "ordinal-1-thresholds")
+    assert cuts["0 and 0.5"]["cut"] == pytest.approx(reference["cut"][0]["mean"], abs=0.002)
+    varies = table(made, "ordinal-1-variation")
+    assert varies["rater"]["ml"] == pytest.approx(exact["sd_rater"], rel=1e-3)
+
+
+def test_predicted_label_shares_hold_the_observed_ones():
+    made = shown("ordinal", "mos_s2")  # made by an ordinal model
+    (shares,) = [each for each in made.tables if each.key == "ordinal-1-shares"]
+    outside = [row for row in shares.rows if row["told"]]
+    assert len(outside) <= 0.1 * len(shares.rows)
+    for name in "ABCDE":
+        mine = [row for row in shares.rows if row["condition"] == name]
+        assert sum(row["predicted"] for row in mine) == pytest.approx(1)
+        assert sum(row["observed"] for row in mine) == pytest.approx(1)
+
+
+def test_ratings_that_no_ordinal_model_makes_are_warned_of():
+    rng = np.random.default_rng(3)
+    scores = {}
+    for r in range(40):
+        for i in range(12):
+            scores["A", f"r{r}", f"i{i}"] = float(rng.choice([1, 5]))  # the ends alone
+            scores["B", f"r{r}", f"i{i}"] = float(rng.choice([2, 3, 4]))  # the middle alone
+    made = Ordinal().make(given(rows_of(scores)))
+    assert any("fits these ratings badly" in text for text in made.warnings)
+
+
+@pytest.mark.parametrize("part", [Models, Ordinal])
+def test_the_same_ratings_show_the_same_to_the_last_digit(part):
+    few = edge("disjoint_raters")
+    once, again = (json.dumps(plain_of(part().make(given(few)).plain())) for _ in range(2))
+    assert once == again
+
+
+def test_another_seed_draws_others():
+    few = edge("disjoint_raters")
+    one, other = (Models().make(given(few, seed=seed)) for seed in (0, 7))
+    assert (
+        table(one, "models-1-means")["A"]["bayes"] != table(other, "models-1-means")["A"]["bayes"]
+    )
+
+
+def test_a_report_holds_the_part_beside_the_clustered_means():
+    ratings = heard_on_headphones("mos_s2")
+    report = report_of(ratings, None, Options(replicates=100), made_at="x")
+    (found,) = [part for part in report["parts"] if part["key"] == "models"]
+    assert found["problem"] == ""
+    means = table_from(found, "models-1-means")
+    plain = [e for e in report["estimates"] if e["condition"] == "B" and e["breakdown"] == OVERALL]
+    assert means["B"]["plain"] == plain[0]["value"]
+    assert means["B"]["plain_low"] == plain[0]["low"]
+    page = page_html(report)
+    assert "Mixed models and ranking" in page
+    assert "A is the best with a probability of 9" in page
+
+
+OVERALL = "condition:"
+
+
+def table_from(part, key):
+    (found,) = [each for each in part["tables"] if each["key"] == key]
+    return {row["condition"]: row for row in found["rows"]}

@@ -1,0 +1,248 @@
+"""Draws as files, the mixed-model interval, and the general model by MCMC against its reference."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from analysis.estimators.mean_score import MeanScore
+from analysis.mixed import nuts
+from analysis.mixed.convergence import Diagnostics
+from analysis.mixed.effects import QUICK, affordable, effects_of, work
+from analysis.mixed.family import modelled, ordinal_draws
+from analysis.mixed.gaussian import GaussianPrior
+from analysis.mixed.nuts import Sampling, general_gaussian
+from analysis.mixed.table import allowed_effects
+from analysis.options import Options, OptionsError, command_line, options_from
+from analysis.parts.base import Cancelled, Given
+from analysis.parts.chosen import plain_of
+from analysis.parts.general_model import GeneralGaussian, GeneralModel
+from analysis.report.draws import draws_of, with_draws
+from analysis.screening import DEFAULT, screen
+from tests.analysis.mixed_data import mos, posterior_reference, simulated
+from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of
+
+TITLE = "MOS · mos"
+
+
+def given(table, progress=lambda share, words: None, **options):
+    screened = screen(table, DEFAULT)
+    return Given(screened.kept(DEFAULT), screened, Options(**options), progress=progress)
+
+
+def small():
+    """Twelve raters, three conditions, six texts, one clip each: quick for MCMC."""
+    rng = np.random.default_rng(5)
+    lean, texts = rng.normal(0, 0.8, 12), rng.normal(0, 0.3, 6)
+    return rows_of(
+        {
+            (c, f"r{r:02}", f"i{i}"): float(
+                np.clip(np.rint(3 + place + lean[r] + texts[i] + rng.normal(0, 0.8)), 1, 5)
+            )
+            for place, c in zip((0.8, 0.0, -0.8), "ABC", strict=True)
+            for r in range(12)
+            for i in range(6)
+        }
+    )
+
+
+def test_the_draws_file_holds_what_the_part_ranked():
+    arviz = pytest.importorskip("arviz")
+    few, options = edge("disjoint_raters"), Options()
+    assert with_draws(few, options, "models") == [TITLE]
+    held = draws_of(few, options, "models", TITLE)
+    assert held == draws_of(few.copy(), options, "models", TITLE)
+    found = _opened(arviz, held)
+    assert found.posterior["condition"].sizes == {"chain": 4, "draw": 1000, "condition_name": 2}
+    assert list(found.posterior["condition_name"].values) == ["A", "B"]
+    mean = float(found.posterior["condition"].sel(condition_name="B").mean())
+    from analysis.parts.models import Models
+
+    (rows,) = [t.rows for t in Models().make(given(few)).tables if t.key == "models-1-means"]
+    assert rows[0]["condition"] == "B"
+    assert rows[0]["bayes"] == pytest.approx(mean, rel=1e-12)
+    assert found.posterior.attrs["family"] == TITLE
+
+
+def test_ordinal_draws_name_their_thresholds():
+    arviz = pytest.importorskip("arviz")
+    found = _opened(arviz, draws_of(edge("disjoint_raters"), Options(), "ordinal", TITLE))
+    labels = [str(name) for name in found.posterior["between"].values]
+    assert labels[0] == "2.5 and 3"
+    assert len(labels) == found.posterior["cut"].sizes["between"]
+
+
+def _opened(arviz, held):
+    return arviz.InferenceData.from_netcdf(io.BytesIO(held), engine="h5netcdf")
+
+
+def test_draws_that_are_not_there_are_refused_with_what_is():
+    few = edge("disjoint_raters")
+    with pytest.raises(ValueError, match="choose MOS · mos"):
+        draws_of(few, Options(), "models", "nothing")
+    with pytest.raises(ValueError, match="keeps no draws; choose models"):
+        draws_of(few, Options(), "pairs", TITLE)
+
+
+def test_in_a_balanced_design_the_mixed_interval_is_the_models():
+    y, rater, condition = simulated(
+        np.random.default_rng(1),
+        raters=15,
+        conditions=3,
+        repeats=4,
+        means=[1, 2, 3],
+        sd_rater=0.5,
+        sd_both=0.3,
+        sd=1.0,
+    )
+    scores = {
+        (f"c{c}", f"r{r:02}", f"i{k % 4}"): s
+        for k, (s, r, c) in enumerate(zip(y, rater, condition, strict=True))
+    }
+    table = rows_of(scores)
+    (each,) = modelled(table)
+    from analysis.mixed.comparisons import means, pairs
+    from analysis.mixed.table import fitted_reml
+
+    fit = fitted_reml(each.arrays)
+    made, differences = means(fit), pairs(fit)
+    maker = MeanScore(intervals=("two_way", "mixed"))
+    found = [e for e in maker.fit(table) if e.interval.startswith("mixed model (")]
+    assert len(found) == 6  # by ratings and by raters, here the same
+    for i, estimate in enumerate(e for e in found if e.weighting == "ratings"):
+        assert estimate.value == pytest.approx(made.value[i])
+        assert estimate.low == pytest.approx(made.low[i], rel=1e-6)
+    contrasts = [c for c in maker.contrasts(table) if c.interval.startswith("mixed")][:3]
+    assert [c.p for c in contrasts] == pytest.approx(differences.p.tolist(), rel=1e-5)
+
+
+def test_a_mixed_interval_stands_beside_the_others_and_says_why_it_cannot():
+    names = {e.interval.split(" (")[0] for e in MeanScore(intervals=("mixed",)).fit(small())}
+    assert names == {"mixed model", "naive t over ratings, as if independent"} | (
+        names & {"naive t over rater means, items as if fixed"}
+    )
+    notes = [e.note for e in MeanScore(intervals=("mixed",)).fit(edge("all_equal"))]
+    assert any("no variation to model" in note for note in notes)
+    r = expected("mos_s2")["lmm_isolation"]["emmeans"][0]
+    (a, *_) = [
+        e
+        for e in MeanScore(intervals=("mixed",)).fit(heard_on_headphones("mos_s2"))
+        if e.interval.startswith("mixed")
+    ]
+    wide = (r["upper.CL"] - r["lower.CL"]) / (a.high - a.low)
+    assert 0.85 < wide <= 1.0  # weighted by the model a mean is at its best
+
+
+def test_effects_that_cost_too_much_are_left_out_with_a_reason():
+    y = mos("mos_s1")
+    codes = [y.codes(*x) for x in (("rater",), ("system",), ("text",), ("stimulus",))]
+    effects = effects_of(*codes)
+    assert set(effects.codes) == {"rater", "rater:condition", "item", "stimulus"}
+    assert affordable(effects, codes[1]).notes == ()
+    fewer = affordable(effects, codes[1], work(effects, codes[1]) / 2)
+    assert list(fewer.codes) == ["rater", "rater:condition", "item"]
+    assert fewer.notes == ("stimulus was left out: this design is too large for a quick fit",)
+    assert work(effects.without("item", "stimulus", why=""), codes[1]) == 0 < QUICK
+
+
+def test_chains_and_draws_are_options_that_go_round():
+    options = Options(chains=2, draws=500, intervals=("two_way", "mixed"))
+    assert options_from(options.parameters()) == options
+    assert "--chains 2 --draws 500" in command_line(options)
+    assert "--chains" not in command_line(Options())
+    with pytest.raises(OptionsError, match="2 to 16 chains of 250"):
+        Options(draws=10)
+    (each,) = modelled(edge("disjoint_raters"))
+    assert ordinal_draws(each, options).draws["score"].shape == (2, 500, 2)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [({"divergences": 3}, "3 transitions of the sampler diverged"), ({"bfmi": 0.1}, "BFMI 0.10")],
+)
+def test_bad_transitions_are_refused_however_good_the_rest(bad, said):
+    good = {"r_hat": {"a": 1.0}, "ess_bulk": {"a": 900.0}, "ess_tail": {"a": 900.0}}
+    assert Diagnostics(**good, divergences=0, bfmi=0.9).refusal is None
+    assert said in str(Diagnostics(**good, **bad).refusal)
+
+
+@pytest.mark.slow
+def test_the_general_model_is_the_reference_of_mos_s2():
+    pytest.importorskip("nutpie")
+    reference = posterior_reference("mos_s2")["ordinal"]
+    told = []
+    made = GeneralModel().make(
+        given(heard_on_headphones("mos_s2"), lambda share, words: told.append(words))
+    )
+    assert any("sampling" in words for words in told)
+    (means, varies) = (
+        {next(iter(row.values())): row for row in t.rows}
+        for t in made.tables
+        if t.key in ("general-model-1-means", "general-model-1-variation")
+    )
+    for name, known in reference["system"].items():
+        assert means[name]["logit"] == pytest.approx(known["mean"], abs=0.2 * known["sd"])
+        assert means[name]["logit_sd"] == pytest.approx(known["sd"], rel=0.15)
+        assert means[name]["p_best"] == pytest.approx(reference["p_best"][name], abs=0.04)
+    for words, key in (
+        ("rater", "rater"),
+        ("rater × condition", "rs"),
+        ("item (text)", "text"),
+        ("stimulus (clip)", "stim"),
+    ):
+        known = reference["sd"][key]
+        assert varies[words]["sd"] == pytest.approx(known["mean"], abs=0.2 * known["sd"])
+    assert "A is the best with a probability of 9" in made.sentences[0]
+    json.dumps(plain_of(made.plain()), allow_nan=False)
+
+
+def test_a_cancelled_run_stops_the_sampler():
+    def stop(share, words):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        GeneralModel().make(given(small(), stop))
+
+
+@pytest.mark.slow
+def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
+    pytest.importorskip("nutpie")
+    table = small()
+    made = GeneralGaussian().make(given(table))
+    (rows,) = [t.rows for t in made.tables if t.key == "general-gaussian-1-means"]
+    from analysis.mixed.comparisons import means
+    from analysis.mixed.table import fitted_reml
+
+    (each,) = modelled(table)
+    exact = means(fitted_reml(each.arrays))
+    assert [row["condition"] for row in rows] == ["A", "B", "C"]
+    for row, value, se in zip(rows, exact.value, exact.se, strict=True):
+        assert row["mean"] == pytest.approx(value, abs=0.3 * se)
+        assert row["mean_sd"] == pytest.approx(se, rel=0.3)
+    again = GeneralGaussian().make(given(table))
+    assert plain_of(again.plain()) == plain_of(made.plain())
+
+
+@pytest.mark.slow
+def test_without_nutpie_pymcs_own_sampler_takes_over(monkeypatch):
+    pytest.importorskip("pymc")
+    monkeypatch.setitem(sys.modules, "nutpie", None)
+    monkeypatch.setattr(nuts, "THIN", (1,))
+    (each,) = modelled(small())
+    effects = allowed_effects(each.arrays)
+    prior = GaussianPrior(3, 2, 2)
+    sampling = Sampling(chains=2, draws=250, tune=250)
+    found = general_gaussian(
+        each.arrays.y, each.arrays.cell, effects.codes, prior, sampling, lambda words: None
+    )
+    assert found.sampler.startswith("PyMC")
+    assert found.posterior.draws["condition"].shape == (2, 250, 3)
+    assert found.posterior.diagnostics.divergences is not None
+
+
+def test_one_rater_or_one_answer_has_no_general_model():
+    for name, said in (("one_rater", "there is one rater"), ("all_equal", "are the same")):
+        (warned,) = GeneralModel().make(given(edge(name))).warnings
+        assert said in warned
