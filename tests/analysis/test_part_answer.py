@@ -225,6 +225,9 @@ def test_busy_raters_floors_and_one_who_gave_most_are_warned_of():
     more = pd.concat([table, *[keen.assign(item=keen["item"] + f"-{n}") for n in range(9)]])
     assert "one rater gave 48% of the ratings" in warned(more.reset_index(drop=True))
     assert "where every rater weighs the same" in warned(table_of("att_s1"))
+    top = rated({"ref": 5, "A": 5, "B": 2}, spread=0.0, estimand="mos")
+    top["score"] = top["score"].clip(1, 5).round()
+    assert "highest score given (5) for A." in warned(top)
     floor = warned(table_of("att_s1"))
     assert "lowest score given (0) for CosyVoice, GPT-4o and Step-Audio" in floor
 
@@ -257,6 +260,7 @@ def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     found = pair_means(from_table(table))
     clear = sum((pair.p_adjusted or 1) < 0.05 for pair in found)
     assert sentence(table).startswith(f"{clear} of {len(found)} pairs are decided")
+    assert "; v3 won 5 of 5, v4 lost 5 of 5; clearest" in sentence(table)
     assert "clearest: v3 over v4 (+1.35 [1.14, 1.57])" in sentence(table)
 
 

@@ -74,7 +74,9 @@ class _Found:
         title = family_title({"estimand": family.estimand, **family.group})
         name, place = doubts.short_name(family), len(self.about) + 1
         self.about.append((family.estimand, name))
-        self.doubts += [(name, text) for text in doubts.of_family(family)]
+        self.doubts += [
+            (name, text) for text in doubts.of_family(family, self.given.options.reference)
+        ]
         if compared_in_pairs(family):
             pairs = versus.pairs_of(family, self.level)
             self.sentences.append((title, versus.answer(family, pairs, self.level)))

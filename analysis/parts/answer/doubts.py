@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.breakdowns import Family
+from analysis.comparisons.reference import reference_of
 from analysis.comparisons.standing import Standing
 from analysis.parts.answer.words import listed
 
@@ -35,12 +36,15 @@ def gathered(told: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{listed(names)}: {text}" for text, names in about.items()]
 
 
-def of_family(family: Family) -> Iterator[str]:
-    """Few raters or items, floors and ceilings, and one rater who gave very much."""
+def of_family(family: Family, asked: str = "") -> Iterator[str]:
+    """Few raters or items, floors and ceilings, and one rater who gave very much.
+
+    A reference (`reference_of`, with the one asked for) may well have the highest score.
+    """
     if min(family.n_raters, family.n_items) < FEW:
         few = f"{_counted(family.n_raters, 'rater')} and {_counted(family.n_items, 'item')}"
         yield f"only {few}, so the intervals are rough."
-    yield from _ceilings(family)
+    yield from _ceilings(family, asked)
     busiest = int(np.bincount(family.rater).max(initial=0)) / max(len(family.rater), 1)
     if family.n_raters >= 4 and busiest > max(BUSY, 2 / family.n_raters):
         yield f"one rater gave {busiest:.0%} of the ratings, so much hangs on one person."
@@ -73,14 +77,17 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[st
             yield f"Scores of {' and '.join(each)} were given apart: do not compare them."
 
 
-def _ceilings(family: Family) -> Iterator[str]:
+def _ceilings(family: Family, asked: str) -> Iterator[str]:
     scores, conditions = family.table["score"], family.table["condition"]
     ends = {"highest": scores.max(), "lowest": scores.min()}
     if ends["highest"] == ends["lowest"] or family.estimand in FREE_OF_CEILINGS:
         return  # the answer says that every rating is the same
+    reference = reference_of([str(name) for name in conditions.unique()], asked).name
     for end, value in ends.items():
         share = (scores == value).groupby(conditions).mean()
         crowded = sorted(str(condition) for condition in share.index[share > CEILING])
+        if end == "highest":
+            crowded = [name for name in crowded if name != reference]
         if crowded:
             what = f"of the ratings have the {end} score given ({value:g})"
             yield f"over {CEILING:.0%} {what} for {listed(crowded)}."

@@ -93,6 +93,7 @@ def answer(family: Family, pairs: Sequence[Pair], level: float) -> str:
         return _one_side(family, won, even, lost, how)
     told = f"{len(won) + len(lost)} of {len(pairs)} pairs are decided {how}"
     if won or lost:
+        told += f"; {_most(pairs, won, lost)}"
         clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
         turned = clearest if clearest.value > draw else clearest.turned(2 * draw)
         told += f"; clearest: {turned.condition} over {turned.versus} ({_value(family, turned)})"
@@ -204,6 +205,19 @@ def _one_side(
     if lost:
         parts.append(f"{_named(family, lost)} not as good")
     return f"Against {versus}: {'; '.join(parts)} {how}. {MORE}"
+
+
+def _most(pairs: Sequence[Pair], won: Sequence[Pair], lost: Sequence[Pair]) -> str:
+    """Who won most of its pairs, and who lost most."""
+    winners = [pair.condition for pair in won] + [pair.versus for pair in lost]
+    losers = [pair.versus for pair in won] + [pair.condition for pair in lost]
+    met = [name for pair in pairs for name in (pair.condition, pair.versus)]
+    told = []
+    for verb, names in (("won", winners), ("lost", losers)):
+        most = max(map(names.count, names))
+        first = sorted(name for name in set(names) if names.count(name) == most)
+        told.append(listed([f"{name} {verb} {most} of {met.count(name)}" for name in first]))
+    return ", ".join(told)
 
 
 def _heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
