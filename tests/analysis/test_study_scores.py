@@ -5,6 +5,8 @@ import pytest
 
 from analysis.correlations import correlations, points, scores_from_rows
 from analysis.studyscores import count_words, study_scores, word_rows
+from listening.models import Item, Stimulus
+from tests import factories
 from tests.analysis.reference import rows_of
 
 
@@ -56,3 +58,17 @@ def test_the_number_of_words_is_no_metric():
     known = scores_from_rows(values)
     assert {one.metric for one in correlations(table, known, replicates=100)} == {"srmr"}
     assert {row["metric"] for row in points(table, known)} == {"srmr"}
+
+
+@pytest.mark.django_db
+def test_words_of_a_study_in_the_database_come_from_its_items(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    study = factories.make_study(key="long", conditions=1, items=2)
+    first, second = Stimulus.objects.filter(study=study).order_by("pk")
+    Item.objects.filter(pk=first.item_id).update(text="Three short words.")
+    Stimulus.objects.filter(pk=first.pk).update(attributes={"setting": "isolation"})
+    rows = study_scores("long")
+    assert [(row["stimulus"], row["metric"], row["value"]) for row in rows] == [
+        (first.key, "n_words", 3.0)
+    ]
+    assert second.key not in {row["stimulus"] for row in rows}
