@@ -24,7 +24,9 @@ from analysis.planning.wording import (
     amount,
     assumptions,
     count,
+    gap,
     methods,
+    minutes,
     number,
     told,
     warnings,
@@ -53,6 +55,11 @@ class Proposal:
     cost: Cost
     assured: Assurance | None = None
     items: tuple[ItemsRow, ...] = ()
+
+    @property
+    def half_width(self) -> float:
+        """Of the plan's interval by the formula, in score units."""
+        return half_width_of(self.asked, self.plan.design) or 0.0
 
     @property
     def better(self) -> ItemsRow | None:
@@ -101,6 +108,7 @@ def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> Simul
 
 def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
     """Sentences, curves and tables of a plan, with its check by simulation where there is one."""
+    short = gap(proposal, checked) if checked else ""
     tables = [_plan_table(proposal), _money_table(proposal)]
     if checked:
         tables.append(check_table(proposal, checked))
@@ -112,7 +120,7 @@ def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
         sentences=told(proposal),
         figures=figures(proposal),
         tables=tables,
-        warnings=warnings(proposal),
+        warnings=[*warnings(proposal), *([short] if short else [])],
         methods=methods(proposal, checked),
     )
 
@@ -198,11 +206,11 @@ def _money_table(proposal: Proposal) -> Table:
     cost = proposal.cost
     money = [
         ("Sessions to recruit", count(cost.sessions)),
-        ("Minutes of a session", number(cost.session_minutes)),
+        ("One session", minutes(cost.session_minutes)),
         ("Pay of a session", amount(cost.pay / cost.sessions, cost.currency)),
-        ("Hours of listening paid", number(cost.hours)),
+        ("Hours paid", number(cost.hours)),
         ("Pay", amount(cost.pay, cost.currency)),
-        ("Platform fee and tax on it", amount(cost.fees, cost.currency)),
+        ("Fees and tax", amount(cost.fees, cost.currency)),
         ("Total", amount(cost.total, cost.currency)),
         ("Per rating that counts", amount(cost.per_rating, cost.currency)),
     ]
@@ -219,22 +227,22 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
     )
     rows: list[Mapping[str, Any]] = [
         {
-            "what": f"{power_words} for a true difference of {number(asked.size)}",
+            "what": f"{power_words}, true difference {number(asked.size)}",
             "formula": f"{by_formula * 100:.1f} %",
             "simulated": f"{checked.power * 100:.1f} %",
-            "sure": f"{checked.power_low * 100:.1f} to {checked.power_high * 100:.1f} %",
+            "sure": f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f} %",
         },
         {
             "what": "Half width of the interval",
-            "formula": number(half_width_of(asked, plan.design) or 0.0),
+            "formula": number(proposal.half_width),
             "simulated": number(checked.half_width),
             "sure": "",
         },
         {
-            "what": "How often the interval holds the truth",
+            "what": "Interval holds the truth",
             "formula": f"{formula * 100:g} %",
             "simulated": f"{checked.coverage * 100:.1f} %",
-            "sure": f"{checked.coverage_low * 100:.1f} to {checked.coverage_high * 100:.1f} %",
+            "sure": f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f} %",
         },
     ]
     columns = [

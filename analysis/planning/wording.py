@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from analysis.planning.asked import HALF_WIDTH
-from analysis.planning.design import BETWEEN, RANDOM
+from analysis.planning.design import BETWEEN, RANDOM, PlanningError
 from analysis.planning.precision import DIFFERENCE
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ def amount(value: float, currency: str) -> str:
     return f"{written if value == 0 or value >= 0.1 else f'{value:.3f}'} {currency}".strip()
 
 
+def minutes(value: float) -> str:
+    """Minutes as people say them."""
+    rounded = round(value) if value >= 3 else round(value, 1)
+    return f"{rounded:g} minute{'' if rounded == 1 else 's'}"
+
+
 def told(proposal: Proposal) -> list[str]:
     """The answer first, then money, then what was not certain."""
     asked, plan, cost = proposal.asked, proposal.plan, proposal.cost
@@ -55,7 +62,7 @@ def told(proposal: Proposal) -> list[str]:
     verdict = "" if met else f" That is less than the {wanted} wanted."
     sentences = [f"{head} ({count(d.ratings)} ratings in all) {what}.{verdict}"]
     sentences.append(
-        f"A session lasts about {number(cost.session_minutes)} minutes; "
+        f"A session lasts about {minutes(cost.session_minutes)}; "
         f"{count(cost.sessions)} sessions cost {amount(cost.total, cost.currency)} in all, "
         f"{amount(cost.fees, cost.currency)} of it fees."
     )
@@ -131,6 +138,36 @@ def warnings(proposal: Proposal) -> list[str]:
     if asked.components.note:
         found.append(f"Of the components: {asked.components.note}.")
     return found
+
+
+def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
+    """Where the simulation does not reach what the formula promised, and what would; else ``""``.
+
+    Nothing while the plan is within the error of the simulation, or 3 per cent of the half width.
+    """
+    asked = proposal.asked
+    factor = checked.half_width / max(proposal.half_width, 1e-12)
+    if asked.goal == HALF_WIDTH:
+        short = asked.ratings_per_clip is None and checked.half_width > 1.03 * asked.size
+        found = f"the half width is ± {number(checked.half_width)}"
+    else:
+        short = asked.ratings_per_clip is None and checked.power_high < asked.power
+        found = f"the power is {checked.power * 100:.0f} %"
+    if not short:
+        return ""
+    try:
+        more = replace(asked, components=asked.components.scaled(factor)).plan().design
+    except PlanningError:
+        remedy = "More items are needed for it."
+    else:
+        remedy = (
+            f"About {count(more.raters_in_all)} raters, {count(more.ratings_per_clip)} ratings of "
+            "each clip, should do."
+        )
+    return (
+        f"By simulation {found}: less than the formula says, because the interval of the analysis "
+        f"is careful in studies of this size. {remedy}"
+    )
 
 
 def methods(proposal: Proposal, checked: SimulatedCheck | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,3 +219,30 @@ def test_a_pilot_that_is_too_small_is_refused_or_warned_of():
     (found,) = pilots(small)
     assert "8 raters and 10 items are few" in found.warning
     assert found.row()["warning"] == found.warning
+
+
+def test_a_plan_that_the_simulation_does_not_confirm_says_what_would_do():
+    """Where items and clips do not differ, the clustered interval is wider than the formula's."""
+    flat = Components(0.4, 0.07, 0, 0, 0.7, "flat")
+    asked = replace(POWER, components=flat, size=0.25, items=50, conditions=3, clips_per_rater=12)
+    proposal = propose(asked)
+    checked = check(proposal, runs=500)
+    assert proposal.plan.reached > 0.8 > checked.power_high
+    (words,) = [w for w in shown(proposal, checked).warnings if w.startswith("By simulation")]
+    wanted = int(words.split("About ")[1].split(" raters")[0])
+    assert wanted > proposal.plan.design.raters_in_all
+    per_clip = int(words.split("raters, ")[1].split(" ratings")[0])
+    more = propose(replace(asked, ratings_per_clip=per_clip))
+    assert more.plan.design.raters_in_all == wanted
+    assert check(more, runs=500).power > 0.8
+    assert not any("By simulation" in w for w in shown(propose(POWER), checked=None).warnings)
+
+
+def test_the_example_of_the_docs_runs(capsys):
+    text = (Path(__file__).resolve().parents[2] / "docs" / "planning.md").read_text("utf-8")
+    code = text.split("```python")[1].split("```")[0]
+    exec(compile(code, "docs/planning.md", "exec"), {})
+    raters, total, power = (float(word) for word in capsys.readouterr().out.split())
+    assert raters > 20
+    assert total > 0
+    assert power == pytest.approx(0.8, abs=0.1)
