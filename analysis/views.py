@@ -20,6 +20,7 @@ from analysis.options import Options, OptionsError, options_from
 
 RUNS_SHOWN = 10
 REFRESH_S = 3
+ALL = "all"  # in place of one family's title
 LONG = ("result", "brief")  # columns that a list of runs does without
 
 
@@ -94,12 +95,10 @@ def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpRespons
 
 
 def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200) -> HttpResponse:
-    from analysis.report.viewed import View
-
     shown = shown_run(head["key"], request.GET.get("run", ""))
     newest = runs_of(head["key"]).defer(*LONG).first()
-    view = View(request.GET.get("about", ""), request.GET.get("in", ""))
     report = _report(shown)
+    view = _view(request, report)
     asked = Options().parameters() | (newest.parameters if newest else {})
     context = {
         **_state(head, shown, newest),
@@ -168,9 +167,19 @@ def _sections(
     return sections(report, view, link, MOST_ROWS)
 
 
+def _view(request: HttpRequest, report: dict[str, Any] | None) -> Any:
+    """What is asked to be shown; of a large report one family unless all are asked for."""
+    from analysis.report.viewed import View, usual
+
+    about, within = request.GET.get("about", ""), request.GET.get("in", "")
+    if report is not None and not about:
+        about = usual(report).about
+    return View("" if about == ALL else about, within)
+
+
 def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None) -> dict[str, Any]:
     """What the page can be narrowed to: one task and criterion, one slice of the ratings."""
-    from analysis.report.viewed import slices, titles
+    from analysis.report.viewed import slices, titles, usual
 
     if report is None:
         return {"titles": [], "groups": {}, "view": view, "all_of_it": ""}
@@ -182,7 +191,8 @@ def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None
         "titles": titles(report),
         "groups": groups,
         "view": view,
-        "all_of_it": f"?{urlencode(here)}#summary",
+        "all_of_it": f"?{urlencode({**here, 'about': ALL})}",
+        "large": bool(usual(report).about),
     }
 
 

@@ -48,13 +48,18 @@ def offered() -> list[Entry]:
 
 
 def _entries(source: str) -> Iterator[Entry]:
+    known: dict[str, dict[str, Any]] = {"Part": {}}  # of each class of the file, what it says
     for node in ast.parse(source).body:
-        if isinstance(node, ast.ClassDef) and any(_named(base) == "Part" for base in node.bases):
-            told: dict[str, Any] = dict(_values(node))
-            if "key" in told and "title" in told:
-                about = (ast.get_docstring(node) or "").split("\n")[0]
-                names = ("key", "title", "order", "always", "presets", "cost")
-                yield Entry(about=about, **{name: told[name] for name in names if name in told})
+        bases = [_named(base) for base in node.bases] if isinstance(node, ast.ClassDef) else []
+        base = next((known[name] for name in bases if name in known), None)
+        if not isinstance(node, ast.ClassDef) or base is None:
+            continue
+        own = dict(_values(node))
+        told = known[node.name] = base | own
+        if "key" in own and "title" in told:
+            about = (ast.get_docstring(node) or "").split("\n")[0]
+            names = ("key", "title", "order", "always", "presets", "cost")
+            yield Entry(about=about, **{name: told[name] for name in names if name in told})
 
 
 def _values(node: ast.ClassDef) -> Iterator[tuple[str, object]]:

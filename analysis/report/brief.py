@@ -15,7 +15,7 @@ Pair = tuple[str, str, tuple[Any, ...]]
 
 
 def brief_of(report: Mapping[str, Any], most: int = MOST_ROWS) -> dict[str, Any]:
-    """The report with at most that many rows per table; estimates are kept whole.
+    """The report with at most that many rows per table; estimates and shares are kept whole.
 
     ``counted`` tells how many differences there were per slice and family, and how many are clear.
     """
@@ -23,6 +23,7 @@ def brief_of(report: Mapping[str, Any], most: int = MOST_ROWS) -> dict[str, Any]
         **report,
         "contrasts": list(_fewer_contrasts(report, most)),
         "counted": counted(report),
+        "screening": [],  # its part has them
         "parts": [_brief_part(part, most) for part in report.get("parts", [])],
     }
 

@@ -12,6 +12,7 @@ from analysis.report.pivot import Line, lines_of
 from analysis.report.plots import estimate_plots, falling
 from analysis.report.tables import (
     MOST_OPEN,
+    NOTHING,
     Column,
     bounds,
     fold,
@@ -59,12 +60,13 @@ _KNOWN = frozenset(
 class Shape:
     """How the estimates are shown: what stands elsewhere already, and rows per table.
 
-    ``drawn`` are families whose figure is there, ``tables`` the HTML of tables that take the place
-    of a family's means, ``compared`` families whose differences are in a part.
+    ``drawn`` are families whose figure is there, ``compared`` families whose differences are in a
+    part; ``tiers`` has letters and tier of a family's conditions, ``notes`` what they mean.
     """
 
     drawn: frozenset[str] = frozenset()
-    tables: Mapping[str, str] = field(default_factory=dict)
+    tiers: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
     most: int = 400
 
@@ -81,7 +83,9 @@ def estimands(
         lines = falling(found)
         plot = drawn.get((title,)) if title not in shape.drawn else None
         figure = f'<figure class="chart">{plot.svg}</figure>' if plot else ""
-        shown = shape.tables.get(title) or _means(report, lines, told, compared, shape.most)
+        tiers = shape.tiers.get(title)
+        shown = _means(report, lines, told, compared, shape.most, tiers)
+        shown += foot("", [shape.notes[title]] if title in shape.notes else [])
         parts = [f'<p class="muted">{EXPLAINED}</p>' if place == 0 else ""]
         beside = f'{figure}<div class="stack-s">{shown}</div>'
         parts.append(f'<div class="estimand">{beside}</div>' if figure else shown)
@@ -140,6 +144,7 @@ def _means(
     told: set[str],
     compared: str = "condition",
     most: int = 400,
+    tiers: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     ends = ends_of(report, lines[0].row)
     columns = [
@@ -147,11 +152,23 @@ def _means(
         Column("Mean", lambda line: number(line.row["value"]), numeric=True),
         Column(_level(lines, "interval"), lambda line: bounds(line.main, ends), numeric=True),
         Column("Naive", lambda line: bounds(line.naive, ends), numeric=True),
+        *(_tiers(tiers) if tiers else ()),
         Column("Ratings", lambda line: str(line.row["n_ratings"]), numeric=True),
         Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
         Column("Items", lambda line: str(line.row["n_items"]), numeric=True),
     ]
     return noted(lines[:most], columns, told) + _more(len(lines) - most, "estimates.csv")
+
+
+def _tiers(tiers: Mapping[str, Mapping[str, Any]]) -> list[Column]:
+    def shown(line: Line, name: str) -> str:
+        value = tiers.get(line.row["condition"], {}).get(name)
+        return NOTHING if value is None else str(value)
+
+    return [
+        Column("Letters", lambda line: shown(line, "letters")),
+        Column("Tier", lambda line: shown(line, "tier"), numeric=True),
+    ]
 
 
 def _more(count: int, name: str) -> str:

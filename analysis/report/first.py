@@ -22,7 +22,7 @@ def first_section(
 ) -> Section:
     """The answer in words and as plots where there is one; its basis and warnings beside it.
 
-    The answer's tables stand with the estimates; ``tables`` is the HTML of those that are of none.
+    Its letters and tiers stand with the estimates; ``tables`` is the HTML of its other tables.
     """
     small = list(_too_small(report["data"]))
     told = [*small, *report["warnings"]]

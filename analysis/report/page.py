@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -61,12 +60,11 @@ def sections(
     whole = "within" not in report
     answer = next((p for p in parts if p["key"] == ANSWER and whole), None)
     told: set[str] = set()
-    shape = _shape(answer, parts if whole else (), link, most)
+    shape = _shape(answer, parts if whole else (), most)
     asked = list(estimands(report, told, shape)) or [
         ("Estimates", "<p>There is nothing to estimate yet.</p>")
     ]
-    placed = {title for title, _ in asked}
-    others = "".join(html for about, html in shape.tables.items() if about not in placed)
+    others = _other_tables(answer, {title for title, _ in asked}, link)
     plain = [part for part in parts if not part["problem"] and part["key"] != ANSWER]
     found = [
         first_section(report, answer, others),
@@ -97,9 +95,19 @@ def page_html(report: Mapping[str, Any], link: Link = no_link) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}{PAGE_STYLE}</style></head><body><h1>{title}</h1>"
-        f'<p class="muted">Made at <time>{escape(report["made_at"])}</time>.</p>'
+        f"{_dated(report)}"
         f"{_contents(found)}{parts}</body></html>\n"
     )
+
+
+def _dated(report: Mapping[str, Any]) -> str:
+    """When it was made; in a bundle, which has no date of its own, that of the newest rating."""
+    made_at = report["made_at"]
+    if not made_at:
+        return ""
+    until = made_at == report["provenance"].get("ratings_until")
+    words = "Ratings up to" if until else "Made at"
+    return f'<p class="muted">{words} <time>{escape(made_at)}</time>.</p>'
 
 
 def _contents(found: Sequence[Section]) -> str:
@@ -112,21 +120,39 @@ def _shown(part: Mapping[str, Any]) -> bool:
 
 
 def _shape(
-    answer: Mapping[str, Any] | None, parts: Iterable[Mapping[str, Any]], link: Link, most: int
+    answer: Mapping[str, Any] | None, parts: Iterable[Mapping[str, Any]], most: int
 ) -> Shape:
     """What the answer and the comparisons say already, so that nothing stands twice."""
     compared = next((p for p in parts if p["key"] == COMPARED and not p["problem"]), None)
-    differences = compared["tables"] if compared else ()
-    drawn: list[str] = []
-    tables: dict[str, str] = {}
-    if answer is not None and not answer["problem"]:
-        drawn = [each["about"] for each in answer["figures"] if each["drawing"] == "intervals"]
-        shown = shown_from(answer).tables
-        names = part_keys(ANSWER, [table.key for table in shown])
-        for name, table in zip(names, shown, strict=True):
-            made = table_html(replace(table, title=""), name, link)
-            tables[table.about] = tables.get(table.about, "") + made
-    return Shape(frozenset(drawn), tables, frozenset(each["about"] for each in differences), most)
+    differences = frozenset(str(each["about"]) for each in compared["tables"]) if compared else ()
+    if answer is None or answer["problem"]:
+        return Shape(compared=frozenset(differences), most=most)
+    drawn = [each["about"] for each in answer["figures"] if each["drawing"] == "intervals"]
+    tables = [each for each in answer["tables"] if _has_tiers(each)]
+    return Shape(
+        drawn=frozenset(drawn),
+        tiers={t["about"]: {row["condition"]: row for row in t["rows"]} for t in tables},
+        notes={t["about"]: t["note"] for t in tables},
+        compared=frozenset(differences),
+        most=most,
+    )
+
+
+def _has_tiers(table: Mapping[str, Any]) -> bool:
+    return {"condition", "letters", "tier"} <= {column["key"] for column in table["columns"]}
+
+
+def _other_tables(answer: Mapping[str, Any] | None, placed: set[str], link: Link) -> str:
+    """The answer's tables whose letters and tiers do not stand with the estimates."""
+    if answer is None or answer["problem"]:
+        return ""
+    shown = shown_from(answer).tables
+    names = part_keys(ANSWER, [table.key for table in shown])
+    return "".join(
+        table_html(table, name, link)
+        for table, name, plain in zip(shown, names, answer["tables"], strict=True)
+        if table.about not in placed or not _has_tiers(plain)
+    )
 
 
 def _section(part: Mapping[str, Any], link: Link) -> Section:

@@ -10,6 +10,7 @@ from analysis.scales import family_title
 
 OVERALL = "condition:"
 MOST_SLICES = 200
+MOST_LINES = 150  # conditions times families on one page
 JOINED = " / "
 _FAMILIES = ("estimates", "contrasts", "screening", "correlations", "points")
 
@@ -58,6 +59,13 @@ def slice_of(row: Mapping[str, Any]) -> str:
         return "" if breakdown == OVERALL else breakdown
     values = JOINED.join(str(row.get(name) or "(none)") for name in by.split(","))
     return f"{breakdown}={values}"
+
+
+def usual(report: Mapping[str, Any]) -> View:
+    """Everything, but of a large report one family: a page that can be read and comes at once."""
+    every = titles(report)
+    large = len(every) * report["data"]["conditions_kept"] > MOST_LINES
+    return View(about=every[0]) if large and len(every) > 1 else View()
 
 
 def viewed(report: Mapping[str, Any], view: View) -> Mapping[str, Any]:

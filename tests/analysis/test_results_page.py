@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +16,18 @@ from django.urls import reverse
 from analysis.jobs import run_analysis
 from analysis.models import AnalysisRun
 from analysis.options import Options
+from analysis.parts import catalogue
 from analysis.ratings import from_rows, table_hash
+from analysis.screening.offered import offered_rules
+from listening.models import Condition, Session
+from metrics.models import MetricScore
 from tests.analysis.rated_study import score_stimuli
-from tests.factories import make_study, make_user
+from tests.factories import answer_all, arrive, make_study, make_user
 
+STORED = (
+    *("state", "result", "brief", "ratings", "ratings_mark", "scores_mark", "table_hash"),
+    *("scores_hash", "version", "code", "started_at", "finished_at", "share"),
+)
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = Options(replicates=200).parameters()
 
@@ -29,10 +38,21 @@ def owner(client, study):
     return client
 
 
+MADE = {}  # what a run of the module's study gave, by what it was asked for
+
+
 def analysed(study, **fields):
-    run = AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK | fields)
-    run_analysis(run.pk)
+    """A finished run; what was asked before of the same ratings is not computed again."""
+    parameters = QUICK | fields
+    run = AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=parameters)
+    asked = (study.key, bool(MetricScore.objects.exists()), json.dumps(parameters))
+    if asked in MADE:
+        AnalysisRun.objects.filter(pk=run.pk).update(**MADE[asked])
+    else:
+        run_analysis(run.pk)
     run.refresh_from_db()
+    assert run.error == ""
+    MADE.setdefault(asked, {name: getattr(run, name) for name in STORED})
     return run
 
 
@@ -81,14 +101,67 @@ def test_a_page_before_the_first_analysis_offers_one(owner, study):
     assert file_of(owner, study, "estimates.csv").status_code == 404
 
 
-def test_a_page_of_an_analysis_shows_both_intervals_and_provenance(owner, study):
+def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     score_stimuli(study)
     run = analysed(study)
     text = page(owner, study).content.decode()
-    for told in ["95 % interval", "Naive", run.table_hash, "Metrics and human scores", "<svg"]:
+    titles = re.findall(r'<h2 id="[\w-]+">(.*?)</h2>', text)
+    assert titles[0] == "The answer"
+    assert titles[-3:] == ["Behind the numbers", "Files", "Run again"]
+    first = text[text.index('id="summary"') : text.index('id="estimates-1"')]
+    for told in ["<svg", "Before you rely on this", "Rules in force", "raters are scripted"]:
+        assert told in first
+    assert "left out 10 ratings" in first
+    for told in ["95 % interval", "Naive", run.table_hash, "Metrics and human scores"]:
         assert told in text
     assert "http-equiv" not in text
     assert " style=" not in text
+
+
+def test_the_contents_lead_to_every_part(owner, study):
+    analysed(study)
+    text = page(owner, study).content.decode()
+    ids = re.findall(r' id="([\w-]+)"', text)
+    assert len(ids) == len(set(ids))
+    beside, above = text.split('class="contents ')[1:3]
+    links = re.findall(r'href="#([\w-]+)"', beside.split("</ul>")[0])
+    assert links == re.findall(r'href="#([\w-]+)"', above.split("</ul>")[0])
+    assert set(links) >= {"summary", "estimates-1", "checks", "behind", "run-title"}
+    assert set(links) <= set(ids)
+
+
+def test_the_page_can_be_narrowed_without_a_script(owner, study):
+    analysed(study)
+    text = page(owner, study).content.decode()
+    options = re.findall(r'<option value="(condition:[^"]+)">(\w+)</option>', text)
+    assert options == [(f"condition:dimension={d}", d) for d in ("emotion", "poetry")]
+    narrowed = page(owner, study, "?in=condition:dimension%3Dpoetry").content.decode()
+    assert "This is about dimension: poetry only" in narrowed
+    assert '<option value="condition:dimension=poetry" selected>' in narrowed
+    assert "The answer</h2>" not in narrowed
+    unknown = page(owner, study, "?in=condition:moon%3Dfull&about=nothing")
+    assert unknown.status_code == 200
+    assert "The answer</h2>" in unknown.content.decode()
+
+
+def test_labels_stand_with_the_keys_of_conditions(owner, study):
+    Condition.objects.filter(study=study, key="cond-1").update(label="A <slow> reader")
+    run = AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
+    run_analysis(run.pk)
+    text = page(owner, study).content.decode()
+    assert "A &lt;slow&gt; reader (cond-1)" in text
+    assert "<slow>" not in text
+    text = file_of(owner, study, "estimates.csv").content.decode()
+    assert "slow" not in text
+
+
+def test_too_few_ratings_are_told_near_the_answer(client, db):
+    study = make_study(key="small")
+    answer_all(arrive(study), stop_after=4)
+    client.force_login(study.owner)
+    analysed(study)
+    text = page(client, study).content.decode()
+    assert "Only 4 ratings and 1 rater so far: too little to compare anything." in text
 
 
 def test_a_study_without_ratings_says_so(client, db):
@@ -100,13 +173,67 @@ def test_a_study_without_ratings_says_so(client, db):
     assert "<svg" not in text
 
 
-def test_a_waiting_run_refreshes_the_page_and_keeps_the_earlier_results(owner, study):
+def test_a_waiting_run_looks_again_and_keeps_the_earlier_results(owner, study):
     analysed(study)
     AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
     text = page(owner, study).content.decode()
-    assert 'http-equiv="refresh"' in text
+    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in text
     assert "Waiting for the analysis to start" in text
     assert "<svg" in text
+
+
+def test_a_running_analysis_says_how_far_it_is_and_can_be_cancelled(owner, study):
+    run = AnalysisRun.objects.create(
+        study=study,
+        estimator="mean_score",
+        parameters=QUICK,
+        state="running",
+        share=0.426,
+        doing="Agreement",
+    )
+    state = owner.get(reverse("results-state", args=[study.key])).content.decode()
+    assert "Agreement" in state
+    assert 'value="42"' in state
+    owner.post(reverse("results-cancel", args=[study.key, run.pk]))
+    text = page(owner, study).content.decode()
+    assert "The last analysis was cancelled" in text
+    assert "It was 42 % done" in text
+    assert "http-equiv" not in text
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+
+
+def test_ratings_that_arrived_since_are_counted_and_can_be_analysed(
+    owner, study, monkeypatch, django_capture_on_commit_callbacks
+):
+    run = analysed(study)
+    assert "not the newest" not in page(owner, study).content.decode()
+    AnalysisRun.objects.filter(pk=run.pk).update(ratings=run.ratings - 7, ratings_mark="before")
+    text = page(owner, study).content.decode()
+    assert "7 ratings arrived since this analysis was made" in text
+    monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    with django_capture_on_commit_callbacks(execute=True):
+        owner.post(reverse("results-again", args=[study.key, run.pk]))
+    newest = AnalysisRun.objects.first()
+    assert (newest.state, newest.parameters) == ("queued", run.parameters)
+
+
+def test_a_session_that_was_rejected_since_is_told(owner, study):
+    analysed(study)
+    Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(status="rejected")
+    assert "sessions or the study’s material changed" in page(owner, study).content.decode()
+
+
+def test_nobody_else_cancels_repeats_or_makes_files(client, study):
+    run = analysed(study)
+    client.force_login(User.objects.create(username="somebody"))
+    for name, more in (("cancel", []), ("again", []), ("make", ["bundle.zip"])):
+        url = reverse(f"results-{name}", args=[study.key, run.pk, *more])
+        assert client.post(url).status_code == 404
+        client.force_login(study.owner)
+        assert client.get(url).status_code == 405
+        client.force_login(User.objects.get(username="somebody"))
+    assert AnalysisRun.objects.count() == 1
 
 
 def test_a_failed_run_tells_its_reason_escaped(owner, study):
@@ -120,6 +247,7 @@ def test_a_failed_run_tells_its_reason_escaped(owner, study):
     text = page(owner, study).content.decode()
     assert "The last analysis failed" in text
     assert "row 3 &lt;script&gt;" in text
+    assert "Run it again" in text
 
 
 def test_the_form_queues_a_run_with_its_options(
@@ -141,6 +269,36 @@ def test_the_form_queues_a_run_with_its_options(
     assert (newest.parameters["rules"], newest.parameters["by"]) == ([], ["condition:split"])
     text = page(owner, study).content.decode()
     assert 'value="split" checked' in text
+
+
+def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkeypatch):
+    monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    text = page(owner, study).content.decode()
+    assert re.findall(r'name="part" value="(\w+)"', text) == [e.key for e in catalogue.offered()]
+    assert '<option value="cond-1">cond-1</option>' in text
+    assert '<option value="att">' in text
+    rules = [text for text, _ in offered_rules()]
+    part = catalogue.offered()[0].key
+    form = {"preset": "att", "reference": "cond-1", "rope": "0,05", "part": [part]}
+    form |= {"rule": rules[:1], "interval": ["two_way"]}
+    owner.post(reverse("results-run", args=[study.key]), form)
+    asked = AnalysisRun.objects.get().parameters
+    assert (asked["preset"], asked["reference"], asked["rope"]) == ("att", "cond-1", 0.05)
+    assert (asked["parts"], asked["intervals"]) == ([part], ["two_way"])
+    assert asked["rules"][-1] == rules[0]
+    assert len(asked["rules"]) > 1
+    text = page(owner, study).content.decode()
+    assert '<option value="cond-1" selected>' in text
+    assert f'name="part" value="{part}" checked' in text
+
+
+@pytest.mark.parametrize(
+    "form", [{"part": ["answer"]}, {"rule": ["x"]}, {"preset": "x"}, {"rope": "-1"}]
+)
+def test_what_the_form_does_not_offer_is_refused(owner, study, form):
+    answer = owner.post(reverse("results-run", args=[study.key]), form)
+    assert answer.status_code == 400
+    assert not AnalysisRun.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -191,11 +349,13 @@ def test_every_file_of_an_analysis_can_be_taken(owner, study):
     estimates = json.loads(file_of(owner, study, "estimates.json").content)
     assert estimates["estimates"] == report["estimates"]
     assert file_of(owner, study, "report.html").content.startswith(b"<!doctype html>")
-    links = [part.split('"')[0] for part in page(owner, study).content.decode().split('href="')]
-    figures = [link for link in links if ".svg?" in link]
-    assert len(figures) == 2
-    for link in figures:
-        assert owner.get(link).content.startswith(b"<svg")
+    text = page(owner, study).content.decode()
+    links = set(re.findall(r'href="([^"]+\.(?:svg|csv)\?run=\d+)"', text))
+    assert len([link for link in links if ".svg?" in link]) >= 2
+    for link in links:
+        answer = owner.get(link)
+        assert answer.status_code == 200, link
+        assert answer.content.startswith(b"<svg") == (".svg?" in link)
     for name in ("nope.csv", "nope.svg", "nope", "ratings.xml"):
         assert file_of(owner, study, name).status_code == 404
 
@@ -230,7 +390,7 @@ def test_the_web_side_loads_no_pandas():
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
     code = (
         "import sys, django; django.setup(); import analysis.views, analysis.urls, analysis.cells;"
-        "import analysis.report.page, analysis.report.writers;"
+        "import analysis.downloads, analysis.report.page, analysis.report.writers;"
         "sys.exit(', '.join(m for m in ('pandas', 'scipy', 'torch') if m in sys.modules))"
     )
     done = subprocess.run(

@@ -1,14 +1,26 @@
 """Analysis runs: queued on commit, run by the job, may run twice, fail with a reason."""
 
+import json
+
 import pytest
 from django.db import IntegrityError, transaction
 from kombu.exceptions import OperationalError
 
-from analysis import jobs
-from analysis.jobs import run_analysis, start_run
-from analysis.models import AnalysisRun
+from analysis import jobs, stored, workfiles
+from analysis.jobs import (
+    Teller,
+    asked_file,
+    asked_run,
+    cancel_run,
+    make_run_file,
+    run_analysis,
+    start_run,
+)
+from analysis.models import AnalysisRun, RunFile
 from analysis.options import Options
+from analysis.workfiles import Kind
 from listening.models import Session
+from tests.analysis.rated_study import score_stimuli
 
 QUICK = Options(replicates=200)
 
@@ -64,7 +76,7 @@ def test_a_broken_analysis_fails_the_run_and_is_logged(study, monkeypatch, caplo
     def broken(*args):
         raise RuntimeError("out of paper")
 
-    monkeypatch.setattr(jobs, "study_report", broken)
+    monkeypatch.setattr(jobs, "study_tables", broken)
     run = made_run(study)
     run_analysis(run.pk)
     run.refresh_from_db()
@@ -120,3 +132,155 @@ def test_rejected_sessions_are_left_out_of_the_next_run(study):
 def test_the_database_refuses_a_run_that_contradicts_itself(study, fields):
     with pytest.raises(IntegrityError), transaction.atomic():
         AnalysisRun.objects.create(study=study, estimator="mean_score", **fields)
+
+
+def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
+    told, real = [], Teller.__call__
+
+    def tell(self, share, words):
+        real(self, share, words)
+        told.append((share, words, AnalysisRun.objects.values_list("doing", flat=True).get()))
+
+    monkeypatch.setattr(Teller, "__call__", tell)
+    monkeypatch.setattr(jobs, "TELL_EVERY_S", 0.0)
+    run = made_run(study)
+    run_analysis(run.pk)
+    shares = [share for share, _, _ in told]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] <= 1
+    assert told[0][1] == "Reading the ratings"
+    assert all(stored == words[:200] for _, words, stored in told)
+    assert any(words.startswith("Agreement between raters") for _, words, _ in told)
+
+
+def test_what_is_told_too_soon_is_not_stored(study, monkeypatch):
+    run = made_run(study)
+    AnalysisRun.objects.filter(pk=run.pk).update(state="running")
+    clock = iter([10.0, 10.0, 10.5, 11.2, 11.2])
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: next(clock))
+    tell = Teller(run.pk)
+    for share in (0.1, 0.2, 0.3):
+        tell(share, f"step {share}")
+    run.refresh_from_db()
+    assert (run.share, run.doing) == (0.3, "step 0.3")
+
+
+def test_a_run_that_is_cancelled_stops_at_its_next_step_and_stores_nothing(study, monkeypatch):
+    monkeypatch.setattr(jobs, "TELL_EVERY_S", 0.0)
+    run = made_run(study)
+    reached, real = [], Teller.__call__
+
+    def tell(self, share, words):
+        reached.append(words)
+        if words == "Differences between conditions":
+            assert cancel_run(run.pk)
+        real(self, share, words)
+
+    monkeypatch.setattr(Teller, "__call__", tell)
+    run_analysis(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.result, run.brief, run.error) == ("cancelled", "", "", "")
+    assert reached[-1] == "Differences between conditions"
+    assert not cancel_run(run.pk)
+
+
+def test_a_queued_run_that_is_cancelled_never_starts(study):
+    run = made_run(study)
+    cancel_run(run.pk)
+    run_analysis(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.started_at) == ("cancelled", None)
+
+
+def test_asking_again_for_the_same_is_answered_from_what_is_stored(study, monkeypatch):
+    monkeypatch.setattr(run_analysis, "delay", run_analysis)
+    first = asked_run(study.pk, study.key, QUICK)
+    assert asked_run(study.pk, study.key, QUICK) == first  # it waits
+    run_analysis(first.pk)
+    assert asked_run(study.pk, study.key, QUICK) == first
+    assert asked_run(study.pk, study.key, Options(replicates=201)) != first
+    Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(status="rejected")
+    assert asked_run(study.pk, study.key, QUICK) != first
+
+
+def test_other_code_computes_again(study, monkeypatch):
+    first = made_run(study)
+    run_analysis(first.pk)
+    for module in (jobs, stored):
+        monkeypatch.setattr(module, "code_mark", lambda: "another")
+    assert asked_run(study.pk, study.key, QUICK) != first
+
+
+def test_a_job_that_reads_the_same_ratings_copies_what_came_out(study, monkeypatch):
+    first = made_run(study)
+    run_analysis(first.pk)
+    first.refresh_from_db()
+    AnalysisRun.objects.update(ratings_mark="unknown")
+    monkeypatch.setattr("analysis.report.build.report_of", None)
+    again = made_run(study)
+    run_analysis(again.pk)
+    again.refresh_from_db()
+    assert again.state == "done"
+    assert (again.result, again.brief, again.ratings) == (
+        first.result,
+        first.brief,
+        first.ratings,
+    )
+
+
+def test_new_scores_of_a_metric_are_another_analysis(study):
+    first = made_run(study)
+    run_analysis(first.pk)
+    score_stimuli(study)
+    assert asked_run(study.pk, study.key, QUICK) != first
+
+
+def test_a_report_of_the_first_format_is_still_shown(client, study):
+    run = made_run(study)
+    run_analysis(run.pk)
+    run.refresh_from_db()
+    older = {k: v for k, v in run.report().items() if k not in ("parts", "labels")}
+    AnalysisRun.objects.update(result=json.dumps(older | {"format": 1}), brief="", ratings=None)
+    client.force_login(study.owner)
+    text = client.get(f"/studies/{study.key}/results/").content.decode()
+    assert "In short</h2>" in text
+    assert "<svg" in text
+    assert "Behind the numbers" in text
+
+
+def test_a_file_that_takes_long_is_made_once_and_kept(
+    client, study, monkeypatch, django_capture_on_commit_callbacks
+):
+    made = []
+    kind = Kind("bundle.zip", "All", "about", lambda run: made.append(run) or b"PK-content")
+    monkeypatch.setattr(workfiles, "KINDS", (kind,))
+    monkeypatch.setattr(make_run_file, "delay", make_run_file)
+    run = made_run(study)
+    run_analysis(run.pk)
+    client.force_login(study.owner)
+    url = f"/studies/{study.key}/results/runs/{run.pk}/make/bundle.zip/"
+    for _ in range(2):
+        with django_capture_on_commit_callbacks(execute=True):
+            assert client.post(url).status_code == 302
+    assert made == [run]
+    answer = client.get(f"/studies/{study.key}/results/bundle.zip?run={run.pk}")
+    assert (answer.content, answer["Content-Type"]) == (b"PK-content", "application/zip")
+    assert client.post(url.replace("bundle", "other")).status_code == 404
+
+
+def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
+    study, monkeypatch, django_capture_on_commit_callbacks
+):
+    def broken(run):
+        raise ValueError("no ink")
+
+    monkeypatch.setattr(workfiles, "KINDS", (Kind("bundle.zip", "All", "about", broken),))
+    monkeypatch.setattr(make_run_file, "delay", make_run_file)
+    run = made_run(study)
+    run_analysis(run.pk)
+    run.refresh_from_db()
+    for _ in range(2):
+        with django_capture_on_commit_callbacks(execute=True):
+            asked_file(run, "bundle.zip")
+        file = RunFile.objects.get()
+        assert (file.state, file.error, file.content) == ("failed", "no ink", None)

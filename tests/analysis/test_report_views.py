@@ -1,0 +1,173 @@
+"""What of a report is looked at: slices, families, labels, tables cut short; the list of parts."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.options import Options
+from analysis.parts.base import parts
+from analysis.parts.catalogue import catalogue, presets
+from analysis.report.brief import brief_of, counted
+from analysis.report.build import report_of
+from analysis.report.labels import labelled
+from analysis.report.page import sections
+from analysis.report.viewed import View, slices, titles, viewed
+from tests.analysis.reference import rows_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def report():
+    """Twelve conditions and two criteria; half of the items are poetry."""
+    tables = []
+    names = [f"voice-{c:02d}" for c in range(12)]
+    for criterion in ("naturalness", "clarity"):
+        scores = {
+            (name, f"r{r}", f"i{i}"): 1 + (n + r * i + 2 * r) % 5
+            for n, name in enumerate(names)
+            for r in range(4)
+            for i in range(4)
+        }
+        table = rows_of(scores)
+        table["criterion"] = criterion
+        tables.append(table)
+    import pandas as pd
+
+    table = pd.concat(tables, ignore_index=True)
+    table["dimension"] = ["poetry" if item in ("i0", "i1") else "prose" for item in table["item"]]
+    return report_of(table, options=Options(replicates=200))
+
+
+def html_of(report, **given):
+    return {s.id: s.html for s in sections(report, **given)}
+
+
+def test_slices_and_families_are_listed_as_the_report_has_them(report):
+    assert [s.key for s in slices(report)] == [
+        "condition:dimension=poetry",
+        "condition:dimension=prose",
+    ]
+    assert {s.group for s in slices(report)} == {"By dimension"}
+    assert titles(report) == ["MOS · t · clarity", "MOS · t · naturalness"]
+
+
+def test_a_slice_shows_its_own_numbers(report):
+    shown = viewed(report, View(within="condition:dimension=poetry"))
+    expected = [r for r in report["estimates"] if r.get("dimension") == "poetry"]
+    assert len(shown["estimates"]) == len(expected) > 0
+    assert [r["value"] for r in shown["estimates"]] == [r["value"] for r in expected]
+    assert {r["breakdown"] for r in shown["estimates"]} == {"condition:"}
+    pairs = [r for r in report["contrasts"] if r.get("dimension") == "poetry"]
+    assert [r["value"] for r in shown["contrasts"]] == [r["value"] for r in pairs]
+    html = html_of(report, view=View(within="condition:dimension=poetry"))
+    assert "<svg" in html["estimates-1"]
+    assert "dimension: poetry" in html["summary"]
+
+
+def test_one_family_alone(report):
+    html = html_of(report, view=View(about="MOS · t · clarity"))
+    assert "estimates-2" not in html
+    shown = viewed(report, View(about="MOS · t · clarity"))
+    assert {row["criterion"] for row in shown["estimates"]} == {"clarity"}
+    abouts = {t["about"] for p in shown["parts"] for t in p.get("tables", ())}
+    assert "MOS · t · naturalness" not in abouts
+
+
+def test_what_is_unknown_changes_nothing(report):
+    assert viewed(report, View("nothing", "condition:moon=full")) is report
+
+
+def test_no_estimate_is_drawn_or_listed_twice(report):
+    html = html_of(report)
+    assert html["summary"].count("<svg") == 2
+    assert html["estimates-1"].count("<svg") == 0
+    assert "Differences between conditions" not in html["estimates-1"]
+    assert "Differences between conditions" in html_of({**report, "parts": []})["estimates-1"]
+
+
+def test_a_part_that_could_not_be_made_says_why(report):
+    bad = {**report["parts"][1], "problem": "Two <raters> are needed."}
+    html = html_of({**report, "parts": [report["parts"][0], bad]})
+    assert "Two &lt;raters&gt; are needed." in html["not-made"]
+    assert f"part-{bad['key']}" not in html
+
+
+def test_an_answer_that_could_not_be_made_leaves_the_plots(report):
+    bad = {**report["parts"][0], "problem": "No ratings that can be compared."}
+    html = html_of({**report, "parts": [bad]})
+    assert html["estimates-1"].count("<svg") == 1
+    assert "No ratings that can be compared." in html["not-made"]
+
+
+def test_a_brief_report_keeps_the_pairs_of_the_best_and_counts_all(report):
+    brief = brief_of(report, 10)
+    overall = [r for r in brief["contrasts"] if r["breakdown"] == "condition:"]
+    clarity = [r for r in overall if r["criterion"] == "clarity" and r["weighting"] == "ratings"]
+    pairs = {(r["condition"], r["versus"]) for r in clarity}
+    values = {
+        r["condition"]: r["value"]
+        for r in report["estimates"]
+        if (r["breakdown"], r["criterion"], r["weighting"]) == ("condition:", "clarity", "ratings")
+    }
+    best = sorted(values, key=lambda name: (-values[name], name))[:5]
+    assert pairs == {(a, b) for a in sorted(best) for b in sorted(best) if a < b}
+    assert counted(brief) == counted(report)
+    assert counted(brief)["MOS · t · clarity"][0] == 66
+    tables = [t for p in brief["parts"] for t in p.get("tables", ())]
+    assert all(len(t["rows"]) <= 10 for t in tables)
+    cut = [t for t in tables if "more rows are in the file" in t["note"]]
+    assert cut
+    html = html_of({**brief, "parts": []}, most=10)["estimates-1"]
+    assert "56 more rows are in the file contrasts.csv." in html
+    assert "of 66 pairs differ" in html
+
+
+def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
+    part = {
+        "key": "x",
+        "problem": "",
+        "sentences": ["sys-1 beats human; sys-12 does not."],
+        "warnings": [],
+        "tables": [{"rows": [{"condition": "human", "letters": "a", "mark": "sys-1"}]}],
+        "figures": [{"rows": [{"name": "sys-1", "group": "sys-1"}]}],
+    }
+    names = ("estimates", "contrasts", "shares", "screening", "points")
+    report = {
+        **{name: [] for name in names},
+        "estimates": [
+            {"breakdown": "condition:", "condition": "sys-1"},
+            {"breakdown": "system:", "condition": "sys-1"},
+        ],
+        "labels": {"sys-1": "Tacotron", "human": "A reader", "sys-12": "sys-12"},
+        "parts": [part],
+    }
+    shown = labelled(report)
+    assert [r["condition"] for r in shown["estimates"]] == ["Tacotron (sys-1)", "sys-1"]
+    (made,) = shown["parts"]
+    assert made["sentences"] == ["Tacotron (sys-1) beats human; sys-12 does not."]
+    row = made["tables"][0]["rows"][0]
+    assert row == {"condition": "A reader (human)", "letters": "a", "mark": "sys-1"}
+    assert made["figures"][0]["rows"] == [{"name": "Tacotron", "group": "sys-1"}]
+    assert labelled({**report, "labels": {}})["parts"] == [part]
+
+
+def test_the_catalogue_is_that_of_the_registry():
+    registered = [
+        (key, part.title, part.order, part.always, part.presets) for key, part in parts().items()
+    ]
+    listed = [(e.key, e.title, e.order, e.always, e.presets) for e in catalogue().values()]
+    assert listed == registered
+    assert set(presets()) == {preset for part in parts().values() for preset in part.presets}
+    assert all(e.about for e in catalogue().values())
+
+
+def test_the_catalogue_loads_no_pandas():
+    code = (
+        "import sys; from analysis.parts.catalogue import offered; offered();"
+        "sys.exit(', '.join(m for m in ('pandas', 'scipy', 'numpy.linalg') if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr.strip() in ("", "numpy.linalg")
