@@ -262,6 +262,9 @@ def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     assert sentence(table).startswith(f"{clear} of {len(found)} pairs are decided")
     assert "; v3 won 5 of 5, v4 lost 5 of 5; clearest" in sentence(table)
     assert "clearest: v3 over v4 (+1.35 [1.14, 1.57])" in sentence(table)
+    (figure,) = made(Answer, table).figures
+    assert [row["value"] >= 0 for row in figure.rows] == [True] * 15
+    assert "v3 versus base" in [row["name"] for row in figure.rows]
 
 
 def test_abx_is_about_guessing_whichever_was_named_first():

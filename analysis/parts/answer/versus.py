@@ -61,7 +61,10 @@ class Pair:
 
 
 def pairs_of(family: Family, level: float) -> list[Pair]:
-    """Every pair that met; the highest mean first."""
+    """Every pair that met, the highest mean first.
+
+    The better one is named first, unless all met the same other one, which is named second.
+    """
     table = family.table
     known = (table["versus_condition"] != "") & (table["versus_condition"] != table["condition"])
     table, rows = table[known], known.to_numpy(dtype=bool)
@@ -69,6 +72,9 @@ def pairs_of(family: Family, level: float) -> list[Pair]:
     if len(table):
         make = _told_apart if family.estimand == ABX else _compared
         found = make(family, rows, level)
+    if family.estimand != ABX and len({pair.versus for pair in found}) > 1:
+        draw = DRAW.get(family.estimand, 0.0)
+        found = [pair.turned(2 * draw) if pair.value < draw else pair for pair in found]
     return sorted(found, key=lambda pair: (-pair.value, pair.name))
 
 
