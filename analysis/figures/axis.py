@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
 _DUST = 1e-9  # relative spread below which numbers are the same but for rounding
 
 

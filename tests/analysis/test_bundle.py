@@ -4,7 +4,10 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +22,7 @@ from analysis.report.papertables import Named, paper_tables
 from tests.analysis.drawn import CHINESE, EVERY, LONG
 from tests.analysis.reference import rows_of
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("A_1 & co", "50 % #1", "=cmd()", CHINESE, "back\\slash {x} ~^", LONG)
 HARD = Table(
     "all",
@@ -108,6 +112,24 @@ def test_made_again_at_another_moment_the_zip_has_the_same_bytes(report, table, 
         assert names == sorted(names)
         assert {name: archive.read(name) for name in names} == written
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_the_page_finds_its_figures_and_tables_beside_it(written):
+    links = re.findall(r'href="([^#"][^"]*)"', written["report.html"].decode())
+    assert {"figures/made-means.pdf", "figures/made-means.csv", "tables/made-all.csv"} <= set(links)
+    assert set(links) <= set(written)
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", written["report.md"].decode())
+    assert len(pictures) == 3
+    assert set(pictures) <= set(written)
+
+
+def test_reading_a_report_loads_neither_matplotlib_nor_pandas():
+    code = (
+        "import sys, analysis.report.bundle, analysis.report.paper, analysis.figures;"
+        "sys.exit(', '.join({'matplotlib', 'pandas', 'scipy', 'numpy'} & set(sys.modules)) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
 
 
 def test_its_date_is_that_of_the_newest_rating(written):

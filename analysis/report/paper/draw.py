@@ -57,6 +57,8 @@ def paper_files(figure: Figure, width_in: float | None = None) -> dict[str, byte
             _DRAWINGS[figure.drawing](sheet, figure)
         else:
             sheet.say_nothing()
+        drawn.draw_without_rendering()
+        drawn.set_layout_engine("none")  # places stay for all three
         return {kind: _written(drawn, kind) for kind in FORMATS}
 
 

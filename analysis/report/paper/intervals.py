@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.figures.intervals import Line, grouped, lines_of, placed
 from analysis.parts.shown import Figure
 from analysis.report.paper.style import Sheet, colour, label, set_legend, set_names, set_span
-from analysis.scales import past
+from analysis.scales import Ends, past
 
 
 def intervals(sheet: Sheet, figure: Figure) -> None:
@@ -18,10 +19,10 @@ def intervals(sheet: Sheet, figure: Figure) -> None:
     naive = any(line.naive_low is not None for line in lines)
     set_names(sheet, [line.name for line in lines], [y for y, _ in places])
     set_span(axes, figure, [e for line in lines for e in line.edges() if e is not None], True)
-    for line, (y, heading) in zip(lines, places, strict=True):
-        _drawn(sheet, line, y, figure, shift=0.14 if naive else 0.0)
+    for y, heading in places:
         if heading:
             axes.annotate(heading, (0, y - 1), xycoords=("axes fraction", "data"), weight="bold")
+    _drawn(sheet, lines, [y for y, _ in places], figure, shift=0.14 if naive else 0.0)
     _tiers(sheet, lines, [y for y, _ in places])
     axes.set_xlabel(label(figure.x or figure.y, sheet.width), loc="right")
     if naive:
@@ -32,23 +33,46 @@ def intervals(sheet: Sheet, figure: Figure) -> None:
     sheet.set_height(0.55 + 0.2 * naive + 0.17 * bottom)
 
 
-def _drawn(sheet: Sheet, line: Line, y: float, figure: Figure, shift: float) -> None:
-    axes, ends = sheet.axes, figure.ends
-    if line.value is None:
-        return
-    for name, low, high, width in line.strokes():
-        main = name == "interval-clustered"
-        at = y - shift if main else y + 2 * shift
+def _drawn(
+    sheet: Sheet, lines: Sequence[Line], places: Sequence[float], figure: Figure, shift: float
+) -> None:
+    axes = sheet.axes
+    for number, name in enumerate(("interval-clustered", "interval-naive")):
+        ink, move = colour(number), 2 * shift if number else -shift
+        found = [
+            (y + move, low, high)
+            for line, y in zip(lines, places, strict=True)
+            for kind, low, high, _ in line.strokes()
+            if kind == name
+        ]
+        _strokes(axes, found, figure.ends, ink, 0.8 if number else 1.8)
+    known = [
+        (line.value, y) for line, y in zip(lines, places, strict=True) if line.value is not None
+    ]
+    values, at = [value for value, _ in known], [y - shift for _, y in known]
+    axes.plot(values, at, "o", ms=3.5, color=colour(0), zorder=3)
+
+
+def _strokes(
+    axes: Any, found: Sequence[tuple[float, float, float]], ends: Ends, ink: str, width: float
+) -> None:
+    """Intervals of one kind (place, low, high), with a cap or an arrow head at each end."""
+    signs: dict[str, list[tuple[float, float]]] = {}
+    bars = []
+    for y, low, high in found:
         over = past(low, high, ends)
         if ends is not None:
             low, high = max(low, ends[0]), min(high, ends[1])
-        ink = colour(0) if main else colour(1)
-        axes.plot([low, high], [at, at], color=ink, lw=1.8 if main else 0.8, zorder=2)
-        signs = ("<" if over[0] else "|", ">" if over[1] else "|")
-        for edge, sign in zip((low, high), signs, strict=True):
-            size = 4 if sign != "|" else 2.2 + width / 2
-            axes.plot([edge], [at], sign, ms=size, mew=0.8, color=ink, zorder=2, clip_on=False)
-    axes.plot([line.value], [y - shift], "o", ms=3.5, color=colour(0), zorder=3)
+        bars.append((y, low, high))
+        signs.setdefault("<" if over[0] else "|", []).append((low, y))
+        signs.setdefault(">" if over[1] else "|", []).append((high, y))
+    if bars:
+        ys, lows, highs = zip(*bars, strict=True)
+        axes.hlines(ys, lows, highs, color=ink, lw=width, zorder=2)
+    for sign, points in signs.items():
+        size = 2.8 + width if sign == "|" else 4
+        across, down = zip(*points, strict=True)
+        axes.plot(across, down, sign, ms=size, mew=0.8, color=ink, zorder=2, clip_on=False)
 
 
 def _tiers(sheet: Sheet, lines: Sequence[Line], places: Sequence[float]) -> None:

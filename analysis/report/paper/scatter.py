@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from analysis.figures.scatter import points_of
-from analysis.figures.svg import shortened
+from collections.abc import Sequence
+
+from analysis.figures.scatter import Point, points_of
+from analysis.figures.svg import columns_of, shortened
 from analysis.parts.shown import Figure
 from analysis.report.paper.style import FAINT, Sheet, colour, label, marker, set_legend, set_span
 
 _MOST_NAMED = 12
+_SIDES = ((1, 1), (-1, 1), (1, -1), (-1, -1))  # right or left, above or below
+Box = tuple[float, float, float, float]  # left, bottom, right, top, in points of paper
 
 
 def scatter(sheet: Sheet, figure: Figure) -> None:
@@ -19,9 +23,9 @@ def scatter(sheet: Sheet, figure: Figure) -> None:
     axes = sheet.axes
     for number, group in enumerate(groups):
         own = [point for point in points if point.series == number]
-        for point in own:
-            if point.low is not None and point.high is not None:
-                axes.plot([point.x] * 2, [point.low, point.high], lw=0.7, color=colour(number))
+        bars = [(p.x, p.low, p.high) for p in own if p.low is not None and p.high is not None]
+        if bars:
+            axes.vlines(*zip(*bars, strict=True), lw=0.7, color=colour(number))
         axes.plot(
             [point.x for point in own],
             [point.y for point in own],
@@ -32,14 +36,6 @@ def scatter(sheet: Sheet, figure: Figure) -> None:
             label=group or None,
         )
     if len(points) <= _MOST_NAMED:
-        for point in points:
-            axes.annotate(
-                shortened(point.name, 18),
-                (point.x, point.y),
-                xytext=(3, 3),
-                textcoords="offset points",
-                size=6,
-            )
         axes.margins(x=0.15)
     edges = [e for point in points for e in (point.y, point.low, point.high) if e is not None]
     set_span(axes, figure, edges, False)
@@ -50,3 +46,42 @@ def scatter(sheet: Sheet, figure: Figure) -> None:
     if groups != [""]:
         set_legend(sheet)
     sheet.set_height(min(sheet.width * 0.8, 3.6) + 0.08 * len(groups))
+    if len(points) <= _MOST_NAMED:
+        _name(sheet, points)
+
+
+def _name(sheet: Sheet, points: Sequence[Point]) -> None:
+    """Each point's name beside it, on the first of four sides where nothing else stands."""
+    axes = sheet.axes
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    across = sheet.width * 72 * 0.8 / (right - left)  # points of paper per unit, about
+    up = sheet.drawn.get_figheight() * 72 * 0.7 / (top - bottom)
+    dots = [(p.x * across, p.y * up) for p in points]
+    taken: list[Box] = [(x - 2, y - 2, x + 2, y + 2) for x, y in dots]
+    for point, (x, y) in zip(points, dots, strict=True):
+        words = shortened(point.name, 18)
+        wide = 3.6 * columns_of(words)
+        boxes = {side: _box(x, y, wide, side) for side in _SIDES}
+        side = next((s for s, box in boxes.items() if not _touches(box, taken)), _SIDES[0])
+        taken.append(boxes[side])
+        axes.annotate(
+            words,
+            (point.x, point.y),
+            xytext=(3 * side[0], 3 * side[1]),
+            textcoords="offset points",
+            ha="left" if side[0] > 0 else "right",
+            va="bottom" if side[1] > 0 else "top",
+            size=6,
+        )
+
+
+def _box(x: float, y: float, wide: float, side: tuple[int, int]) -> Box:
+    low, down = (x + 3 if side[0] > 0 else x - 3 - wide), (y + 3 if side[1] > 0 else y - 10)
+    return low, down, low + wide, down + 7
+
+
+def _touches(box: Box, taken: Sequence[Box]) -> bool:
+    return any(
+        box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+        for other in taken
+    )
