@@ -42,6 +42,7 @@ def made(table, **options):
         "screening": sensitivity(screened, chosen),
         "data": data,
         "contrasts": [],
+        "scales": {},
     }
     return plain_of(ScreeningPart().make(Given(kept, screened, chosen, None, report)).plain())
 

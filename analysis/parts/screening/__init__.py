@@ -70,7 +70,7 @@ class ScreeningPart(Part):
         judged = Judged(given, given.report["exclusions"], main, found, tried)
         return Shown(
             sentences=[_left_out(judged), *_order_words(judged)],
-            figures=list(figures(found, main, tried)),
+            figures=list(figures(found, main, tried, given.report["scales"])),
             tables=[
                 rules_table(given, judged.counts),
                 *_results(judged, silent(every, found)),

@@ -15,6 +15,7 @@ MOST_FIGURES = 4
 MOST_OPEN = 2  # families whose estimates stand open
 MOST_SWAPS = 3  # named in one sentence
 MOST_SENTENCES = 6
+MANY_POINTS = 10  # means above it are written with one decimal
 NOT_IN_FORCE = (
     "Rules named “with …” are not in force: they stand here to show what one more rule would "
     "change, not to choose the result from."
@@ -70,7 +71,8 @@ def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Ite
     """One table per family: each condition's mean and rank under each scheme, side by side."""
     for number, (title, each) in enumerate(families.items(), start=1):
         shown = [name for name in each if name not in tried]
-        places = list(dict.fromkeys(place for name in shown for place in each[name].rows))
+        places = _best_first(each, main, shown)
+        decimals = 1 if _largest(each) > MANY_POINTS else 3
         rows = []
         for place in places:
             row: dict[str, Any] = {"condition": _place(place)}
@@ -79,7 +81,7 @@ def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Ite
                 if held is not None:
                     rank = each[name].ranks[place]
                     row |= {f"mean_{column}": held["value"], f"rank_{column}": rank}
-                    row[f"shown_{column}"] = f"{_number(held['value'])} ({rank})"
+                    row[f"shown_{column}"] = f"{_number(held['value'], decimals)} ({rank})"
             rows.append(row)
         yield Table(
             key=f"screening_means_{number}",
@@ -122,7 +124,9 @@ def intervals_table(families: Families, main: str) -> Iterator[Table]:
         )
 
 
-def figures(families: Families, main: str, tried: Sequence[str]) -> Iterator[Figure]:
+def figures(
+    families: Families, main: str, tried: Sequence[str], scales: Mapping[str, Sequence[float]]
+) -> Iterator[Figure]:
     """Per family whose means change: each condition's interval under each scheme."""
     drawn = 0
     for number, (title, each) in enumerate(families.items(), start=1):
@@ -145,7 +149,7 @@ def figures(families: Families, main: str, tried: Sequence[str]) -> Iterator[Fig
                 "low": each[name].rows[place]["low"],
                 "high": each[name].rows[place]["high"],
             }
-            for place in sorted(places, key=lambda place: each[main].ranks[place])
+            for place in _best_first(each, main, [main])
             for name in use
             if place in each[name].rows
         ]
@@ -155,6 +159,7 @@ def figures(families: Families, main: str, tried: Sequence[str]) -> Iterator[Fig
             drawing="intervals",
             rows=rows,
             x="Mean",
+            ends=(scales[title][0], scales[title][1]) if title in scales else None,
             note="Rules that change nothing are not drawn.",
             about=title,
         )
@@ -305,8 +310,20 @@ def _place(place: Place) -> str:
     return " versus ".join(part for part in place if part)
 
 
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")
+def _best_first(each: Mapping[str, Order], main: str, names: Sequence[str]) -> list[Place]:
+    """All places, in the order of the ranks in force; what is not ranked there stands last."""
+    places = dict.fromkeys(place for name in names for place in each[name].rows)
+    ranks = each[main].ranks if main in each else {}
+    return sorted(places, key=lambda place: (place[1], ranks.get(place, len(places) + 1)))
+
+
+def _largest(each: Mapping[str, Order]) -> float:
+    values = [abs(row["value"]) for order in each.values() for row in order.rows.values()]
+    return max(values, default=0.0)
+
+
+def _number(value: float, decimals: int) -> str:
+    return f"{value:.{decimals}f}".replace("-", "−")
 
 
 def _listed(names: Sequence[str]) -> str:
