@@ -48,12 +48,12 @@ class Diagnostics:
         worst = max(self.r_hat, key=lambda name: _bad_first(self.r_hat[name]))
         if not self.r_hat[worst] < MOST_R_HAT:
             said = f"R-hat of {worst} is {self.r_hat[worst]:.3f}, not below {MOST_R_HAT:g}"
-            return Refusal(f"the chains disagree: {said}", _LONGER)
+            return Refusal(f"the chains disagree: {said}", self._remedy)
         for kind, found in (("bulk", self.ess_bulk), ("tail", self.ess_tail)):
             worst = min(found, key=lambda name: -_bad_first(-found[name]))
             if not found[worst] > LEAST_ESS:
                 said = f"the {kind} effective sample size of {worst} is {found[worst]:.0f}"
-                return Refusal(f"{said}, not above {LEAST_ESS:g}", _LONGER)
+                return Refusal(f"{said}, not above {LEAST_ESS:g}", self._remedy)
         if self.pareto_k is not None and not self.pareto_k <= MOST_PARETO_K:
             said = f"Pareto k of the importance weights is {self.pareto_k:.2f}"
             return Refusal(f"{said}, above {MOST_PARETO_K:g}", _OTHER_SAMPLER)
@@ -62,11 +62,16 @@ class Diagnostics:
             return Refusal(said, "take more draws, or leave out conditions with few ratings")
         if self.bfmi is not None and not self.bfmi >= LEAST_BFMI:
             said = f"the energy of a chain moves badly (BFMI {self.bfmi:.2f}, below {LEAST_BFMI:g})"
-            return Refusal(said, _LONGER)
+            return Refusal(said, self._remedy)
         return None
+
+    @property
+    def _remedy(self) -> str:
+        return _LONGER if self.divergences is None else _LONGER_NUTS
 
 
 _LONGER = "take more draws, or sample this model by NUTS (the general model)"
+_LONGER_NUTS = "take more draws, such as four times as many"
 _OTHER_SAMPLER = "sample this model by NUTS (the general model)"
 
 

@@ -35,19 +35,20 @@ SD_NAMES = {
 RESIDUAL = "sd_residual"
 OTHER_SD = 1.0  # half-normal scale of text and stimulus effects, logits
 _LOOK_S = 1.0
-THIN = (1, 4)  # how many times the draws are taken, if at first they do not suffice
+TRIES = ((1, 0.9), (4, 0.98))  # times that draws are taken and wanted acceptance: then slower
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How many chains, draws a chain and steps of warming up; and the seed."""
+    """How many chains, draws a chain, steps of warming up; the seed; the wanted acceptance."""
 
     chains: int = 4
     draws: int = 1000
     tune: int = 1000
     seed: int = 0
+    target: float = 0.9
 
 
 @dataclass(frozen=True)
@@ -171,13 +172,13 @@ def _trusted(
     """Draws and what ``more`` makes of them; taken longer, and thinned, if they do not suffice."""
     tell("compiling the model, up to a minute")
     sample = _sampler(model, names)
-    for thin in THIN:
-        longer = replace(sampling, draws=sampling.draws * thin)
+    for thin, target in TRIES:
+        longer = replace(sampling, draws=sampling.draws * thin, target=target)
         found, sampler = sample(longer, tell)
         thinned = {name: floats(found.posterior[name].values) for name in names}
         draws = more({name: values[:, thin - 1 :: thin] for name, values in thinned.items()})
         diagnostics = _diagnostics(found, draws)
-        if diagnostics.refusal is None or diagnostics.divergences:
+        if diagnostics.refusal is None:
             break
     return draws, diagnostics, sampler
 
@@ -199,6 +200,7 @@ def _by_nutpie(compiled: Any, sampling: Sampling, tell: Tell) -> tuple[Any, str]
         tune=sampling.tune,
         chains=sampling.chains,
         seed=sampling.seed,
+        target_accept=sampling.target,
         save_warmup=False,
         progress_bar=False,
         blocking=False,
@@ -231,7 +233,7 @@ def _by_pymc(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -
             chains=sampling.chains,
             cores=1,
             random_seed=sampling.seed,
-            target_accept=0.9,
+            target_accept=sampling.target,
             var_names=list(names),
             progressbar=False,
             compute_convergence_checks=False,

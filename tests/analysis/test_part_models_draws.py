@@ -229,7 +229,7 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
 def test_without_nutpie_pymcs_own_sampler_takes_over(monkeypatch):
     pytest.importorskip("pymc")
     monkeypatch.setitem(sys.modules, "nutpie", None)
-    monkeypatch.setattr(nuts, "THIN", (1,))
+    monkeypatch.setattr(nuts, "TRIES", nuts.TRIES[:1])
     (each,) = modelled(small())
     effects = allowed_effects(each.arrays)
     prior = GaussianPrior(3, 2, 2)
