@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special, stats
 
 from analysis.breakdowns import Family, families
 from analysis.cells import unescaped
@@ -194,7 +194,7 @@ def fisher_interval(
     if spare < 1 or abs(value) >= 1 - 1e-12:
         return None
     variance = {"pearson": 1.0, "spearman": 1 + value**2 / 2, "kendall": 0.437}[statistic] / spare
-    half = float(stats.norm.ppf((1 + level) / 2)) * variance**0.5
+    half = float(special.ndtri((1 + level) / 2)) * variance**0.5
     middle = float(np.arctanh(value))
     return float(np.tanh(middle - half)), float(np.tanh(middle + half))
 

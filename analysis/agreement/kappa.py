@@ -11,6 +11,7 @@ from analysis.agreement.result import (
     NOTHING,
     Agreement,
     AgreementError,
+    Bounds,
     Names,
     Scores,
     coded,
@@ -22,6 +23,7 @@ from analysis.intervals import Codes, Floats, percentile_interval
 WEIGHTS = ("none", "linear", "quadratic")
 FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
 BOOTSTRAP = "bootstrap over units, percentile"
+ONE_CATEGORY = "both sides hold one and the same category: kappa is undefined"
 REPLICATES = 1000
 
 
@@ -72,16 +74,28 @@ def kappa(
     name = {"none": "kappa", "linear": "kappa_linear", "quadratic": "qwk"}[weights]
     if n == 0:
         return undefined(name, numbers, level, NOTHING, BOOTSTRAP)
-    table = _table(
-        rounded_half_up(x[both], categories), rounded_half_up(y[both], categories), len(categories)
-    )
-    value = float(_kappas(table[None], weights)[0])
-    if np.isnan(value):
-        why = "both sides hold one and the same category: kappa is undefined"
-        return undefined(name, numbers, level, why, BOOTSTRAP)
-    bounds = bootstrap_bounds(table, weights, level, replicates, seed)
+    value, bounds = bare_kappa(x[both], y[both], weights, categories, level, replicates, seed)
+    if value is None:
+        return undefined(name, numbers, level, ONE_CATEGORY, BOOTSTRAP)
     note = "" if bounds else "too few units that differ: no interval"
     return measured(name, value, bounds, numbers, level, BOOTSTRAP, note)
+
+
+def bare_kappa(
+    x: Floats,
+    y: Floats,
+    weights: str,
+    categories: Sequence[float],
+    level: float,
+    replicates: int,
+    seed: int,
+) -> tuple[float | None, Bounds]:
+    """Kappa of x and y (n,), and its bounds; None where undefined, no bounds for no replicates."""
+    table = _table(rounded_half_up(x, categories), rounded_half_up(y, categories), len(categories))
+    value = float(_kappas(table[None], weights)[0])
+    if np.isnan(value):
+        return None, None
+    return value, bootstrap_bounds(table, weights, level, replicates, seed) if replicates else None
 
 
 def mean_pairwise_kappa(

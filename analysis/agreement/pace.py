@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from analysis.agreement.result import AgreementError, Names, Scores, coded
 
@@ -39,7 +39,7 @@ class Pace:
 
     def row(self) -> dict[str, Any]:
         """The rater as one flat row of plain values."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def pace_of_raters(
@@ -92,7 +92,7 @@ def _one(
     low = high = None
     notes = [] if z is not None else ["raters do not differ in pace: no z"]
     if n > 1:
-        half = float(stats.t.ppf((1 + level) / 2, n - 1)) * float(np.std(logs, ddof=1)) / n**0.5
+        half = float(special.stdtrit(n - 1, (1 + level) / 2)) * float(np.std(logs, ddof=1)) / n**0.5
         low, high = float(np.exp(mean - half)), float(np.exp(mean + half))
     else:
         notes.append("one answer only: no interval")

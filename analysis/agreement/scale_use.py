@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from analysis.agreement.result import AgreementError, Names, Scores, coded
 from analysis.intervals import naive_interval
@@ -45,7 +45,7 @@ class ScaleUse:
 
     def row(self) -> dict[str, Any]:
         """The rater as one flat row; the shares stay a tuple."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def scale_use(
@@ -114,6 +114,6 @@ def _one(
         off_scale=1 - float(counts.sum()) / n,
         ends=float(counts[0] + counts[-1]) / n,
         half_steps=halves / n if has_halves else None,
-        half_steps_p=None if rate is None else float(stats.binom.cdf(halves, n, rate)),
+        half_steps_p=None if rate is None else float(special.bdtr(halves, n, rate)),
         note=note,
     )

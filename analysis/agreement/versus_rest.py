@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.agreement.kappa import BOOTSTRAP, FIVE, kappa
+from analysis.agreement.kappa import BOOTSTRAP, FIVE, ONE_CATEGORY, bare_kappa
 from analysis.agreement.result import AgreementError, Bounds, Coded, Names, Scores, coded
 from analysis.correlations import FISHER, correlation, fisher_interval
 from analysis.intervals import Floats, naive_interval
@@ -17,6 +17,7 @@ MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
 COEFFICIENTS = {"plcc": "pearson", "srcc": "spearman", "krcc": "kendall"}
 T_OVER_UNITS = "t over units"
 _MOST_PAIRED = 300  # ratings of a rater; above, all pairs of them take longer than sorting
+NO_BOUNDS = "too few units that differ: no interval"
 NO_OTHERS = "no unit of this rater was rated by others: undefined"
 
 
@@ -56,9 +57,10 @@ def versus_rest(
     """Five rows per rater (in the order of ``MEASURES``), for ratings (n,) in long form.
 
     A unit's rest is the mean of all its other ratings. plcc, srcc and krcc (tau-b) lie in -1..1
-    with Fisher intervals; qwk rounds both sides half up to ``categories``, bootstrap over units;
-    mae is in score units, not rounded, t over units. Undefined, with the reason, where a rater
-    shares no unit or a side is constant. LFS-Bench, Table 6 (leave-one-rater-out).
+    with Fisher intervals; qwk rounds both sides half up to ``categories``, bootstrap over units
+    (none for 0 ``replicates``); mae is in score units, not rounded, t over units. Undefined, with
+    the reason, where a rater shares no unit or a side is constant. LFS-Bench,
+    Table 6 (leave-one-rater-out).
     """
     if not 0 < level < 1:
         raise AgreementError(f"level {level} is not between 0 and 1")
@@ -141,9 +143,9 @@ def _rows(
         note = "" if bounds else _why(value, x, y, n)
         found.append(row(measure, value, bounds, FISHER[statistic], note))
     mixed = int(np.random.default_rng(seed).integers(2**31))
-    agreed = kappa(x, y, categories=categories, level=level, replicates=replicates, seed=mixed)
-    ends = None if agreed.low is None or agreed.high is None else (agreed.low, agreed.high)
-    found.append(row("qwk", agreed.value, ends, BOOTSTRAP, agreed.note))
+    value, ends = bare_kappa(x, y, "quadratic", categories, level, replicates, mixed)
+    note = "" if ends else NO_BOUNDS
+    found.append(row("qwk", value, ends, BOOTSTRAP, ONE_CATEGORY if value is None else note))
     apart = np.abs(x - y)
     ends = naive_interval(apart, level)
     note = "" if ends else "one unit only: no interval"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Telling:
 
     def row(self) -> dict[str, Any]:
         """The association as one flat row of plain values."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def telling_terms(

@@ -17,6 +17,7 @@ from analysis.choices import JOINT
 
 FEWEST_REASONS = 5
 FEWEST_RATERS = 3
+MOST_TERMS = 1500
 GRAMS = (2, 3)  # characters that stand for a word where words have no spaces between
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -103,6 +104,8 @@ def term_table(
 ) -> TermTable:
     """The terms of D reasons, ``rater`` (D,) codes, that enough reasons and raters use.
 
+    Of more than 1500 those that most raters use.
+
     Terms that stand in exactly the same reasons are one term: the longest, or the phrase that they
     make together ("hard to" and "to say": "hard to say"). Terms are sorted as text. No list of stop
     words is used: a word that all labels share goes with none.
@@ -166,10 +169,12 @@ def _without_doubles(table: TermTable, texts: Sequence[str], fewest_raters: int)
     for numbers in alike.values():
         first = texts[int(columns.indices[columns.indptr[numbers[0]]])]
         named[_phrase([table.terms[number] for number in numbers], first)] = numbers[0]
-    kept = [named[term] for term in sorted(named)]
-    return TermTable(
-        tuple(sorted(named)), table.has[:, kept], table.n_reasons[kept], table.n_raters[kept]
-    )
+    used = {
+        term: (-int(table.n_raters[at]), -int(table.n_reasons[at])) for term, at in named.items()
+    }
+    terms = sorted(sorted(named, key=lambda term: (*used[term], term))[:MOST_TERMS])
+    kept = [named[term] for term in terms]
+    return TermTable(tuple(terms), table.has[:, kept], table.n_reasons[kept], table.n_raters[kept])
 
 
 def _phrase(terms: Sequence[str], text: str) -> str:

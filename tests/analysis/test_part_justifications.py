@@ -272,6 +272,14 @@ def test_reasons_word_for_word_are_only_in_reports_that_ask_for_them():
     assert "<b>Jane" not in page
 
 
+def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):
+    monkeypatch.setattr("analysis.parts.justifications.words.MOST_REASONS", 200)
+    table = from_rows(reasoned())
+    shown = part_of("justifications", table)
+    assert any("the words of 200 of 600 reasons, drawn by chance" in t for t in shown["sentences"])
+    assert shown == part_of("justifications", table)
+
+
 def test_a_report_without_reasons_has_no_such_part():
     rows = [row | {"codes": "", "justification": ""} for row in reasoned()]
     assert not parts()["justifications"]().applies(given_of(from_rows(rows)))

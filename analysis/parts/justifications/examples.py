@@ -8,7 +8,7 @@ from analysis.breakdowns import families, labelled_families
 from analysis.justifications import label_groups, telling_terms, term_table
 from analysis.parts.base import Given, Part
 from analysis.parts.justifications.reasons import Reasons, reasons_of
-from analysis.parts.justifications.words import FEWEST, most_telling
+from analysis.parts.justifications.words import FEWEST, MOST_REASONS, drawn_rows, most_telling
 from analysis.parts.shown import Column, Shown, Table, together
 from analysis.scales import family_title
 
@@ -41,15 +41,17 @@ class ExampleReasons(Part):
         found = []
         for family in (*families(given.kept), *labelled_families(given.kept)):
             title = family_title({"estimand": family.estimand, **family.group})
-            found.append(_of_family(reasons_of(family), title))
+            found.append(_of_family(reasons_of(family), title, given.options.seed))
         return together(found)
 
 
-def _of_family(found: Reasons, title: str) -> Shown:
+def _of_family(found: Reasons, title: str, seed: int) -> Shown:
     text = found.table["justification"].to_numpy(dtype=object)
     has = np.array([bool(each.strip()) for each in text.tolist()], dtype=bool)
     if found.several or has.sum() < FEWEST:
         return Shown()
+    if has.sum() > MOST_REASONS:
+        has = drawn_rows(has, seed)
     groups = label_groups(found.table[has], found.family.estimand)
     if groups.why_not:
         return Shown()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.intervals import Codes
 from analysis.justifications import (
@@ -18,7 +19,7 @@ from analysis.justifications import (
     term_table,
 )
 from analysis.justifications.telling import PRIOR
-from analysis.justifications.terms import FEWEST_RATERS, FEWEST_REASONS
+from analysis.justifications.terms import FEWEST_RATERS, FEWEST_REASONS, MOST_TERMS
 from analysis.parts.base import Given
 from analysis.parts.justifications.reasons import Reasons
 from analysis.parts.shown import Column, Figure, Shown, Table
@@ -28,6 +29,7 @@ DRAWN = 8
 NAMED = 5
 FALSE_SHARE = 0.05  # of what is called telling, at most, in the long run
 FEWEST = 20  # reasons
+MOST_REASONS = 40_000
 TELLING_FROM = math.log(1.5)
 REPEATED = 0.8  # of a word's reasons; more that hold another word, and it tells nothing new
 COLUMNS = (
@@ -55,8 +57,8 @@ METHODS = (
     "informative prior (after Monroe et al. 2008), counted per reason, with the larger of the "
     "model's variance and that clustered over raters and items, and Benjamini-Hochberg over all "
     f"words and labels. Words used by fewer than {FEWEST_RATERS} raters or in fewer than "
-    f"{FEWEST_REASONS} reasons are left out; where words have no spaces between, runs of two and "
-    "three characters stand for them."
+    f"{FEWEST_REASONS} reasons, and all but the {MOST_TERMS} of most raters, are left out; where "
+    "words have no spaces between, runs of two and three characters stand for them."
 )
 
 
@@ -68,6 +70,10 @@ def words_by_label(found: Reasons, title: str, given: Given) -> Shown:
         return Shown()
     if has.sum() < FEWEST:
         return Shown([f"{title}: {has.sum()} reasons are too few to compare the words of labels."])
+    cut = ""
+    if has.sum() > MOST_REASONS:
+        cut = f" These are the words of {MOST_REASONS} of {has.sum()} reasons, drawn by chance."
+        has = drawn_rows(has, given.options.seed)
     groups = label_groups(found.table[has], found.family.estimand)
     if groups.why_not:
         return Shown([f"{title}: words cannot be tied to labels: {groups.why_not}."])
@@ -77,7 +83,7 @@ def words_by_label(found: Reasons, title: str, given: Given) -> Shown:
     rows = _told(table, groups.code, groups.names, found, has, given)
     sure = list(most_telling(rows, table))
     return Shown(
-        sentences=[_sentence(title, groups.names, sure, len(table.terms))],
+        sentences=[_sentence(title, groups.names, sure, len(table.terms)) + cut],
         figures=_figures("words", f"Most telling words of each label, {title}", sure, title),
         tables=[
             Table(
@@ -100,6 +106,14 @@ def words_by_label(found: Reasons, title: str, given: Given) -> Shown:
         ],
         methods=[METHODS],
     )
+
+
+def drawn_rows(has: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:
+    """As many of the reasons as can be read in seconds, drawn without replacement."""
+    drawn = np.random.default_rng(seed).choice(np.flatnonzero(has), MOST_REASONS, replace=False)
+    rows = np.zeros(len(has), dtype=bool)
+    rows[drawn] = True
+    return rows
 
 
 def codes_by_label(found: Reasons, title: str, given: Given) -> Shown:

@@ -22,7 +22,7 @@ from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
 
 MOST_DRAWN = 25
-MANY_RATERS = 100
+MANY_RATERS, VERY_MANY_RATERS = 100, 2000
 ROUNDS = 300  # of the subject model; what has not settled by then is said
 AGAINST = 0.0  # agreement at or below it: as good as none
 COLUMNS = (
@@ -60,7 +60,7 @@ def rest_of(family: Family, title: str, given: Given) -> Shown:
         *three,
         categories=categories,
         level=level,
-        replicates=1000 if family.n_raters <= MANY_RATERS else 100,
+        replicates=_replicates(family.n_raters),
         seed=given.options.seed,
     )
     if all(line.value is None for line in lines):
@@ -210,6 +210,13 @@ def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
             "rater, or a coarse scale): take inconsistencies as rough."
         )
     return " ".join([*told, *([f"{model.note}."] if model.note else [])])
+
+
+def _replicates(n_raters: int) -> int:
+    """Of the bootstrap of each rater's QWK; with very many raters there is no time for any."""
+    if n_raters <= MANY_RATERS:
+        return 1000
+    return 100 if n_raters <= VERY_MANY_RATERS else 0
 
 
 def _why(lines: Sequence[VersusRest]) -> str:
