@@ -156,7 +156,7 @@ def _method(judged: Judged) -> str:
         return "No rating was left out but for missing scores, duplicates and repeats."
     data = judged.given.report["data"]
     gone = data["ratings"] - data["ratings_kept"]
-    texts = ", ".join(versioned_text(rule) for rule in rules)
+    texts = "; ".join(f"{rule.describe()} ({versioned_text(rule)})" for rule in rules)
     same = [
         change(each[judged.main], each[NO_RULE]).swapped == []
         for each in judged.families.values()
@@ -165,7 +165,7 @@ def _method(judged: Judged) -> str:
     order = "the same" if all(same) else "not the same"
     after = f" The order of the conditions was {order} without any rule." if same else ""
     return (
-        f"Ratings were screened by the rules {texts}: {gone} of {data['ratings']} ratings were "
-        f"left out, and {data['raters'] - data['raters_kept']} of {data['raters']} raters "
+        f"Ratings were left out by these rules: {texts}. That took {gone} of {data['ratings']} "
+        f"ratings, and {data['raters'] - data['raters_kept']} of {data['raters']} raters "
         f"altogether.{after}"
     )
