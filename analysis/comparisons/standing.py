@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -91,6 +92,11 @@ class Standing:
     level: float
     means: tuple[Mean, ...]
     differences: Mapping[tuple[str, str], Difference]
+
+    @property
+    def family_key(self) -> int:
+        """Which family it is of, however often that is made: the table's first row of it."""
+        return int(self.family.table.index[0])
 
     @property
     def estimand(self) -> str:
@@ -194,6 +200,25 @@ def compared_in_pairs(family: Family) -> bool:
     if family.estimand in AGAINST_OPEN_REFERENCE:
         return False
     return bool((family.table["versus_condition"] != "").any())
+
+
+def on_one_footing(found: Iterable[Standing]) -> list[Standing]:
+    """Those whose conditions can be compared with one another and are two at least.
+
+    Rated one by one, or every one compared with the same other; at least two of them tested.
+    """
+    each = list(found)
+    sides = Counter(s.family_key for s in each)
+    alone = [s for s in each if not s.versus or sides[s.family_key] == 1]
+    return [s for s in alone if len(s.tested) > 1]
+
+
+def may_be_compared(family: Family) -> bool:
+    """Whether a family has conditions on one footing; quick to answer."""
+    table = family.table
+    if compared_in_pairs(family) and table["versus_condition"].nunique() > 1:
+        return False
+    return bool(table["condition"].nunique() > 1)
 
 
 def key_of(part: str, number: int, title: str) -> str:

@@ -13,7 +13,7 @@ from analysis.options import Options
 from analysis.parts.comparisons import Comparisons
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.shown_by import given_of, in_report, made, table_named
-from tests.analysis.test_part_answer import rated, versus
+from tests.analysis.test_part_answer import rated
 
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
 QUICK = Options(replicates=100)
@@ -170,8 +170,21 @@ def test_edge_data_are_refused_or_told_in_words():
     assert "3 pairs have no test: the difference does not vary at all" in flat.warnings[0]
     apart = table_named(made(Comparisons, edge("disjoint_raters")), "comparisons-within")
     assert (apart.rows[0]["n_raters"], apart.rows[0]["raters"]) == (0, None)
-    one = {("A", f"r{n}", f"i{n}"): n % 3 for n in range(4)}
-    assert not Comparisons().applies(given_of(versus(one, "cmos")))
+    pairs = given_of(table_of("cmos_s1"))
+    assert not Comparisons().applies(pairs)
+
+
+def test_conditions_that_all_met_the_same_other_are_compared_through_it():
+    table = rated({"A": 1, "B": -0.5, "C": -0.5}, estimand="ccr", method="ccr")
+    table["versus_condition"] = "V"
+    shown = made(Comparisons, table)
+    rows = table_named(shown, "comparisons-all-pairs").rows
+    assert [(row["condition"], row["p_holm"] < 0.05) for row in rows] == [
+        ("A", True),
+        ("A", True),
+        (rows[2]["condition"], False),
+    ]
+    assert shown.tables[0].about == "CCR · t · naturalness · versus V"
 
 
 def test_effects_of_all_pairs_are_those_of_one_pair():

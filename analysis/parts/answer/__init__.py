@@ -68,7 +68,7 @@ class _Found:
         self.about: list[tuple[str, str]] = []
         self.standing: dict[int, list[Standing]] = {}
         for s in standings(given):
-            self.standing.setdefault(_id(s.family), []).append(s)
+            self.standing.setdefault(s.family_key, []).append(s)
 
     def add(self, family: Family) -> None:
         title = family_title({"estimand": family.estimand, **family.group})
@@ -83,7 +83,7 @@ class _Found:
             if pairs:
                 self.figures.append(versus.figure(place, family, pairs, self.level, title))
             return
-        for s in self.standing.get(_id(family), []):
+        for s in self.standing.get(int(family.table.index[0]), []):
             if s.means:
                 self._add_standing(place, s)
                 self.doubts += [(name, text) for text in doubts.of_standing(s)]
@@ -118,11 +118,6 @@ class _Found:
             warnings=warnings,
             methods=[METHOD] if self.tables else [],
         )
-
-
-def _id(family: Family) -> int:
-    """The same family is made twice; its first row in the table tells which it is."""
-    return int(family.table.index[0])
 
 
 def _figure(place: int, s: Standing) -> Figure:

@@ -11,6 +11,7 @@ from analysis.breakdowns import Family
 from analysis.comparisons.standing import DECIMALS, USUAL_DECIMALS, key_of
 from analysis.intervals import clustered, has_no_width, holm, naive_interval, t_interval, t_test
 from analysis.pairs import pair_means, pair_ratings
+from analysis.pairs.ratings import CENTRES
 from analysis.parts.answer.words import listed, with_bounds
 from analysis.parts.shown import Figure
 from analysis.report.plots import AXES
@@ -19,6 +20,7 @@ from analysis.scales import ENDS, bounds_text
 
 DRAW = {"ab": 0.5, "abx": 0.5}
 ABX = "abx"
+IN_PAIRS = frozenset({*CENTRES, ABX})
 MOST_DRAWN = 60
 MORE = "More is under Comparisons of pairs."
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
@@ -103,7 +105,7 @@ def answer(family: Family, pairs: Sequence[Pair], level: float) -> str:
         clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
         turned = clearest if clearest.value > draw else clearest.turned(2 * draw)
         told += f"; clearest: {turned.condition} over {turned.versus} ({_value(family, turned)})"
-    return f"{told}. {MORE}"
+    return f"{told}. {_more(family)}".strip()
 
 
 def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, about: str) -> Figure:
@@ -210,7 +212,12 @@ def _one_side(
         parts.append(f"{_named(family, even)} {verb}")
     if lost:
         parts.append(f"{_named(family, lost)} not as good")
-    return f"Against {versus}: {'; '.join(parts)} {how}. {MORE}"
+    return f"Against {versus}: {'; '.join(parts)} {how}. {_more(family)}".strip()
+
+
+def _more(family: Family) -> str:
+    """Where there is more: a part on pairs, but for what it does not know."""
+    return MORE if family.estimand in IN_PAIRS else ""
 
 
 def _most(pairs: Sequence[Pair], won: Sequence[Pair], lost: Sequence[Pair]) -> str:

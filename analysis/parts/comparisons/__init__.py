@@ -11,7 +11,7 @@ from analysis.breakdowns import families
 from analysis.cells import csv_cell
 from analysis.comparisons.reference import Reference, reference_of
 from analysis.comparisons.rope import ABOVE, BELOW, EQUAL
-from analysis.comparisons.standing import compared_in_pairs, key_of, standings
+from analysis.comparisons.standing import key_of, may_be_compared, on_one_footing, standings
 from analysis.parts.base import Given, Part
 from analysis.parts.comparisons.numbers import UNITS, Numbers
 from analysis.parts.shown import Column, Figure, Shown, Table
@@ -60,11 +60,10 @@ class Comparisons(Part):
     order = 20
 
     def applies(self, given: Given) -> bool:
-        rated = (family for family in families(given.kept) if not compared_in_pairs(family))
-        return any(family.table["condition"].nunique() > 1 for family in rated)
+        return any(may_be_compared(family) for family in families(given.kept))
 
     def make(self, given: Given) -> Shown:
-        found = [s for s in standings(given) if not s.versus and len(s.tested) > 1]
+        found = on_one_footing(standings(given))
         if not found:
             raise ValueError(NOTHING)
         pieces = []
