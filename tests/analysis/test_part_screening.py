@@ -25,7 +25,7 @@ def part_of(report):
     return part
 
 
-def made(table, **options):
+def made(table, contrasts=(), **options):
     """The part alone, from what it reads of a report."""
     chosen = replace(QUICK, **options)
     screened = screen(table, chosen.rules)
@@ -41,7 +41,7 @@ def made(table, **options):
         "exclusions": screened.counts(),
         "screening": sensitivity(screened, chosen),
         "data": data,
-        "contrasts": [],
+        "contrasts": contrasts,
         "scales": {},
     }
     return plain_of(ScreeningPart().make(Given(kept, screened, chosen, None, report)).plain())
@@ -99,7 +99,7 @@ def two_raters_apart():
 
 
 def test_a_pair_that_changes_places_is_named():
-    part = part_of(report_of(two_raters_apart(), options=replace(QUICK, rules=(Headphones(),))))
+    part = made(two_raters_apart(), rules=(Headphones(),))
     assert "Under no rule, the pair A and B changes places" in part["sentences"][1]
     rows = {row["scheme"]: row for row in table_named(part, "screening_orders")["rows"]}
     assert (rows["no rule"]["distance"], rows["no rule"]["swapped"]) == (1.0, "A and B")
@@ -108,6 +108,15 @@ def test_a_pair_that_changes_places_is_named():
     (means,) = [t for t in part["tables"] if t["key"] == "screening_means_1"]
     assert {row["condition"]: row["rank_1"] for row in means["rows"]} == {"A": 2, "B": 1}
     assert {row["condition"]: row["rank_0"] for row in means["rows"]} == {"A": 1, "B": 2}
+
+
+@pytest.mark.parametrize(("p", "doubted"), [(0.4, True), (0.01, False), (None, False)])
+def test_a_swap_of_conditions_that_do_not_clearly_differ_is_called_so(p, doubted):
+    row = {"breakdown": "condition:", "weighting": "ratings", "interval": "two-way", "level": 0.95}
+    row |= {"estimand": "mos", "task": "t", "criterion": "naturalness", "study": ""}
+    row |= {"condition": "B", "versus": "A", "p_holm": p}
+    part = made(two_raters_apart(), contrasts=[row], rules=(Headphones(),))
+    assert ("(whose difference is not clear" in part["sentences"][1]) is doubted
 
 
 def test_rules_that_compare_raters_are_warned_of_and_those_without_their_column_too():
