@@ -213,6 +213,25 @@ def test_orders_that_are_not_balanced_point_to_the_balanced_means():
     assert any("not heard equally often (a and b)" in text for text in found.warnings)
 
 
+def test_a_clip_that_is_always_second_is_seen_whichever_way_the_pair_is_named():
+    table = made(600)
+    turned = np.arange(len(table)) % 2 > 0
+    table.loc[turned, ["condition", "versus_condition"]] = ["b", "a"]
+    second = np.arange(len(table)) % 10 > 0  # a comes second, nine times of ten
+    table["presented_first"] = np.where(second == turned, "rated", "versus")
+    table["score"] = np.where(turned, -1.0, 1.0) * np.where(second, 1.0, -1.0)
+    table["score"] += np.arange(len(table)) % 3 - 1
+    found = shown(table)
+    assert any("not heard equally often (a and b)" in text for text in found.warnings)
+
+
+def test_wins_ties_and_losses_stand_under_their_headings():
+    (table,) = [table for table in shown(made()).tables if table.key == "pairs"]
+    headed = {column.heading: column.key for column in table.columns}
+    keys = (headed["Wins"], headed["Ties"], headed["Losses"])
+    assert keys == ("win_share", "tie_share", "loss_share")
+
+
 def test_two_criteria_are_kept_apart():
     one, other = made(criterion="quality"), made(criterion="rhythm")
     found = shown(pd.concat([one, other], ignore_index=True))
