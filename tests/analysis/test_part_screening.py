@@ -1,5 +1,6 @@
 """The part on exclusions: what each rule costs, and what the results owe to the rules."""
 
+import json
 import time
 from dataclasses import replace
 
@@ -53,7 +54,15 @@ def table_named(part, key):
 
 @pytest.fixture(scope="module")
 def att():
-    return part_of(report_of(table_of("att_s1"), options=QUICK))
+    return made(table_of("att_s1"))
+
+
+def test_the_part_is_in_a_report():
+    report = report_of(two_raters_apart(), options=replace(QUICK, rules=(Headphones(),)))
+    part = part_of(report)
+    assert part["sentences"][0].startswith("36 of 96 ratings (37.5 %) are left out: 36 by headpho")
+    assert "leave out 38 % of the ratings" in part["warnings"][0]
+    json.loads(report_json(report))
 
 
 def test_the_exclusions_of_the_reference_set_are_those_of_r(att):
