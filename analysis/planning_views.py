@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -18,10 +18,9 @@ from redis.exceptions import RedisError
 from analysis.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
 from listening.selectors import TaskPlan, rated_so_far, study_head, task_plans
 
-REFRESH_S = 3
 COMPARED = frozenset({"cmos", "ccr", "preference", "ab", "abx"})  # one mean, against no preference
 ANSWER_S = 5.0  # a guess at the time that an answer takes after the clip
-BOX_KEPT_S = 10.0
+BOX_KEPT_S = 5.0
 PILOT = "pilot:"
 PRESET_WORDS = {
     "att": "Audio Turing Test: Human, Unclear, Machine as 1, 0.5, 0",
@@ -49,12 +48,9 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
         "sources": _sources(found),
         "pilot": found,
         "pilot_waits": bool(found and found["state"] == RUNNING),
-        "query": _query(request).urlencode(),
-        "refresh_s": REFRESH_S,
+        "query": request.GET.urlencode(),
     }
     context |= _result(values, found) if "size" in request.GET else {}
-    if context["pilot_waits"] or context.get("check_waits"):
-        context["again"] = _again(request, "components" if context["pilot_waits"] else "plan")
     status = 400 if context.get("problem") else 200
     return render(request, "analysis/planning.html", context, status=status)
 
@@ -69,20 +65,6 @@ def pilot(request: HttpRequest, key: str) -> HttpResponse:
     return redirect(
         reverse("planning", args=[key]) + (f"?{query}" if query else "") + "#components"
     )
-
-
-def _query(request: HttpRequest) -> QueryDict:
-    """What was asked, without how often the page has looked."""
-    query = request.GET.copy()
-    query.pop("waited", None)
-    return query
-
-
-def _again(request: HttpRequest, place: str) -> str:
-    """Where the page looks next: another address each time, or a browser only scrolls to it."""
-    waited, query = request.GET.get("waited", ""), _query(request)
-    query["waited"] = str(int(waited[:6]) + 1 if waited.isdecimal() else 1)
-    return f"?{query.urlencode()}#{place}"
 
 
 def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:

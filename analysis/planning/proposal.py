@@ -266,7 +266,7 @@ def _around_table(proposal: Proposal) -> Table:
     ]
     if asked.goal != HALF_WIDTH:
         columns.append(Column("reached", "Power", "percent", 2))
-    columns += [Column("total", "Cost", "number", 0), Column("mark", "", "mark")]
+    columns += [Column("total", "Cost", "number", 0), Column("mark", "Plan", "mark")]
     note = (
         "◀ is the plan. Half width: of the interval that is planned for. Found: the smallest true "
         "difference that is found four times in five."

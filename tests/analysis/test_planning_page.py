@@ -69,7 +69,7 @@ def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
     assert "<svg" in text
     assert "What this rests on" in text
     assert "being tried on simulated studies" in text
-    assert 'http-equiv="refresh"' in text
+    assert "data-waits" in text
 
 
 def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, monkeypatch):
@@ -83,7 +83,7 @@ def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, 
     check_plan(name, question)
     text = text_of(owner, study, WANTED)
     assert "The formula, checked by simulation" in text
-    assert 'http-equiv="refresh"' not in text
+    assert "data-waits" not in text
 
 
 def test_a_check_that_fails_says_why(owner, study, monkeypatch):
@@ -181,12 +181,3 @@ def test_the_web_side_loads_no_pandas_even_for_a_plan():
         check=False,
     )
     assert done.stderr.strip() == ""
-
-
-def test_a_page_that_waits_looks_at_another_address_each_time(owner, study):
-    """To the same address with a fragment a browser would only scroll."""
-    text = text_of(owner, study, f"{WANTED}&waited=4")
-    refresh = text.split('http-equiv="refresh" content="')[1].split('"')[0]
-    assert refresh.startswith("3; url=?goal=half_width")
-    assert refresh.endswith("waited=5#plan")
-    assert "waited=" not in text.split('name="query" value="')[1].split('"')[0]

@@ -213,7 +213,8 @@ def test_pages_for_researchers(
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
-    for path in ("studies/voices/", "studies/", "studies/voices/results/",
+    for path in ("studies/voices/", "studies/", "studies/voices/results/", "studies/voices/so-far/",
+                 "studies/voices/planning/", "studies/voices/planning/?size=0.3&items=60",
                  "studies/voices/metrics/", "gallery/", "studies/voices/preview/"):  # fmt: skip
         page.goto(f"{web.url}/{path}")
         report.look(page, path)

@@ -60,6 +60,20 @@ def test_numbers_and_bars_follow_the_ratings_without_a_reload(page, study):
     assert page.evaluate("window.stillHere") is True
 
 
+def test_the_box_of_what_may_be_said_so_far_comes_with_the_page(page, study, web):
+    expect(page.locator("#so-far").get_by_text("No rater has finished yet")).to_be_visible()
+    give_sound(study)
+    answer_all(arrive(study))
+    page.goto(f"{web.url}/studies/voices/?matters=0.5")
+    box = page.locator("#so-far")
+    expect(box.get_by_text("not the final result")).to_be_visible()
+    expect(box.get_by_label("Smallest difference that matters")).to_have_value("0.5")
+    box.get_by_label("Smallest difference that matters").fill("0.25")
+    box.get_by_role("button", name="Use it").click()
+    expect(page).to_have_url(f"{web.url}/studies/voices/?matters=0.25")
+    expect(page.locator("#live")).to_have_text("Live")
+
+
 def test_a_crowd_is_watched_while_it_comes(page, study, web):
     give_sound(study)
     landing = f"/r/{study.link}/?simulate={signing.dumps(study.key, salt='simulate')}"
