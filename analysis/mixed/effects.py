@@ -10,7 +10,7 @@ import numpy as np
 from analysis.mixed import linear
 from analysis.mixed.sufficient import Codes, Floats
 
-QUICK = 1e8  # floating-point operations of one evaluation: a fit takes about 300 of them
+QUICK = 5e7  # floating-point operations of one evaluation: a fit takes about 300 of them
 PATIENT = 2e10
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from analysis.options import Options
 
 MOST_LABELS = 11  # a scale of more steps is as good as continuous
-MOST_CELLS = 60_000  # raters times conditions, of a quick posterior
+MOST_CELLS = 30_000  # raters times conditions, of a quick posterior
 _ROPE_SHARE = 0.02  # of the width of a scale that has no region of its own
 
 

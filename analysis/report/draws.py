@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from analysis.mixed.draws import inference_data, netcdf
 from analysis.mixed.family import (
@@ -59,6 +60,26 @@ def with_draws(table: pd.DataFrame, options: Options, part: str) -> list[str]:
     """The titles of the families that ``part`` has draws of; quick to answer."""
     kept = screen(table, options.rules).kept(options.rules)
     return [each.title for each in modelled(kept)] if part in PARTS else []
+
+
+def write_draws(
+    table: pd.DataFrame, options: Options, report: Mapping[str, Any], folder: Path
+) -> list[Path]:
+    """The draws behind every ranking that a report shows, as ``draws-PART-N.nc`` in the folder.
+
+    Parts whose draws were refused, or that showed nothing, have no file.
+    """
+    written = []
+    for made in report["parts"]:
+        if made["key"] not in PARTS or made["problem"]:
+            continue
+        ranked = {each["about"] for each in made["tables"] if each["key"].endswith("-ranks")}
+        for number, title in enumerate(with_draws(table, options, made["key"]), start=1):
+            if title in ranked:
+                path = folder / f"draws-{made['key']}-{number}.nc"
+                path.write_bytes(draws_of(table, options, made["key"], title))
+                written.append(path)
+    return written
 
 
 def _posterior(

@@ -19,7 +19,7 @@ from analysis.options import Options, OptionsError, command_line, options_from
 from analysis.parts.base import Cancelled, Given
 from analysis.parts.chosen import plain_of
 from analysis.parts.general_model import GeneralGaussian, GeneralModel
-from analysis.report.draws import draws_of, with_draws
+from analysis.report.draws import draws_of, with_draws, write_draws
 from analysis.screening import DEFAULT, screen
 from tests.analysis.mixed_data import mos, posterior_reference, simulated
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of
@@ -64,6 +64,18 @@ def test_the_draws_file_holds_what_the_part_ranked():
     assert rows[0]["condition"] == "B"
     assert rows[0]["bayes"] == pytest.approx(mean, rel=1e-12)
     assert found.posterior.attrs["family"] == TITLE
+
+
+def test_every_ranking_of_a_report_has_its_draws_as_a_file(tmp_path):
+    few, options = edge("disjoint_raters"), Options(replicates=100)
+    made = Given(few, screen(few, DEFAULT), options)
+    from analysis.parts.models import Models
+
+    told = {"key": "models", "problem": "", **Models().make(made).plain()}
+    report = {"parts": [told, {"key": "ordinal", "problem": "no", "tables": []}]}
+    (path,) = write_draws(few, options, report, tmp_path)
+    assert path.name == "draws-models-1.nc"
+    assert path.read_bytes() == draws_of(few, options, "models", TITLE)
 
 
 def test_ordinal_draws_name_their_thresholds():

@@ -97,7 +97,8 @@ def _posterior(modelled: Modelled, options: Options, asked: bool) -> Posterior:
     size = (int(arrays.rater.max()) + 1) * len(arrays.names)
     if size > MOST_CELLS and not asked:
         raise NotEstimable(
-            "so many raters and conditions take minutes", "ask for it by name: --part models"
+            "so many raters and conditions take too long for every report",
+            "ask for it by name: --part models",
         )
     return gaussian_draws(modelled, options)
 
