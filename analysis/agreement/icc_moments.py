@@ -20,7 +20,8 @@ from analysis.agreement.result import (
 )
 from analysis.intervals import Floats
 
-GROUPS = 40
+GROUPS, FEW_GROUPS = 40, 20
+_MANY = 200_000
 JACKKNIFE = "jackknife over groups of raters, t on the logit"
 
 
@@ -44,7 +45,7 @@ def icc_moments(
         return [undefined(name, ratings, level, why, JACKKNIFE) for name in names]
     weights = ((1.0, 1.0), (0.0, 1.0), (1 / k, 1 / k))
     whole = crossed_moments(ratings)
-    groups = min(GROUPS, len(ratings.raters))
+    groups = min(GROUPS if len(ratings.y) < _MANY else FEW_GROUPS, len(ratings.raters))
     drawn = [crossed_moments(_without(ratings, group, groups)) for group in range(groups)]
     found = []
     for name, noise in zip(names, weights, strict=True):
@@ -68,8 +69,8 @@ def crossed_moments(ratings: Coded) -> CrossedVariances:
     u, r = ratings.unit, ratings.rater
     per_unit, per_rater = np.bincount(u), np.bincount(r)
     has_unit, has_rater = per_unit > 0, per_rater > 0
-    cell, place = np.unique(u * len(per_rater) + r, return_inverse=True)
-    held = np.bincount(place).astype(np.float64) ** 2
+    cell, count = np.unique(u * len(per_rater) + r, return_counts=True)
+    held = count.astype(np.float64) ** 2
     unit_sum, rater_sum = np.bincount(u, weights=y), np.bincount(r, weights=y)
     squares = np.array(
         [

@@ -9,9 +9,11 @@ import numpy as np
 
 from analysis.agreement import (
     Agreement,
+    Coded,
     Concordance,
     IntraclassCorrelation,
     Rated,
+    coded,
     icc_mixed,
     icc_moments,
     icc_of_means,
@@ -30,7 +32,7 @@ from analysis.parts.shown import Column, Shown, Table, titled
 from analysis.scales import bounds_text, family_title
 
 MOST_FOR_REML = 200  # raters; above, moments
-MANY_UNITS = 1000
+MANY_UNITS, MANY_RATINGS, MANY_RATERS = 1000, 100_000, 1000
 LOW_ALPHA, GOOD_MEAN, POOR_MEAN = 0.667, 0.8, 0.7
 WORDS = {
     "krippendorff_alpha_ordinal": "Krippendorff's alpha, ordinal",
@@ -113,27 +115,31 @@ def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
     three = (rated.unit, rated.rater, rated.score)
     for metric in ("ordinal", "interval"):
         yield _row(krippendorff_alpha(*three, metric, level=level, seed=seed))
-    yield from _iccs(rated, level)
+    codes = coded(*three)
+    yield from _iccs(rated, codes, level)
     yield from _of_means(family, rated, level)
-    yield from _orders(rated, level, seed)
-    many = len(np.unique(rated.unit.astype(str))) > MANY_UNITS
-    splits, replicates = (40, 200) if many else (100, 500)
+    yield from _orders(rated, codes, level, seed)
+    splits, replicates = _effort(codes)
     for each in noise_ceiling(*three, splits=splits, replicates=replicates, level=level, seed=seed):
         yield _row(each)
 
 
-def _iccs(rated: Rated, level: float) -> Iterator[dict[str, Any]]:
+def _effort(codes: Coded) -> tuple[int, int]:
+    """Splits and bootstrap replicates of the noise ceiling: fewer where data are many."""
+    if len(codes.y) > MANY_RATINGS:
+        return 10, 200
+    return (40, 200) if len(codes.units) > MANY_UNITS else (100, 500)
+
+
+def _iccs(rated: Rated, codes: Coded, level: float) -> Iterator[dict[str, Any]]:
     """The six forms where all is rated by all; else of one rating, and of a clip's mean."""
     three = (rated.unit, rated.rater, rated.score)
-    _, clips, counts = np.unique(rated.unit.astype(str), return_inverse=True, return_counts=True)
-    raters, rater = np.unique(rated.rater.astype(str), return_inverse=True)
-    cells = len(np.unique(clips * len(raters) + rater))
-    if cells == len(counts) * len(raters):
+    if len(codes.y) - codes.duplicates() == len(codes.units) * len(codes.raters):
         for form in intraclass_correlations(*three, level=level):
             yield _row(form)
         return
-    k = max(1, int(np.median(counts)))
-    make = icc_mixed if len(raters) <= MOST_FOR_REML else icc_moments
+    k = max(1, int(np.median(np.bincount(codes.unit))))
+    make = icc_mixed if len(codes.raters) <= MOST_FOR_REML else icc_moments
     for each in make(*three, raters_per_unit=k, level=level):
         yield _row(each)
 
@@ -148,37 +154,32 @@ def _of_means(family: Family, rated: Rated, level: float) -> Iterator[dict[str, 
         yield _row(icc_of_means(condition, family.rater, family.item, score, level=level))
 
 
-def _orders(rated: Rated, level: float, seed: int) -> Iterator[dict[str, Any]]:
+def _orders(rated: Rated, codes: Coded, level: float, seed: int) -> Iterator[dict[str, Any]]:
     """W over clips that all rated; else over conditions, by the raters who rated them all."""
-    if _heard_by_all(rated) > 2:
+    if int((_met(codes.unit, codes.rater) == len(codes.raters)).sum()) > 2:
         over_clips = kendall_w(rated.unit, rated.rater, rated.score, level=level, seed=seed)
         yield _row(over_clips, "kendall_w_clips")
-    names, condition = np.unique(rated.condition.astype(str), return_inverse=True)
-    raters, rater = np.unique(rated.rater.astype(str), return_inverse=True)
-    if len(names) < 3:
+    conditions = coded(rated.condition, rated.rater, rated.score)
+    if len(conditions.units) < 3:
         return
-    rows = _with_all(condition.astype(np.int64), rater.astype(np.int64), len(names), len(raters))
-    if len(set(rater[rows].tolist())) < 2:
+    complete = _met(conditions.rater, conditions.unit) == len(conditions.units)
+    if complete.sum() < 2:
         return
-    over = kendall_w(names[condition[rows]], rater[rows], rated.score[rows], level=level, seed=seed)
-    left = len(raters) - over.n_raters
+    rows = complete[conditions.rater]
+    of_these = (rated.condition[rows], rated.rater[rows], rated.score[rows])
+    replicates = 1000 if len(complete) <= MANY_RATERS else 200
+    over = kendall_w(*of_these, level=level, replicates=replicates, seed=seed)
+    left = int((~complete).sum())
     more = f"{left} raters who did not rate every condition are left out" if left else ""
     yield _row(over, "kendall_w_conditions", more)
 
 
-def _heard_by_all(rated: Rated) -> int:
-    """How many units every rater rated."""
-    _, unit = np.unique(rated.unit.astype(str), return_inverse=True)
-    raters, rater = np.unique(rated.rater.astype(str), return_inverse=True)
-    cells = np.unique(unit * len(raters) + rater)
-    return int((np.bincount(cells // len(raters)) == len(raters)).sum())
-
-
-def _with_all(condition: Codes, rater: Codes, n_conditions: int, n_raters: int) -> Codes:
-    """The ratings of the raters who rated every condition."""
-    cells = np.unique(rater * n_conditions + condition)
-    complete = np.bincount(cells // n_conditions, minlength=n_raters) == n_conditions
-    return np.flatnonzero(complete[rater])
+def _met(one: Codes, other: Codes) -> Codes:
+    """With how many different others each of the ones was met."""
+    width = int(other.max(initial=0)) + 1
+    seen = np.zeros((int(one.max(initial=-1)) + 1) * width, dtype=bool)
+    seen[one * width + other] = True
+    return np.asarray(seen.reshape(-1, width).sum(axis=1), dtype=np.int64)
 
 
 def _of_labels(family: Family, given: Given) -> Iterator[dict[str, Any]]:
