@@ -46,7 +46,8 @@ def heatmap(figure: Figure) -> Canvas:
     if found is None:
         return nothing()
     down, across = found.down, found.across
-    left = LEFT + min(max(map(columns_of, down)), _NAME_ROOM) * _LETTER + 8
+    longest = max(columns_of(figure.y) + 2, *map(columns_of, down))
+    left = LEFT + min(longest, _NAME_ROOM) * _LETTER + 8
     needed = max(max(columns_of(each) for each in found.words.values()) * 6.3 + 6, 20)
     width = max((RIGHT - left) / len(across), needed)
     upright = all(columns_of(name) * _LETTER <= width - 2 for name in across)

@@ -15,7 +15,7 @@ def boxes(sheet: Sheet, figure: Figure) -> None:
         sheet.say_nothing()
         return
     axes = sheet.axes
-    set_names(sheet, [box.name for box in found], range(len(found)))
+    higher = set_names(sheet, [box.name for box in found], range(len(found)))
     set_span(axes, figure, edges, True)
     for place, box in enumerate(found):
         _drawn(sheet, box, place)
@@ -24,7 +24,7 @@ def boxes(sheet: Sheet, figure: Figure) -> None:
     if any(box.value is not None for box in found):
         axes.plot([], [], "o", ms=2.8, color=colour(1), label="mean")
     set_legend(sheet)
-    sheet.set_height(0.7 + 0.19 * len(found))
+    sheet.set_height(0.7 + 0.19 * higher * len(found))
 
 
 def _drawn(sheet: Sheet, box: Box, place: int) -> None:

@@ -17,11 +17,11 @@ def intervals(sheet: Sheet, figure: Figure) -> None:
     axes = sheet.axes
     places, bottom = placed(lines, 0.0, 1.0, 1.0)
     naive = any(line.naive_low is not None for line in lines)
-    set_names(sheet, [line.name for line in lines], [y for y, _ in places])
+    higher = set_names(sheet, [line.name for line in lines], [y for y, _ in places])
     set_span(axes, figure, [e for line in lines for e in line.edges() if e is not None], True)
     for y, heading in places:
         if heading:
-            axes.annotate(heading, (0, y - 1), xycoords=("axes fraction", "data"), weight="bold")
+            axes.annotate(heading, (0, y - 0.75), xycoords=("axes fraction", "data"), weight="bold")
     _drawn(sheet, lines, [y for y, _ in places], figure, shift=0.14 if naive else 0.0)
     _tiers(sheet, lines, [y for y, _ in places])
     axes.set_xlabel(label(figure.x or figure.y, sheet.width), loc="right")
@@ -30,7 +30,7 @@ def intervals(sheet: Sheet, figure: Figure) -> None:
         axes.errorbar([], [], xerr=[], fmt="o", ms=3.5, lw=1.8, color=colour(0), label=main)
         axes.errorbar([], [], xerr=[], fmt="none", lw=0.8, color=colour(1), label=other)
         set_legend(sheet)
-    sheet.set_height(0.55 + 0.2 * naive + 0.17 * bottom)
+    sheet.set_height(0.55 + 0.2 * naive + 0.17 * higher * bottom)
 
 
 def _drawn(

@@ -14,7 +14,7 @@ def shares(sheet: Sheet, figure: Figure) -> None:
     """Draws the figure; a share says its percentage where it has room."""
     labels, bars = bars_of(figure)
     axes = sheet.axes
-    set_names(sheet, list(bars), range(len(bars)))
+    higher = set_names(sheet, list(bars), range(len(bars)))
     starts = dict.fromkeys(bars, 0.0)
     for name, ground in zip(labels, share_colours(len(labels)), strict=True):
         sizes = [bar.get(name, 0.0) * 100 for bar in bars.values()]
@@ -38,4 +38,4 @@ def shares(sheet: Sheet, figure: Figure) -> None:
     axes.set_xlabel(label(figure.x or "Share, %", sheet.width), loc="right")
     columns = min(len(labels), 3 if all(len(name) < 14 for name in labels) else 2)
     set_legend(sheet, columns)
-    sheet.set_height(0.6 + 0.19 * len(bars) + 0.14 * -(-len(labels) // columns))
+    sheet.set_height(0.6 + 0.19 * higher * len(bars) + 0.14 * -(-len(labels) // columns))

@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.figures.axis import nice_ticks
 from analysis.figures.palette import LIGHT
-from analysis.figures.svg import shortened
+from analysis.figures.svg import columns_of, shortened
 from analysis.parts.shown import Figure
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -123,15 +123,28 @@ def set_span(axes: Any, figure: Figure, edges: Sequence[float], across: bool) ->
         line(value, color=GREY, linewidth=0.6, linestyle=(0, (3, 3)), zorder=0)
 
 
-def set_names(sheet: Sheet, names: Sequence[str], places: Sequence[float]) -> None:
-    """Names down the left side, the first on top."""
+def set_names(sheet: Sheet, names: Sequence[str], places: Sequence[float]) -> float:
+    """Names down the left side, the first on top; how much higher lines of two rows make them."""
     axes, room = sheet.axes, sheet.name_columns()
-    axes.set_yticks(list(places), [shortened(name, room) for name in names])
+    shown = [in_two_rows(name, room) for name in names]
+    axes.set_yticks(list(places), shown)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(places) + 0.6, min(places) - 0.6)
     axes.grid(axis="x", color=FAINT, linewidth=0.5)
     axes.set_axisbelow(True)
     axes.spines["left"].set_visible(False)
+    return 1.5 if any("\n" in name for name in shown) else 1.0
+
+
+def in_two_rows(name: str, room: int) -> str:
+    """The name in at most two rows of that many columns, broken at a space where there is one."""
+    if columns_of(name) <= room:
+        return name
+    first = shortened(name, room + 1).rstrip("…")
+    broken = first.rpartition(" ")[0] if " " in first else first
+    if columns_of(broken) < room // 3:
+        broken = first
+    return f"{broken}\n{shortened(name[len(broken) :].strip(), room)}"
 
 
 def label(words: str, width_in: float) -> str:
@@ -145,6 +158,8 @@ def set_legend(sheet: Sheet, columns: int = 2) -> None:
     if not handles:
         return
     room = round(sheet.width * 19 / columns) - 5
+    order = [n for start in range(columns) for n in range(start, len(names), columns)]
+    handles, names = [handles[n] for n in order], [names[n] for n in order]  # read row by row
     sheet.drawn.legend(
         handles,
         [shortened(name, room) for name in names],
