@@ -1,11 +1,12 @@
-"""Analysis runs in Django's admin, to look at and to delete."""
+"""Analysis runs and their files in Django's admin, to look at and to delete."""
 
 from __future__ import annotations
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from analysis.models import AnalysisRun
+from analysis.models import AnalysisRun, RunFile
 
 
 @admin.register(AnalysisRun)
@@ -17,13 +18,35 @@ class AnalysisRunAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not gener
         "estimator",
         "version",
         "parameters",
+        "ratings_mark",
+        "scores_mark",
+        "code",
         "table_hash",
+        "scores_hash",
+        "ratings",
         "state",
+        "share",
+        "doing",
         "error",
         "created_at",
+        "started_at",
         "finished_at",
     )
-    exclude = ("result",)
+    exclude = ("result", "brief")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+@admin.register(RunFile)
+class RunFileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+    list_display = ("id", "run", "name", "state", "size_bytes", "asked_at")
+    list_filter = ("state",)
+    readonly_fields = ("run", "name", "state", "error", "size_bytes", "asked_at")
+    exclude = ("content",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RunFile]:
+        return super().get_queryset(request).defer("content")

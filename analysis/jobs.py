@@ -103,7 +103,7 @@ class Teller:
 
 def asked_file(run: AnalysisRun, name: str) -> RunFile | None:
     """The file of a finished run: stored, being made, or queued now; None where it cannot be."""
-    if name not in kinds(run.report()):
+    if name not in kinds(run.page_report()):
         return None
     file, new = RunFile.objects.get_or_create(run=run, name=name)
     if new or file.state == RunFile.State.FAILED:
@@ -121,7 +121,7 @@ def make_run_file(file_id: int) -> None:
         return
     files.update(state=RunFile.State.RUNNING)
     try:
-        content = kinds(file.run.report())[file.name].make(file.run)
+        content = kinds(file.run.page_report())[file.name].make(file.run)
         if len(content) > MOST_BYTES:
             size = f"{len(content) / 1024**2:.0f} MB"
             raise ValueError(f"it has {size}, over {MOST_BYTES / 1024**2:.0f}; use the command")
@@ -165,7 +165,7 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     from analysis.report.brief import brief_of
     from analysis.report.build import report_of, scores_hash
     from analysis.report.writers import report_json
-    from listening.selectors.studies import condition_labels
+    from listening.selectors import condition_labels
 
     options = options_from(run.parameters)
     tell(0.0, "Reading the ratings")

@@ -90,6 +90,12 @@ class AnalysisRun(models.Model):
 
         return report_from_json(self.result)
 
+    def page_report(self) -> dict[str, Any]:
+        """The report cut to what a page shows, where the run has that."""
+        from analysis.report.writers import report_from_json
+
+        return report_from_json(self.brief or self.result)
+
 
 class RunFile(models.Model):
     """A file that a worker makes from a finished run: the bundle, or the draws of a posterior."""

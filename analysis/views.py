@@ -97,7 +97,7 @@ def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpRespons
 def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200) -> HttpResponse:
     shown = shown_run(head["key"], request.GET.get("run", ""))
     newest = runs_of(head["key"]).defer(*LONG).first()
-    report = _report(shown)
+    report = shown.page_report() if shown else None
     view = _view(request, report)
     asked = Options().parameters() | (newest.parameters if newest else {})
     context = {
@@ -139,15 +139,6 @@ def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
         return None
     more = now["ratings"] - shown.ratings
     return {"more": max(more, 0), "fewer": max(-more, 0)}
-
-
-def _report(shown: AnalysisRun | None) -> dict[str, Any] | None:
-    """The report as the page needs it: cut to what is shown, where the run has that."""
-    from analysis.report.writers import report_from_json
-
-    if shown is None:
-        return None
-    return report_from_json(shown.brief) if shown.brief else shown.report()
 
 
 def _sections(

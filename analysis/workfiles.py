@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from analysis.models import AnalysisRun, RunFile
@@ -23,7 +24,7 @@ class Kind:
 
 def kinds(report: Mapping[str, Any]) -> dict[str, Kind]:
     """The files that can be made of this report, by their names."""
-    return {kind.name: kind for kind in KINDS}
+    return {kind.name: kind for kind in (*KINDS, *_draws_kinds(report))}
 
 
 def offered_files(run: AnalysisRun, report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -49,3 +50,42 @@ KINDS: tuple[Kind, ...] = (
         _bundle,
     ),
 )
+
+
+def _draws_kinds(report: Mapping[str, Any]) -> Iterator[Kind]:
+    """The posterior draws of each model of the report and each family."""
+    from analysis.report.plots import slug
+
+    for part in report.get("parts", ()):
+        if part["key"] not in WITH_DRAWS or part["problem"]:
+            continue
+        abouts = dict.fromkeys(table["about"] for table in part["tables"] if table["about"])
+        for title in abouts:
+            yield Kind(
+                f"draws-{part['key']}-{slug(title)}.nc",
+                f"Draws: {part['title']}, {title}",
+                "The posterior draws as netCDF, which ArviZ reads as InferenceData. "
+                f"{WITH_DRAWS[part['key']]}",
+                partial(_draws, part["key"], title),
+            )
+
+
+def _draws(part: str, title: str, run: AnalysisRun) -> bytes:
+    """The draws again from the ratings, which must be those of the run."""
+    from analysis.jobs import study_tables
+    from analysis.options import options_from
+    from analysis.ratings import table_hash
+    from analysis.report.draws import draws_of
+
+    table, _ = study_tables(run.study.key)
+    if table_hash(table) != run.table_hash:
+        raise ValueError("the ratings changed since; run the analysis again, then make this file")
+    return draws_of(table, options_from(run.parameters), part, title)
+
+
+WITH_DRAWS = {  # the parts that have draws, and what making their file costs
+    "models": "Making it takes seconds.",
+    "ordinal": "Making it takes seconds.",
+    "general_model": "Making it takes minutes.",
+    "general_gaussian": "Making it takes minutes.",
+}

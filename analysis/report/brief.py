@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.report.pivot import PER_INTERVAL, Line, lines_of
-from analysis.report.viewed import slice_of
+from analysis.report.viewed import slice_of, slices, titles
 from analysis.scales import LOW_IS_BEST, family_title
 
 MOST_ROWS = 100
@@ -23,6 +23,8 @@ def brief_of(report: Mapping[str, Any], most: int = MOST_ROWS) -> dict[str, Any]
         **report,
         "contrasts": list(_fewer_contrasts(report, most)),
         "counted": counted(report),
+        "titles": titles(report),
+        "slices": [[each.key, each.group, each.name] for each in slices(report)],
         "screening": [],  # its part has them
         "parts": [_brief_part(part, most) for part in report.get("parts", [])],
     }

@@ -170,7 +170,7 @@ def _checks(parts: Iterable[Mapping[str, Any]], link: Link) -> str:
     return "".join(folds)
 
 
-def _cut(text: str, most: int = 110) -> str:
+def _cut(text: str, most: int = 95) -> str:
     if len(text) <= most:
         return text
     return text[: text.rfind(" ", 0, most)].rstrip(",;: ") + " …"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +34,16 @@ class Slice:
 
 def titles(report: Mapping[str, Any]) -> list[str]:
     """The families that a report is about, what they are compared with left out."""
+    if "titles" in report:
+        return list(report["titles"])
     rows = [row for row in report["estimates"] if row["breakdown"] == OVERALL]
     return list(dict.fromkeys(_bare(row) for row in rows))
 
 
 def slices(report: Mapping[str, Any]) -> list[Slice]:
     """Every slice there are estimates for, in the order of the breakdowns; not too many."""
+    if "slices" in report:
+        return [Slice(*each) for each in report["slices"]]
     found: dict[str, Slice] = {}
     for row in report["estimates"]:
         key = slice_of(row)
@@ -70,7 +74,7 @@ def usual(report: Mapping[str, Any]) -> View:
 
 def viewed(report: Mapping[str, Any], view: View) -> Mapping[str, Any]:
     """The report as if it were about that alone; what is unknown changes nothing."""
-    if view.within and any(slice_of(row) == view.within for row in report["estimates"]):
+    if view.within in {each.key for each in slices(report)}:
         report = {
             **report,
             "estimates": list(_sliced(report["estimates"], view.within)),
@@ -84,8 +88,11 @@ def viewed(report: Mapping[str, Any], view: View) -> Mapping[str, Any]:
         rest = view.about.partition(" · ")[2]
         chosen = {name: [r for r in report[name] if _bare(r) == view.about] for name in _FAMILIES}
         shares = [row for row in report["shares"] if _bare(row).partition(" · ")[2] == rest]
-        parts = [_about(part, view.about) for part in report.get("parts", ())]
-        report = {**report, **chosen, "shares": shares, "parts": parts}
+        others = [title for title in titles(report) if title != view.about]
+        parts = [_about(part, view.about, others) for part in report.get("parts", ())]
+        warnings = _said(report["warnings"], others)
+        told = {"shares": shares, "parts": parts, "warnings": warnings}
+        report = {**report, **chosen, **told}
     return report
 
 
@@ -106,11 +113,21 @@ def _bare(row: Mapping[str, Any]) -> str:
     return family_title({**row, "versus_condition": ""})
 
 
-def _about(part: Mapping[str, Any], title: str) -> dict[str, Any]:
-    """The part with its figures and tables of that family, and those of none."""
+def _about(part: Mapping[str, Any], title: str, others: Sequence[str]) -> dict[str, Any]:
+    """The part with what is about that family, and what is about none."""
 
     def kept(each: Mapping[str, Any]) -> bool:
         return str(each["about"]).partition(" · versus ")[0] in ("", title)
 
+    if part["problem"]:
+        return dict(part)
     chosen = {k: [e for e in part.get(k, ()) if kept(e)] for k in ("figures", "tables")}
-    return {**part, **chosen} if not part["problem"] else dict(part)
+    said = {name: _said(part.get(name, ()), others) for name in ("sentences", "warnings")}
+    return {**part, **chosen, **said}
+
+
+def _said(texts: Iterable[str], others: Sequence[str]) -> list[str]:
+    """The texts that do not begin with the name of another family."""
+    names = [f"{title}:" for title in others]
+    names += [f"{title.partition(' · ')[2].replace(' · ', ', ')}:" for title in others]
+    return [text for text in texts if not text.startswith(tuple(names))]

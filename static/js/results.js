@@ -73,7 +73,7 @@ function reachable() {
       ?? box.closest("details")?.querySelector("summary strong")?.textContent
       ?? box.closest("section")?.querySelector("h2")?.textContent;
     box.setAttribute("tabindex", "0");
-    box.setAttribute("role", "region");
+    box.setAttribute("role", "group"); // no landmark: there are many
     box.setAttribute("aria-label", `Table: ${name ?? "numbers"}`);
   }
 }

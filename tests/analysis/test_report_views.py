@@ -74,6 +74,12 @@ def test_one_family_alone(report):
     assert {row["criterion"] for row in shown["estimates"]} == {"clarity"}
     abouts = {t["about"] for p in shown["parts"] for t in p.get("tables", ())}
     assert "MOS · t · naturalness" not in abouts
+    said = [text for part in shown["parts"] for text in (*part["sentences"], *part["warnings"])]
+    assert said
+    starts = ("MOS · t · naturalness:", "t, naturalness:")
+    assert not any(text.startswith(starts) for text in (*said, *shown["warnings"]))
+    every = [text for part in report["parts"] for text in part["sentences"]]
+    assert any(text.startswith(starts) for text in every)
 
 
 def test_what_is_unknown_changes_nothing(report):

@@ -1,6 +1,8 @@
 """Analysis runs: queued on commit, run by the job, may run twice, fail with a reason."""
 
+import io
 import json
+import zipfile
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -18,6 +20,7 @@ from analysis.jobs import (
 )
 from analysis.models import AnalysisRun, RunFile
 from analysis.options import Options
+from analysis.report import draws
 from analysis.workfiles import Kind
 from listening.models import Session
 from tests.analysis.rated_study import score_stimuli
@@ -284,3 +287,41 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
             asked_file(run, "bundle.zip")
         file = RunFile.objects.get()
         assert (file.state, file.error, file.content) == ("failed", "no ink", None)
+
+
+def test_the_draws_of_a_model_are_those_of_the_analysis(
+    study, monkeypatch, django_capture_on_commit_callbacks
+):
+    assert set(workfiles.WITH_DRAWS) == set(draws.PARTS)
+    monkeypatch.setattr(make_run_file, "delay", make_run_file)
+    run = made_run(study)
+    run_analysis(run.pk)
+    run.refresh_from_db()
+    names = [name for name in workfiles.kinds(run.page_report()) if name.endswith(".nc")]
+    assert names == ["draws-models-hls-turing-naturalness.nc"]
+    with django_capture_on_commit_callbacks(execute=True):
+        asked_file(run, names[0])
+    file = RunFile.objects.get()
+    assert (file.state, file.error) == ("done", "")
+    assert bytes(file.content).startswith(b"\x89HDF")
+    file.delete()
+    Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(status="rejected")
+    with django_capture_on_commit_callbacks(execute=True):
+        asked_file(run, names[0])
+    assert "the ratings changed since" in RunFile.objects.get().error
+
+
+def test_the_bundle_holds_the_report_and_the_ratings(
+    study, monkeypatch, django_capture_on_commit_callbacks
+):
+    monkeypatch.setattr(make_run_file, "delay", make_run_file)
+    run = made_run(study)
+    run_analysis(run.pk)
+    run.refresh_from_db()
+    with django_capture_on_commit_callbacks(execute=True):
+        asked_file(run, "bundle.zip")
+    file = RunFile.objects.get()
+    assert (file.state, file.error) == ("done", "")
+    names = zipfile.ZipFile(io.BytesIO(bytes(file.content))).namelist()
+    for name in ("report.html", "estimates.csv", "ratings.csv"):
+        assert any(each.endswith(name) for each in names)

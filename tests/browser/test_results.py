@@ -1,0 +1,178 @@
+"""The results page in a real browser: contents, progress in place, cancelling, no scripts, axe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from playwright.sync_api import Browser, Page, expect
+
+from analysis.jobs import run_analysis
+from analysis.models import AnalysisRun
+from analysis.options import Options
+from analysis.stored import marks
+from listening.models import Condition, Study
+from tests.analysis.rated_study import rated_study
+from tests.browser.axe import Report
+from tests.browser.conftest import PHONE
+from tests.listening.web import WebProcess
+
+PASSWORD = "lovelace-1843"
+QUICK = Options(replicates=200).parameters()
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup: None) -> Iterator[WebProcess]:
+    with WebProcess() as running:
+        yield running
+
+
+@pytest.fixture
+def study(transactional_db: None) -> Study:
+    made = rated_study(raters=6)
+    Condition.objects.filter(study=made, key="cond-1").update(label="A voice with a long name")
+    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # as in production
+    made.owner.save()
+    return made
+
+
+MADE: dict[str, Any] = {}  # every study of this file has the same ratings
+
+
+def analysed(study: Study) -> AnalysisRun:
+    run = AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
+    if MADE:
+        AnalysisRun.objects.filter(pk=run.pk).update(**MADE, **marks(study.key))
+    else:
+        run_analysis(run.pk)
+    run.refresh_from_db()
+    assert run.error == ""
+    MADE.update({name: getattr(run, name) for name in ("result", "brief", "ratings", "state")})
+    MADE["finished_at"] = run.finished_at
+    return run
+
+
+def log_in(page: Page, web: WebProcess, study: Study) -> Page:
+    page.goto(f"{web.url}/studies/{study.key}/results/")
+    page.get_by_label("User name").fill(study.owner.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.goto(f"{web.url}/studies/{study.key}/results/")
+    return page
+
+
+def is_too_wide(page: Page) -> bool:
+    found: bool = page.evaluate(
+        "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    )
+    return found
+
+
+def test_every_state_is_accessible(
+    web: WebProcess, study: Study, new_page: Callable[..., Page]
+) -> None:
+    report = Report()
+    page = log_in(new_page(color_scheme="dark", reduced_motion="reduce"), web, study)
+    report.look(page, "before the first analysis")
+    run = analysed(study)
+    pages = [page]
+    pages.append(log_in(new_page(color_scheme="light", **PHONE), web, study))
+    for n, each in enumerate(pages):
+        each.goto(f"{web.url}/studies/{study.key}/results/")
+        report.look(each, f"results {n}")
+        assert not is_too_wide(each)
+    each.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = 1 })")
+    each.wait_for_timeout(100)
+    report.look(each, "all open")
+    assert not is_too_wide(each)
+    states = {
+        "running": {"state": "running", "share": 0.4, "doing": "Agreement between raters"},
+        "failed": {"state": "failed", "error": "no ink"},
+        "cancelled": {"state": "cancelled"},
+    }
+    AnalysisRun.objects.filter(pk=run.pk).update(ratings_mark="before", ratings=1)
+    page.reload()
+    report.look(page, "stale")
+    for name, fields in states.items():
+        newest = AnalysisRun.objects.create(
+            study=study, estimator="mean_score", parameters=QUICK, **fields
+        )
+        page.reload()
+        report.look(page, name)
+        newest.delete()
+    assert report.grave == []
+    assert report.moderate == {}
+
+
+def test_contents_lead_to_their_parts_with_the_keyboard(
+    web: WebProcess, study: Study, new_page: Callable[..., Page]
+) -> None:
+    analysed(study)
+    page = log_in(new_page(viewport={"width": 1280, "height": 800}), web, study)
+    link = page.locator(".contents-beside a", has_text="Checks of the ratings")
+    link.focus()
+    page.keyboard.press("Enter")
+    heading = page.get_by_role("heading", name="Checks of the ratings")
+    expect(heading).to_be_in_viewport()
+    expect(link).to_be_in_viewport()  # it stays beside what is read
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(page.locator(".contents-beside")).to_be_hidden()
+    page.locator(".contents-above > summary").press("Enter")
+    page.locator(".contents-above a", has_text="Behind the numbers").press("Enter")
+    expect(page.get_by_role("heading", name="Behind the numbers")).to_be_in_viewport()
+
+
+def test_a_running_analysis_is_followed_in_place_and_cancelled(
+    web: WebProcess, study: Study, new_page: Callable[..., Page]
+) -> None:
+    analysed(study)
+    run = AnalysisRun.objects.create(
+        study=study, estimator="mean_score", parameters=QUICK, state="running", doing="Means"
+    )
+    page = log_in(new_page(), web, study)
+    page.evaluate("window.stillHere = true")
+    button = page.get_by_role("button", name="Cancel the analysis")
+    button.focus()
+    AnalysisRun.objects.filter(pk=run.pk).update(share=0.55, doing="Agreement between raters")
+    expect(page.locator("#state")).to_contain_text("Agreement between raters", timeout=8_000)
+    assert page.locator("#state progress").evaluate("bar => bar.value") == 55
+    expect(button).to_be_focused()
+    assert page.evaluate("window.stillHere") is True
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The last analysis was cancelled")).to_be_visible()
+    assert AnalysisRun.objects.get(pk=run.pk).state == "cancelled"
+
+
+def test_who_fills_in_the_form_is_not_interrupted_when_an_analysis_ends(
+    web: WebProcess, study: Study, new_page: Callable[..., Page]
+) -> None:
+    run = AnalysisRun.objects.create(
+        study=study, estimator="mean_score", parameters=QUICK, state="running"
+    )
+    page = log_in(new_page(), web, study)
+    page.get_by_label("Dimension").check()
+    run_analysis(run.pk)
+    link = page.get_by_role("link", name="Show what came out")
+    expect(link).to_be_visible(timeout=8_000)
+    expect(page.get_by_label("Dimension")).to_be_checked()
+    link.click()
+    expect(page.get_by_role("heading", name="The answer")).to_be_visible()
+
+
+def test_without_scripts_the_page_is_narrowed_and_its_folds_open(
+    web: WebProcess, study: Study, browser: Browser
+) -> None:
+    analysed(study)
+    context = browser.new_context(java_script_enabled=False)
+    page = log_in(context.new_page(), web, study)
+    expect(page.get_by_role("heading", name="The answer")).to_be_visible()
+    page.get_by_label("Ratings", exact=True).select_option(label="poetry")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.get_by_text("This is about dimension: poetry only")).to_be_visible()
+    page.get_by_text("Made with").click()
+    expect(page.get_by_text("Table hash")).to_be_visible()
+    page.get_by_role("link", name="Show everything").click()
+    expect(page.get_by_role("heading", name="The answer")).to_be_visible()
+    context.close()
