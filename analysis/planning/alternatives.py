@@ -62,7 +62,7 @@ def around(asked: Asked, plan: Plan) -> list[dict[str, Any]]:
         se = _se(asked, design)
         rows.append(
             {
-                "mark": "◀" if per_clip == chosen else "",
+                "per_clip": f"{per_clip} ◀" if per_clip == chosen else str(per_clip),
                 "ratings_per_clip": per_clip,
                 "raters": design.raters_in_all,
                 "ratings": design.ratings,

@@ -25,6 +25,7 @@ from analysis.planning.wording import (
     assumptions,
     count,
     gap,
+    in_words,
     methods,
     minutes,
     number,
@@ -38,11 +39,11 @@ CURVE_POINTS = 24
 SAVES = 2 / 3  # of the money: what is worth a word
 SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
 _TERM_WORDS = {
-    "rater": "raters: some are milder than others",
-    "rater_condition": "raters × conditions: their own likings",
-    "item": "items: some texts come out better in every condition",
-    "stimulus": "clips: some come out better in one condition",
-    "residual": "the rest: the same rater, the same clip, another day",
+    "rater": ("raters", "some are milder than others"),
+    "rater_condition": ("raters × conditions", "their own likings"),
+    "item": ("items", "some texts come out better in every condition"),
+    "stimulus": ("clips", "some come out better in one condition"),
+    "residual": ("the rest", "the same rater, the same clip, another day"),
 }
 
 
@@ -258,7 +259,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
 def _around_table(proposal: Proposal) -> Table:
     asked = proposal.asked
     columns = [
-        Column("ratings_per_clip", "Ratings per clip", "count"),
+        Column("per_clip", "Per clip", "mark"),
         Column("raters", "Raters", "count"),
         Column("ratings", "Ratings", "count"),
         Column("half_width", "Half width", "number"),
@@ -266,10 +267,10 @@ def _around_table(proposal: Proposal) -> Table:
     ]
     if asked.goal != HALF_WIDTH:
         columns.append(Column("reached", "Power", "percent", 2))
-    columns += [Column("total", "Cost", "number", 0), Column("mark", "Plan", "mark")]
+    columns.append(Column("total", "Cost", "number", 0))
     note = (
-        "◀ is the plan. Half width: of the interval that is planned for. Found: the smallest true "
-        "difference that is found four times in five."
+        "◀ is the plan. Per clip: ratings of each clip. Half width: of the interval that is "
+        "planned for. Found: the smallest true difference that is found four times in five."
     )
     rows = around(asked, proposal.plan)
     return Table("around", "Fewer and more ratings", columns, rows, note)
@@ -278,7 +279,7 @@ def _around_table(proposal: Proposal) -> Table:
 def _items_table(proposal: Proposal) -> Table:
     columns = [
         Column("items", "Items", "count"),
-        Column("ratings_per_clip", "Ratings per clip", "count"),
+        Column("ratings_per_clip", "Per clip", "count"),
         Column("raters", "Raters", "count"),
         Column("ratings", "Ratings", "count"),
         Column("total", "Cost", "number", 0),
@@ -292,11 +293,16 @@ def components_table(proposal: Proposal) -> Table:
     """The standard deviations that the plan rests on, in words."""
     known = proposal.asked.components
     rows = [
-        {"what": _TERM_WORDS[name], "key": name, "sd": getattr(known, name)}
+        {"what": words, "sd": getattr(known, name), "why": why, "key": name}
         for name in (*TERMS, "residual")
+        for words, why in (_TERM_WORDS[name],)
     ]
-    columns = [Column("what", "By how much scores differ between"), Column("sd", "SD", "number")]
-    note = f"Source: {known.source}." + (f" {known.note.capitalize()}." if known.note else "")
+    columns = [
+        Column("what", "Scores differ between"),
+        Column("sd", "SD", "number"),
+        Column("why", "Because"),
+    ]
+    note = f"Source: {known.source}." + (f" Note: {in_words(known.note)}." if known.note else "")
     return Table("components", "What the plan rests on", columns, rows, note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -136,8 +137,16 @@ def warnings(proposal: Proposal) -> list[str]:
             f"give {pairs} as the number of comparisons."
         )
     if asked.components.note:
-        found.append(f"Of the components: {asked.components.note}.")
+        found.append(f"Of how scores vary: {in_words(asked.components.note)}.")
     return found
+
+
+def in_words(note: str) -> str:
+    """A note on components with the names that people read."""
+    names = {"rater_condition": "raters × conditions", "stimulus": "clips", "item": "items"}
+    for name, words in {**names, "residual": "the rest"}.items():
+        note = note.replace(name, words)
+    return re.sub(r"\brater\b", "raters", note)
 
 
 def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
@@ -164,9 +173,10 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
             f"About {count(more.raters_in_all)} raters, {count(more.ratings_per_clip)} ratings of "
             "each clip, should do."
         )
+    than = "wider than wanted" if asked.goal == HALF_WIDTH else "less than wanted"
     return (
-        f"By simulation {found}: less than the formula says, because the interval of the analysis "
-        f"is careful in studies of this size. {remedy}"
+        f"By simulation {found}, {than}: the interval of the analysis is careful in studies of "
+        f"this size. {remedy}"
     )
 
 
