@@ -25,6 +25,7 @@ _STEP = 0.02  # in the logarithm of a ratio
 _REST = 1e-7  # a move of the logarithms that is none
 _ROUNDS = 12
 _NO_ERROR = 1e-9  # of the variance of the scores
+_DUST = 1e-14  # of the variance of the scores
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ class _Profiled:
         cov = floats(np.linalg.inv(q.a))
         beta = np.einsum("bij,bj->bi", cov, q.b)
         rss = floats(q.c - np.einsum("bi,bi->b", q.b, beta))
+        rss = np.maximum(rss, _DUST * self.variance)  # nothing left to explain, but for rounding
         return floats(q.logdet + np.linalg.slogdet(q.a)[1]), rss, cov, beta
 
     def deviance(self, ratios: Floats) -> Floats:
