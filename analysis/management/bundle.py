@@ -13,7 +13,7 @@ WIDTHS = {"auto": None, "single": 3.35, "double": 7.0}
 def add_bundle_options(parser: ArgumentParser) -> None:
     """The options that `write_bundle` reads, but for --out."""
     parser.add_argument("--zip", action="store_true", help="One zip file instead of many files.")
-    parser.add_argument("--no-ratings", action="store_true", help="Leave the ratings out of it.")
+    parser.add_argument("--no-ratings", action="store_true", help="Leave ratings and sessions out.")
     parser.add_argument(
         "--figures",
         choices=sorted(WIDTHS),

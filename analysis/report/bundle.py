@@ -76,8 +76,8 @@ def bundle(
     """Write the bundle into the folder, which is made when absent; what was written.
 
     ``table`` holds the ratings (None leaves them out; so does a table with another hash than the
-    report's), ``scores`` metric scores as a table or rows (None: none), ``extra`` more files
-    by their names. ``width_in``: see `analysis.report.paper.paper_files`.
+    report's), ``scores`` metric scores, as a table likewise or as rows (None: none), ``extra``
+    more files by their names. ``width_in``: see `analysis.report.paper.paper_files`.
     """
     written = []
     found = bundle_files(report, table, scores, extra, width_in, progress)
@@ -123,7 +123,7 @@ def bundle_files(
     report = undated(report)
     shown = labelled(report)
     ratings = _ratings_csv(report, table)
-    rows = _score_rows(scores)
+    rows = _score_rows(report, scores)
     fonts = True
     drawn = plots(shown)
     yield "report.html", page_html(report, _beside(plot.key for plot in drawn)).encode()
@@ -192,10 +192,14 @@ def _ratings_csv(report: Mapping[str, Any], table: pd.DataFrame | None) -> str |
     return "".join(csv_lines(to_rows(table)))
 
 
-def _score_rows(scores: Any) -> list[Mapping[str, Any]]:
-    if scores is None:
-        return []
-    return list(scores.to_dict("records") if hasattr(scores, "to_dict") else scores)
+def _score_rows(report: Mapping[str, Any], scores: Any) -> list[Mapping[str, Any]]:
+    """Rows as given; those of a table where they are the report's."""
+    if scores is None or not hasattr(scores, "to_dict"):
+        return list(scores or ())
+    from analysis.report.build import scores_hash
+
+    same = scores_hash(scores) == report["provenance"]["scores_hash"]
+    return list(scores.to_dict("records")) if same else []
 
 
 def _readme(

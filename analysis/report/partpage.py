@@ -17,6 +17,7 @@ from analysis.report.tables import fold, number, probability, table
 from analysis.scales import bounds_text
 
 MOST_ROWS = 400
+MOST_BEHIND = 100  # of the numbers behind a figure
 FILE_KINDS = ("svg", "csv", "pdf", "png")  # a bundle has all, the site the first two
 
 Link = Callable[[str], str]  # a file's name to where it is; empty where there is none
@@ -67,18 +68,18 @@ def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = Tr
     numbers = fold(
         "Numbers in this figure",
         f"{len(figure.rows)} rows",
-        table_html(figure_table(figure)) + files,
+        table_html(figure_table(figure), key, most=MOST_BEHIND) + files,
     )
     return f'<figure class="chart{wide}">{title}{svg}{note}{numbers}</figure>'
 
 
-def table_html(shown: Table, key: str = "", link: Link = no_link) -> str:
+def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MOST_ROWS) -> str:
     """One table, folded where it says so, cut where it is too long to read."""
     columns = [
         Shaped(column.heading, partial(cell, column), column.kind not in ("text", "mark"))
         for column in shown.columns
     ]
-    rows = list(shown.rows)[:MOST_ROWS]
+    rows = list(shown.rows)[:most]
     cut = len(shown.rows) - len(rows)
     name = f"{key or shown.key}.csv"
     more = f"{cut} more rows are in the file {name}." if cut else ""

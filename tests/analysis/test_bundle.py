@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from analysis.correlations import scores_from_rows
 from analysis.options import Options
 from analysis.parts.shown import Column, Shown, Table
 from analysis.report.build import report_of
-from analysis.report.bundle import bundle, bundle_zip
+from analysis.report.bundle import bundle, bundle_files, bundle_zip
 from analysis.report.latex import escaped, latex_table
 from analysis.report.markdown import table_markdown
 from analysis.report.methods import methods_text
@@ -142,6 +143,18 @@ def test_ratings_that_are_not_those_of_the_report_stay_out(report, table):
         with zipfile.ZipFile(io.BytesIO(bundle_zip({**report, "parts": []}, other))) as archive:
             assert "ratings.csv" not in archive.namelist()
             assert "no ratings.csv" in archive.read("README.txt").decode()
+
+
+def test_scores_that_are_not_those_of_the_report_stay_out(table):
+    rows = [
+        {"stimulus": stimulus, "metric": "m", "version": "1", "value": float(n)}
+        for n, stimulus in enumerate(sorted(set(table["stimulus"])))
+    ]
+    scores = scores_from_rows(rows)
+    report = {**report_of(table, scores, options=Options(replicates=200)), "parts": []}
+    for given, there in ((scores, True), (scores.iloc[:-1], False), (rows, True), (None, False)):
+        files = {name for name, _ in bundle_files(report, None, given)}
+        assert ("scores.csv" in files) is there
 
 
 def test_tables_of_parts_are_in_full_with_provenance_in_their_csv(written, report):

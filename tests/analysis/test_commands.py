@@ -77,7 +77,7 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
     assert counts["trap_ratings"] == 9
 
 
-def test_an_export_without_ratings_holds_nothing_of_a_rater(study, tmp_path):
+def test_an_export_without_ratings_has_neither_ratings_nor_sessions(study, tmp_path):
     call_command("export_study", study.key, "--out", str(tmp_path), "--no-ratings", *QUICK)
     assert {"ratings.csv", "ratings.json", "sessions.csv"}.isdisjoint(exported(tmp_path))
 
