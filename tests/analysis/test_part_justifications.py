@@ -17,7 +17,9 @@ from analysis.parts.base import parts
 from analysis.ratings import from_csv, from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.page import page_html
+from listening.selectors import rating_rows
 from tests.analysis.part_of import given_of, part_of, rows_of_table
+from tests.analysis.rated_study import rated_study
 from tests.analysis.reference import BLANK
 
 WORDS = {"Human": ["warm breath", "real laugh"], "Unclear": ["hard to say"],
@@ -295,3 +297,26 @@ def test_a_table_without_terms_gives_nothing():
     table = term_table(["a", "b"], np.arange(2))
     assert isinstance(table, TermTable)
     assert telling_terms(table, np.array([0, 1]), ["x", "y"], np.arange(2), np.arange(2)) == []
+
+
+def test_codes_stand_once_per_task_and_words_by_each_criterion():
+    rows = [
+        {**row, "criterion": criterion}
+        for row in reasoned(raters=12)
+        for criterion in ("human", "warmth")
+    ]
+    shown = part_of("justifications", from_rows(rows))
+    keys = [table["key"] for table in shown["tables"]]
+    assert (keys.count("codes"), keys.count("words"), keys.count("reasons")) == (1, 2, 1)
+    titles = [table["title"] for table in shown["tables"]]
+    assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.django_db
+def test_reasons_of_a_study_reach_the_part_and_codes_wait_for_reviews():
+    study = rated_study(raters=6)
+    table = from_rows(rating_rows(study.key))
+    assert set(table["codes"]) == {""}
+    shown = part_of("justifications", table, Options(rules=()))
+    assert "100% of" in shown["sentences"][0]
+    assert any("column codes" in text for text in shown["sentences"])

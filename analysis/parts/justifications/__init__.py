@@ -10,7 +10,7 @@ from analysis.parts.justifications.coded import codes_by_condition
 from analysis.parts.justifications.examples import ExampleReasons
 from analysis.parts.justifications.reasons import Reasons, reasons_of, written
 from analysis.parts.justifications.words import codes_by_label, words_by_label
-from analysis.parts.shown import Shown, together
+from analysis.parts.shown import Shown, titled, together
 from analysis.scales import family_title
 
 __all__ = ["ExampleReasons", "Justifications"]
@@ -35,7 +35,8 @@ class Justifications(Part):
             title = family_title({"estimand": family.estimand, **family.group})
             given.progress(place / len(every), title)
             found += _parts(reasons_of(family), title, given, first)
-        return together(found)
+        shown = together(found)
+        return titled(shown) if len(every) > 1 else shown
 
 
 def _parts(found: Reasons, title: str, given: Given, first: bool) -> Iterator[Shown]:

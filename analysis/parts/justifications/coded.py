@@ -39,7 +39,8 @@ def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
     table = code_table(found.table["codes"][coded].tolist(), rater)
     has = table.has.toarray()
     rows: list[dict[str, Any]] = []
-    for number, code in enumerate(table.terms):
+    for number in np.argsort(-table.n_reasons, kind="stable").tolist():
+        code = table.terms[number]
         y = np.asarray(has[:, number], dtype=np.float64)
         means = clustered(y, condition, rater, item, len(names))
         for place, name in enumerate(names.tolist()):
@@ -73,7 +74,7 @@ def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
         tables=[
             Table(
                 "codes",
-                f"Codes of reasons per condition, {title}",
+                "Codes of reasons per condition",
                 COLUMNS,
                 rows,
                 note,
@@ -106,7 +107,7 @@ def _figure(rows: list[dict[str, Any]], title: str) -> Figure:
     ]
     return Figure(
         "codes",
-        f"Codes of reasons per condition, {title}",
+        "Codes of reasons per condition",
         "heatmap",
         cells,
         x="Condition",

@@ -9,7 +9,7 @@ from analysis.justifications import label_groups, telling_terms, term_table
 from analysis.parts.base import Given, Part
 from analysis.parts.justifications.reasons import Reasons, reasons_of
 from analysis.parts.justifications.words import FEWEST, MOST_REASONS, drawn_rows, most_telling
-from analysis.parts.shown import Column, Shown, Table, together
+from analysis.parts.shown import Column, Shown, Table, titled, together
 from analysis.scales import family_title
 
 SHOWN = 5  # reasons per label
@@ -42,7 +42,8 @@ class ExampleReasons(Part):
         for family in (*families(given.kept), *labelled_families(given.kept)):
             title = family_title({"estimand": family.estimand, **family.group})
             found.append(_of_family(reasons_of(family), title, given.options.seed))
-        return together(found)
+        shown = together(found)
+        return titled(shown) if len(found) > 1 else shown
 
 
 def _of_family(found: Reasons, title: str, seed: int) -> Shown:
@@ -80,5 +81,5 @@ def _of_family(found: Reasons, title: str, seed: int) -> Shown:
                 "condition": found.condition[at],
             }
         )
-    heading = f"Reasons in raters' own words, {title}"
+    heading = "Reasons in raters' own words"
     return Shown(tables=[Table("examples", heading, COLUMNS, rows, NOTE, title, folded=True)])

@@ -88,7 +88,7 @@ def written(found: Reasons, title: str) -> Shown:
                 "n_coded": int((mine & coded).sum()),
             }
         )
-    tables = [Table("reasons", f"Reasons, {title}", COLUMNS, rows, about=title, folded=True)]
+    tables = [Table("reasons", "Reasons", COLUMNS, rows, about=title, folded=True)]
     tables += _verdicts(found, title)
     sentences = []
     if has.any():
@@ -123,4 +123,4 @@ def _verdicts(found: Reasons, title: str) -> Sequence[Table]:
             row[f"share_{verdict}"] = float((mine == verdict).mean()) if len(mine) else None
         rows.append(row)
     note = "Shares of the reviewed reasons that are still in the estimates."
-    return [Table("verdicts", f"Verdicts on reasons, {title}", columns, rows, note, about=title)]
+    return [Table("verdicts", "Verdicts on reasons", columns, rows, note, about=title)]

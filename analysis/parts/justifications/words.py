@@ -84,11 +84,11 @@ def words_by_label(found: Reasons, title: str, given: Given) -> Shown:
     sure = list(most_telling(rows, table))
     return Shown(
         sentences=[_sentence(title, groups.names, sure, len(table.terms)) + cut],
-        figures=_figures("words", f"Most telling words of each label, {title}", sure, title),
+        figures=_figures("words", "Most telling words of each label", sure, title),
         tables=[
             Table(
                 "words",
-                f"Most telling words of each label, {title}",
+                "Most telling words of each label",
                 COLUMNS,
                 [row.row() for row in sure],
                 f"{NOTE} {SHORTENED}",
@@ -96,7 +96,7 @@ def words_by_label(found: Reasons, title: str, given: Given) -> Shown:
             ),
             Table(
                 "all-words",
-                f"All words by label, {title}",
+                "All words by label",
                 COLUMNS,
                 [row.row() for row in rows],
                 NOTE,
@@ -127,7 +127,7 @@ def codes_by_label(found: Reasons, title: str, given: Given) -> Shown:
     table = code_table(found.table["codes"][has].tolist(), found.rater[has])
     rows = _told(table, groups.code, groups.names, found, has, given)
     columns = [Column("term", "Code") if c.key == "term" else c for c in COLUMNS]
-    heading = f"Codes by label, {title}"
+    heading = "Codes by label"
     return Shown(
         figures=_figures("codes-by-label", heading, rows, title),
         tables=[
