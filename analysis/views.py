@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,6 +21,10 @@ from analysis.options import Options, OptionsError, options_from
 
 RUNS_SHOWN = 10
 REFRESH_S = 3
+STORED = (
+    "These ratings were analysed with these options before and nothing has changed since: this is "
+    "what came out."
+)
 ALL = "all"  # in place of one family's title
 LONG = ("result", "brief")  # columns that a list of runs does without
 
@@ -51,10 +56,12 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
     except OptionsError as error:
         return _page(request, head, problem=str(error), status=400)
     found = asked_run(head["pk"], key, options)
+    if found.state != AnalysisRun.State.DONE:
+        return redirect("results", key)
+    messages.success(request, STORED)
     newest = runs_of(key).defer(*LONG).first()
-    if found.state == AnalysisRun.State.DONE and found != newest:
-        return redirect(f"{reverse('results', args=[key])}?run={found.pk}")
-    return redirect("results", key)
+    stored = f"?run={found.pk}" if found != newest else ""
+    return redirect(f"{reverse('results', args=[key])}{stored}")
 
 
 @login_required
@@ -69,8 +76,8 @@ def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         return _page(request, head, problem=str(error), status=400)
     if earlier.state == AnalysisRun.State.FAILED:
         start_run(head["pk"], options)
-    else:
-        asked_run(head["pk"], key, options)
+    elif asked_run(head["pk"], key, options).state == AnalysisRun.State.DONE:
+        messages.success(request, STORED)
     return redirect("results", key)
 
 

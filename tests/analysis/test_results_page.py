@@ -271,6 +271,19 @@ def test_the_form_queues_a_run_with_its_options(
     assert 'value="split" checked' in text
 
 
+def test_what_is_stored_is_shown_at_once_and_told(owner, study, monkeypatch):
+    monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    owner.post(reverse("results-run", args=[study.key]), {})
+    first = AnalysisRun.objects.get()
+    run_analysis(first.pk)
+    answer = owner.post(reverse("results-run", args=[study.key]), {}, follow=True)
+    assert AnalysisRun.objects.get() == first
+    assert "nothing has changed since" in answer.content.decode()
+    AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
+    answer = owner.post(reverse("results-run", args=[study.key]), {})
+    assert answer["Location"].endswith(f"?run={first.pk}")
+
+
 def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     text = page(owner, study).content.decode()
