@@ -229,9 +229,9 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
     rows: list[Mapping[str, Any]] = [
         {
             "what": f"{power_words}, true difference {number(asked.size)}",
-            "formula": f"{by_formula * 100:.1f} %",
-            "simulated": f"{checked.power * 100:.1f} %",
-            "sure": f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f} %",
+            "formula": f"{by_formula * 100:.1f}\u00a0%",
+            "simulated": f"{checked.power * 100:.1f}\u00a0%",
+            "sure": f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f}\u00a0%",
         },
         {
             "what": "Half width of the interval",
@@ -241,9 +241,9 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
         },
         {
             "what": "Interval holds the truth",
-            "formula": f"{formula * 100:g} %",
-            "simulated": f"{checked.coverage * 100:.1f} %",
-            "sure": f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f} %",
+            "formula": f"{formula * 100:g}\u00a0%",
+            "simulated": f"{checked.coverage * 100:.1f}\u00a0%",
+            "sure": f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f}\u00a0%",
         },
     ]
     columns = [

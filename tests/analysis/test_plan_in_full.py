@@ -99,7 +99,7 @@ def test_the_check_agrees_with_the_formula_and_stands_beside_it():
     assert checked.power == pytest.approx(proposal.plan.reached, abs=0.08)
     assert checked.coverage_high > 0.93
     tables = {table.key: table for table in shown(proposal, checked).tables}
-    assert tables["check"].rows[0]["simulated"] == f"{checked.power * 100:.1f} %"
+    assert tables["check"].rows[0]["simulated"] == f"{checked.power * 100:.1f}\u00a0%"
     assert "check" not in {table.key for table in shown(proposal).tables}
     assert check(proposal, runs=200, seed=1) == check(proposal, runs=200, seed=1)
 
