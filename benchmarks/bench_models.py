@@ -11,7 +11,7 @@ Gaussian posterior 2, ordinal posterior 15.
 `--alternatives` samples the Gaussian model of att_s1 (mean per system, rater, rater by system) in
 the same run by PyMC's default sampler and by bambi, 4 chains of 1,000 draws after 1,000, as their
 users would: once each, minutes. PyMC is among Earnest's packages; for bambi make an environment of
-its own, `pip install "bambi==0.17.*"`, and run this script with its Python (it brings PyMC along).
+its own, `pip install "bambi==0.17.*" "matplotlib<3.11"`, and run this script with its Python.
 """
 
 from __future__ import annotations
@@ -121,12 +121,12 @@ def by_pymc(frame: pd.DataFrame) -> Draws:
     system, rater = codes(frame, "system"), codes(frame, "rater")
     both = codes(frame, "rater", "system")
     with pm.Model():
-        beta = pm.Normal("beta", 0, 1, shape=system.max() + 1)
+        beta = pm.Normal("beta", 0, 1, shape=int(system.max()) + 1)
         sd_rater = pm.HalfNormal("sd_rater", 0.5)
         sd_both = pm.HalfNormal("sd_both", 0.5)
         sigma = pm.HalfNormal("sigma", 0.5)
-        u = pm.Normal("u", shape=rater.max() + 1)
-        w = pm.Normal("w", shape=both.max() + 1)
+        u = pm.Normal("u", shape=int(rater.max()) + 1)
+        w = pm.Normal("w", shape=int(both.max()) + 1)
         mean = beta[system] + sd_rater * u[rater] + sd_both * w[both]
         pm.Normal("y", mean, sigma, observed=frame["score"].to_numpy(np.float64))
         found = pm.sample(1000, tune=1000, chains=4, random_seed=1, progressbar=False)

@@ -68,7 +68,7 @@ def rank_heatmap(
 def _written(share: float) -> str:
     if share < _SMALL:
         return " "
-    return ">99" if share > 1 - _SMALL else f"{share * 100:.0f}"
+    return ">99" if share >= 1 - _SMALL else f"{share * 100:.0f}"
 
 
 def by_expected_rank(names: Sequence[str], comparison: Comparison) -> list[int]:
