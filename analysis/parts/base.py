@@ -64,6 +64,7 @@ class Part:
     order: ClassVar[int] = 50
     always: ClassVar[bool] = True
     presets: ClassVar[frozenset[str]] = frozenset()  # reports that have it, beside `always`
+    cost: ClassVar[str] = ""  # in words, of parts that take long: what a form says beside them
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

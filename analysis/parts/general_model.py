@@ -60,6 +60,7 @@ class GeneralModel(Part):
     title = "General model with texts and clips (MCMC)"
     order = 34
     always = False
+    cost = "a minute, many for a large study"
     gaussian: ClassVar[bool] = False
 
     def applies(self, given: Given) -> bool:

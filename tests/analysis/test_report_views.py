@@ -3,10 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from analysis.options import Options
+from analysis.parts.answer import _marks
 from analysis.parts.base import parts
 from analysis.parts.catalogue import catalogue, presets
 from analysis.report.brief import brief_of, counted
@@ -177,3 +179,15 @@ def test_the_catalogue_loads_no_pandas():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stderr.strip() in ("", "numpy.linalg")
+
+
+def test_letters_that_would_fill_a_figure_give_way_to_tiers():
+    def marks(letters):
+        tiers = SimpleNamespace(letters=letters, tiers=(("A",), ("B",)))
+        return _marks(SimpleNamespace(tiers=tiers, alpha=0.05))
+
+    assert marks({"A": "a", "B": "ab"})[0] == {"A": "a", "B": "ab"}
+    found, told = marks({"A": "a", "B": "abcdefghijk"})
+    assert found == {"A": "tier 1", "B": "tier 2"}
+    assert "tier" in told
+    assert _marks(SimpleNamespace(tiers=None, alpha=0.05)) == ({}, "")

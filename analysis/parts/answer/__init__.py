@@ -16,6 +16,7 @@ from analysis.report.tables import number
 from analysis.scales import family_title
 
 MOST_DRAWN = 200
+MOST_LETTERS = 8  # beside a name in a figure
 NOTHING = "There is nothing to answer with: no rating is left. See which rules leave ratings out."
 STRETCHED = (
     "Listeners stretch a scale over what they get to hear, so means hold among these conditions "
@@ -121,7 +122,7 @@ class _Found:
 
 
 def _figure(place: int, s: Standing) -> Figure:
-    letters = s.tiers.letters if s.tiers else {}
+    marks, told = _marks(s)
     rows = [
         {
             "name": mean.condition,
@@ -130,11 +131,10 @@ def _figure(place: int, s: Standing) -> Figure:
             "high": mean.high,
             "naive_low": mean.naive_low,
             "naive_high": mean.naive_high,
-            "mark": letters.get(mean.condition, ""),
+            "mark": marks.get(mean.condition, ""),
         }
         for mean in s.means[:MOST_DRAWN]
     ]
-    told = f"Conditions that share a letter cannot be told apart (Holm-adjusted p ≥ {s.alpha:.2g})."
     return Figure(
         key=key_of("answer", place, s.title),
         title=s.title,
@@ -142,10 +142,23 @@ def _figure(place: int, s: Standing) -> Figure:
         rows=rows,
         x=AXES.get(s.estimand, s.estimand),
         ends=s.ends,
-        note=told if letters else "",
+        note=told,
         about=s.title,
         interval="raters and items crossed",
     )
+
+
+def _marks(s: Standing) -> tuple[dict[str, str], str]:
+    """What stands beside each name, and what it means: letters; tiers where they are too many."""
+    if not s.tiers:
+        return {}, ""
+    apart = f"(Holm-adjusted p ≥ {s.alpha:.2g})"
+    letters = dict(s.tiers.letters)
+    if max(map(len, letters.values()), default=0) <= MOST_LETTERS:
+        told = f"Conditions that share a letter cannot be told apart {apart}."
+        return letters, told if letters else ""
+    tiers = {c: f"tier {n}" for n, names in enumerate(s.tiers.tiers, start=1) for c in names}
+    return tiers, f"Conditions of one tier cannot be told apart from its first {apart}."
 
 
 def _table(place: int, s: Standing) -> Table:
