@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-WIDTHS = {"auto": None, "single": 3.35, "double": 7.0}
+WIDTHS = {"auto": None, "none": None, "single": 3.35, "double": 7.0}
 
 
 def add_bundle_options(parser: ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_bundle_options(parser: ArgumentParser) -> None:
         choices=sorted(WIDTHS),
         default="auto",
         help="Width of the figures for papers: single column (3.35 in), double (7 in), or what "
-        "fits (default).",
+        "fits (auto, the default); none leaves them out.",
     )
 
 
@@ -35,12 +35,12 @@ def write_bundle(
     from analysis.report.bundle import bundle, bundle_zip
 
     kept = None if given["no_ratings"] else table
-    width_in = WIDTHS[given["figures"]]
+    wanted = {"width_in": WIDTHS[given["figures"]], "figures": given["figures"] != "none"}
     folder: Path = given["out"]
     if not given["zip"]:
-        yield from bundle(report, kept, scores, folder, extra=extra, width_in=width_in)
+        yield from bundle(report, kept, scores, folder, extra=extra, **wanted)
         return
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.zip"
-    path.write_bytes(bundle_zip(report, kept, scores, extra=extra, width_in=width_in))
+    path.write_bytes(bundle_zip(report, kept, scores, extra=extra, **wanted))
     yield path

@@ -15,7 +15,7 @@ from analysis.report.markdown import FIGURES, report_markdown, table_markdown
 from analysis.report.methods import methods_text
 from analysis.report.page import page_html
 from analysis.report.papertables import paper_tables
-from analysis.report.plots import plots
+from analysis.report.plots import Plot, plots
 from analysis.report.writers import (
     ESTIMATES,
     TABLES,
@@ -54,7 +54,8 @@ estimates.csv      every estimate with every interval; likewise contrasts.csv, s
                    exclusions.csv, screening.csv and, with metrics, correlations.csv
 tables/            each table as papers print it: .md (Markdown), .tex (LaTeX, package booktabs,
                    long ones longtable); .csv of those that the parts of the report add
-figures/           each figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers)
+figures/           each figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers),
+                   unless none were asked for
 more/              further files of single analyses, if any
 {ratings}{more}
 Table of ratings, SHA-256: {table_hash}
@@ -71,16 +72,18 @@ def bundle(
     *,
     extra: Mapping[str, str] | None = None,
     width_in: float | None = None,
+    figures: bool = True,
     progress: Say = lambda share, words: None,
 ) -> list[Path]:
     """Write the bundle into the folder, which is made when absent; what was written.
 
     ``table`` holds the ratings (None leaves them out; so does a table with another hash than the
     report's), ``scores`` metric scores, as a table likewise or as rows (None: none), ``extra``
-    more files by their names. ``width_in``: see `analysis.report.paper.paper_files`.
+    more files by their names. ``width_in``: see `analysis.report.paper.paper_files`; without
+    ``figures`` none is drawn for papers, which is quicker (the page has its own).
     """
     written = []
-    found = bundle_files(report, table, scores, extra, width_in, progress)
+    found = bundle_files(report, table, scores, extra, width_in, figures, progress)
     for name, content in found:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,12 +99,13 @@ def bundle_zip(
     *,
     extra: Mapping[str, str] | None = None,
     width_in: float | None = None,
+    figures: bool = True,
     progress: Say = lambda share, words: None,
 ) -> bytes:
     """The bundle as a zip file: names in order, no dates, so the same bytes again."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        found = bundle_files(report, table, scores, extra, width_in, progress)
+        found = bundle_files(report, table, scores, extra, width_in, figures, progress)
         for name, content in sorted(found):
             entry = zipfile.ZipInfo(name, _FIRST_DAY)
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -117,6 +121,7 @@ def bundle_files(
     scores: Any = None,
     extra: Mapping[str, str] | None = None,
     width_in: float | None = None,
+    figures: bool = True,
     progress: Say = lambda share, words: None,
 ) -> Iterator[tuple[str, bytes]]:
     """Each file's name, with its folder, and its content."""
@@ -126,10 +131,10 @@ def bundle_files(
     rows = _score_rows(report, scores)
     fonts = True
     drawn = plots(shown)
-    yield "report.html", page_html(report, _beside(plot.key for plot in drawn)).encode()
-    for name, text in _texts(report, shown):
+    yield "report.html", page_html(report, _beside(drawn, figures)).encode()
+    for name, text in _texts(report, shown, figures):
         yield name, text.encode()
-    for place, plot in enumerate(drawn):
+    for place, plot in enumerate(drawn if figures else ()):
         from analysis.report.paper.draw import has_fonts_for, paper_files
 
         progress(place / len(drawn), f"Drawing {plot.title}")
@@ -152,19 +157,22 @@ def undated(report: Mapping[str, Any]) -> dict[str, Any]:
     return {**report, "made_at": report["provenance"].get("ratings_until", "")}
 
 
-def _beside(figures: Iterable[str]) -> Callable[[str], str]:
+def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
     """Where the page finds the files of its figures and tables."""
-    drawn = frozenset(figures)
+    names = frozenset(plot.key for plot in drawn)
 
     def link(name: str) -> str:
-        folder = FIGURES if name.rpartition(".")[0] in drawn else SHOWN
-        return f"{folder}/{name}"
+        if name.rpartition(".")[0] not in names:
+            return f"{SHOWN}/{name}"
+        return f"{FIGURES}/{name}" if figures else ""
 
     return link
 
 
-def _texts(report: Mapping[str, Any], shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "report.md", report_markdown(shown)
+def _texts(
+    report: Mapping[str, Any], shown: Mapping[str, Any], figures: bool
+) -> Iterator[tuple[str, str]]:
+    yield "report.md", report_markdown(shown, figures)
     yield "report.json", report_json(report)
     yield "estimates.json", estimates_json(report)
     yield "methods.txt", methods_text(report)

@@ -17,9 +17,9 @@ FIRST = "answer"  # the part that stands before the estimates
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
-def report_markdown(report: Mapping[str, Any]) -> str:
-    """The whole report; figures are linked to the PNG files of the bundle."""
-    return "\n".join(_lines(report)) + "\n"
+def report_markdown(report: Mapping[str, Any], figures: bool = True) -> str:
+    """The whole report; figures are linked to the PNG files of the bundle, if it has some."""
+    return "\n".join(_lines(report, figures)) + "\n"
 
 
 def table_markdown(table: Table, most: int | None = None) -> str:
@@ -37,7 +37,7 @@ def table_markdown(table: Table, most: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+def _lines(report: Mapping[str, Any], figures: bool) -> Iterator[str]:
     origin = report["provenance"]
     yield f"# Results of {_escaped(', '.join(origin['studies']) or 'ratings')}\n"
     if report["made_at"]:
@@ -48,7 +48,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         f"{data['items_kept']} items in {data['conditions_kept']} conditions.\n"
     )
     yield from (f"- {_escaped(text)}" for text in report["warnings"])
-    tables, drawn = paper_tables(report), plots(report)
+    tables, drawn = paper_tables(report), plots(report) if figures else []
     parts = report.get("parts", ())
     for part in parts:
         if part["key"] == FIRST:

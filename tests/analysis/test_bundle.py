@@ -157,6 +157,14 @@ def test_scores_that_are_not_those_of_the_report_stay_out(table):
         assert ("scores.csv" in files) is there
 
 
+def test_without_figures_for_papers_nothing_points_at_them(report, table):
+    files = dict(bundle_files(with_part(report), table, figures=False))
+    assert not [name for name in files if name.startswith("figures/")]
+    for name in ("report.html", "report.md"):
+        assert b"figures/" not in files[name]
+        assert b"tables/" in files[name] or name.endswith("md")
+
+
 def test_tables_of_parts_are_in_full_with_provenance_in_their_csv(written, report):
     rows = list(csv.DictReader(io.StringIO(written["tables/made-all.csv"].decode())))
     assert [row["name"] for row in rows] == ["'=cmd()" if n == "=cmd()" else n for n in NAMES]

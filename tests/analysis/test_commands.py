@@ -15,6 +15,7 @@ from tests.analysis.rated_study import score_stimuli
 from tests.analysis.reference import DATA
 
 ROOT = Path(__file__).resolve().parents[2]
+NO_FIGURES = ["--figures", "none"]  # quicker
 QUICK = ["--replicates", "200"]
 MAPPED = [
     *("--column", "condition=system"),
@@ -50,7 +51,7 @@ def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
 
 def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
     score_stimuli(study)
-    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK)
+    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
     files = exported(tmp_path)
     assert {
         "ratings.csv",
@@ -78,7 +79,9 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
 
 
 def test_an_export_without_ratings_has_neither_ratings_nor_sessions(study, tmp_path):
-    call_command("export_study", study.key, "--out", str(tmp_path), "--no-ratings", *QUICK)
+    call_command(
+        "export_study", study.key, "--out", str(tmp_path), "--no-ratings", *QUICK, *NO_FIGURES
+    )
     assert {"ratings.csv", "ratings.json", "sessions.csv"}.isdisjoint(exported(tmp_path))
 
 
@@ -95,13 +98,13 @@ def test_analysing_into_the_folder_of_the_file_leaves_that_file_as_it_is(tmp_pat
     source.write_text("rater,text,system,score\nr1,t1,A,3\nr2,t1,A,4\nr1,t2,B,5\nr2,t2,B,2\n")
     before = source.read_bytes()
     words = ["--column", "item=text", "--column", "condition=system", "--set", "estimand=mos"]
-    call_command("analyse", str(source), *words, "--out", str(tmp_path), *QUICK)
+    call_command("analyse", str(source), *words, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
     assert (tmp_path / "report.html").exists()
     assert source.read_bytes() == before
 
 
 def test_a_study_without_scores_has_no_score_files(study, tmp_path):
-    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK)
+    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
     assert {"scores.csv", "correlations.csv"}.isdisjoint(exported(tmp_path))
 
 
@@ -133,7 +136,9 @@ def test_analyse_takes_breakdowns_rules_and_level(tmp_path, capsys):
     path = str(DATA / "mos_s2.csv.gz")
     call_command("analyse", path, *MAPPED, *QUICK, "--level", "0.9", "--no-screening")
     assert "90 % intervals" in capsys.readouterr().out
-    call_command("analyse", path, *MAPPED, *QUICK, "--by", "paragraph", "--out", str(tmp_path))
+    call_command(
+        "analyse", path, *MAPPED, *QUICK, "--by", "paragraph", "--out", str(tmp_path), *NO_FIGURES
+    )
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["provenance"]["breakdowns"] == ["condition:", "condition:paragraph"]
     call_command(

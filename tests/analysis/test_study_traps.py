@@ -15,6 +15,7 @@ from listening import allocation, sessions
 from listening.selectors import trap_plans
 from tests.factories import add_task, an_answer, arrive, current, make_study
 
+NO_FIGURES = ["--figures", "none"]
 QUICK = ["--replicates", "200"]
 HUMANS = {
     "kinds": [{"kind": "human", "count": 2, "expected": ["Human"], "pass_at_least": 2}],
@@ -71,7 +72,7 @@ def test_a_study_without_traps_has_no_trap_rule(db):
 
 
 def test_each_task_is_judged_by_its_own_traps(study, tmp_path):
-    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK)
+    call_command("export_study", study.key, "--out", str(tmp_path), *NO_FIGURES, *QUICK)
     report = report_in(tmp_path)
     counts = {row["rule"]: row for row in report["exclusions"]}
     assert "att_traps" not in counts
@@ -81,14 +82,14 @@ def test_each_task_is_judged_by_its_own_traps(study, tmp_path):
 
 
 def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monkeypatch):
-    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *NO_FIGURES, *QUICK)
     made = report_in(tmp_path / "a")
     again = made["provenance"]["again"]
     assert "--rule 'task_traps:att/human=2/2,mos/the%20\"gold\"%20one=1/1'" in again
     monkeypatch.chdir(tmp_path / "a")
     words = shlex.split(again)
     assert words[:3] == ["manage.py", "analyse", "ratings.csv"]
-    call_command(*words[1:], "--out", str(tmp_path / "b"))
+    call_command(*words[1:], "--out", str(tmp_path / "b"), *NO_FIGURES)
     for name in ("estimates.csv", "contrasts.csv", "exclusions.csv", "screening.csv", "shares.csv"):
         assert (tmp_path / "a" / name).read_text() == (tmp_path / "b" / name).read_text()
     other = report_in(tmp_path / "b")
@@ -98,7 +99,7 @@ def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monk
 
 
 def test_a_bare_csv_has_the_default_rule(study, tmp_path):
-    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *NO_FIGURES, *QUICK)
     words = [str(tmp_path / "a" / "ratings.csv"), "--out", str(tmp_path / "b"), *QUICK]
     call_command("analyse", *words)
     own, bare = report_in(tmp_path / "a"), report_in(tmp_path / "b")
@@ -108,7 +109,7 @@ def test_a_bare_csv_has_the_default_rule(study, tmp_path):
 
 def test_a_rule_that_is_asked_for_takes_the_place_of_the_plan(study, tmp_path):
     asked = ["--rule", "att_traps:human=1/2"]
-    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *asked)
+    call_command("export_study", study.key, "--out", str(tmp_path), *NO_FIGURES, *QUICK, *asked)
     assert report_in(tmp_path)["provenance"]["rules"] == ["att_traps:human=1/2"]
 
 
