@@ -32,8 +32,8 @@ _MEASURES = [
 _HOW = (
     "PLCC, SRCC, KRCC: Pearson, Spearman, Kendall's tau-b with the mean human score of a clip. "
     "QWK: quadratic weighted kappa, both sides rounded half up to 1 to 5. MAE: mean absolute "
-    "error, not rounded. QWK and MAE take the score to be on the scale of the raters. Intervals: bootstrap "
-    "over clips."
+    "error, not rounded. QWK and MAE take the score to be on the scale of the raters. Intervals: "
+    "bootstrap over clips."
 )
 
 

@@ -79,7 +79,8 @@ WITH chosen AS (SELECT id, language FROM listening_study WHERE key = %s),
     facts AS (
         SELECT 's' || id || status || paid AS fact FROM listening_session
             WHERE study_id IN (SELECT id FROM chosen)
-        UNION ALL SELECT 'c' || id || concat_ws('|', key, label, system, voice) FROM listening_condition
+        UNION ALL SELECT 'c' || id || concat_ws('|', key, label, system, voice)
+            FROM listening_condition
             WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'i' || id || concat_ws('|', key, dimension, paragraph, language, split)
             FROM listening_item WHERE study_id IN (SELECT id FROM chosen)
