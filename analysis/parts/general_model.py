@@ -125,7 +125,7 @@ class GeneralFit:
     def shown(self, key: str, given: Given) -> Shown:
         """Everything; where the draws are not to be trusted, the diagnostics alone."""
         crossed = "-by-" + "-".join(self.breakdown.by) if self.breakdown.by else ""
-        stem = f"{key.replace('_', '-')}-{self.each.number}{crossed}"
+        stem = f"{key}-{self.each.number}{crossed}"
         title = self.each.title
         about = f"{title}, by {' and '.join(self.breakdown.by)}" if crossed else title
         refusal = self.posterior.diagnostics.refusal

@@ -192,7 +192,7 @@ def test_the_general_model_is_the_reference_of_mos_s2():
     (means, varies) = (
         {next(iter(row.values())): row for row in t.rows}
         for t in made.tables
-        if t.key in ("general-model-1-means", "general-model-1-variation")
+        if t.key in ("general_model-1-means", "general_model-1-variation")
     )
     for name, known in reference["system"].items():
         assert means[name]["logit"] == pytest.approx(known["mean"], abs=0.2 * known["sd"])
@@ -223,7 +223,7 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     pytest.importorskip("nutpie")
     table = small()
     made = GeneralGaussian().make(given(table))
-    (rows,) = [t.rows for t in made.tables if t.key == "general-gaussian-1-means"]
+    (rows,) = [t.rows for t in made.tables if t.key == "general_gaussian-1-means"]
     from analysis.mixed.comparisons import means
     from analysis.mixed.table import fitted_reml
 
