@@ -44,7 +44,7 @@ def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "parts": [(part, part.key in parameters.get("parts", ())) for part in parts],
         "conditions": list(condition_labels(study_key).items()),
         "without_own": bool(own) and not set(own) & set(parameters["rules"]),
-        "rules": [(text, words, text in rules) for text, words in offered_rules()],
+        "rules": [(text, words, text in rules) for text, words in _offered(study_key)],
     }
 
 
@@ -78,8 +78,16 @@ def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
 def _rules(form: QueryDict, study_key: str) -> list[str]:
     own = [] if form.get("screening") == "none" else study_rules(study_key)
     texts = [rule_text(rule) for rule in own]
-    offered = [text for text, _ in offered_rules()]
+    offered = [text for text, _ in _offered(study_key)]
     return list(dict.fromkeys([*texts, *_known(form.getlist("rule"), offered, "rule")]))
+
+
+def _offered(study_key: str) -> list[tuple[str, str]]:
+    """(text, words) of the rules that this study's traps allow."""
+    from listening.selectors import trap_plans
+
+    kinds = {kind["kind"] for plan in trap_plans(study_key).values() for kind in plan}
+    return offered_rules(kinds=kinds)
 
 
 def _known(chosen: Iterable[str], known: Iterable[str], what: str) -> list[str]:

@@ -34,7 +34,12 @@ h1,h2{line-height:1.25}section{margin-block:2.5rem}figure{margin:0;max-width:30r
 .notice{border-left:4px solid #b3541e;padding-left:1rem}.notice ul{padding-left:1rem;margin:0}
 .estimand{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem;align-items:start}
 .plot{width:100%;height:auto}
-@media (min-width:64rem){.estimand{grid-template-columns:22rem minmax(0,1fr)}}
+.answer{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem}
+.answer .figures{gap:.25rem 1.5rem}.answer .figures dd{font-size:1.2rem}
+.contents{columns:16rem;padding-left:1rem}.contents li{break-inside:avoid}
+h3{font-size:1rem;margin:0 0 .25rem}.rules ul{padding-left:1rem;margin:0}
+@media (min-width:64rem){.estimand{grid-template-columns:22rem minmax(0,1fr)}
+.answer{grid-template-columns:minmax(0,1fr) 19rem}}
 details{border-top:1px solid var(--line);padding-block:.5rem}summary{cursor:pointer}
 .table-wrap{overflow-x:auto}.table-scroll{max-height:70vh;overflow:auto}
 table{border-collapse:collapse;font-size:.9rem}caption{text-align:left;color:var(--muted)}

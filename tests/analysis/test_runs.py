@@ -22,7 +22,9 @@ from analysis.models import AnalysisRun, RunFile
 from analysis.options import Options
 from analysis.report import draws
 from analysis.workfiles import Kind
-from listening.models import Session
+from listening import sessions
+from listening.models import Condition, Item, Rating, Session
+from listening.selectors import condition_labels, ratings_state
 from tests.analysis.rated_study import score_stimuli
 
 QUICK = Options(replicates=200)
@@ -325,3 +327,20 @@ def test_the_bundle_holds_the_report_and_the_ratings(
     names = zipfile.ZipFile(io.BytesIO(bytes(file.content))).namelist()
     for name in ("report.html", "estimates.csv", "ratings.csv"):
         assert any(each.endswith(name) for each in names)
+
+
+def test_the_mark_of_ratings_changes_with_whatever_their_rows_show(study):
+    seen = [ratings_state(study.key)]
+    assert seen[0]["ratings"] == Rating.objects.count()
+    assert ratings_state(study.key) == seen[0]
+    Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(paid=True)
+    seen.append(ratings_state(study.key))
+    Condition.objects.filter(study=study, key="cond-1").update(label="Another")
+    seen.append(ratings_state(study.key))
+    Item.objects.filter(study=study, key="item-1").update(dimension="irony")
+    seen.append(ratings_state(study.key))
+    sessions.withdraw(Session.objects.latest("pk"))
+    seen.append(ratings_state(study.key))
+    assert len({state["mark"] for state in seen}) == len(seen)
+    assert seen[-1]["ratings"] == seen[0]["ratings"] - 13
+    assert condition_labels(study.key) == {"cond-0": "", "cond-1": "Another", "cond-2": ""}
