@@ -31,6 +31,8 @@ def labels_in_order(cell: Cell, estimand: str) -> list[tuple[str, list[bool]]]:
     if cell.scoreless:
         return _chosen(cell.labels)
     answers = cell.labels
+    if not any(answers) and "versus_condition" not in cell.group:
+        return []  # scores alone were kept, as of sliders
     if "versus_condition" in cell.group:
         words = WORDS.get(estimand, {})
         answers = [words.get(y, f"{y + 0.0:g}") for y in cell.y.tolist()]  # no label says -0

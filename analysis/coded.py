@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -43,6 +43,18 @@ def coded(cells: Iterable[Any]) -> Coded:
 def constant(value: Any, length: int) -> Coded:
     """The same value in every cell."""
     return Coded(np.zeros(length, dtype=np.int32), [value])
+
+
+def joined(columns: Sequence[Coded]) -> Coded:
+    """Texts of several columns as one, the empty ones left out and a blank between the others."""
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    values: list[tuple[str, ...]] = [()]
+    for column in columns:
+        both, place = np.unique(codes * len(column.values) + column.codes, return_inverse=True)
+        pairs = [divmod(int(each), len(column.values)) for each in both]
+        values = [(*values[before], str(column.values[own])) for before, own in pairs]
+        codes = place.astype(np.int64)
+    return Coded(codes.astype(np.int32), [" ".join(filter(None, texts)) for texts in values])
 
 
 class FileProblem(ValueError):

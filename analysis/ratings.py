@@ -34,6 +34,7 @@ from analysis.coded import (
     columns_of,
     constant,
     in_order,
+    joined,
     lines_of,
     order_of,
 )
@@ -95,7 +96,7 @@ def from_csv(
 
     ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
     to every row. Needed are rater, condition, score and one of item and stimulus; the rest may be
-    absent.
+    absent: without stimuli, a stimulus is an item of a condition (and voice).
     """
     try:
         raw = columns_of(Path(path))
@@ -116,12 +117,25 @@ def from_csv(
             cells[name] = given.mapped(unescaped(given.values, name))
         else:
             cells[name] = constant(FALLBACK_TEXT.get(name, ""), length)
-    if "session" not in wanted and "session" not in constants:
-        cells["session"] = cells["rater"]
-    for name, other in (("item", "stimulus"), ("stimulus", "item")):
+    for name in ("session", "item", "stimulus", "versus_stimulus"):
         if name not in wanted and name not in constants:
-            cells[name] = cells[other]
+            cells[name] = _stand_in(name, cells)
     return _checked(cells, Path(path).name, first_row=2)
+
+
+def _stand_in(name: str, cells: Mapping[str, Coded]) -> Coded:
+    """What stands for a column that a file does not have: a clip is a text by a condition."""
+    if name == "session":
+        return cells["rater"]
+    if name == "item":
+        return cells["stimulus"]
+    if name == "stimulus":
+        return joined([cells["condition"], cells["voice"], cells["item"]])
+    of = cells["versus_condition"]
+    compared = np.array([bool(name) for name in of.values], dtype=bool)[of.codes]
+    clips = joined([of, cells["item"]])
+    places = np.where(compared, clips.codes, len(clips.values)).astype(np.int32)
+    return Coded(places, [*clips.values, ""])
 
 
 def from_study(slug: str) -> pd.DataFrame:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from analysis.options import Options, OptionsError
-from analysis.parts.base import Given, Part, parts
+from analysis.parts.base import Cancelled, Given, Part, parts
+
+log = logging.getLogger(__name__)
+BROKE = "This part broke, which is a fault of Earnest: please report it"
 
 
 def chosen_parts(options: Options) -> list[type[Part]]:
@@ -40,6 +44,11 @@ def made_parts(
             shown = kind().make(inside).plain()
         except ValueError as error:
             yield {**told, "problem": str(error)}
+        except Cancelled:
+            raise
+        except Exception as error:  # the rest of the report stands
+            log.exception("The part %s broke", kind.key)
+            yield {**told, "problem": f"{BROKE} ({type(error).__name__}: {error})"}
         else:
             yield {**told, **plain_of(shown)}
 

@@ -195,3 +195,21 @@ def test_negative_zero_and_zero_are_the_same_score():
     one, other = ({("A", "r", "i"): score} for score in (0.0, -0.0))
     assert table_hash(rows_of(one, label="0")) == table_hash(rows_of(other, label="0"))
     assert math.copysign(1, rows_of(other)["score"][0]) == 1
+
+
+def test_without_stimuli_a_clip_is_a_text_by_a_condition(tmp_path):
+    from analysis.screening import screen
+
+    path = tmp_path / "r.csv"
+    path.write_text(GOOD + "r1,A,i1,3\nr1,B,i1,4\nr2,A,i1,2\n")
+    table = from_csv(path)
+    assert sorted(set(table["stimulus"])) == ["A i1", "B i1"]
+    assert len(screen(table, []).kept([])) == 3
+    path.write_text("rater,condition,versus_condition,item,score\nr1,A,B,i1,1\nr1,A,C,i1,-1\n")
+    table = from_csv(path)
+    assert sorted(table["versus_stimulus"]) == ["B i1", "C i1"]
+    assert len(screen(table, []).kept([])) == 2
+    path.write_text("rater,condition,versus_condition,item,score\nr1,A,,i1,1\nr1,A,C,i1,-1\n")
+    assert sorted(from_csv(path)["versus_stimulus"]) == ["", "C i1"]
+    path.write_text("rater,condition,stimulus,score\nr1,A,x,1\n")
+    assert list(from_csv(path)["item"]) == ["x"]
