@@ -19,6 +19,12 @@ IN_WORDS = {
     "bootstrap": "bootstrap over raters and items (wide, conservative)",
     "mixed": "mixed model",
 }
+REPORTS = {
+    "att": "Audio Turing Test",
+    "lfs": "LFS-Bench",
+    "long_form": "long-form (Clark et al.)",
+    "nvv": "NVV-SuperBench",
+}
 
 
 def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,8 +46,9 @@ def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
             (key, IN_WORDS.get(key, key.replace("_", " ")), key in parameters["intervals"])
             for key in INTERVALS
         ],
-        "presets": catalogue.presets(),
+        "presets": [(key, REPORTS.get(key, key)) for key in catalogue.presets()],
         "parts": [(part, part.key in parameters.get("parts", ())) for part in parts],
+        "parts_chosen": bool(parameters.get("parts")),
         "conditions": list(condition_labels(study_key).items()),
         "without_own": bool(own) and not set(own) & set(parameters["rules"]),
         "rules": [(text, words, text in rules) for text, words in _offered(study_key)],

@@ -43,7 +43,7 @@ PAGE_STYLE = (
     "grid-template-columns:repeat(auto-fill,minmax(min(22rem,100%),1fr))}"
     ".plots .chart{min-width:0;max-width:30rem}.plots .chart-wide{grid-column:1/-1;max-width:none}"
     ".chart figcaption{font-weight:600;margin-bottom:.5rem;overflow-wrap:anywhere}"
-    ".plot-scroll{overflow-x:auto}.plot-wide{width:auto;max-width:none}" + STYLE
+    ".plot-scroll{overflow-x:auto}" + STYLE
 )
 
 

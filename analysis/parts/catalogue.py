@@ -43,8 +43,8 @@ def presets() -> list[str]:
 
 
 def offered() -> list[Entry]:
-    """What can be asked for beside the parts that every report has."""
-    return [entry for entry in catalogue().values() if not entry.always]
+    """What can be asked for beside the parts that every report has and those of presets."""
+    return [e for e in catalogue().values() if not e.always and not e.presets]
 
 
 def _entries(source: str) -> Iterator[Entry]:

@@ -19,7 +19,8 @@ CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chanc
 def labelled(report: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report with "label (key)" where a condition with a label is named.
 
-    In tables and figures; in sentences only for keys that cannot be an ordinary word.
+    In tables; in figures and sentences the label alone, where no other condition has it, and in
+    sentences only for keys that cannot be an ordinary word.
     """
     told = report.get("labels") or {}
     names = {key: f"{label} ({key})" for key, label in told.items() if label not in ("", key)}
@@ -34,7 +35,7 @@ def labelled(report: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _short(names: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
-    """For figures, where there is little room: the label alone if no other condition has it."""
+    """For figures and sentences: the label alone if no other condition has it."""
     labels = list(told.values())
     alone = {key for key in names if labels.count(told[key]) == 1 and told[key] not in told}
     return {key: told[key] if key in alone else name for key, name in names.items()}
@@ -53,7 +54,7 @@ def _versus(title: str, names: Mapping[str, str]) -> str:
 
 
 def _part(
-    part: Mapping[str, Any], names: Mapping[str, str], drawn: Mapping[str, str]
+    part: Mapping[str, Any], names: Mapping[str, str], short: Mapping[str, str]
 ) -> dict[str, Any]:
     if part["problem"]:
         return dict(part)
@@ -62,7 +63,7 @@ def _part(
     found = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])") if safe else None
 
     def said(text: str) -> str:
-        return found.sub(lambda match: names[match.group()], text) if found else text
+        return found.sub(lambda match: short[match.group()], text) if found else text
 
     return {
         **part,
@@ -72,7 +73,7 @@ def _part(
             for each in part["tables"]
         ],
         "figures": [
-            {**each, "rows": [_named(row, drawn) for row in each["rows"]]}
+            {**each, "rows": [_named(row, short) for row in each["rows"]]}
             for each in part["figures"]
         ],
     }

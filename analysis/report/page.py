@@ -33,7 +33,7 @@ h1,h2{line-height:1.25}section{margin-block:2.5rem}figure{margin:0;max-width:30r
 .figures{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem}.figures dd{font-size:1.6rem}
 .notice{border-left:4px solid #b3541e;padding-left:1rem}.notice ul{padding-left:1rem;margin:0}
 .estimand{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem;align-items:start}
-.plot{width:100%;height:auto}
+.plot{height:auto}.plot:not(.plot-wide){width:100%}
 .answer{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem}
 .answer .figures{gap:.25rem 1.5rem}.answer .figures dd{font-size:1.2rem}
 .contents{columns:16rem;padding-left:1rem}.contents li{break-inside:avoid}

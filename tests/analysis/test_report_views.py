@@ -155,7 +155,7 @@ def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
     shown = labelled(report)
     assert [r["condition"] for r in shown["estimates"]] == ["Tacotron (sys-1)", "sys-1"]
     (made,) = shown["parts"]
-    assert made["sentences"] == ["Tacotron (sys-1) beats human; sys-12 does not."]
+    assert made["sentences"] == ["Tacotron beats human; sys-12 does not."]
     row = made["tables"][0]["rows"][0]
     assert row == {"condition": "A reader (human)", "letters": "a", "mark": "sys-1"}
     assert made["figures"][0]["rows"] == [{"name": "Tacotron", "group": "sys-1"}]

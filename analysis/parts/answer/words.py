@@ -127,6 +127,9 @@ def _undivided(s: Standing, others: Sequence[str]) -> str:
         told = f"{_valued(s, best, s.name)} and {_valued(s, last)} cannot be told apart"
         return f"{told}: they differ by {gap}. {NO_PROOF}"
     told = f"None of the {len(others)} conditions can be told apart from another"
+    told += f" (Holm-adjusted p ≥ {s.alpha:.2g})"
+    if widest.low is not None and widest.high is not None and widest.low * widest.high > 0:
+        gap += " if looked at alone"
     span = f"{_valued(s, best, s.name)} to {_valued(s, last)}"
     return f"{told}: from {span}, a difference of {gap}. {NO_PROOF}"
 

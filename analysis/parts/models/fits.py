@@ -18,6 +18,8 @@ from analysis.mixed.sufficient import Floats, sums
 from analysis.mixed.table import arrays_of, fitted_reml
 from analysis.options import Breakdown, Options
 
+MANY = 40  # conditions; texts and draws of more are fitted when asked for by name
+_SIMPLE = 0.0  # operations: nothing but raters and rater by condition
 _WIDER = 1.1  # standard errors with texts and stimuli over those without, that is worth a warning
 
 
@@ -58,7 +60,8 @@ def fits_of(modelled: Modelled, options: Options, *, asked: bool) -> Fits:
     notes: list[str] = [f"{name} has one rating: no model" for name in modelled.alone]
     fit = posterior = comparison = None
     try:
-        fit = fitted_reml(modelled.arrays, most=PATIENT if asked else QUICK)
+        quick = QUICK if len(modelled.names) <= MANY else _SIMPLE
+        fit = fitted_reml(modelled.arrays, most=PATIENT if asked else quick)
     except NotEstimable as error:
         notes.append(f"no mixed model: {error}")
     try:
@@ -95,7 +98,7 @@ def too_sure(fits: Fits) -> float | None:
 def _posterior(modelled: Modelled, options: Options, asked: bool) -> Posterior:
     arrays = modelled.arrays
     size = (int(arrays.rater.max()) + 1) * len(arrays.names)
-    if size > MOST_CELLS and not asked:
+    if (size > MOST_CELLS or len(arrays.names) > MANY) and not asked:
         raise NotEstimable(
             "so many raters and conditions take too long for every report",
             "ask for it by name: --part models",
