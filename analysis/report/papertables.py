@@ -54,12 +54,13 @@ def is_number(column: Column) -> bool:
 def _estimates(report: Mapping[str, Any]) -> Iterator[Named]:
     for breakdown in report["provenance"]["breakdowns"]:
         rows = [row for row in report["estimates"] if row["breakdown"] == breakdown]
-        by = [name for name in breakdown.partition(":")[2].split(",") if name]
+        compare, _, rest = breakdown.partition(":")
+        by = [name for name in rest.split(",") if name]
+        kind = "-".join(["means", *([compare] if compare != "condition" else []), *by])
         for number, (title, lines) in enumerate(_families(rows), start=1):
             words = f"{title} by {' and '.join(by)}" if by else title
-            key = slug(
-                f"means-{'-'.join(by)}-{number}-{title}" if by else f"means-{number}-{title}"
-            )
+            words += f", per {compare}" if compare != "condition" else ""
+            key = slug(f"{kind}-{number}-{title}")
             yield Named(key, _means(key, words, lines if by else falling(lines), by))
 
 

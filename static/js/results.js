@@ -78,6 +78,20 @@ function reachable() {
   }
 }
 
+/** Files that are being made come by themselves, and may then be fetched. */
+async function lookForFiles() {
+  const waiting = () => document.querySelectorAll("#files [data-making]").length;
+  const before = waiting();
+  if (!before) return;
+  const found = document.hidden ? null : await asked(location.href);
+  const fresh = found?.querySelector("#files");
+  if (fresh && fresh.querySelectorAll("[data-making]").length < before) {
+    document.querySelector("#files")?.replaceWith(fresh);
+  }
+  setTimeout(lookForFiles, 2000);
+}
+
+setTimeout(lookForFiles, 2000);
 reachable();
 document.addEventListener("toggle", reachable, { capture: true });
 addEventListener("resize", reachable);

@@ -221,3 +221,22 @@ def test_an_empty_report_still_makes_a_bundle(table):
     report = report_of(table.iloc[:0], options=Options(replicates=200))
     with zipfile.ZipFile(io.BytesIO(bundle_zip(report, table.iloc[:0]))) as archive:
         assert {"report.html", "README.txt", "methods.txt"} <= set(archive.namelist())
+
+
+def test_no_two_files_have_one_name():
+    rows = rows_of(
+        {
+            (c, f"r{r}", f"i{i}"): (r + i + n) % 5 + 1
+            for n, c in enumerate("ABC")
+            for r in range(4)
+            for i in range(4)
+        }
+    )
+    rows = rows.assign(
+        system=rows["condition"].map({"A": "one", "B": "one", "C": "two"}).astype("str"),
+        dimension=rows["item"].map(lambda item: "short" if item < "i2" else "long").astype("str"),
+    )
+    report = report_of(rows, options=Options(intervals=("two_way",)))
+    assert {"system:", "system:dimension"} <= set(report["provenance"]["breakdowns"])
+    names = [name for name, _ in bundle_files(report, figures=False)]
+    assert len(names) == len(set(names))
