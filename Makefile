@@ -1,7 +1,7 @@
 # Everything sets itself up: a first `make run` or `make test` on a fresh Debian needs Python 3.11 only.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-WORKERS ?= 2
+WORKERS ?= 3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)

@@ -1,6 +1,13 @@
 """What every test may rely on: the embedded servers run for as long as the tests do."""
 
+# ruff: noqa: E402
+import os
 from collections.abc import Iterator
+
+# Before NumPy is loaded: a process per core runs tests, and threads of linear algebra on small
+# matrices would only wait for one another.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 import pytest
 from django.conf import settings

@@ -32,6 +32,7 @@ PURE = (
     "analysis.comparisons",
     "analysis.justifications",
     "analysis.mixed",
+    "analysis.onethread",
     "analysis.pairs",
     "analysis.parts",
     "analysis.planning",

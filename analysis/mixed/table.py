@@ -17,6 +17,7 @@ from analysis.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordinal_posterior
 from analysis.mixed.posterior import Comparison, Posterior
 from analysis.mixed.reml import RemlFit
 from analysis.mixed.sufficient import Codes, Floats, sums
+from analysis.onethread import on_one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +65,7 @@ class MixedResult:
     notes: tuple[str, ...]
 
 
+@on_one_thread
 def mixed_model(
     table: pd.DataFrame,
     kind: str = GAUSSIAN,

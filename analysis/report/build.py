@@ -12,6 +12,7 @@ from analysis.base import Contrast, Estimate, Estimator, estimator
 from analysis.breakdowns import default_breakdowns, families, labelled_families
 from analysis.choices import countable
 from analysis.correlations import Correlation, correlations, points
+from analysis.onethread import on_one_thread
 from analysis.options import Breakdown, Options, command_line
 from analysis.parts.base import Given
 from analysis.parts.chosen import made_parts
@@ -27,6 +28,7 @@ PARTS_FROM = 0.3  # the share of the work that is done when the parts begin
 SCRIPTED = "sim-"  # how the codes of scripted raters begin
 
 
+@on_one_thread
 def report_of(
     table: pd.DataFrame,
     scores: pd.DataFrame | None = None,
