@@ -15,7 +15,7 @@ def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
     @wraps(function)
     def limited(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         with threadpool_limits(limits=1, user_api="blas"):
             return function(*args, **kwargs)
