@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def expected(name: str) -> dict[str, Any]:
 @cache
 def table_of(name: str) -> pd.DataFrame:
     if name == "att_s1":
-        return from_rows(map(_att_row, _lines("att_s1.csv.gz")))
+        return from_rows(att_rows(name))
     if name == "cmos_s1":
         return from_csv(
             DATA / "cmos_s1.csv.gz",
@@ -90,6 +91,11 @@ def rows_of(scores: dict[tuple[str, str, str], float], **fields: Any) -> pd.Data
         }
         for (condition, rater, item), score in scores.items()
     )
+
+
+def att_rows(name: str) -> Iterator[dict[str, Any]]:
+    """The rows of att_s1 or att_s2 as ratings."""
+    return map(_att_row, _lines(f"{name}.csv.gz"))
 
 
 def _lines(name: str) -> list[dict[str, str]]:

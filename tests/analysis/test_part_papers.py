@@ -2,10 +2,13 @@
 
 import gzip
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from django.core.management import call_command
 
 from analysis.correlations import scores_from_rows
 from analysis.options import Options, OptionsError
@@ -17,8 +20,10 @@ from analysis.parts.nvv import Nvv, marked
 from analysis.parts.shown import Shown, Table
 from analysis.ratings import from_csv
 from analysis.screening import DEFAULT, screen
-from tests.analysis import simulated_nvv
+from tests.analysis import att_study, simulated_nvv
 from tests.analysis.reference import DATA, expected, rows_of, table_of
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def given(table: pd.DataFrame, scores: pd.DataFrame | None = None) -> Given:
@@ -132,8 +137,20 @@ def test_without_scores_the_report_says_what_to_give() -> None:
     assert set(tables(shown)) == {"raters"}
 
 
-def test_the_stored_study_is_the_simulated_one() -> None:
-    assert gzip.decompress(simulated_nvv.FILE.read_bytes()).decode() == simulated_nvv.text()
+@pytest.mark.parametrize("made", [simulated_nvv, att_study])
+def test_the_stored_study_is_the_simulated_one(made: Any) -> None:
+    assert gzip.decompress(made.FILE.read_bytes()).decode() == made.text()
+
+
+@pytest.mark.parametrize("preset", ["att", "lfs", "nvv", "long_form"])
+def test_the_command_of_the_docs_runs(preset: str, tmp_path: Path) -> None:
+    text = " ".join((ROOT / "docs" / "estimators.md").read_text("utf-8").split())
+    (command,) = re.findall(rf"`manage.py analyse ([^`]*--preset {preset}) --out DIR`", text)
+    call_command("analyse", *command.split(), "--figures", "none", "--out", str(tmp_path))
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    (part,) = [part for part in report["parts"] if part["key"] == preset]
+    assert part["problem"] == ""
+    assert part["tables"]
 
 
 @pytest.fixture(scope="module")
