@@ -128,7 +128,7 @@ def _scores(
     if first["srcc"] is not None:
         told = (
             f"{title}: of {len(rows)} automatic scores, {first['score']} follows people most "
-            f"closely (SRCC {first['srcc']:.2f} {first['srcc_interval']} over {first['n']} clips)."
+            f"closely (SRCC {first['srcc']:.3f} {first['srcc_interval']} over {first['n']} clips)."
         )
     return tables, figure, told
 
@@ -170,7 +170,8 @@ def _raters(family: Family, given: Given, title: str, suffix: str) -> Table:
     """Table 6: each rater against the mean of the others; the busiest where there are many."""
     table = family.table
     counts = table["rater"].value_counts()
-    shown = sorted(sorted(counts.index, key=lambda name: (-counts[name], name))[:MOST_RATERS])
+    busiest = sorted(counts.index, key=lambda name: (-counts[name], name))[:MOST_RATERS]
+    shown = sorted(busiest, key=lambda name: (len(name), name))  # A2 before A10
     rows: dict[str, dict[str, Any]] = {name: {"rater": name} for name in shown}
     options = given.options
     told = versus_rest(

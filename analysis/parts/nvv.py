@@ -109,7 +109,8 @@ def marked(values: dict[str, float]) -> dict[str, str]:
 
 def _text(value: float, half: float | None, mark: str) -> str:
     stars = {BEST: " **", SECOND: " *"}.get(mark, "")
-    return f"{value:.2f}" + (f" ± {half:.2f}" if half is not None else "") + stars
+    told = f"{value:.2f}" + (f" ± {half:.2f}" if half is not None else "") + stars
+    return told.replace(" ", "\u00a0")  # one line
 
 
 def _half(row: Estimate) -> float | None:
@@ -117,9 +118,13 @@ def _half(row: Estimate) -> float | None:
 
 
 def _heatmaps(task: str, language: str, found: Sequence[Family]) -> list[Figure]:
-    """Mean of each criterion, systems by dimension (kind of vocalisation); blank: none rated."""
+    """Means of systems by dimension (kind of vocalisation); blank: none rated.
+
+    Of the criteria about vocalisations (``nvv`` in their names), of all where there are none.
+    """
     figures = []
-    for family in found:
+    about = [family for family in found if "nvv" in family.group["criterion"].lower()]
+    for family in about or found:
         table = family.table[family.table["language"] == language]
         table = table[table["dimension"] != ""]
         if table["dimension"].nunique() < 2:

@@ -167,10 +167,8 @@ def test_means_by_system_language_and_criterion_come_near_the_truth(nvv: Shown) 
             for criterion, mean in zip(criteria, means, strict=True):
                 assert rows[system][criterion] == pytest.approx(mean, abs=0.35)
                 assert rows[system][f"{criterion}_low"] < rows[system][criterion]
-                assert (
-                    f"± {rows[system][f'{criterion}_half']:.2f}"
-                    in rows[system][f"{criterion}_text"]
-                )
+                half = f"±\u00a0{rows[system][f'{criterion}_half']:.2f}"
+                assert half in rows[system][f"{criterion}_text"]
 
 
 def test_best_and_second_best_are_marked_and_ties_share() -> None:
@@ -186,6 +184,7 @@ def test_what_a_system_does_not_support_is_blank(nvv: Shown) -> None:
     figure = next(f for f in nvv.figures if f.key == "heatmap-tags-nvv_effect-en")
     blank = {(row["row"], row["column"]) for row in figure.rows if row["value"] is None}
     assert blank == simulated_nvv.UNSUPPORTED
+    assert len(nvv.figures) == 2 * (2 + 2)  # tasks by the criteria about vocalisations by languages
 
 
 def test_cmos_with_against_without(nvv: Shown) -> None:
