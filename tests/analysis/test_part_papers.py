@@ -142,6 +142,7 @@ def test_the_stored_study_is_the_simulated_one(made: Any) -> None:
     assert gzip.decompress(made.FILE.read_bytes()).decode() == made.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["att", "lfs", "nvv", "long_form"])
 def test_the_command_of_the_docs_runs(preset: str, tmp_path: Path) -> None:
     text = " ".join((ROOT / "docs" / "estimators.md").read_text("utf-8").split())
