@@ -33,13 +33,6 @@ class Coded:
         return Coded(self.codes, values)
 
 
-def coded(cells: Iterable[Any]) -> Coded:
-    """Cells of plain values that can be hashed, as codes; True and 1 are told apart."""
-    known: dict[tuple[type, Any], int] = {}
-    codes = [known.setdefault((type(cell), cell), len(known)) for cell in cells]
-    return Coded(np.asarray(codes, dtype=np.int32), [value for _, value in known])
-
-
 def constant(value: Any, length: int) -> Coded:
     """The same value in every cell."""
     return Coded(np.zeros(length, dtype=np.int32), [value])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -99,6 +100,7 @@ def _written(drawn: Any, kind: str) -> bytes:
 @contextmanager
 def _no_word_of_missing_letters() -> Iterator[None]:
     """Letters that no font has are drawn as boxes; `has_fonts_for` says so beforehand."""
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a line for each step
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
