@@ -57,8 +57,9 @@ $(VENV)/bin/pip:
 		$(call debian,python3-venv,Python's venv module is missing.); }
 	$(PYTHON) -m venv --clear $(VENV)
 
-$(VENV)/run.stamp: requirements.txt requirements-web.txt | $(VENV)/bin/pip
+$(VENV)/run.stamp: requirements.txt requirements-web.txt requirements-bare.txt | $(VENV)/bin/pip
 	$(PIP) install -r requirements.txt
+	$(PIP) install --no-deps -r requirements-bare.txt
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp

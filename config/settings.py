@@ -216,6 +216,13 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+# --- Metrics -----------------------------------------------------------------------------------
+EARNEST_MODELS = _env.folder("EARNEST_MODELS", EARNEST_VAR / "models")  # weights put there by hand
+EARNEST_OFFLINE = _env.switch("EARNEST_OFFLINE", False)  # never fetch weights from the network
+EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
+EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")
+EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")
+
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only
 MEDIA_ROOT = EARNEST_VAR / "media"

@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from metrics.material import Material
+
 if TYPE_CHECKING:
     import torch
 
@@ -25,6 +27,28 @@ class Parameters:
 
 
 @dataclasses.dataclass(frozen=True)
+class Output:
+    """One named number of a metric: what it says, its unit, its range and its direction."""
+
+    key: str  # stored with every score: never renamed
+    description: str = ""
+    unit: str = ""  # empty: a pure number
+    low: float | None = None  # the least and the greatest value that there can be
+    high: float | None = None
+    higher_is_better: bool | None = None  # None: no direction is claimed
+
+
+@dataclasses.dataclass(frozen=True)
+class Hint:
+    """A published threshold of an output, shown beside scores; it judges nothing."""
+
+    output: str
+    at: float
+    words: str  # what the source says of values from ``at`` in the better direction
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Score:
     """One clip's value, or None with the reason why there is none; and what else was learnt."""
 
@@ -32,6 +56,15 @@ class Score:
     reason: str = ""
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     failed: bool = False  # the run broke: worth another try, unlike audio that has no value
+    also: Mapping[str, float | None] = dataclasses.field(default_factory=dict)  # further outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class Take:
+    """A clip as a metric gets it: its wave, (samples,) at the metric's rate, and what is known."""
+
+    wave: torch.Tensor
+    material: Material = dataclasses.field(default_factory=Material)
 
 
 def undefined(reason: str, **details: Any) -> Score:
@@ -40,14 +73,22 @@ def undefined(reason: str, **details: Any) -> Score:
 
 
 class Metric:
-    """An objective score of one clip of audio. A subclass registers itself by its `key`."""
+    """An objective score of one clip of audio. A subclass registers itself by its `key`.
 
-    key: ClassVar[str] = ""  # stored with every score: never renamed
+    It has one output, named as itself, or several (``more_outputs``: those beside the first).
+    """
+
+    key: ClassVar[str] = ""  # names the metric and its first output; never renamed
     version: ClassVar[str] = "1"  # bumped when the numbers change
     sample_rate_hz: ClassVar[int] = 16_000
     description: ClassVar[str] = ""
     source: ClassVar[str] = ""  # the paper or code that defines the numbers
+    unit: ClassVar[str] = ""
+    low: ClassVar[float | None] = None
+    high: ClassVar[float | None] = None
     higher_is_better: ClassVar[bool | None] = None  # None: no direction is claimed
+    more_outputs: ClassVar[tuple[Output, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
 
@@ -56,13 +97,23 @@ class Metric:
         key = cls.__dict__.get("key")
         if not key:
             return
-        if key in REGISTRY and REGISTRY[key].__qualname__ != cls.__qualname__:
-            raise TypeError(f"{cls.__name__}: the metric key {key!r} is taken by {REGISTRY[key]}")
+        for other in [
+            metric for metric in REGISTRY.values() if metric.__qualname__ != cls.__qualname__
+        ]:
+            for taken in {o.key for o in cls.outputs()} & {o.key for o in other.outputs()}:
+                raise TypeError(f"{cls.__name__}: the metric key {taken!r} is taken by {other}")
         REGISTRY[key] = cls
 
     def __init__(self, **parameters: Any) -> None:
         self.parameters = self._checked(parameters)
         self.device = "cpu"
+        self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
+
+    @classmethod
+    def outputs(cls) -> tuple[Output, ...]:
+        """What it says of a clip, the main value first."""
+        main = Output(cls.key, cls.description, cls.unit, cls.low, cls.high, cls.higher_is_better)
+        return (main, *cls.more_outputs)
 
     def _checked(self, given: dict[str, Any]) -> Parameters:
         allowed = [field.name for field in dataclasses.fields(self.parameters_type)]
@@ -75,27 +126,59 @@ class Metric:
         return self.parameters_type(**given)
 
     def load(self, device: str = "cpu") -> None:
-        """Make ready for `device` ("cpu", "cuda"): weights are fetched here, never at import."""
+        """Make ready for `device` ("cpu", "cuda"): weights are fetched here, never at import.
+
+        Fills ``weights``; raises `weights.Unavailable` when a file or package is missing.
+        """
         self.device = device
 
     def score(self, waves: Sequence[torch.Tensor]) -> Sequence[Score | float]:
         """One score per wave; each wave: (samples,), floating point, mono, in [-1, 1], finite."""
         raise NotImplementedError
 
-    def measure(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """`score`, guarded: one Score per wave, in order; a wave without a value has a reason.
+    def score_takes(self, takes: Sequence[Take]) -> Sequence[Score | float]:
+        """One score per take; overridden instead of `score` by metrics that need the material."""
+        return self.score([take.wave for take in takes])
+
+    def measure(
+        self, waves: Sequence[torch.Tensor], materials: Sequence[Material] | None = None
+    ) -> list[Score]:
+        """`score_takes`, guarded: one Score per wave, in order; no value comes with a reason.
 
         Each wave: (samples,) at `sample_rate_hz`; floating point in [-1, 1] or a signed integer
         type at full scale. Empty waves and waves with NaN or infinity never reach `score`.
         """
-        ready = [as_floating(wave) for wave in waves]
-        scores = [unusable(wave) for wave in ready]
+        known = materials or [Material()] * len(waves)
+        takes = [Take(as_floating(w), m) for w, m in zip(waves, known, strict=True)]
+        scores = [unusable(take.wave) for take in takes]
         usable = [i for i, score in enumerate(scores) if score is None]
         if usable:
-            given = self.score([ready[i] for i in usable])
+            given = self.score_takes([takes[i] for i in usable])
             for i, result in zip(usable, given, strict=True):
                 scores[i] = as_score(result)
         return [score for score in scores if score is not None]
+
+    def by_output(self, score: Score) -> dict[str, Score]:
+        """A clip's score as one score per output; details stay with the first."""
+        named = {self.key: dataclasses.replace(score, also={})}
+        for output in self.more_outputs:
+            value = score.also.get(output.key)
+            reason = score.reason or f"{self.key} gave no {output.key}"
+            named[output.key] = (
+                Score(None, reason, failed=score.failed) if value is None else Score(value)
+            )
+        return named
+
+    def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Further numbers of a condition from the details of its clips that have a value.
+
+        Such as errors over words of all clips; a name here is no output. Default: none.
+        """
+        return {}
+
+    def hints(self) -> list[Hint]:
+        """Published thresholds that hold for these parameters. Default: none."""
+        return []
 
     def parameters_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values, stored with every score."""
@@ -132,6 +215,9 @@ def as_score(result: Score | float) -> Score:
         return undefined(f"result is {score.value}", **score.details)
     if score.value is None and not score.reason:
         return dataclasses.replace(score, reason="the metric gave no value and no reason")
+    if any(value is not None and not math.isfinite(value) for value in score.also.values()):
+        finite = {k: v for k, v in score.also.items() if v is None or math.isfinite(v)}
+        return dataclasses.replace(score, also=finite)
     return score
 
 
@@ -144,6 +230,11 @@ def registry() -> dict[str, type[Metric]]:
     """Every metric by its key, in alphabetical order."""
     importlib.import_module("metrics.suite")
     return dict(sorted(REGISTRY.items()))
+
+
+def outputs() -> dict[str, type[Metric]]:
+    """Every output's key with the metric that gives it."""
+    return {output.key: metric for metric in registry().values() for output in metric.outputs()}
 
 
 def make_metric(key: str, parameters: Mapping[str, Any] | None = None) -> Metric:

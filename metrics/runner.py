@@ -7,12 +7,13 @@ import importlib.metadata
 import logging
 import platform
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from metrics import audio
 from metrics.base import Metric, Score
+from metrics.material import Material
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Clip:
     path: str
     sha256: str
     name: str = ""
+    material: Material = field(default_factory=Material, hash=False)
 
 
 @dataclass(frozen=True)
@@ -117,18 +119,19 @@ def score_batch(metric: Metric, clips: list[Clip], device: str) -> Iterator[Scor
         else:
             loaded.append((clip, torch.from_numpy(wave).to(device)))
     try:
-        scores = metric.measure([wave for _, wave in loaded])
+        waves = [wave for _, wave in loaded]
+        scores = metric.measure(waves, [clip.material for clip, _ in loaded])
     except Exception:
         log.exception("%s: a batch of %d clips failed, trying each", metric.key, len(loaded))
-        scores = [score_alone(metric, wave) for _, wave in loaded]
+        scores = [score_alone(metric, wave, clip.material) for clip, wave in loaded]
     for (clip, _), score in zip(loaded, scores, strict=True):
         yield ScoredClip(clip, score)
 
 
-def score_alone(metric: Metric, wave: Any) -> Score:
+def score_alone(metric: Metric, wave: Any, material: Material) -> Score:
     """The score of one wave, or the error it raised as a failed score."""
     try:
-        return metric.measure([wave])[0]
+        return metric.measure([wave], [material])[0]
     except Exception as error:
         return failure(error)
 

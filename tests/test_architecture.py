@@ -18,6 +18,8 @@ PURE = (
     "metrics.base",
     "metrics.suite",
     "metrics.audio",
+    "metrics.material",
+    "metrics.weights",
     "metrics.runner",
     "analysis.base",
     "analysis.ratings",

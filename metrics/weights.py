@@ -1,0 +1,88 @@
+"""Where the weights of models are found, and what to say when they are not there."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+from pathlib import Path
+
+
+class Unavailable(RuntimeError):
+    """A model cannot be loaded here; the message names what is missing and the remedy."""
+
+
+class _Place:
+    """Where weights lie on this machine; set once, when a process starts."""
+
+    folder = Path("var/models")
+    offline = False
+
+
+def configure(folder: Path | str, offline: bool) -> None:
+    """Say where model files lie, and whether nothing may be fetched from the network."""
+    _Place.folder = Path(folder)
+    _Place.offline = offline
+
+
+def offline() -> bool:
+    """Whether nothing may be fetched from the network."""
+    return _Place.offline
+
+
+def folder() -> Path:
+    """The folder of model files that people put there (setting EARNEST_MODELS)."""
+    return _Place.folder
+
+
+def package_file(package: str, inside: str) -> Path:
+    """A file that an installed Python package carries; Unavailable when it is not there."""
+    spec = importlib.util.find_spec(package)
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(place) / inside
+        if path.is_file():
+            return path
+    raise Unavailable(f"no weights: {inside} of the package {package} is missing; install it again")
+
+
+def model_files(name: str, wanted: tuple[str, ...], why: str = "") -> Path:
+    """The folder of a model called by ``name``: a path, a folder of `folder()`, or one fetched.
+
+    ``name`` is a path, or a name as model hubs spell it ("microsoft/wavlm-base-plus-sv").
+    Looked for in this order: the path itself; `folder()`/name; the hub's cache on this machine;
+    and, unless offline, the hub. ``wanted`` are the files to fetch (patterns: "*.safetensors").
+    Raises Unavailable with the places that were tried and where to put the files.
+    """
+    for place in (Path(name), folder() / name):
+        if place.is_dir():
+            return place
+    try:
+        from huggingface_hub import snapshot_download
+
+        found = snapshot_download(
+            name, allow_patterns=list(wanted), local_files_only=offline(), max_workers=2
+        )
+    except Exception as error:
+        fetch = "it may not be fetched (offline)" if offline() else f"fetching failed ({error})"
+        raise Unavailable(
+            f"no weights: {name} is not in {folder() / name}, and {fetch}; "
+            f"put {', '.join(wanted)} of that model there{'; ' + why if why else ''}"
+        ) from error
+    return Path(found)
+
+
+def sha256_of(path: Path | str) -> str:
+    """SHA-256 (hex) of a file of weights, computed once per process and change of the file."""
+    stat = Path(path).stat()
+    return _sha256(str(path), stat.st_size, stat.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=256)
+def _sha256(path: str, size: int, changed_ns: int) -> str:
+    with open(path, "rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def hashes(paths: list[Path]) -> dict[str, str]:
+    """File name -> SHA-256 of each file, for a metric's ``weights``."""
+    return {path.name: sha256_of(path) for path in sorted(paths)}
