@@ -91,6 +91,8 @@ class Metric:
     needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
+    asked_only: ClassVar[bool] = False  # it runs only when named: it costs money or sends audio away
+    costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
