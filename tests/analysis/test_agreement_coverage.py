@@ -61,8 +61,10 @@ def test_the_absolute_icc_holds_with_raters_of_their_own_level(form, truth):
 
 @pytest.mark.slow
 def test_the_interval_of_the_mixed_model_holds_where_ratings_are_missing():
-    got = coverage(lambda rng, _: icc_mixed(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5)
-    assert 0.92 <= got <= 0.98
+    got = coverage(
+        lambda rng, _: icc_mixed(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5, runs=400
+    )
+    assert 0.91 <= got <= 0.985
 
 
 @pytest.mark.slow

@@ -261,7 +261,7 @@ def test_ranks_of_the_truth_among_draws_are_uniform():
     """Simulation-based calibration (Talts et al. 2018): parameters drawn from the prior."""
     rng = np.random.default_rng(12)
     ranks = []
-    for seed in range(60):
+    for seed in range(30):
         gap, rater, inner = np.abs(rng.standard_normal(3)) * (2.0, 2.0, 1.0)
         p = Parameters(2.5 * rng.standard_normal(2), np.array([-gap, gap]) / 2, rater, inner)
         labels = simulated_labels(rng, raters=10, repeats=4, p=p)
