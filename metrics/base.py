@@ -91,7 +91,7 @@ class Metric:
     needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
-    asked_only: ClassVar[bool] = False  # it runs only when named: it costs money or sends audio away
+    asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
     costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
