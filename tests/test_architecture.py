@@ -20,6 +20,7 @@ PURE = (
     "metrics.audio",
     "metrics.material",
     "metrics.weights",
+    "metrics.turns",
     "metrics.runner",
     "analysis.base",
     "analysis.ratings",
