@@ -11,7 +11,7 @@ from listening.selectors.progress import (
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.sessions import SessionRow, session_columns, session_rows
 from listening.selectors.sofar import AskedSoFar, PlannedColumn, RaterMean, rated_so_far
-from listening.selectors.stimuli import StimulusRow, stimulus_rows
+from listening.selectors.stimuli import StimulusRow, TurnRow, stimulus_rows
 from listening.selectors.studies import (
     PlannedTrap,
     RatingsState,
@@ -37,6 +37,7 @@ __all__ = [
     "TaskPlan",
     "TaskProgress",
     "TrapProgress",
+    "TurnRow",
     "condition_labels",
     "rated_so_far",
     "rating_rows",

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypedDict
 
 from listening import audio
-from listening.models import Stimulus
+from listening.models import Item, Stimulus
+
+
+class TurnRow(TypedDict):
+    """One rated line of a derived stimulus, in seconds from the start of what `path` holds."""
+
+    speaker: str
+    start_s: float
+    end_s: float
+    text: str
 
 
 class StimulusRow(TypedDict):
@@ -24,6 +34,8 @@ class StimulusRow(TypedDict):
     speaker: str
     duration_s: float
     reference_path: str
+    reference_sha256: str
+    turns: list[TurnRow]
     attributes: dict[str, str]
 
 
@@ -38,10 +50,13 @@ def stimulus_rows(study: str) -> list[StimulusRow]:
         .order_by("pk")
     )
     references = {s.item_id: s for s in stimuli if s.condition.role == "reference" and s.trap == ""}
-    return [_stimulus_row(s, references.get(s.item_id)) for s in stimuli]
+    speakers = dict(Item.objects.filter(study__key=study).values_list("key", "speaker"))
+    return [_stimulus_row(s, references.get(s.item_id), speakers) for s in stimuli]
 
 
-def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
+def _stimulus_row(
+    s: Stimulus, reference: Stimulus | None, speakers: Mapping[str, str]
+) -> StimulusRow:
     return StimulusRow(
         stimulus=s.key,
         item=s.item.key,
@@ -56,6 +71,8 @@ def _stimulus_row(s: Stimulus, reference: Stimulus | None) -> StimulusRow:
         speaker=s.item.speaker,
         duration_s=_rated_s(s),
         reference_path=_readable(reference) if reference else "",
+        reference_sha256=reference.sha256 if reference else "",
+        turns=_turns(s, speakers),
         attributes={str(k): str(v) for k, v in s.attributes.items()},
     )
 
@@ -64,6 +81,23 @@ def _rated_s(s: Stimulus) -> float:
     """How long the rated part lasts: what `path` holds."""
     rated = [line for line in s.lines if line["role"] == "rated"]
     return float(rated[-1]["end_s"] - rated[0]["start_s"]) if rated else s.duration_s
+
+
+def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
+    """The rated lines with the speaker of each line's item; none of a stimulus that was imported.
+
+    The context is no part of what `path` holds: times count from the first rated line.
+    """
+    rated = [line for line in s.lines if line["role"] == "rated"]
+    return [
+        TurnRow(
+            speaker=speakers.get(line["item"], ""),
+            start_s=round(line["start_s"] - rated[0]["start_s"], 6),
+            end_s=round(line["end_s"] - rated[0]["start_s"], 6),
+            text=line["text"],
+        )
+        for line in rated
+    ]
 
 
 def _readable(s: Stimulus) -> str:

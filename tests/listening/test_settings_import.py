@@ -225,6 +225,25 @@ def test_metrics_get_the_rated_part_alone(study: Study) -> None:
     assert (samples[:-1][: len(parts[0]) - 100] == parts[0][:-100]).all()
     assert audio.sha256_of(Path(two["path"])) == two["sha256"]
     assert two["text"].startswith("He was not an ill-disposed young man, unless to be")
+    assert two["reference_sha256"] == ""
+    assert one["reference_sha256"] == rows["human-s0880"]["sha256"]
+
+
+def test_the_turns_of_a_row_are_where_they_sound_in_the_rated_part(study: Study) -> None:
+    rows = {row["stimulus"]: row for row in stimulus_rows("long")}
+    assert rows["flite-slt-s0880"]["turns"] == []  # imported as it is
+    two = rows["T1T2_(flite-slt):p1.2-3"]
+    assert [(turn["speaker"], turn["text"][:6]) for turn in two["turns"]] == [
+        ("narrator", "He was"),
+        ("narrator", "unless"),
+    ]
+    samples, rate = soundfile.read(two["path"])
+    for turn, line in zip(two["turns"], ("s0880", "s0890"), strict=True):
+        start, stop = round(turn["start_s"] * rate), round(turn["end_s"] * rate)
+        wave = source("flite-slt", line)[0]
+        assert stop - start == len(wave)
+        assert (samples[start:stop][150:-150] == wave[150:-150]).all()
+    assert two["turns"][-1]["end_s"] == pytest.approx(two["duration_s"], abs=1e-5)
 
 
 def test_served_copies_are_each_a_file_of_their_own(study: Study, media: Path) -> None:
