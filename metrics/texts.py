@@ -1,0 +1,128 @@
+"""Texts made comparable, cut into words or characters, and the errors between two of them."""
+
+from __future__ import annotations
+
+import functools
+import re
+import string
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+NORMALISATIONS = ("paper", "spaced")
+# Primary subtags (BCP 47): Chinese, and every language written without spaces between words.
+CHINESE_LANGUAGES = frozenset({"zh", "cmn", "yue", "wuu", "nan", "hak"})
+CHARACTER_LANGUAGES = CHINESE_LANGUAGES | {"ja", "th", "lo", "my", "km", "bo", "dz"}
+APOSTROPHES = "'’‘ʼ＇`´"
+
+
+def primary(language: str) -> str:
+    """The primary subtag in lower case: "en" of "en-GB"; empty for an empty text."""
+    return re.split(r"[-_]", language.strip())[0].lower()
+
+
+def in_characters(language: str) -> bool:
+    """Whether errors and places in this language are counted in characters, not in words."""
+    return primary(language) in CHARACTER_LANGUAGES
+
+
+def units(text: str, language: str) -> list[str]:
+    """The words of a text, or its characters in a language written without spaces.
+
+    A unit holds a letter or a digit: punctuation counts nowhere, nor do blanks. Marks that belong
+    to a letter stay with it in words and are not counted alone in characters.
+    """
+    if in_characters(language):
+        return [character for character in text if unicodedata.category(character)[0] in "LN"]
+    return [word for word in text.split() if any(map(str.isalnum, word))]
+
+
+def normalised(text: str, language: str, normalisation: str = "paper") -> str:
+    """The text as it is compared: lower case, no punctuation, single spaces (none in Chinese …).
+
+    "paper": the recipe of LFS-Bench (appendix C.4) and lower case. English: what is not ASCII is
+    dropped and the marks of `string.punctuation` and zhon are deleted, which joins "cold-hearted".
+    Chinese: zhconv to zh-cn, the same marks and all blanks deleted. Other languages keep their
+    letters. "spaced": apostrophes are deleted, every other mark of Unicode becomes a space.
+    """
+    if normalisation not in NORMALISATIONS:
+        raise ValueError(f"normalisation {normalisation!r} is not one of {NORMALISATIONS}")
+    known = unicodedata.normalize("NFC", text)
+    if primary(language) in CHINESE_LANGUAGES:
+        known = simplified(known)
+    elif normalisation == "paper" and primary(language) == "en":
+        known = known.encode("ascii", "ignore").decode("ascii")
+    known = known.lower()
+    known = known.translate(deleted_marks()) if normalisation == "paper" else spaced(known)
+    return ("" if in_characters(language) else " ").join(known.split())
+
+
+def simplified(text: str) -> str:
+    """Chinese in simplified characters, by zhconv's table for mainland China."""
+    import zhconv
+
+    return str(zhconv.convert(text, "zh-cn"))
+
+
+@functools.cache
+def deleted_marks() -> dict[int, None]:
+    """The marks that LFS-Bench deletes: `string.punctuation` and `zhon.hanzi.punctuation`."""
+    from zhon import hanzi
+
+    return dict.fromkeys(map(ord, string.punctuation + hanzi.punctuation))
+
+
+def spaced(text: str) -> str:
+    """The text without apostrophes, every other punctuation mark or symbol made a space."""
+    kept = (character for character in text if character not in APOSTROPHES)
+    return "".join(" " if unicodedata.category(c)[0] in "PS" else c for c in kept)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Edit operations that turn a reference into a hypothesis, in words or characters."""
+
+    hits: int
+    sub: int
+    dele: int
+    ins: int
+
+    @property
+    def length(self) -> int:
+        """Units of the reference."""
+        return self.hits + self.sub + self.dele
+
+    @property
+    def rate(self) -> float | None:
+        """Errors / units of the reference: 0 or more, above 1 possible; None without a unit."""
+        return (self.sub + self.dele + self.ins) / self.length if self.length else None
+
+    def as_dict(self) -> dict[str, int]:
+        """The four counts by name."""
+        return asdict(self)
+
+
+def errors(reference: str, hypothesis: str, by_character: bool) -> Errors:
+    """Fewest edits between two normalised texts, by words or by characters (jiwer).
+
+    Spaces that normalisation has left count as characters. Both texts may be empty.
+    """
+    import jiwer
+
+    if not reference:
+        found = list(hypothesis) if by_character else hypothesis.split()
+        return Errors(0, 0, 0, len(found))
+    process = jiwer.process_characters if by_character else jiwer.process_words
+    out = process(reference, hypothesis)
+    return Errors(out.hits, out.substitutions, out.deletions, out.insertions)
+
+
+def summed(counts: Iterable[Errors]) -> Errors:
+    """The counts of several texts added up."""
+    known = list(counts)
+    return Errors(
+        sum(c.hits for c in known),
+        sum(c.sub for c in known),
+        sum(c.dele for c in known),
+        sum(c.ins for c in known),
+    )

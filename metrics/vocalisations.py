@@ -1,0 +1,293 @@
+"""Nonverbal vocalisations asked for and found: types, places in the text, and their agreement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from metrics import texts
+
+N_TYPES = 45  # of the taxonomy of NVV-SuperBench
+TOLERANCE = 1  # units of text; the paper leaves its delta open
+TAXONOMY = {  # NVV-SuperBench (2026), Table 1
+    "respiratory": "breath, inhale, exhale, quick breath, sigh, gasp, panting, wheezing, snore, "
+    "yawn",
+    "throat": "cough, sneeze, throat clearing, hiccup, sniff, sniffle, snort",
+    "laughter": "chuckle, giggle, laugh, laugh harder, start laughing, stifled laugh, "
+    "burst of laughter",
+    "crying": "crying, sobbing, crying loudly, wail, whimper",
+    "emotional": "hum, humming, groan, moan, grunt, mumble, exclamation",
+    "oral": "lipsmack, gulp, swallow, burp, tsk, sss, clucking, hissing, whisper",
+}
+TYPES = tuple(name for names in TAXONOMY.values() for name in names.split(", "))
+OTHER_NAMES = {  # names that systems and data sets use -> the taxonomy's
+    "laugh": "laughs laughing laughter",
+    "laugh harder": "laughs_harder laughing_harder",
+    "start laughing": "starts_laughing",
+    "chuckle": "chuckles chuckling",
+    "giggle": "giggles giggling",
+    "sigh": "sighs sighing",
+    "gasp": "gasps gasping",
+    "breath": "breathing breathe breathes",
+    "inhale": "inhales inhaling",
+    "exhale": "exhales exhaling",
+    "panting": "pant pants",
+    "wheezing": "wheeze wheezes",
+    "snore": "snores snoring",
+    "yawn": "yawns yawning",
+    "cough": "coughs coughing",
+    "sneeze": "sneezes sneezing",
+    "throat clearing": "clears_throat clearing_throat clear_throat throat",
+    "hiccup": "hiccups",
+    "sniff": "sniffs sniffing",
+    "sniffle": "sniffles sniffling",
+    "snort": "snorts snorting",
+    "crying": "cry cries",
+    "sobbing": "sob sobs",
+    "wail": "wails wailing",
+    "whimper": "whimpers whimpering",
+    "groan": "groans groaning",
+    "moan": "moans moaning",
+    "grunt": "grunts grunting",
+    "mumble": "mumbles mumbling",
+    "lipsmack": "lip_smack lip_smacking lipsmacks",
+    "gulp": "gulps gulping",
+    "swallow": "swallows swallowing",
+    "burp": "burps burping",
+    "clucking": "cluck clucks",
+    "hissing": "hiss hisses",
+    "whisper": "whispers whispering",
+}
+_CANONICAL = {
+    other.replace("_", " "): name
+    for name, others in OTHER_NAMES.items()
+    for other in others.split()
+}
+_MARKER = re.compile(r"\[\s*([^\[\]<>]+?)\s*\]|<\s*(/?[^\[\]<>]+?)\s*>|【\s*([^【】]+?)\s*】")
+_LISTED = re.compile(r"\s*(?P<type>[^@;,]+?)\s*@\s*(?P<position>\d+|\?)\s*")
+
+
+class VocalisationError(ValueError):
+    """A text that is neither a marked transcript nor a list of types with places."""
+
+
+@dataclass(frozen=True)
+class Vocalisation:
+    """One vocalisation: its type, and how many units of the text come before it."""
+
+    type: str  # in canonical spelling
+    position: int | None  # None: heard, but nobody said where; it matches nothing
+
+
+def canonical(name: str) -> str:
+    """A type in the taxonomy's spelling ("laugh" of "Laughs"); unknown names in lower case."""
+    plain = " ".join(re.split(r"[\s_-]+", name.strip().lower())).strip()
+    return _CANONICAL.get(plain, plain)
+
+
+def parse(text: str, language: str) -> tuple[Vocalisation, ...]:
+    """The vocalisations of "laugh@3; sigh@7", or of a transcript with markers such as "[laugh]".
+
+    Places are counted in units before the marker: words, or characters in languages such as
+    Chinese (`texts.units`). A "?" as place says that nobody knows where. A transcript without a
+    marker, or the word none, holds none. Raises VocalisationError for a broken list.
+    """
+    if _MARKER.search(text):
+        return parse_marked(text, language)[1]
+    parts = [part for part in re.split(r"[;,]", text) if part.strip()]
+    listed = [_LISTED.fullmatch(part) for part in parts]
+    if not any(listed):
+        return ()
+    for part, found in zip(parts, listed, strict=True):
+        if not found:
+            raise VocalisationError(f"{part.strip()!r} is not TYPE@PLACE, such as laugh@3")
+    return tuple(
+        Vocalisation(canonical(m["type"]), None if m["position"] == "?" else int(m["position"]))
+        for m in listed
+        if m
+    )
+
+
+def parse_marked(text: str, language: str) -> tuple[str, tuple[Vocalisation, ...]]:
+    """The transcript without its markers, and the vocalisations that they named.
+
+    Markers: [type], <type>, 【type】; closing ones (</type>) are dropped.
+    """
+    plain, found, end = "", [], 0
+    gap = "" if texts.in_characters(language) else " "
+    for marker in _MARKER.finditer(text):
+        plain += text[end : marker.start()]
+        end = marker.end()
+        name = next(part for part in marker.groups() if part)
+        if not name.startswith("/"):
+            place = len(texts.units(plain, language))
+            found.append(Vocalisation(canonical(name), place))
+        plain += gap
+    plain += text[end:]
+    return " ".join(plain.split()), tuple(found)
+
+
+def unchanged(marked: str, transcript: str, language: str) -> bool:
+    """Whether a marked transcript says, its markers taken out, exactly what the transcript says.
+
+    Case, punctuation and blanks are left aside.
+    """
+    plain = parse_marked(marked, language)[0]
+    return _spoken(plain, language) == _spoken(transcript, language)
+
+
+def _spoken(text: str, language: str) -> list[str]:
+    return texts.units(texts.spaced(text.lower()), language)
+
+
+def without_marks(text: str, language: str) -> str:
+    """The transcript without its markers."""
+    return parse_marked(text, language)[0]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was asked for in one utterance against what was found in it."""
+
+    pairs: tuple[tuple[Vocalisation, Vocalisation], ...] = ()  # (asked for, found), matched
+    missed: tuple[Vocalisation, ...] = ()  # asked for, no match
+    spurious: tuple[Vocalisation, ...] = ()  # found, no match
+    length: int = 0  # units of the transcript
+
+    @property
+    def hits(self) -> int:
+        """True positives."""
+        return len(self.pairs)
+
+    @property
+    def distance(self) -> float | None:
+        """Mean |place found - place asked for| / length over the matches; None without a match."""
+        if not self.pairs or not self.length:
+            return None
+        return sum(apart(*pair) for pair in self.pairs) / (len(self.pairs) * self.length)
+
+
+def compare(
+    target: Sequence[Vocalisation],
+    predicted: Sequence[Vocalisation],
+    length: int,
+    tolerance: int = TOLERANCE,
+) -> Comparison:
+    """Each found one to at most one asked for: same type, places at most `tolerance` apart.
+
+    Of the matchings with the most pairs, one with the smallest sum of distances. A prediction of
+    the right type beyond the tolerance counts twice: as spurious and as a miss (NVV-SuperBench).
+    ``length``: units of the transcript without markers.
+    """
+    pairs = [
+        pair
+        for name in sorted({v.type for v in target})
+        for pair in _matched(
+            [i for i, v in enumerate(target) if v.type == name and v.position is not None],
+            [i for i, v in enumerate(predicted) if v.type == name and v.position is not None],
+            target,
+            predicted,
+            tolerance,
+        )
+    ]
+    asked, heard = {t for t, _ in pairs}, {p for _, p in pairs}
+    return Comparison(
+        tuple((target[t], predicted[p]) for t, p in sorted(pairs)),
+        tuple(v for i, v in enumerate(target) if i not in asked),
+        tuple(v for i, v in enumerate(predicted) if i not in heard),
+        length,
+    )
+
+
+def _matched(
+    asked: list[int],
+    heard: list[int],
+    target: Sequence[Vocalisation],
+    predicted: Sequence[Vocalisation],
+    tolerance: int,
+) -> list[tuple[int, int]]:
+    """Index pairs of one type within the tolerance: as many as can be, as near as can be."""
+    if not asked or not heard:
+        return []
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    apart_ = np.array([[apart(target[t], predicted[p]) for p in heard] for t in asked], float)
+    too_far = (tolerance + 1.0) * (len(asked) + len(heard))  # worse than any set of near pairs
+    rows, columns = linear_sum_assignment(np.where(apart_ <= tolerance, apart_, too_far))
+    return [
+        (asked[r], heard[c])
+        for r, c in zip(rows, columns, strict=True)
+        if apart_[r, c] <= tolerance
+    ]
+
+
+def apart(one: Vocalisation, other: Vocalisation) -> int:
+    """How many units of text lie between the places of two vocalisations that have one."""
+    if one.position is None or other.position is None:
+        raise ValueError("a vocalisation without a place is nowhere near another")
+    return abs(one.position - other.position)
+
+
+@dataclass(frozen=True)
+class Controllability:
+    """How well vocalisations came as asked for, over one utterance or many; None: undefined."""
+
+    tp: int
+    fp: int
+    fn: int
+    distance: float | None  # normalised tag distance: mean over the utterances with a match
+    asked_types: tuple[str, ...] = field(default=())  # types that were asked for
+    hit_types: tuple[str, ...] = field(default=())  # types matched at least once
+
+    @property
+    def precision(self) -> float | None:
+        """TP / (TP + FP), 0 to 1."""
+        return ratio(self.tp, self.tp + self.fp)
+
+    @property
+    def recall(self) -> float | None:
+        """TP / (TP + FN), 0 to 1."""
+        return ratio(self.tp, self.tp + self.fn)
+
+    @property
+    def f1(self) -> float | None:
+        """2 TP / (2 TP + FP + FN), 0 to 1."""
+        return ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+
+def controllability(comparisons: Iterable[Comparison]) -> Controllability:
+    """Counts summed over utterances; the distance averaged over those with a match.
+
+    Formulas: NVV-SuperBench (2026), section 2.4.1. An utterance with several matches counts in
+    the distance once, by their mean.
+    """
+    known = list(comparisons)
+    distances = [c.distance for c in known if c.distance is not None]
+    return Controllability(
+        tp=sum(c.hits for c in known),
+        fp=sum(len(c.spurious) for c in known),
+        fn=sum(len(c.missed) for c in known),
+        distance=sum(distances) / len(distances) if distances else None,
+        asked_types=tuple(
+            sorted({v.type for c in known for v in (*(t for t, _ in c.pairs), *c.missed)})
+        ),
+        hit_types=tuple(sorted({t.type for c in known for t, _ in c.pairs})),
+    )
+
+
+def ratio(part: int, whole: int) -> float | None:
+    """part / whole; None when there is nothing to divide by."""
+    return part / whole if whole else None
+
+
+def coverage(supported: Iterable[str], n_types: int = N_TYPES) -> float:
+    """Share of the taxonomy's types that a system supports: distinct types / n_types, 0 to 1.
+
+    Types outside the taxonomy do not count while ``n_types`` is the taxonomy's 45.
+    """
+    names = {canonical(name) for name in supported}
+    if n_types == N_TYPES:
+        names &= set(TYPES)
+    return len(names) / n_types
