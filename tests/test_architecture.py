@@ -18,6 +18,7 @@ PURE = (
     "metrics.base",
     "metrics.suite",
     "metrics.audio",
+    "metrics.containers",
     "metrics.material",
     "metrics.weights",
     "metrics.turns",

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import soundfile
-from scipy.signal import resample_poly
+import soxr
 
 from metrics import audio
+from tests.listening.encoded import encode
 
 
 def tone(rate_hz, seconds=1.0, hz=440.0):
@@ -60,19 +61,63 @@ def test_a_tone_above_the_new_nyquist_frequency_does_not_come_back(tmp_path):
     assert np.abs(audio.load_wave(path, 16_000)[500:-500]).max() < 2e-3
 
 
-@pytest.mark.parametrize(
-    "rates", [(44_100, 16_000), (8_000, 16_000), (48_000, 16_000), (997, 1000)]
-)
+@pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize("n_samples", [1, 999, 30_000])
-def test_resampling_in_blocks_equals_resampling_in_one_piece(monkeypatch, rates, n_samples):
-    monkeypatch.setattr(audio, "BLOCK_FRAMES", 1024)
+def test_resampling_in_blocks_equals_resampling_in_one_piece(rates, n_samples):
     samples = np.random.default_rng(0).normal(size=n_samples).astype(np.float32)
-    blocks = (samples[start : start + 700] for start in range(0, n_samples, 700))
-    got = np.concatenate(list(audio.resampled(blocks, *rates)))
-    common = np.gcd(*rates)
-    assert got == pytest.approx(
-        resample_poly(samples, rates[1] // common, rates[0] // common), abs=1e-5
-    )
+    resampler = audio.Resampler(*rates)
+    parts = [resampler(samples[start : start + 700]) for start in range(0, n_samples, 700)]
+    got = np.concatenate([*parts, resampler.rest()])
+    assert got == pytest.approx(soxr.resample(samples, *rates, quality="VHQ"), abs=1e-6)
+
+
+def test_a_file_is_decoded_once_for_all_rates(tmp_path, monkeypatch):
+    path = written(tmp_path, "t.wav", tone(44_100), 44_100, subtype="FLOAT")
+    opened = []
+
+    class Spy(soundfile.SoundFile):
+        def __init__(self, *given, **named):
+            opened.append(given)
+            super().__init__(*given, **named)
+
+    monkeypatch.setattr(soundfile, "SoundFile", Spy)
+    waves = audio.load_waves(path, (8_000, 16_000, 44_100))
+    assert len(opened) == 1
+    assert {rate: len(wave) for rate, wave in waves.items()} == {
+        8_000: 8_000,
+        16_000: 16_000,
+        44_100: 44_100,
+    }
+    monkeypatch.undo()
+    assert waves[16_000] == pytest.approx(audio.load_wave(path, 16_000), abs=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [
+        ("a.m4a", "aac"),
+        ("a.mp4", "aac"),
+        ("a.webm", "libopus"),
+        ("a.aac", "aac"),
+        ("b.m4a", "alac"),
+    ],
+)
+def test_containers_that_only_ffmpeg_reads_give_the_same_sound(tmp_path, name, codec):
+    samples = tone(48_000, seconds=1.5)
+    path = encode(tmp_path / name, codec, samples[:, None], 48_000)
+    wave = audio.load_wave(path, 16_000)
+    extra_s = 0.1 if name.endswith((".aac", ".webm")) else 0.0  # padding that nobody names
+    assert 24_000 <= len(wave) <= 24_000 + 16_000 * extra_s
+    inner = wave[6_000:18_000]
+    assert np.sqrt(np.mean(inner**2)) == pytest.approx(0.5 / np.sqrt(2), rel=0.05)
+    assert audio.duration_s(path) == pytest.approx(1.5, abs=0.1)
+
+
+def test_a_cut_container_is_named(tmp_path):
+    path = encode(tmp_path / "c.m4a", "aac", tone(48_000)[:, None], 48_000)
+    path.write_bytes(path.read_bytes()[:400])
+    with pytest.raises(audio.AudioError, match=r"c\.m4a"):
+        audio.load_wave(path, 16_000)
 
 
 def test_full_scale_of_16_bits_is_exact(tmp_path):
