@@ -89,7 +89,7 @@ class Metric:
     higher_is_better: ClassVar[bool | None] = None  # None: no direction is claimed
     more_outputs: ClassVar[tuple[Output, ...]] = ()
     needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
-    packages: ClassVar[tuple[str, ...]] = ("torch", "numpy")  # named in the provenance
+    packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
     asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
     costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
