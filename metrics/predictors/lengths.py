@@ -1,0 +1,71 @@
+"""Waves of equal length in batches of bounded size, and chunks of a wave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Samples [start, end) of the wave at `index` of a list."""
+
+    index: int
+    start: int
+    end: int
+
+    @property
+    def samples(self) -> int:
+        """How long it is."""
+        return self.end - self.start
+
+
+def whole(waves: Sequence[torch.Tensor]) -> list[Piece]:
+    """Each wave as one piece."""
+    return [Piece(index, 0, len(wave)) for index, wave in enumerate(waves)]
+
+
+def chunks(waves: Sequence[torch.Tensor], size: int, shortest: int) -> list[Piece]:
+    """Waves cut from the start into pieces of `size` samples, the rest at the end as one more.
+
+    A rest under `shortest` samples is dropped, unless the wave has nothing else. `size` 0 cuts
+    nothing.
+    """
+    if not size:
+        return whole(waves)
+    return [
+        piece for index, wave in enumerate(waves) for piece in cut(index, len(wave), size, shortest)
+    ]
+
+
+def cut(index: int, samples: int, size: int, shortest: int) -> list[Piece]:
+    """The chunks of one wave of `samples` samples."""
+    pieces = [Piece(index, start, min(start + size, samples)) for start in range(0, samples, size)]
+    if len(pieces) > 1 and pieces[-1].samples < shortest:
+        pieces.pop()
+    return pieces
+
+
+def batches(pieces: Sequence[Piece], most_samples: int) -> Iterator[list[Piece]]:
+    """Pieces of the same length together, at most `most_samples` at once (or one piece)."""
+    ordered = sorted(pieces, key=lambda piece: (piece.samples, piece.index, piece.start))
+    batch: list[Piece] = []
+    for piece in ordered:
+        same = bool(batch) and batch[0].samples == piece.samples
+        if batch and not (same and (len(batch) + 1) * piece.samples <= most_samples):
+            yield batch
+            batch = []
+        batch.append(piece)
+    if batch:
+        yield batch
+
+
+def stacked(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> torch.Tensor:
+    """The samples of a batch of equally long pieces, float32, (pieces, samples)."""
+    import torch
+
+    return torch.stack([waves[p.index][p.start : p.end].float() for p in batch])

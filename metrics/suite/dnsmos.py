@@ -1,0 +1,94 @@
+"""DNSMOS P.835: predicted quality of speech, background and the whole, without a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import weights
+from metrics.base import Metric, Output, ParameterError, Parameters, Score, undefined
+from metrics.predictors import dnsmos, onnxfile
+
+if TYPE_CHECKING:
+    import torch
+
+SHORTEST_S = 0.1
+P835, P808 = "dnsmos_models/sig_bak_ovr.onnx", "dnsmos_models/model_v8.onnx"
+
+
+@dataclass(frozen=True)
+class DnsmosParameters(Parameters):
+    """Which hops of 9.01 s are averaged."""
+
+    rule: str = "speechmos"
+
+    def __post_init__(self) -> None:
+        if self.rule not in dnsmos.RULES:
+            raise ParameterError(f"rule is {self.rule!r}; choose {' or '.join(dnsmos.RULES)}")
+
+
+class Dnsmos(Metric):
+    """Predicted OVRL of P.835, with SIG, BAK and the P.808 network's MOS."""
+
+    key = "dnsmos"
+    version = "1"
+    description = "DNSMOS P.835, overall quality (OVRL) predicted from the audio alone"
+    source = (
+        "Reddy, Gopal, Cutler (2022), DNSMOS P.835; weights and polynomials of speechmos 0.0.1.1"
+    )
+    unit = "MOS"
+    low = 1.0
+    high = 5.0
+    higher_is_better = True
+    more_outputs = (
+        Output("dnsmos_sig", "DNSMOS P.835, quality of the speech (SIG)", "MOS", 1.0, 5.0, True),
+        Output("dnsmos_bak", "DNSMOS P.835, background noise (BAK)", "MOS", 1.0, 5.0, True),
+        Output("dnsmos_p808", "DNSMOS P.808, overall quality (MOS)", "MOS", 1.0, 5.0, True),
+    )
+    packages = ("torch", "numpy", "librosa", "speechmos")
+    parameters_type = DnsmosParameters
+    parameters: DnsmosParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Read both networks from the files in the package speechmos."""
+        super().load(device)
+        files = [weights.package_file("speechmos", inside) for inside in (P835, P808)]
+        self.weights = weights.hashes(files)
+        p835, p808 = (onnxfile.read(file) for file in files)
+        self.networks = dnsmos.Networks(p835, p808, device)
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz; hops of all waves go through in batches."""
+        scores = [self.unusable(wave) for wave in waves]
+        usable = [i for i, score in enumerate(scores) if score is None]
+        long = [dnsmos.lengthened(waves[i]) for i in usable]
+        kept = [dnsmos.hops(len(wave), self.parameters.rule) for wave in long]
+        wanted = [(w, start) for w, (starts, _) in enumerate(kept) for start in starts]
+        values = mapped(self.networks.predict(long, wanted))
+        ends = np.cumsum([len(starts) for starts, _ in kept])
+        parts = np.split(values, ends[:-1]) if usable else []
+        for i, (starts, total), part in zip(usable, kept, parts, strict=True):
+            sig, bak, ovrl, p808 = (float(value) for value in part.mean(axis=0))
+            also = {"dnsmos_sig": sig, "dnsmos_bak": bak, "dnsmos_p808": p808}
+            scores[i] = Score(
+                ovrl, also=also, details={"hops_used": len(starts), "hops_total": total}
+            )
+        return [score for score in scores if score is not None]
+
+    def unusable(self, wave: torch.Tensor) -> Score | None:
+        """Why the wave has no value, or None."""
+        if len(wave) < SHORTEST_S * self.sample_rate_hz:
+            return undefined(f"too short: under {SHORTEST_S} s")
+        return None if bool(wave.any()) else undefined("silent")
+
+
+def mapped(raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Raw SIG, BAK, OVRL and P.808 (hops, 4), the first three through speechmos' polynomials."""
+    from speechmos.dnsmos import DNSMOS
+
+    sig, bak, ovrl = DNSMOS.get_polyfit_val(None, raw[:, 0], raw[:, 1], raw[:, 2], False)
+    return np.column_stack([sig, bak, ovrl, raw[:, 3]])
