@@ -1,0 +1,122 @@
+"""Speaker embeddings: the numbers of the packages, whatever the batch."""
+
+import numpy as np
+import pytest
+
+from metrics import weights
+from metrics.base import ParameterError
+from metrics.embeddings import embedding_type
+from metrics.embeddings.resemblyzer import partial_starts
+from tests.metrics import reference
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def resemblyzer():
+    made = embedding_type("resemblyzer")()
+    made.load()
+    return made
+
+
+@pytest.fixture(scope="module")
+def known():
+    """Vectors of `VoiceEncoder.embed_utterance`, by clip."""
+    return np.load(reference.DATA / "embeddings.npz")
+
+
+@pytest.mark.parametrize("clip", ["long_same-human", "long_dialog-human-flite_slt"])
+def test_windows_have_the_vectors_of_the_package(resemblyzer, known, clip):
+    rows = [row for row in reference.rows("windows.csv") if row["clip"] == clip]
+    found = resemblyzer.embed(torch.stack([reference.cut(row) for row in rows])).numpy()
+    wanted = known[clip][: len(rows)]
+    assert np.abs(found - wanted).max() < 2e-6
+    assert (found * wanted).sum(1) == pytest.approx(1, abs=1e-6)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("clip", ["human-0880-clean", "flite_rms-0920-clean"])
+def test_whole_clips_have_the_vectors_of_the_package(resemblyzer, known, clip):
+    found = resemblyzer.embed(reference.wave(clip)[None])[0].numpy()
+    assert np.abs(found - known[f"{clip}/full"]).max() < 2e-6
+
+
+def test_a_window_does_not_depend_on_its_batch(resemblyzer, monkeypatch):
+    windows = reference.wave("long_same-human")[: 5 * 48_000].reshape(5, -1)
+    together = resemblyzer.embed(windows)
+    monkeypatch.setattr(type(resemblyzer), "at_once_s", 3.0)
+    assert torch.allclose(resemblyzer.embed(windows), together, atol=1e-6)
+
+
+def test_partial_utterances_by_hand():
+    assert partial_starts(48_000) == [0, 77, 154]
+    assert partial_starts(16_000) == [0]  # shorter than one: padded
+    assert partial_starts(154 * 160 + 19_199) == [0, 77]  # 74.99 % of the third are there
+
+
+def test_weights_are_named_by_their_hash(resemblyzer):
+    (digest,) = resemblyzer.weights.values()
+    assert digest == "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
+
+
+def test_silence_has_a_vector_without_nan(resemblyzer):
+    assert bool(torch.isfinite(resemblyzer.embed(torch.zeros(2, 48_000))).all())
+
+
+# --- WavLM: real loading code, random weights ----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny_wavlm(tmp_path_factory):
+    """A WavLM x-vector model of few random weights, saved as a hub's models are."""
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("wavlm")
+    torch.manual_seed(7)
+    config = transformers.WavLMConfig(
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        conv_dim=(8,) * 7,
+        num_conv_pos_embeddings=8,
+        num_conv_pos_embedding_groups=2,
+        tdnn_dim=(16,) * 5,
+        xvector_output_dim=12,
+        use_weighted_layer_sum=True,
+    )
+    transformers.WavLMForXVector(config).save_pretrained(folder)
+    transformers.Wav2Vec2FeatureExtractor(do_normalize=True).save_pretrained(folder)
+    return folder
+
+
+def test_a_saved_wavlm_is_loaded_and_gives_its_own_embeddings(tiny_wavlm):
+    import transformers
+
+    made = embedding_type("wavlm")(str(tiny_wavlm))
+    made.load()
+    windows = reference.wave("long_same-human")[: 3 * 48_000].reshape(3, -1)
+    found = made.embed(windows)
+    assert found.shape == (3, 12)
+    assert set(made.weights) == {"model.safetensors"}
+    network = transformers.WavLMForXVector.from_pretrained(tiny_wavlm).eval()
+    ready = (windows[1] - windows[1].mean()) / torch.sqrt(windows[1].var(correction=0) + 1e-7)
+    with torch.inference_mode():
+        wanted = network(ready[None]).embeddings[0].double()
+    assert torch.allclose(found[1], wanted / wanted.norm(), atol=1e-5)
+
+
+def test_without_weights_the_model_and_its_place_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights._Place, "folder", tmp_path)
+    monkeypatch.setattr(weights._Place, "offline", True)
+    with pytest.raises(weights.Unavailable, match=r"microsoft/wavlm-base-plus-sv.*offline"):
+        embedding_type("wavlm")().load()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(weights.Unavailable, match="incomplete"):
+        embedding_type("wavlm")("empty").load()
+
+
+def test_wrong_names_are_refused():
+    with pytest.raises(ParameterError, match="resemblyzer, wavlm"):
+        embedding_type("ecapa")
+    with pytest.raises(ParameterError, match="one model only"):
+        embedding_type("resemblyzer")("other")
