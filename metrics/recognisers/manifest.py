@@ -1,0 +1,23 @@
+"""Transcripts that were made elsewhere: the attribute `hypothesis` of a clip."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metrics.recognisers.base import Recogniser, Transcript
+
+if TYPE_CHECKING:
+    from metrics.base import Take
+
+
+class Manifest(Recogniser):
+    """No recogniser: what the manifest says was heard; "<empty>" says that nothing was."""
+
+    key = "manifest"
+
+    def transcript(self, take: Take) -> Transcript:
+        """The stored hypothesis of a take."""
+        text = take.material.attribute("hypothesis")
+        if not text:
+            return Transcript(None, "no hypothesis: the clip has no attribute hypothesis")
+        return Transcript("" if text == "<empty>" else text)

@@ -1,0 +1,15 @@
+"""Character error rate of a recogniser's transcript, for any language."""
+
+from __future__ import annotations
+
+from metrics.error_rates import ErrorRate
+
+
+class CharacterErrorRate(ErrorRate):
+    """(substitutions + deletions + insertions) / characters of the text; can exceed 1."""
+
+    key = "cer"
+    version = "1"
+    description = "Character error rate of a speech recogniser's transcript against the text"
+    by_character = True
+    unit_name = "characters"

@@ -1,0 +1,138 @@
+"""How well a clip fits a caption: cosine of CLAP's embeddings of audio and text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from metrics import weights
+from metrics.base import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.recognisers.base import model_hashes, need_package
+
+if TYPE_CHECKING:
+    import torch
+
+WANTED = ("*.json", "*.txt", "*.safetensors", "pytorch_model.bin")
+LONG = ("mean", "first", "centre")
+SHORTEST_S = 0.1  # of audio
+AT_ONCE = 8  # chunks of at most ten seconds
+
+
+@dataclass(frozen=True)
+class ClapParameters(Parameters):
+    """The model, and what is heard of a clip that is longer than the model's window."""
+
+    model: str = "laion/clap-htsat-unfused"
+    long: str = "mean"
+    shortest_tail_s: float = 1.0  # a shorter rest of a long clip is left out
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise ParameterError("model is empty; give a folder or a hub name")
+        if self.long not in LONG:
+            raise ParameterError(f"long is {self.long!r}; it must be {', '.join(LONG)}")
+        if not self.shortest_tail_s >= 0:
+            raise ParameterError(f"shortest_tail_s is {self.shortest_tail_s}; it must be 0 or more")
+
+
+class Clap(Metric):
+    """Cosine of the embeddings of a caption and of the speech, from a frozen CLAP model."""
+
+    key = "clap"
+    version = "1"
+    sample_rate_hz = 48_000
+    description = "Cosine of CLAP's embeddings of a clip and of its caption"
+    source = "CLAP: Wu et al. (2023), LAION; as a score of speech: NVV-SuperBench (2026)"
+    low, high = -1.0, 1.0
+    higher_is_better = True
+    needs = ("attributes.caption",)
+    packages = ("torch", "numpy", "transformers")
+    parameters_type = ClapParameters
+    parameters: ClapParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Load network, feature extractor and tokenizer from a folder or the hub."""
+        super().load(device)
+        need_package("transformers", "transformers")
+        import transformers
+
+        given: Any = transformers  # its classes are typed for other uses
+        folder = weights.model_files(self.parameters.model, WANTED)
+        self.weights = model_hashes(folder, ["*.safetensors", "pytorch_model.bin"])
+        self.network: Any = given.ClapModel.from_pretrained(folder).to(device).eval()
+        self.hearing: Any = given.AutoFeatureExtractor.from_pretrained(folder)
+        self.reading: Any = given.AutoTokenizer.from_pretrained(folder)
+        if self.hearing.sampling_rate != self.sample_rate_hz:
+            raise weights.Unavailable(
+                f"{self.parameters.model} hears {self.hearing.sampling_rate} Hz, "
+                f"this metric gives {self.sample_rate_hz} Hz"
+            )
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One cosine per take; the chunks of all takes go through the network in small batches."""
+        reasons = [self.reason(take) for take in takes]
+        usable = [take for take, reason in zip(takes, reasons, strict=True) if not reason]
+        chunks = [self.chunks(take.wave) for take in usable]
+        heard = iter(self.heard([chunk for part in chunks for chunk in part]))
+        found = iter(
+            self.summary(take.material.attribute("caption"), part, [next(heard) for _ in part])
+            for take, part in zip(usable, chunks, strict=True)
+        )
+        return [undefined(reason) if reason else next(found) for reason in reasons]
+
+    def reason(self, take: Take) -> str:
+        """Why a take has no value; empty when it has one."""
+        if not take.material.attribute("caption"):
+            return "no caption: the clip has no attribute caption"
+        if len(take.wave) < SHORTEST_S * self.sample_rate_hz:
+            return f"too short: less than {SHORTEST_S} s"
+        return "" if bool(take.wave.any()) else "silent"
+
+    def chunks(self, wave: torch.Tensor) -> list[torch.Tensor]:
+        """The parts of a wave that are heard, each at most as long as the model's window."""
+        window = int(self.hearing.nb_max_samples)
+        if len(wave) <= window or self.parameters.long == "first":
+            return [wave[:window]]
+        if self.parameters.long == "centre":
+            start = (len(wave) - window) // 2
+            return [wave[start : start + window]]
+        tail = self.parameters.shortest_tail_s * self.sample_rate_hz
+        parts = [wave[start : start + window] for start in range(0, len(wave), window)]
+        return [part for part in parts if len(part) == window or len(part) >= tail]
+
+    def heard(self, chunks: list[torch.Tensor]) -> list[torch.Tensor]:
+        """A unit embedding of each chunk; shorter ones are repeated up to the model's window."""
+        import torch
+
+        found: list[torch.Tensor] = []
+        for first in range(0, len(chunks), AT_ONCE):
+            batch = [c.detach().cpu().float().numpy() for c in chunks[first : first + AT_ONCE]]
+            features = self.hearing(batch, sampling_rate=self.sample_rate_hz, return_tensors="pt")
+            with torch.inference_mode():
+                out = self.network.get_audio_features(
+                    input_features=features["input_features"].to(self.device),
+                    is_longer=torch.zeros(len(batch), 1, dtype=torch.bool, device=self.device),
+                )
+            found += list(out.pooler_output.float().cpu())
+        return found
+
+    def read(self, caption: str) -> torch.Tensor:
+        """The unit embedding of a caption, cut to what the text model takes."""
+        import torch
+
+        most = self.network.config.text_config.max_position_embeddings - 2
+        tokens = self.reading(caption, truncation=True, max_length=most, return_tensors="pt")
+        with torch.inference_mode():
+            out = self.network.get_text_features(**tokens.to(self.device))
+        embedding: torch.Tensor = out.pooler_output[0].float().cpu()
+        return embedding
+
+    def summary(self, caption: str, chunks: list[torch.Tensor], heard: list[torch.Tensor]) -> Score:
+        """The mean cosine over a clip's chunks, each by its length."""
+        said = self.read(caption).double()
+        cosines = [float(said @ embedding.double()) for embedding in heard]
+        sizes = [len(chunk) for chunk in chunks]
+        mean = sum(c * size for c, size in zip(cosines, sizes, strict=True)) / sum(sizes)
+        heard_s = sum(sizes) / self.sample_rate_hz
+        return Score(mean, "", {"chunk_cosines": cosines, "heard_s": heard_s})

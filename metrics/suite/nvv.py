@@ -1,0 +1,133 @@
+"""Whether nonverbal vocalisations came as asked for, and where (NVV-SuperBench)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metrics import texts, vocalisations
+from metrics.base import Metric, Output, ParameterError, Parameters, Score, Take, undefined
+from metrics.material import Material
+from metrics.vocalisations import Comparison, Controllability, Vocalisation
+
+SOURCE = "NVV-SuperBench (2026), section 2.4.1"
+
+
+@dataclass(frozen=True)
+class NvvParameters(Parameters):
+    """How far apart two places may be, and of how many types coverage is a share."""
+
+    tolerance: int = vocalisations.TOLERANCE  # words, or characters in Chinese
+    n_types: int = vocalisations.N_TYPES
+
+    def __post_init__(self) -> None:
+        if self.tolerance < 0:
+            raise ParameterError(f"tolerance is {self.tolerance}; it must be 0 or more")
+        if self.n_types < 1:
+            raise ParameterError(f"n_types is {self.n_types}; it must be 1 or more")
+
+
+class Nvv(Metric):
+    """F1 of the vocalisations that somebody found in a clip against those asked for."""
+
+    key = "nvv"
+    version = "1"
+    description = "F1 of nonverbal vocalisations found in a clip, by type and place in the text"
+    source = SOURCE
+    low, high = 0.0, 1.0
+    higher_is_better = True
+    more_outputs = (
+        Output("nvv_precision", "Share of the vocalisations found that match", "", 0.0, 1.0, True),
+        Output("nvv_recall", "Share of the vocalisations asked for that match", "", 0.0, 1.0, True),
+        Output("nvv_distance", "Normalised tag distance of the matches", "", 0.0, 1.0, False),
+    )
+    needs = ("text", "language", "attributes.nvv_target", "attributes.nvv_predicted")
+    packages = ("numpy", "scipy")
+    parameters_type = NvvParameters
+    parameters: NvvParameters
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One score per take, from its material alone; the audio is not heard."""
+        return [self.of_material(take.material) for take in takes]
+
+    def of_material(self, material: Material) -> Score:
+        """F1, precision, recall and distance of one clip."""
+        asked, heard = (material.attribute(f"nvv_{name}") for name in ("target", "predicted"))
+        for name, text in (("target", asked), ("predicted", heard)):
+            if not text:
+                return undefined(f"the clip has no attribute nvv_{name}")
+        if not material.language:
+            return undefined("no language")
+        try:
+            target, predicted = (vocalisations.parse(t, material.language) for t in (asked, heard))
+        except vocalisations.VocalisationError as error:
+            return undefined(str(error))
+        length = len(texts.units(spoken(material), material.language))
+        compared = vocalisations.compare(target, predicted, length, self.parameters.tolerance)
+        return scored(compared)
+
+    def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Counts summed over a condition's clips; distance over its clips with a match.
+
+        nvv_coverage: share of the types that were asked for (the paper's, when each supported
+        type is asked for); nvv_coverage_matched: of those that matched at least once.
+        """
+        found = vocalisations.controllability(comparison(row) for row in details)
+        named = {
+            **rates(found),
+            "coverage": vocalisations.coverage(found.asked_types, self.parameters.n_types),
+            "coverage_matched": vocalisations.coverage(found.hit_types, self.parameters.n_types),
+        }
+        return {f"nvv_{name}_pooled": v for name, v in named.items() if v is not None}
+
+
+def spoken(material: Material) -> str:
+    """The text without markers; without a text, that of a marked target."""
+    text = material.text.strip() or material.attribute("nvv_target")
+    marked = material.text.strip() or "@" not in text
+    return vocalisations.without_marks(text, material.language) if marked else ""
+
+
+def scored(compared: Comparison) -> Score:
+    """The score of one clip, with everything in its details that pooling needs."""
+    found = vocalisations.controllability([compared])
+    if found.f1 is None:
+        return undefined("no vocalisation was asked for or found")
+    values = rates(found)
+    details = {
+        "tp": found.tp,
+        "fp": found.fp,
+        "fn": found.fn,
+        "length": compared.length,
+        "matched": [[plain(t), plain(p)] for t, p in compared.pairs],
+        "missed": [plain(v) for v in compared.missed],
+        "spurious": [plain(v) for v in compared.spurious],
+    }
+    also = {f"nvv_{name}": values[name] for name in ("precision", "recall", "distance")}
+    return Score(found.f1, "", details, also=also)
+
+
+def rates(found: Controllability) -> dict[str, float | None]:
+    """The numbers of the paper by name."""
+    return {
+        "f1": found.f1,
+        "precision": found.precision,
+        "recall": found.recall,
+        "distance": found.distance,
+    }
+
+
+def plain(vocalisation: Vocalisation) -> list[Any]:
+    """A vocalisation as JSON."""
+    return [vocalisation.type, vocalisation.position]
+
+
+def comparison(details: Mapping[str, Any]) -> Comparison:
+    """A clip's comparison back from the details of its score."""
+    return Comparison(
+        tuple((Vocalisation(*t), Vocalisation(*p)) for t, p in details["matched"]),
+        tuple(Vocalisation(*v) for v in details["missed"]),
+        tuple(Vocalisation(*v) for v in details["spurious"]),
+        int(details["length"]),
+    )
