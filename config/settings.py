@@ -222,6 +222,9 @@ EARNEST_OFFLINE = _env.switch("EARNEST_OFFLINE", False)  # never fetch weights f
 EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
 EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")
 EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")
+EARNEST_JUDGE_PRICES = _env.text("EARNEST_JUDGE_PRICES", "")  # per million tokens: in,out[,audio]
+EARNEST_JUDGE_CONCURRENCY = _env.number("EARNEST_JUDGE_CONCURRENCY", 4, 1, 256)
+EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only

@@ -1,7 +1,10 @@
-"""Registers metrics with Django, and tells them where models lie."""
+"""Registers metrics with Django, and tells them where models lie and who judges."""
+
+from pathlib import Path
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 
 class MetricsConfig(AppConfig):
@@ -10,5 +13,21 @@ class MetricsConfig(AppConfig):
 
     def ready(self) -> None:
         from metrics import weights
+        from metrics.judges import cost, endpoint
 
         weights.configure(settings.EARNEST_MODELS, settings.EARNEST_OFFLINE)
+        try:
+            prices = cost.parse_prices(settings.EARNEST_JUDGE_PRICES)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"EARNEST_JUDGE_PRICES: {error}") from error
+        endpoint.configure(
+            endpoint.Endpoint(
+                url=settings.EARNEST_JUDGE_URL,
+                model=settings.EARNEST_JUDGE_MODEL,
+                key=settings.EARNEST_JUDGE_KEY,
+                cache=Path(settings.EARNEST_VAR) / "judges",
+                prices=prices,
+                concurrency=settings.EARNEST_JUDGE_CONCURRENCY,
+                timeout_s=settings.EARNEST_JUDGE_TIMEOUT_S,
+            )
+        )

@@ -10,3 +10,25 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def judge_server():
+    """A judge on this machine, configured with a cache of its own; reset it before use."""
+    from tests.metrics.judge_server import JudgeServer
+
+    server = JudgeServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def a_judge(judge_server, tmp_path_factory):
+    """Judges ask the local server, and keep answers in a folder of this test run."""
+    from metrics.judges import endpoint
+
+    before = endpoint.current()
+    cache = tmp_path_factory.mktemp("judges")
+    endpoint.configure(endpoint.Endpoint(judge_server.url, "tester", cache=cache, retries=2))
+    yield judge_server
+    endpoint.configure(before)

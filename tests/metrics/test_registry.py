@@ -11,6 +11,7 @@ import pytest
 
 from metrics import base, suite
 from metrics.base import Metric, Score, make_metric, registry
+from metrics.material import Material
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -18,10 +19,16 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parent.parent.parent
 KEYS = sorted(registry())
 LONG_ENOUGH = 6 * 16_000
+MATERIAL = Material(  # what any metric may need beside the audio
+    text="the late owner of this estate lived to a very advanced age",
+    language="en",
+    speaker="human",
+    attributes={"caption": "a calm reader", "synthesis_s": "2.5", "nvv": "laugh@11"},
+)
 
 
 @pytest.fixture(scope="module", params=KEYS)
-def metric(request):
+def metric(request, a_judge):
     made = make_metric(request.param)
     made.load("cpu")
     return made
@@ -60,11 +67,11 @@ def test_parameters_have_defaults_and_come_back_from_json(metric):
 def test_one_score_per_wave_in_order_batched_or_alone(metric):
     wave = metric_wave(metric)
     waves = [wave[:LONG_ENOUGH], wave[16_000:], wave[: LONG_ENOUGH - 16_000]]
-    together = metric.measure(waves)
+    together = measured(metric, waves)
     assert len(together) == 3
     for each, score in zip(waves, together, strict=True):
-        (alone,) = metric.measure([each])
-        assert score.value == pytest.approx(alone.value, rel=1e-5)
+        (alone,) = measured(metric, [each])
+        assert near(score.value, alone.value)
         assert (score.value is None) == bool(score.reason)
 
 
@@ -81,14 +88,14 @@ def test_one_score_per_wave_in_order_batched_or_alone(metric):
 )
 def test_a_wave_without_a_value_has_a_reason_and_spares_the_others(metric, wave):
     good = metric_wave(metric)
-    broken, fine = metric.measure([wave, good])
+    broken, fine = measured(metric, [wave, good])
     assert broken.value is None
     assert broken.reason
-    assert fine.value == pytest.approx(metric.measure([good])[0].value, rel=1e-5)
+    assert near(fine.value, measured(metric, [good])[0].value)
 
 
 def test_silence_is_never_scored_as_zero(metric):
-    (score,) = metric.measure([torch.zeros(LONG_ENOUGH)])
+    (score,) = measured(metric, [torch.zeros(LONG_ENOUGH)])
     assert score.value is None
     assert score.reason
 
@@ -153,3 +160,13 @@ def test_pure_modules_bring_neither_django_nor_torch():
 def metric_wave(metric):
     assert metric.sample_rate_hz == 16_000, "take the wave at the metric's rate here"
     return reference.wave("long_same-human")[: 8 * 16_000]
+
+
+def measured(metric, waves):
+    """The waves' scores, each with material that any metric can use."""
+    return metric.measure(waves, [MATERIAL] * len(waves))
+
+
+def near(one, other):
+    """Equal to 1e-5, or both without a value."""
+    return one is other if None in (one, other) else one == pytest.approx(other, rel=1e-5)

@@ -1,0 +1,1 @@
+"""Audio language models asked over an OpenAI-compatible API: rubric, repeats, cache, cost."""

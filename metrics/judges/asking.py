@@ -1,0 +1,105 @@
+"""Many questions at once, through the cache; and a clip's replies as one score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from metrics.judges.cache import Cache
+from metrics.judges.client import Client, Reply
+from metrics.judges.cost import Prices, Usage, bill
+from metrics.judges.question import Question
+from metrics.judges.schema import Malformed, parse
+
+SHARE_NEEDED = 0.5  # of a clip's questions must have an answer
+
+
+def ask_all(questions: Sequence[Question], client: Client) -> list[Reply]:
+    """One reply per question, in order; equal questions are asked once.
+
+    At most ``endpoint.concurrency`` are under way. Raises weights.Unavailable as the client does;
+    what was answered until then is in the cache.
+    """
+    cache = Cache(client.endpoint.cache)
+    by_key = {question.key(): question for question in questions}
+    replies: dict[str, Reply] = {}
+    with ThreadPoolExecutor(max_workers=client.endpoint.concurrency) as pool:
+        futures = {k: pool.submit(ask_cached, k, q, client, cache) for k, q in by_key.items()}
+        try:
+            replies = {key: future.result() for key, future in futures.items()}
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+    return [replies[question.key()] for question in questions]
+
+
+def ask_cached(key: str, question: Question, client: Client, cache: Cache) -> Reply:
+    """The kept answer, or the server's; only answers that pass their check are kept."""
+    kept = cache.get(key)
+    if kept is not None:
+        try:
+            return Reply(
+                question.check(parse(kept["content"])),
+                content=kept["content"],
+                usage=Usage(**kept["usage"]),
+                model=str(kept.get("model", "")),
+                cached=True,
+                not_supported=tuple(kept.get("not_supported", ())),
+            )
+        except (Malformed, TypeError):
+            pass  # broken, or written under a check that was wrong: asked again
+    reply = client.ask(question)
+    if reply.answer is not None:
+        cache.put(key, entry(question, reply))
+    return reply
+
+
+def entry(question: Question, reply: Reply) -> dict[str, Any]:
+    """What is kept of an answer, readable by people."""
+    return {
+        "rubric": question.rubric,
+        "model_asked": question.model,
+        "model": reply.model,
+        "seed": question.seed,
+        "repeat": question.repeat,
+        "temperature": question.temperature,
+        "content": reply.content,
+        "usage": {
+            "tokens_in": reply.usage.tokens_in,
+            "tokens_out": reply.usage.tokens_out,
+            "audio_in": reply.usage.audio_in,
+        },
+        "not_supported": list(reply.not_supported),
+    }
+
+
+def tally(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
+    """For a score's details: how many were asked, failed and why, kept before, tokens and cost.
+
+    Tokens and cost are those of the answers, also when they came from the cache: what the score
+    cost when it was first computed.
+    """
+    reasons = Counter(reply.reason for reply in replies if reply.answer is None)
+    found: dict[str, Any] = {
+        "n_asked": len(replies),
+        "n_failed": sum(reasons.values()),
+        "n_cached": sum(reply.cached for reply in replies),
+        "reasons": dict(sorted(reasons.items())),
+        "models": sorted({reply.model for reply in replies if reply.model}),
+        **bill((reply.usage for reply in replies), prices),
+    }
+    not_supported = sorted({name for reply in replies for name in reply.not_supported})
+    return {**found, "not_supported": not_supported} if not_supported else found
+
+
+def enough(replies: Sequence[Reply]) -> bool:
+    """Whether at least half of the questions have an answer."""
+    answered = sum(reply.answer is not None for reply in replies)
+    return bool(replies) and answered >= SHARE_NEEDED * len(replies)
+
+
+def why_not(details: Mapping[str, Any]) -> str:
+    """The reason of a score without value, from its tally."""
+    reasons = ", ".join(f"{reason}: {n}" for reason, n in details["reasons"].items())
+    return f"the judge failed on {details['n_failed']} of {details['n_asked']} ({reasons})"

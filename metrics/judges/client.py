@@ -1,0 +1,173 @@
+"""Questions sent to the server: tried again when it is busy, and every failure given a reason."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from metrics import weights
+from metrics.judges.cost import Usage, usage_of
+from metrics.judges.endpoint import Endpoint
+from metrics.judges.question import Question
+from metrics.judges.schema import Malformed, parse
+
+OPTIONAL = ("response_format", "seed", "max_tokens")  # left out when a server refuses them
+LOST_IN_A_ROW = 3  # questions that met no server at all: it is down
+REST_S = 30.0  # before a server that was down is asked again
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer to a question, or the reason why there is none."""
+
+    answer: dict[str, Any] | None
+    reason: str = ""  # short, so that equal ones can be counted; empty with an answer
+    content: str = ""  # as the model wrote it
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""  # as the server calls it
+    tries: int = 1
+    cached: bool = False
+    not_supported: tuple[str, ...] = ()  # options that the server refused
+
+
+class Client:
+    """The server of an endpoint. Safe to use from several threads.
+
+    Busy and broken answers (408, 409, 429, 5xx), timeouts and lost connections are tried again by
+    the `openai` package: after the server's Retry-After (to two minutes), else after 0.5 s,
+    doubled each time to 8 s, less up to a quarter at random.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        from openai import OpenAI
+
+        self.endpoint = endpoint
+        self._api = OpenAI(
+            base_url=endpoint.url,
+            api_key=endpoint.key or "none",
+            timeout=endpoint.timeout_s,
+            max_retries=endpoint.retries,
+        )
+        self._refused: set[str] = set()
+        self._lost = 0
+        self._rest_until = 0.0
+        self._lock = threading.Lock()
+
+    def ask(self, question: Question) -> Reply:
+        """The checked answer, or a Reply with the reason.
+
+        Raises weights.Unavailable where no question can be answered: a wrong key or model, no
+        credit left, or a server that was not met several times in a row.
+        """
+        import openai
+
+        if time.monotonic() < self._rest_until:
+            raise self._down()
+        try:
+            raw, completion = self._send(question)
+        except openai.APITimeoutError:
+            return Reply(None, "timeout", tries=self.endpoint.retries + 1)
+        except openai.APIConnectionError as error:
+            self._count_lost(error)
+            return Reply(None, "connection lost", tries=self.endpoint.retries + 1)
+        except openai.APIStatusError as error:
+            self._lost = 0
+            if hopeless(error):
+                raise weights.Unavailable(
+                    f"the judge {question.model} at {self.endpoint.url} cannot be used: "
+                    f"http {error.status_code}, {message_of(error)}; check EARNEST_JUDGE_URL, "
+                    "EARNEST_JUDGE_MODEL and EARNEST_JUDGE_KEY"
+                ) from error
+            return Reply(None, f"http {error.status_code}")
+        except (openai.OpenAIError, ValueError):
+            return Reply(None, "no chat completion")
+        self._lost = 0
+        return self._read(question, completion, raw.retries_taken + 1)
+
+    def _send(self, question: Question) -> tuple[Any, Any]:
+        """The raw response and its completion, without options that the server refuses."""
+        import openai
+
+        while True:
+            options = self._options(question)
+            messages = question.messages(with_schema="response_format" not in options)
+            try:
+                raw = self._api.chat.completions.with_raw_response.create(
+                    model=question.model,
+                    messages=messages,
+                    temperature=question.temperature,
+                    **options,
+                )
+                return raw, raw.parse()
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                refused = refused_option(error, options)
+                if not refused:
+                    raise
+                self._refused.add(refused)
+
+    def _options(self, question: Question) -> dict[str, Any]:
+        """The options that not every server takes, less those refused before."""
+        schema = {"name": "answer", "strict": True, "schema": question.schema}
+        options: dict[str, Any] = {
+            "response_format": {"type": "json_schema", "json_schema": schema},
+            "seed": question.seed,
+            "max_tokens": question.max_tokens,
+        }
+        if "max_tokens" in self._refused:
+            options["max_completion_tokens"] = question.max_tokens
+        return {name: value for name, value in options.items() if name not in self._refused}
+
+    def _read(self, question: Question, completion: Any, tries: int) -> Reply:
+        """The completion as a Reply: refused, truncated, malformed or an answer."""
+        content, usage, model = "", Usage(), ""
+        try:
+            usage, model = usage_of(getattr(completion, "usage", None)), str(completion.model)
+            choice = completion.choices[0]
+            content = choice.message.content or ""
+            if getattr(choice.message, "refusal", None) or choice.finish_reason == "content_filter":
+                raise Malformed("refused")
+            if choice.finish_reason == "length":
+                raise Malformed("truncated")
+            answer, reason = question.check(parse(content)), ""
+        except (AttributeError, IndexError, TypeError):
+            answer, reason = None, "no chat completion"
+        except Malformed as error:
+            answer, reason = None, str(error)
+        refused = tuple(sorted(self._refused))
+        return Reply(answer, reason, content, usage, model, tries, not_supported=refused)
+
+    def _count_lost(self, error: Exception) -> None:
+        with self._lock:
+            self._lost += 1
+            if self._lost >= LOST_IN_A_ROW:
+                self._lost = 0
+                self._rest_until = time.monotonic() + REST_S
+                raise self._down() from error
+
+    def _down(self) -> weights.Unavailable:
+        return weights.Unavailable(
+            f"the judge at {self.endpoint.url} (EARNEST_JUDGE_URL) does not answer"
+        )
+
+
+def refused_option(error: Any, options: dict[str, Any]) -> str:
+    """The optional parameter that a 400 or 422 is about; empty when it is about none."""
+    said = f"{error} {getattr(error, 'param', '') or ''}".lower()
+    clues = {"response_format": ("response_format", "json_schema", "guided"), "seed": ("seed",)}
+    for option in OPTIONAL:
+        if option in options and any(clue in said for clue in clues.get(option, (option,))):
+            return option
+    return ""
+
+
+def hopeless(error: Any) -> bool:
+    """Whether asking anything else would fail alike: key, model or credit."""
+    return error.status_code in (401, 402, 403, 404) or error.code == "insufficient_quota"
+
+
+def message_of(error: Any) -> str:
+    """What the server said, cut to a line."""
+    body = error.body if isinstance(error.body, dict) else {}
+    return str(body.get("message") or error.message).splitlines()[0][:200]

@@ -1,0 +1,186 @@
+"""What the judges of the suite share: parameters, parts of a clip, repeats, one score a clip."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from metrics.base import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.judges import asking, endpoint
+from metrics.judges.client import Client, Reply
+from metrics.judges.question import RATE_HZ, Question, sound
+from metrics.judges.rubric import Rubric, names, rubric
+from metrics.judges.schema import check_object, object_schema
+
+if TYPE_CHECKING:
+    import torch
+
+SHORTEST_S = 0.5
+SILENT_RMS = 10 ** (-70 / 20)  # of full scale: below it, nothing is sent
+COSTS = "one question or more per clip to a paid server or your own GPU; the audio is sent there"
+
+
+@dataclass(frozen=True)
+class JudgeParameters(Parameters):
+    """Which model judges, by which rubric, and how it samples."""
+
+    model: str = ""  # empty: EARNEST_JUDGE_MODEL, read when the metric is made
+    rubric: str = ""  # with its version
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 4000  # of an answer; a model that thinks aloud needs many
+    longest_s: float = 900.0  # a longer clip has no value
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            object.__setattr__(self, "model", endpoint.current().model)
+        if self.rubric not in names():
+            raise ParameterError(f"rubric {self.rubric!r} is not one of {', '.join(names())}")
+        check_range("temperature", self.temperature, 0, 2)
+        check_range("seed", self.seed, 0, 2**31 - 1_000)
+        check_range("max_tokens", self.max_tokens, 16, 1_000_000)
+        check_range("longest_s", self.longest_s, 1, 4 * 3600)
+
+
+@dataclass(frozen=True)
+class RepeatedParameters(JudgeParameters):
+    """A judge that scores a clip several times, each time with the next seed."""
+
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("repeats", self.repeats, 1, 1000)
+
+
+class Judge(Metric):
+    """A metric whose numbers come from an audio language model. A subclass says what it asks."""
+
+    asked_only: ClassVar[bool] = True
+    costs: ClassVar[str] = COSTS
+    low: ClassVar[float | None] = 1.0
+    high: ClassVar[float | None] = 5.0
+    higher_is_better: ClassVar[bool | None] = True
+    packages = ("openai", "torch", "numpy")
+    parameters: JudgeParameters
+    client: Client | None = None
+
+    @property
+    def rubric(self) -> Rubric:
+        """What the judge is told, and what it must answer."""
+        return rubric(self.parameters.rubric)
+
+    def load(self, device: str = "cpu") -> None:
+        """Connect to the configured server; weights.Unavailable names the setting that lacks."""
+        super().load(device)
+        self.client = Client(endpoint.required(self.parameters.model))
+        self.weights = {f"{self.rubric.name}.toml": self.rubric.sha256}
+
+    def ask(self, questions: Sequence[Question]) -> list[Reply]:
+        """One reply per question, in order, several at a time and through the cache."""
+        if self.client is None:
+            raise RuntimeError(f"{self.key}: load() comes before the first question")
+        return asking.ask_all(questions, self.client)
+
+    def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:
+        """Counts, reasons, tokens and cost for a score's details."""
+        return asking.tally(replies, endpoint.current().prices)
+
+    def question(self, wave: torch.Tensor, repeat: int = 0, **known: str) -> Question:
+        """The rubric's question about one wave, (samples,) at 16 kHz."""
+        told = self.rubric
+        return Question(
+            model=self.parameters.model,
+            system=told.system,
+            user=told.prompt(**known),
+            sounds=(sound(wave),),
+            schema=object_schema(told.fields),
+            check=lambda answer: check_object(answer, told.fields),
+            rubric=told.name,
+            temperature=self.parameters.temperature,
+            seed=self.parameters.seed + repeat,
+            repeat=repeat,
+            max_tokens=self.parameters.max_tokens,
+        )
+
+    def unfit(self, take: Take) -> Score | None:
+        """The score of a clip that is not sent: silent, too short or too long; None of others."""
+        duration_s = len(take.wave) / RATE_HZ
+        if duration_s < SHORTEST_S:
+            return undefined("too short", shortest_s=SHORTEST_S)
+        if duration_s > self.parameters.longest_s:
+            return undefined("too long", longest_s=self.parameters.longest_s)
+        return undefined("silent") if silent(take.wave) else None
+
+
+class RepeatedJudge(Judge):
+    """A judge whose rubric ends in a ``score``: the mean over repeats of the mean over parts."""
+
+    parameters: RepeatedParameters
+
+    def parts(self, take: Take) -> list[torch.Tensor] | Score:
+        """What is sent of a clip, each part in a question of its own; or why it has no value."""
+        return self.unfit(take) or [take.wave]
+
+    def known(self, take: Take) -> dict[str, str]:
+        """What fills the blanks of the rubric. Default: nothing."""
+        return {}
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One score per take; all questions of the batch are asked together."""
+        scores: list[Score | None] = []
+        asked: list[tuple[int, int, list[Question]]] = []
+        for place, take in enumerate(takes):
+            parts = self.parts(take)
+            scores.append(parts if isinstance(parts, Score) else None)
+            if not isinstance(parts, Score):
+                known = self.known(take)
+                repeats = range(self.parameters.repeats)
+                questions = [self.question(p, r, **known) for r in repeats for p in parts]
+                asked.append((place, len(parts), questions))
+        replies = iter(self.ask([question for *_, many in asked for question in many]))
+        for place, n_parts, questions in asked:
+            scores[place] = self.collected([next(replies) for _ in questions], n_parts)
+        return [score for score in scores if score is not None]
+
+    def collected(self, replies: Sequence[Reply], n_parts: int) -> Score:
+        """A clip's replies, ordered by repeat, then part, as its score.
+
+        details: ``scores`` per repeat and part (None: failed), ``repeats`` the mean of each
+        repeat, ``sd`` over the repeats (ddof 1). Failed where fewer than half were answered.
+        """
+        values = [None if r.answer is None else float(r.answer["score"]) for r in replies]
+        rows = [values[i : i + n_parts] for i in range(0, len(values), n_parts)]
+        means = [mean_of(row) for row in rows]
+        details = {**self.tally(replies), "scores": rows, "repeats": means}
+        if not asking.enough(replies):
+            return Score(None, asking.why_not(details), details, failed=True)
+        told = [mean for mean in means if mean is not None]
+        details["sd"] = sd = statistics.stdev(told) if len(told) > 1 else None
+        return Score(statistics.fmean(told), details=details, also=self.also(sd))
+
+    def also(self, sd: float | None) -> dict[str, float | None]:
+        """Further outputs from the standard deviation over repeats. Default: none."""
+        return {}
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean of the values that there are; None without any."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
+def silent(wave: torch.Tensor) -> bool:
+    """Whether the wave's RMS is below -70 dB of full scale."""
+    return bool(wave.double().square().mean().sqrt() < SILENT_RMS)
+
+
+def check_range(name: str, given: float, low: float, high: float) -> None:
+    """Raise a ParameterError when `given` is no number from low to high."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+        raise ParameterError(f"{name} is {given!r}, but it must be a number")
+    if not low <= given <= high:
+        raise ParameterError(f"{name} is {given:g}, but it must be from {low:g} to {high:g}")

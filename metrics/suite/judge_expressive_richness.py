@@ -1,0 +1,56 @@
+"""Expressive richness, judged on pieces of ten seconds and averaged (LFS-Bench)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metrics.base import Score, Take, undefined
+from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range, silent
+from metrics.judges.question import RATE_HZ
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class ExpressiveRichnessParameters(RepeatedParameters):
+    """How a clip is cut. The paper says nothing of the rest at the end: ``rest_s`` decides."""
+
+    rubric: str = "expressive_richness.v1"
+    longest_s: float = 3600.0
+    chunk_s: float = 10.0
+    rest_s: float = 5.0  # a rest at least this long is a piece too; a shorter one is left out
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("chunk_s", self.chunk_s, 1, 600)
+        check_range("rest_s", self.rest_s, 0.5, self.chunk_s)
+
+
+class JudgeExpressiveRichness(RepeatedJudge):
+    """Mean score over non-overlapping pieces; a clip shorter than one piece is one piece."""
+
+    key = "judge_expressive_richness"
+    version = "1"
+    description = "Expressive richness, 1 to 5, by an audio language model; mean over 10 s pieces"
+    source = "LFS-Bench (2026), appendix C.6; rubric in our own words"
+    parameters_type = ExpressiveRichnessParameters
+    parameters: ExpressiveRichnessParameters
+
+    def parts(self, take: Take) -> list[torch.Tensor] | Score:
+        """The clip in pieces, without silent ones."""
+        unfit = self.unfit(take)
+        if unfit:
+            return unfit
+        pieces = chunks(take.wave, self.parameters.chunk_s, self.parameters.rest_s)
+        return [piece for piece in pieces if not silent(piece)] or undefined("silent")
+
+
+def chunks(wave: torch.Tensor, chunk_s: float, rest_s: float) -> list[torch.Tensor]:
+    """Pieces of chunk_s one after the other; the rest too where it lasts rest_s or more."""
+    size, least = round(chunk_s * RATE_HZ), round(rest_s * RATE_HZ)
+    pieces = [wave[start : start + size] for start in range(0, len(wave), size)]
+    if len(pieces) > 1 and len(pieces[-1]) < least:
+        pieces.pop()
+    return pieces
