@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -69,6 +70,29 @@ def model_files(name: str, wanted: tuple[str, ...], why: str = "") -> Path:
             f"put {', '.join(wanted)} of that model there{'; ' + why if why else ''}"
         ) from error
     return Path(found)
+
+
+def model_file(
+    name: str, cached: Path | None = None, fetch: Callable[[], object] | None = None
+) -> Path:
+    """One file of weights: the path itself, `folder()`/name, or ``cached``, where ``fetch`` puts it.
+
+    Raises Unavailable with the places that were tried; ``fetch`` is not called when offline.
+    """
+    for place in (Path(name), folder() / name, cached):
+        if place and place.is_file():
+            return place
+    trouble = ""
+    if fetch and not offline():
+        try:
+            fetch()
+        except Exception as error:
+            trouble = f", and fetching failed ({error})"
+        if cached and cached.is_file():
+            return cached
+    elif fetch:
+        trouble = ", and it may not be fetched (offline)"
+    raise Unavailable(f"no weights: put the file {name} into {folder()}{trouble}")
 
 
 def sha256_of(path: Path | str) -> str:
