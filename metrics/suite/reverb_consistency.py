@@ -28,7 +28,7 @@ class ReverbConsistencyParameters(SrmrParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        shortest_s = modulation.FRAME / modulation.RATE_HZ
+        shortest_s = max(modulation.FRAME, modulation.shortest(self.variant)) / modulation.RATE_HZ
         if not self.window_s >= shortest_s:
             raise ParameterError(f"window_s is {self.window_s}; it must be {shortest_s} or more")
         if not self.hop_s >= 0.001:

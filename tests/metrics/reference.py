@@ -12,7 +12,7 @@ from metrics import audio
 torch = pytest.importorskip("torch")
 
 DATA = Path(__file__).parent.parent / "data" / "metrics"
-VARIANTS = ("slow", "slow_norm30", "slow_norm128")
+VARIANTS = ("slow", "slow_norm30", "slow_norm128", "fast", "fast_norm30")
 LONG = ("long_same-human", "long_dialog-human-flite_slt", "long_pauses-human")
 
 

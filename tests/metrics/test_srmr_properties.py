@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import envelopes, filterbanks, modulation
+from metrics import envelopes, filterbanks, gammatonegram, modulation
 from metrics.base import make_metric
 from tests.metrics import reference
 
@@ -31,11 +31,12 @@ def synthetic(n_samples, seed=1):
     return torch.randn(n_samples, generator=generator) * rhythm / 8
 
 
+@pytest.mark.parametrize("variant", ["slow", "fast"])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_a_batch_gives_what_its_waves_give_alone(windows, precision):
+def test_a_batch_gives_what_its_waves_give_alone(windows, variant, precision):
     windows = windows if precision == "float32" else windows[:2]
-    alone = [values(wave.unsqueeze(0), "slow", precision)[0] for wave in windows]
-    assert values(windows, "slow", precision) == pytest.approx(alone, rel=1e-6)
+    alone = [values(wave.unsqueeze(0), variant, precision)[0] for wave in windows]
+    assert values(windows, variant, precision) == pytest.approx(alone, rel=1e-6)
 
 
 def test_waves_side_by_side_in_large_blocks_give_the_same(windows, monkeypatch):
@@ -81,6 +82,27 @@ def test_the_shortest_wave_has_4081_samples():
     assert short.reason.startswith("too short: 4080 samples")
     (enough,) = modulation.srmr(synthetic(4081).unsqueeze(0))
     assert enough.value is not None
+
+
+def test_the_fast_variants_need_4592_samples():
+    """103 columns: a transform of 512 samples, and 102 steps of 40."""
+    (short,) = modulation.srmr(synthetic(4591).unsqueeze(0), "fast")
+    assert short.value is None
+    assert short.reason.startswith("too short: 4591 samples")
+    (enough,) = modulation.srmr(synthetic(4592).unsqueeze(0), "fast")
+    assert enough.value is not None
+
+
+@pytest.mark.parametrize("n_samples", [8_000, 8_032, 8_031])
+def test_the_fast_envelopes_are_those_of_the_gammatone_package(n_samples):
+    """With its quirk: a last column that ends with the wave stays zero (8,032 samples)."""
+    from gammatone.fftweight import fft_gtgram
+
+    wave = synthetic(n_samples).double()
+    wanted = fft_gtgram(wave.numpy(), 16_000, 0.010, 0.0025, 23, 125)
+    found = gammatonegram.envelopes(wave.unsqueeze(0), 23)[0].numpy()
+    assert found == pytest.approx(wanted, abs=1e-12 * wanted.max())
+    assert (wanted[:, -1] == 0).all() == (n_samples == 8_032)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +210,27 @@ def test_integer_waves_are_taken_at_full_scale(windows):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("variant", modulation.VARIANTS)
 @pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("float64", 1e-9)])
-def test_the_gpu_gives_what_the_cpu_gives(windows, precision, tolerance):
+def test_the_gpu_gives_what_the_cpu_gives(windows, variant, precision, tolerance):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
-    on_gpu = values(windows.cuda(), "slow_norm30", precision)
-    assert on_gpu == pytest.approx(values(windows, "slow_norm30", precision), rel=tolerance)
+    for waves in (windows, windows[:2, :33_333]):
+        on_gpu = modulation.srmr(waves.cuda(), variant, precision)
+        on_cpu = modulation.srmr(waves, variant, precision)
+        clear = [i for i, found in enumerate(on_cpu) if found.k90_margin > 0.01]
+        assert len(clear) > len(waves) // 2
+        for i in clear:
+            assert on_gpu[i].k_star == on_cpu[i].k_star
+            assert on_gpu[i].value == pytest.approx(on_cpu[i].value, rel=tolerance)
+
+
+@pytest.mark.gpu
+def test_the_gpu_holds_many_windows_in_bounded_memory(windows):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    many = windows[:1].cuda().expand(2000, -1)
+    torch.cuda.reset_peak_memory_stats()
+    found = values(many)
+    assert found == pytest.approx([found[0]] * 2000, rel=1e-6)
+    assert torch.cuda.max_memory_allocated() < 12e9
