@@ -6,7 +6,8 @@ import functools
 import re
 import string
 import unicodedata
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
 NORMALISATIONS = ("paper", "spaced")
@@ -59,9 +60,19 @@ def normalised(text: str, language: str, normalisation: str = "paper") -> str:
 
 def simplified(text: str) -> str:
     """Chinese in simplified characters, by zhconv's table for mainland China."""
+    return str(_converter()(text, "zh-cn"))
+
+
+@functools.cache
+def _converter() -> Callable[[str, str], str]:
+    """zhconv's function, its tables read (it leaves their file to be closed by Python)."""
     import zhconv
 
-    return str(zhconv.convert(text, "zh-cn"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        zhconv.convert("後", "zh-cn")
+    convert: Callable[[str, str], str] = zhconv.convert
+    return convert
 
 
 @functools.cache

@@ -1,0 +1,105 @@
+"""WER and CER: which clips have one, what is stored, what a condition sums up to."""
+
+import json
+
+import pytest
+
+from metrics.base import ParameterError, make_metric
+from metrics.material import Material
+from tests.metrics import reference
+
+torch = pytest.importorskip("torch")
+
+ASR = json.loads((reference.DATA / "asr.json").read_text())
+ZH = json.loads((reference.DATA / "zh.json").read_text())
+
+
+def material(text, heard, language="en"):
+    return Material(text=text, language=language, attributes={"hypothesis": heard})
+
+
+def score(key, *materials, **parameters):
+    metric = make_metric(key, {"recogniser": "manifest", **parameters})
+    metric.load()
+    return metric, metric.measure([torch.ones(100)] * len(materials), materials)
+
+
+@pytest.mark.parametrize(("normalisation", "column"), [("paper", "N1"), ("spaced", "N2")])
+def test_stored_hypotheses_give_the_references_rates(normalisation, column):
+    metric, found = score(
+        "wer",
+        *(material(row["ref"], row["hyp"]["whisper_base"]) for row in ASR.values()),
+        normalisation=normalisation,
+    )
+    wanted = [row["whisper_base"][column] for row in ASR.values()]
+    assert [s.value for s in found] == [w["wer"] for w in wanted]
+    words = sum(w["ref_words"] for w in wanted)
+    wrong = sum(w["sub"] + w["dele"] + w["ins"] for w in wanted)
+    pooled = metric.pooled(json.loads(json.dumps([dict(s.details) for s in found])))
+    assert pooled["wer_pooled"] == wrong / words
+    assert pooled["wer_pooled_words"] == words
+
+
+def test_both_normalisations_are_stored_and_pooled():
+    metric, (found,) = score("wer", material("an ill-disposed man", "an ill disposed man"))
+    assert found.value == pytest.approx(2 / 3)
+    assert found.details["under_spaced"] == {"rate": 0, "hits": 4, "sub": 0, "dele": 0, "ins": 0}
+    assert found.details["reference_normalised"] == "an illdisposed man"
+    assert metric.pooled([found.details])["wer_pooled_spaced"] == 0
+
+
+def test_characters_of_chinese_and_of_english():
+    row = ZH["zh_c"]
+    _, found = score(
+        "cer", material(row["ref"], row["hyp"], "zh-TW"), material("a cat", "a cap", "en")
+    )
+    assert [s.value for s in found] == [row["cer"], 1 / 5]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (material("", "a"), "no text"),
+        (material("…!", "a"), "no text"),
+        (material("a", "a", ""), "no language"),
+        (material("你好", "你好", "zh"), "language zh: use cer"),
+        (material("a", ""), "no hypothesis"),
+    ],
+)
+def test_without_a_value_there_is_a_reason(given, reason):
+    _, (found,) = score("wer", given)
+    assert found.value is None
+    assert found.reason.startswith(reason)
+
+
+def test_nothing_heard_is_every_word_lost_and_chatter_is_above_one():
+    _, (nothing, chatter) = score(
+        "wer", material("one two", "<empty>"), material("one", "one two three")
+    )
+    assert (nothing.value, nothing.details["dele"]) == (1, 2)
+    assert (chatter.value, chatter.details["ins"]) == (2, 2)
+
+
+def test_markers_of_vocalisations_are_no_words():
+    _, (found,) = score("wer", material("well [laughs] I did <sigh>", "Well, I did."))
+    assert found.value == 0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"recogniser": "kaldi"},
+        {"normalisation": "whisper"},
+        {"beam": 0},
+        {"precision": "float64"},
+    ],
+)
+def test_parameters_are_checked(given):
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        make_metric("wer", given)
+
+
+def test_the_recognisers_packages_are_in_the_provenance():
+    assert "ctranslate2" in make_metric("wer").packages
+    assert "funasr" in make_metric("cer", {"recogniser": "funasr"}).packages
+    assert "ctranslate2" not in make_metric("cer", {"recogniser": "manifest"}).packages

@@ -1,0 +1,92 @@
+"""Normalised texts and their errors, against the reference and by hand."""
+
+import json
+
+import pytest
+
+from metrics import texts
+from metrics.texts import Errors, errors, normalised, units
+from tests.metrics import reference
+
+ASR = json.loads((reference.DATA / "asr.json").read_text())
+ZH = json.loads((reference.DATA / "zh.json").read_text())
+PAPER_AND_SPACED = (("paper", "N1"), ("spaced", "N2"))
+
+
+def test_counts_of_every_transcript_are_those_of_the_reference():
+    compared = 0
+    for clip, row in ASR.items():
+        for recogniser, hypothesis in row["hyp"].items():
+            for name, column in PAPER_AND_SPACED:
+                found = errors(
+                    normalised(row["ref"], "en", name), normalised(hypothesis, "en", name), False
+                )
+                wanted = row[recogniser][column]
+                assert found.as_dict() == {k: wanted[k] for k in found.as_dict()}, clip
+                assert (found.rate, found.length) == (wanted["wer"], wanted["ref_words"])
+                compared += 1
+    assert compared == 56 * 3 * 2
+
+
+@pytest.mark.parametrize("clip", ZH)
+def test_chinese_texts_and_counts_are_those_of_the_reference(clip):
+    row = ZH[clip]
+    said, heard = normalised(row["ref"], "zh"), normalised(row["hyp"], "zh-CN")
+    assert (said, heard) == (row["ref_norm"], row["hyp_norm"])
+    found = errors(said, heard, by_character=True)
+    assert found.rate == row["cer"]
+    assert found.as_dict() == {k: row[k] for k in ("hits", "sub", "dele", "ins")}
+
+
+def test_the_two_normalisations_part_at_hyphens_and_apostrophes():
+    text = "  He’s a cold-hearted, “naïve” man…  "
+    assert normalised(text, "en", "paper") == "hes a coldhearted nave man"
+    assert normalised(text, "en", "spaced") == "hes a cold hearted naïve man"
+
+
+@pytest.mark.parametrize("name", texts.NORMALISATIONS)
+def test_other_languages_keep_their_letters(name):
+    assert normalised("Größe, ÇA va?", "fr-CA", name) == "größe ça va"
+    assert normalised("สวัสดี ครับ", "th", name) == "สวัสดีครับ"
+
+
+def test_traditional_characters_count_as_their_simplified_ones():
+    assert normalised("見，後 來。", "yue") == "见后来"
+    assert normalised("見後來", "ja", "spaced") == "見後來"
+
+
+@pytest.mark.parametrize("name", texts.NORMALISATIONS)
+@pytest.mark.parametrize("language", ["en", "zh", "de"])
+def test_normalising_twice_changes_nothing(name, language):
+    once = normalised("Don't — “stop”, Mr. Müller-Lüdenscheidt! 3.5 % 你好，世界", language, name)
+    assert normalised(once, language, name) == once
+
+
+def test_units_are_words_or_characters_without_punctuation():
+    assert units("Well - it's 3 o'clock .", "en-GB") == ["Well", "it's", "3", "o'clock"]
+    assert units("你好， A 世界。", "zh") == ["你", "好", "A", "世", "界"]
+    assert units(" — ", "en") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "wanted"),
+    [
+        ("", "", Errors(0, 0, 0, 0)),
+        ("", "a b", Errors(0, 0, 0, 2)),
+        ("a b", "", Errors(0, 0, 2, 0)),
+        ("a b c", "a x c d", Errors(2, 1, 0, 1)),
+    ],
+)
+def test_empty_texts_are_counted_too(said, heard, wanted):
+    assert errors(said, heard, by_character=False) == wanted
+    assert (wanted.rate is None) == (said == "")
+
+
+def test_counts_add_up():
+    assert texts.summed([Errors(1, 2, 3, 4), Errors(1, 0, 0, 1)]) == Errors(2, 2, 3, 5)
+    assert texts.summed([]).rate is None
+
+
+def test_an_unknown_normalisation_is_refused():
+    with pytest.raises(ValueError, match="whisper"):
+        normalised("a", "en", "whisper")
