@@ -11,5 +11,7 @@ from celery import shared_task
 def score_study(study_slug: str, metric_keys: Sequence[str] = ()) -> None:
     """Score a study's stimuli; scores are stored as they come, so a second run adds the rest."""
     from metrics import scoring
+    from metrics.base import registry
 
-    scoring.score_study(study_slug, list(metric_keys))
+    keys = list(metric_keys) or [k for k, metric in registry().items() if not metric.asked_only]
+    scoring.score_study(study_slug, scoring.metrics_of(keys))

@@ -1,18 +1,31 @@
-"""One table: MetricScore (audio sha256, metric, version, parameters, value)."""
+"""Tables: MetricScore (what a metric says of an audio file); ScoringRun, ScoringShard (asked)."""
 
 from django.db import models
 
 
 class MetricScore(models.Model):
-    """What one metric, with one version and one set of parameters, said about one audio file.
+    """One output of one metric, with one version and set of parameters, of one audio file.
 
-    Audio is named by the SHA-256 of its bytes: equal files share their scores, in any study.
+    Audio is named by the SHA-256 of its bytes: equal files share their scores, in any study. A
+    number that depends on more than the audio (a text, a reference) has the mark of that in
+    ``given``. Numbers computed elsewhere belong to the study into which they were imported.
     """
 
+    class Origin(models.TextChoices):
+        COMPUTED = "computed"
+        IMPORTED = "imported"
+
     sha256 = models.CharField(max_length=64)
-    metric = models.CharField(max_length=100)
+    metric = models.CharField(max_length=100, help_text="The output's key.")
     version = models.CharField(max_length=40)
     parameters = models.JSONField(default=dict, blank=True)
+    given = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        help_text="Mark of the material beside the audio; of an imported score, of its study.",
+    )
+    origin = models.CharField(max_length=8, choices=Origin, default=Origin.COMPUTED)
     value = models.FloatField(null=True, blank=True)
     reason = models.TextField(blank=True, help_text="Why there is no value.")
     failed = models.BooleanField(
@@ -25,8 +38,8 @@ class MetricScore(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["sha256", "metric", "version", "parameters"],
-                name="one_score_per_audio_metric_version_and_parameters",
+                fields=["sha256", "metric", "version", "parameters", "given", "origin"],
+                name="one_score_per_audio_metric_parameters_material_and_origin",
             ),
             models.CheckConstraint(
                 condition=models.Q(value__isnull=True) ^ models.Q(reason=""),

@@ -1,25 +1,29 @@
-"""A study's stimuli scored and stored, resumed where it stopped: the only writer of MetricScore."""
+"""Scores of clips planned, computed and stored, resumed where they stopped."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from metrics import runner
-from metrics.base import Metric, Score, make_metric, registry
+from metrics.base import Metric, Score, canonical_json, make_metric
 from metrics.models import MetricScore
-from metrics.runner import Clip, ScoredClip
-
-if TYPE_CHECKING:
-    from listening.selectors import StimulusRow
+from metrics.runner import Clip, ScoredBatch, ScoredClip, Work
+from metrics.studymaterial import study_clips
 
 log = logging.getLogger(__name__)
 
-Report = Callable[[str, ScoredClip], None]  # told each new score with its metric's key
+AT_ONCE = 5_000  # hashes in one query
+KEY = ["sha256", "metric", "version", "parameters", "given", "origin"]
+TOLD = ["value", "reason", "failed", "details", "provenance", "computed_at"]
+
+Report = Callable[[ScoredBatch], None]  # told each batch once it is stored
 
 
 @dataclass
@@ -32,95 +36,132 @@ class Tally:
     undefined: int = 0  # got a reason instead: audio without a value
     failed: int = 0  # could not be read or broke; tried again next time
 
+    def add(self, score: Score) -> None:
+        """Count one more score."""
+        if score.failed:
+            self.failed += 1
+        elif score.value is None:
+            self.undefined += 1
+        else:
+            self.scored += 1
+
 
 def score_study(
     study_slug: str,
-    metric_keys: Collection[str] = (),
+    metrics: Sequence[Metric],
     device: str = "auto",
-    parameters: Mapping[str, Mapping[str, Any]] | None = None,
     report: Report | None = None,
     threads: int = 1,
 ) -> list[Tally]:
-    """Score every stimulus of a study with the metrics named (none named: with all there are)."""
-    clips = study_clips(study_slug)
-    given = parameters or {}
-    metrics = [make_metric(key, given.get(key)) for key in metric_keys or registry()]
-    place = runner.resolve_device(device)
-    return [score_and_store(metric, clips, place, report, threads) for metric in metrics]
-
-
-def study_clips(study_slug: str) -> list[Clip]:
-    """The study's audio files, each once, however many stimuli share it."""
-    from listening.selectors import stimulus_rows
-
-    by_hash: dict[str, list[StimulusRow]] = {}
-    for row in stimulus_rows(study_slug):
-        by_hash.setdefault(row["sha256"], []).append(row)
-    if not by_hash:
-        raise ValueError(f"study {study_slug!r}: there is no such study, or it has no stimuli")
-    return [
-        Clip(rows[0]["path"], sha256, ", ".join(row["stimulus"] for row in rows))
-        for sha256, rows in by_hash.items()
-    ]
+    """Score every stimulus of a study with the metrics; what is stored already is left alone."""
+    clips = study_clips(study_slug, metrics)
+    return score_and_store(clips, metrics, runner.resolve_device(device), report, threads)
 
 
 def score_and_store(
-    metric: Metric,
     clips: Iterable[Clip],
+    metrics: Sequence[Metric],
     device: str,
     report: Report | None = None,
     threads: int = 1,
-) -> Tally:
-    """Score the clips that have no stored score yet; each score is stored as it comes."""
-    wanted = list(clips)
-    done = stored_hashes(metric, [clip.sha256 for clip in wanted])
-    tally = Tally(metric.key, stored=len(done))
-    provenance = runner.provenance(metric, device)
-    todo = [clip for clip in wanted if clip.sha256 not in done]
-    for scored in runner.score_clips(metric, todo, device, threads=threads):
-        store(metric, scored, provenance)
-        count(tally, scored.score)
+) -> list[Tally]:
+    """Score the clips that miss a score; each batch is stored, all outputs at once, as it comes."""
+    tallies = {id(metric): Tally(metric.key) for metric in metrics}
+    work, stored = missing(clips, metrics)
+    for metric in metrics:
+        tallies[id(metric)].stored = stored[id(metric)]
+    by_settings = {settings_of(metric): tallies[id(metric)] for metric in metrics}
+    for batch in runner.score_work(work, device, threads=threads):
+        store(batch, device)
+        for each in batch.clips:
+            by_settings[settings_of(batch.metric)].add(each.score)
         if report:
-            report(metric.key, scored)
-    log.info("%s", tally)
-    return tally
+            report(batch)
+    log.info("%s", [*tallies.values()])
+    return [*tallies.values()]
 
 
-def stored_hashes(metric: Metric, hashes: Collection[str]) -> set[str]:
-    """Those of `hashes` whose score by this metric, version and parameters need not be redone."""
-    found = MetricScore.objects.filter(
-        metric=metric.key,
-        version=metric.version,
-        parameters=metric.parameters_dict(),
-        sha256__in=hashes,
-        failed=False,
-    )
-    return set(found.values_list("sha256", flat=True))
+def settings_of(metric: Metric) -> str:
+    """The metric with its parameters as text: the same for equal ones."""
+    return f"{metric.key} {canonical_json(metric.parameters_dict())}"
 
 
-def store(metric: Metric, scored: ScoredClip, provenance: Mapping[str, Any]) -> None:
-    """Add the score; one of an earlier run with the same key (a failed one) is replaced."""
-    MetricScore.objects.update_or_create(
-        sha256=scored.clip.sha256,
-        metric=metric.key,
-        version=metric.version,
-        parameters=metric.parameters_dict(),
-        defaults={
-            "value": scored.score.value,
-            "reason": scored.score.reason,
-            "failed": scored.score.failed,
-            "details": dict(scored.score.details),
-            "provenance": dict(provenance),
-            "computed_at": timezone.now(),
-        },
-    )
+def missing(clips: Iterable[Clip], metrics: Sequence[Metric]) -> tuple[list[Work], Counter[int]]:
+    """Each clip with the metrics that miss it; and how many files each metric (by id) has done.
+
+    Of clips with equal audio and equal material, as a metric sees it, the first one stands for all.
+    """
+    wanted = list(clips)
+    todo: dict[int, list[Metric]] = {}
+    stored: Counter[int] = Counter()
+    for metric in metrics:
+        done = done_by(metric, {clip.sha256 for clip in wanted})
+        seen = set()
+        for place, clip in enumerate(wanted):
+            key = (clip.sha256, clip.material.fingerprint(metric.needs))
+            if key in seen:
+                continue
+            seen.add(key)
+            if key in done:
+                stored[id(metric)] += 1
+            else:
+                todo.setdefault(place, []).append(metric)
+    return [(wanted[place], tuple(metrics)) for place, metrics in sorted(todo.items())], stored
 
 
-def count(tally: Tally, score: Score) -> None:
-    """Add one score to the tally."""
-    if score.failed:
-        tally.failed += 1
-    elif score.value is None:
-        tally.undefined += 1
-    else:
-        tally.scored += 1
+def done_by(metric: Metric, hashes: Collection[str]) -> set[tuple[str, str]]:
+    """The (sha256, given) of which every output is stored and none has failed."""
+    keys = [output.key for output in metric.outputs()]
+    found: Counter[tuple[str, str]] = Counter()
+    ordered = sorted(hashes)
+    for start in range(0, len(ordered), AT_ONCE):
+        stored = MetricScore.objects.filter(
+            metric__in=keys,
+            version=metric.version,
+            parameters=metric.parameters_dict(),
+            origin=MetricScore.Origin.COMPUTED,
+            sha256__in=ordered[start : start + AT_ONCE],
+            failed=False,
+        )
+        found.update(stored.values_list("sha256", "given"))
+    return {key for key, count in found.items() if count == len(keys)}
+
+
+def store(batch: ScoredBatch, device: str) -> None:
+    """Add a batch's scores, every output of a clip with it or none; earlier ones are replaced."""
+    made = runner.provenance(batch.metric, device)
+    rows = [row for scored in batch.clips for row in rows_of(batch.metric, scored, made)]
+    with transaction.atomic():
+        MetricScore.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=KEY, update_fields=TOLD
+        )
+
+
+def rows_of(
+    metric: Metric, scored: ScoredClip, provenance: Mapping[str, Any]
+) -> Iterable[MetricScore]:
+    """One unsaved row per output of the metric."""
+    given = scored.clip.material.fingerprint(metric.needs)
+    for key, score in metric.by_output(scored.score).items():
+        yield MetricScore(
+            sha256=scored.clip.sha256,
+            metric=key,
+            version=metric.version,
+            parameters=metric.parameters_dict(),
+            given=given,
+            origin=MetricScore.Origin.COMPUTED,
+            value=score.value,
+            reason=score.reason,
+            failed=score.failed,
+            details=dict(score.details),
+            provenance=dict(provenance),
+            computed_at=timezone.now(),
+        )
+
+
+def metrics_of(
+    keys: Collection[str], parameters: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Metric]:
+    """The metrics of these keys with their parameters; ParameterError names what is wrong."""
+    given = parameters or {}
+    return [make_metric(key, given.get(key)) for key in keys]

@@ -3,71 +3,170 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TypedDict
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from django.db.models import Count, Max
 
-from metrics.base import Metric, make_metric, registry
+from metrics.base import Metric, Output, ParameterError, canonical_json, make_metric, registry
+from metrics.material import Material
 from metrics.models import MetricScore
+from metrics.studymaterial import study_stimuli
+
+AT_ONCE = 5_000  # hashes in one query
+COMPUTED, IMPORTED = MetricScore.Origin.COMPUTED, MetricScore.Origin.IMPORTED
 
 
 class ScoreRow(TypedDict):
-    """One metric's score of one stimulus; value None: the metric has no value for this audio."""
+    """One output's score of one stimulus; value None: the metric has no value for this audio."""
 
     sha256: str
     stimulus: str
-    metric: str
+    metric: str  # the output's key; with other than the default parameters, key[name=value]
     version: str
     value: float | None
+    higher_is_better: bool | None  # None: no direction is claimed
+
+
+@dataclass(frozen=True)
+class Series:
+    """One output of one metric with one set of parameters, as it is stored for a study."""
+
+    label: str
+    output: Output
+    version: str
+    origin: str
+    metric: Metric | None = None  # None: computed elsewhere
+    values: Mapping[tuple[str, str], float | None] | None = None  # by (sha256, given)
+
+    def given(self, material: Material, study: str) -> str:
+        """The mark under which this stimulus' score is stored."""
+        if self.metric is None:
+            return study_mark(study)
+        return material.fingerprint(self.metric.needs)
 
 
 def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
-    """Stored scores of a study's stimuli by one metric (or all), in the stimuli's order.
+    """Stored scores of a study's stimuli by one metric (its label; or all), in the stimuli's order.
 
-    Only the present version of each metric with its default parameters; a stimulus that was not
-    scored yet, or whose run broke, has no row.
+    Only the present version of each metric and the present material of each stimulus; default
+    parameters first, others under a label of their own, then what was imported. A stimulus that
+    was not scored yet, or whose run broke, has no row.
     """
-    from listening.selectors import stimulus_rows
-
-    metrics = [make_metric(key) for key in ([metric] if metric else registry())]
-    stimuli = stimulus_rows(study_slug)
-    hashes = list({row["sha256"] for row in stimuli})
+    stimuli = study_stimuli(study_slug)
     rows = []
-    for each in metrics:
-        values = stored_values(each, hashes)
-        rows += [
-            ScoreRow(
-                sha256=row["sha256"],
-                stimulus=row["stimulus"],
-                metric=each.key,
-                version=each.version,
-                value=values[row["sha256"]],
-            )
-            for row in stimuli
-            if row["sha256"] in values
-        ]
+    for series in stored_series(study_slug, {row["sha256"] for row, _ in stimuli}):
+        if metric is not None and series.label != metric:
+            continue
+        values = series.values or {}
+        for row, material in stimuli:
+            key = (row["sha256"], series.given(material, study_slug))
+            if key in values:
+                rows.append(
+                    ScoreRow(
+                        sha256=row["sha256"],
+                        stimulus=row["stimulus"],
+                        metric=series.label,
+                        version=series.version,
+                        value=values[key],
+                        higher_is_better=series.output.higher_is_better,
+                    )
+                )
     return rows
 
 
-def stored_values(metric: Metric, hashes: list[str]) -> dict[str, float | None]:
-    """The metric's stored value of each audio hash that it has scored."""
-    scores = MetricScore.objects.filter(
-        metric=metric.key,
-        version=metric.version,
-        parameters=metric.parameters_dict(),
-        sha256__in=hashes,
-        failed=False,
-    )
-    return dict(scores.values_list("sha256", "value"))
+def stored_series(study: str, hashes: Collection[str]) -> list[Series]:
+    """Every output with scores of these audio files that did not fail, in the registry's order."""
+    found: dict[tuple[str, str, str, str], dict[tuple[str, str], float | None]] = {}
+    about: dict[str, dict[str, Any]] = {}
+    columns = ("sha256", "metric", "version", "parameters", "given", "origin", "value")
+    for scores in _chunks(hashes):
+        stored = scores.filter(failed=False)
+        for sha256, key, version, told, given, origin, value in stored.values_list(*columns):
+            if origin == IMPORTED and given != study_mark(study):
+                continue
+            series = (key, version, canonical_json(told), origin)
+            found.setdefault(series, {})[sha256, given] = value
+        elsewhere = stored.filter(origin=IMPORTED, given=study_mark(study))
+        about |= dict(elsewhere.values_list("metric", "details"))
+    return [*_computed(found), *_imported(found, about)]
+
+
+def _chunks(hashes: Collection[str]) -> Iterator[Any]:
+    ordered = sorted(hashes)
+    for start in range(0, len(ordered), AT_ONCE):
+        yield MetricScore.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
+
+
+def _computed(found: Mapping[Any, Any]) -> Iterator[Series]:
+    by_output: dict[tuple[str, str], list[str]] = {}
+    for key, version, told, origin in found:
+        if origin == COMPUTED:
+            by_output.setdefault((key, version), []).append(told)
+    for key, kind in registry().items():
+        usual = canonical_json(make_metric(key).parameters_dict())
+        for output in kind.outputs():
+            sets = by_output.get((output.key, kind.version), [])
+            for told in sorted(sets, key=lambda told: (told != usual, told)):
+                metric = _as_stored(key, told)
+                if metric is not None:
+                    yield Series(
+                        label_of(metric, output),
+                        output,
+                        metric.version,
+                        COMPUTED,
+                        metric,
+                        found[output.key, metric.version, told, COMPUTED],
+                    )
+
+
+def _as_stored(key: str, told: str) -> Metric | None:
+    """The metric with stored parameters; None where it no longer has just these."""
+    try:
+        metric = make_metric(key, json.loads(told))
+    except (ParameterError, TypeError):
+        return None
+    return metric if canonical_json(metric.parameters_dict()) == told else None
+
+
+def _imported(found: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]) -> Iterator[Series]:
+    for key, version, told, origin in sorted(found):
+        if origin == IMPORTED:
+            said = about.get(key, {})
+            better = said.get("higher_is_better")
+            output = Output(
+                key, "Computed elsewhere", str(said.get("unit", "")), None, None, better
+            )
+            yield Series(key, output, version, IMPORTED, None, found[key, version, told, origin])
+
+
+def label_of(metric: Metric, output: Output) -> str:
+    """The output's key; with other than the default parameters, key[name=value,name=value]."""
+    usual = make_metric(metric.key).parameters_dict()
+    told = metric.parameters_dict()
+    other = [f"{name}={told[name]}" for name in sorted(told) if told[name] != usual[name]]
+    return f"{output.key}[{','.join(other)}]" if other else output.key
+
+
+def study_mark(study: str) -> str:
+    """The mark, in ``given``, of scores that were imported into this study."""
+    return hashlib.sha256(f"study {study}".encode()).hexdigest()
 
 
 def scores_mark(study_slug: str) -> str:
-    """A mark that changes when scores of a study's stimuli come or are made again."""
-    from listening.selectors import stimulus_rows
+    """A mark that changes when scores of a study's stimuli come, go or are made again.
 
-    hashes = {row["sha256"] for row in stimulus_rows(study_slug)}
-    stored = MetricScore.objects.filter(sha256__in=hashes)
-    facts = stored.values("metric", "version").annotate(n=Count("pk"), at=Max("computed_at"))
-    told = sorted(f"{f['metric']} {f['version']} {f['n']} {f['at']}" for f in facts)
-    versions = sorted(f"{key} {metric.version}" for key, metric in registry().items())
-    return hashlib.sha256("\n".join([*told, *versions]).encode()).hexdigest()[:16]
+    It changes with what is said of the stimuli, too, and with the versions of the metrics.
+    """
+    stimuli = study_stimuli(study_slug)
+    needs = sorted({need for metric in registry().values() for need in metric.needs})
+    told = [f"{row['sha256']} {material.fingerprint(needs)}" for row, material in stimuli]
+    hashes = {row["sha256"] for row, _ in stimuli}
+    for stored in _chunks(hashes):
+        facts = stored.order_by().values("metric", "version", "origin", "failed")
+        for fact in facts.annotate(n=Count("pk"), at=Max("computed_at"), last=Max("pk")):
+            told.append(" ".join(str(value) for value in fact.values()))
+    told += [f"{key} {metric.version}" for key, metric in registry().items()]
+    return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()[:16]

@@ -27,6 +27,8 @@ PURE = (
     "metrics.forced_alignment",
     "metrics.gammatonegram",
     "metrics.runner",
+    "metrics.presets",
+    "metrics.provenance",
     "analysis.base",
     "analysis.ratings",
     "analysis.screening",

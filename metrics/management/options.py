@@ -9,13 +9,20 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from metrics.base import ParameterError, make_metric
+from metrics import presets
+from metrics.base import Metric, ParameterError, make_metric
+from metrics.presets import Choice, PresetError
+
+DEFAULT_PRESET = "fast"
 
 
 def add_metric_options(parser: CommandParser) -> None:
-    """Add --metrics, --parameters, --device and --threads."""
+    """Add --preset, --config, --metrics, --judges, --parameters, --device and --threads."""
+    parser.add_argument("--preset", help=f"A list of metrics by name (default {DEFAULT_PRESET}).")
+    parser.add_argument("--config", metavar="FILE.yaml", help="A list of metrics of your own.")
+    parser.add_argument("--metrics", default="", help="Keys with commas between.")
     parser.add_argument(
-        "--metrics", default="", help="Keys with commas between; default: every metric."
+        "--judges", action="store_true", help="With the judges of the preset: they cost money."
     )
     parser.add_argument(
         "--parameters",
@@ -33,16 +40,28 @@ def thread_count(text: str) -> int:
     return int(text)
 
 
-def chosen_metrics(options: Mapping[str, Any]) -> list[str]:
-    """The metric keys named in --metrics, checked; none when every metric is wanted."""
-    keys = [key.strip() for key in options["metrics"].split(",") if key.strip()]
-    parameters = chosen_parameters(options)
+def chosen(options: Mapping[str, Any]) -> list[Metric]:
+    """The metrics that the options name, each once; without a name, those of the preset fast."""
     try:
-        for key in {*keys, *parameters}:
-            make_metric(key, parameters.get(key))
-    except ParameterError as error:
+        return presets.metrics_of(chosen_choices(options))
+    except (ParameterError, PresetError, TypeError) as error:
         raise CommandError(f"{error} (see manage.py list_metrics)") from error
-    return keys
+
+
+def chosen_choices(options: Mapping[str, Any]) -> list[Choice]:
+    """What --preset, --config and --metrics name together; --parameters fill in and correct."""
+    parameters = chosen_parameters(options)
+    choices = [Choice(key.strip()) for key in options["metrics"].split(",") if key.strip()]
+    lists = [presets.preset_of(options["config"])] if options.get("config") else []
+    if options.get("preset") or not (choices or lists):
+        lists.append(presets.preset(options.get("preset") or DEFAULT_PRESET))
+    choices += [choice for each in lists for choice in each.choices(bool(options.get("judges")))]
+    for key in {*parameters, *(choice.metric for choice in choices)}:
+        make_metric(key, parameters.get(key))
+    return [
+        Choice(choice.metric, {**choice.parameters, **parameters.get(choice.metric, {})})
+        for choice in choices
+    ]
 
 
 def chosen_parameters(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

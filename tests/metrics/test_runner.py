@@ -32,7 +32,7 @@ def loudness():
         def score(self, waves):
             self.batches.append([len(wave) for wave in waves])
             if any(len(wave) == 300 for wave in waves):
-                raise RuntimeError("no memory")
+                raise RuntimeError("odd clip")
             return [float(wave.abs().max()) for wave in waves]
 
     yield Loudness()
@@ -52,7 +52,7 @@ def clip(tmp_path):
 def test_clips_go_in_batches_from_short_to_long(loudness, clip):
     clips = [clip(n) for n in (900, 100, 500, 200, 2_000)]
     scored = list(runner.score_clips(loudness, clips, "cpu", batch_s=1.0))
-    assert loudness.batches == [[100, 200, 500], [900], [2_000]]
+    assert loudness.batches == [[100, 200], [500], [900], [2_000]]  # a batch is all as its longest
     assert loudness.loaded == ["cpu"]
     assert {each.clip for each in scored} == set(clips)
     assert all(each.score.value == pytest.approx(0.5) for each in scored)
@@ -71,7 +71,7 @@ def test_a_clip_that_breaks_a_batch_is_found_and_the_others_scored(loudness, cli
         scored = list(runner.score_clips(loudness, clips, "cpu"))
     assert [each.score.value for each in scored] == [0.5, None, 0.5]
     assert scored[1].score.failed
-    assert scored[1].score.reason == "RuntimeError: no memory"
+    assert scored[1].score.reason == "RuntimeError: odd clip"
 
 
 def test_unreadable_and_changed_files_fail_with_their_names(loudness, clip, tmp_path):

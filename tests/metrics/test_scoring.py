@@ -16,7 +16,7 @@ from django.utils import timezone
 from metrics import audio, jobs, runner, scoring, selectors
 from metrics.base import Score, make_metric
 from metrics.models import MetricScore
-from metrics.runner import ScoredClip
+from metrics.runner import ScoredBatch, ScoredClip
 from tests.metrics import reference
 
 CLIPS = ("human-0880-clean", "human-0930-rt08", "flite_rms-0920-clean")
@@ -29,7 +29,15 @@ def study(tmp_path, monkeypatch):
     for place, clip in enumerate([*CLIPS, CLIPS[0]]):
         path = tmp_path / f"{clip}.flac"
         shutil.copyfile(reference.path(clip), path)
-        rows.append({"stimulus": f"s{place}", "path": str(path), "sha256": audio.file_sha256(path)})
+        rows.append(
+            {
+                "stimulus": f"s{place}",
+                "path": str(path),
+                "sha256": audio.file_sha256(path),
+                "text": f"text {place}",
+                "attributes": {"caption": "dry"},
+            }
+        )
     monkeypatch.setattr(
         "listening.selectors.stimulus_rows", lambda slug: rows if slug == "demo" else []
     )
@@ -43,23 +51,33 @@ def counted(monkeypatch):
     original = runner.score_batch
 
     def spy(metric, clips, device):
-        seen.extend((metric.key, clip.sha256) for clip in clips)
-        yield from original(metric, clips, device)
+        seen.extend((metric.key, clip.sha256) for clip, _ in clips)
+        return original(metric, clips, device)
 
     monkeypatch.setattr(runner, "score_batch", spy)
     return seen
 
 
+def score(study, keys, device, parameters=None):
+    return scoring.score_study(study, scoring.metrics_of(keys, parameters), device)
+
+
+def stored(metric, clip, value):
+    batch = ScoredBatch(metric, [ScoredClip(clip, value)])
+    scoring.store(batch, "cpu")
+
+
 @pytest.mark.django_db
 def test_a_study_is_scored_and_its_rows_carry_the_values(study):
-    tallies = scoring.score_study("demo", ["srmr", "reverb_consistency"], "cpu")
+    tallies = score("demo", ["srmr", "reverb_consistency"], "cpu")
     assert [(t.metric, t.scored, t.undefined, t.failed) for t in tallies] == [
         ("srmr", 3, 0, 0),
         ("reverb_consistency", 1, 2, 0),  # two clips are shorter than two windows
     ]
     rows = selectors.score_rows("demo", "srmr")
     assert [row["stimulus"] for row in rows] == ["s0", "s1", "s2", "s3"]
-    assert list(rows[0]) == ["sha256", "stimulus", "metric", "version", "value"]
+    assert list(rows[0]) == list(selectors.ScoreRow.__annotations__)
+    assert rows[0]["higher_is_better"] is True
     for row, clip in zip(rows, [*CLIPS, CLIPS[0]], strict=True):
         wanted = float(reference.clip_row(clip)["srmr_slow"])
         assert row["value"] == pytest.approx(wanted, rel=5e-5)
@@ -75,20 +93,20 @@ def test_a_study_is_scored_and_its_rows_carry_the_values(study):
 
 @pytest.mark.django_db
 def test_a_second_run_scores_only_what_is_missing(study, counted):
-    (first,) = scoring.score_study("demo", ["srmr"], "cpu")
+    (first,) = score("demo", ["srmr"], "cpu")
     assert (first.scored, first.stored, len(counted)) == (3, 0, 3)  # the shared file once
-    (second,) = scoring.score_study("demo", ["srmr"], "cpu")
+    (second,) = score("demo", ["srmr"], "cpu")
     assert (second.scored, second.stored, len(counted)) == (0, 3, 3)
     MetricScore.objects.filter(sha256=study[1]["sha256"]).delete()
-    (third,) = scoring.score_study("demo", ["srmr"], "cpu")
+    (third,) = score("demo", ["srmr"], "cpu")
     assert (third.scored, third.stored) == (1, 2)
     assert counted[3:] == [("srmr", study[1]["sha256"])]
 
 
 @pytest.mark.django_db
 def test_other_parameters_and_other_versions_are_scored_anew(study, counted, monkeypatch):
-    scoring.score_study("demo", ["srmr"], "cpu")
-    (other,) = scoring.score_study("demo", ["srmr"], "cpu", {"srmr": {"variant": "slow_norm30"}})
+    score("demo", ["srmr"], "cpu")
+    (other,) = score("demo", ["srmr"], "cpu", {"srmr": {"variant": "slow_norm30"}})
     assert other.scored == 3
     assert MetricScore.objects.count() == 6
     before = [row["value"] for row in selectors.score_rows("demo", "srmr")]
@@ -97,7 +115,7 @@ def test_other_parameters_and_other_versions_are_scored_anew(study, counted, mon
     )  # rows give the default parameters
     monkeypatch.setattr("metrics.suite.srmr.Srmr.version", "2")
     assert selectors.score_rows("demo", "srmr") == []
-    (new,) = scoring.score_study("demo", ["srmr"], "cpu")
+    (new,) = score("demo", ["srmr"], "cpu")
     assert (new.scored, MetricScore.objects.count()) == (3, 9)
 
 
@@ -110,13 +128,13 @@ def test_scores_stored_before_a_crash_are_kept(study, monkeypatch):
         calls.append(clips)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        yield from original(metric, clips, device)
+        return original(metric, clips, device)
 
     monkeypatch.setattr(runner, "score_batch", killed)
     with pytest.raises(KeyboardInterrupt):
-        scoring.score_study("demo", ["srmr"], "cpu")
+        score("demo", ["srmr"], "cpu")
     assert MetricScore.objects.count() == 2
-    (again,) = scoring.score_study("demo", ["srmr"], "cpu")
+    (again,) = score("demo", ["srmr"], "cpu")
     assert (again.stored, again.scored) == (2, 1)
 
 
@@ -126,14 +144,14 @@ def test_a_failed_clip_is_kept_with_its_reason_and_tried_again(study):
     file = Path(broken["path"])
     good = file.read_bytes()
     file.write_bytes(b"not audio")
-    (first,) = scoring.score_study("demo", ["srmr"], "cpu")
+    (first,) = score("demo", ["srmr"], "cpu")
     assert (first.scored, first.failed) == (2, 1)
     stored = MetricScore.objects.get(sha256=broken["sha256"])
     assert stored.failed
     assert "human-0930-rt08.flac" in stored.reason
     assert len(selectors.score_rows("demo", "srmr")) == 3  # no row for the failed one
     file.write_bytes(good)
-    (second,) = scoring.score_study("demo", ["srmr"], "cpu")
+    (second,) = score("demo", ["srmr"], "cpu")
     assert (second.stored, second.scored, second.failed) == (2, 1, 0)
     stored.refresh_from_db()
     assert (stored.failed, stored.reason) == (False, "")
@@ -142,7 +160,7 @@ def test_a_failed_clip_is_kept_with_its_reason_and_tried_again(study):
 
 @pytest.mark.django_db
 def test_a_score_says_how_it_was_made(study):
-    scoring.score_study("demo", ["reverb_consistency"], "cpu")
+    score("demo", ["reverb_consistency"], "cpu")
     stored = MetricScore.objects.get(value__isnull=False)
     assert stored.parameters["variant"] == "slow"
     assert stored.parameters["window_s"] == 3.0
@@ -170,8 +188,8 @@ def test_the_table_refuses_a_score_that_is_neither_value_nor_reason(wrong):
 def test_one_score_per_audio_metric_version_and_parameters():
     metric = make_metric("srmr")
     clip = runner.Clip("a.wav", "0" * 64)
-    scoring.store(metric, ScoredClip(clip, Score(1.0)), {})
-    scoring.store(metric, ScoredClip(clip, Score(2.0)), {})
+    stored(metric, clip, Score(1.0))
+    stored(metric, clip, Score(2.0))
     assert MetricScore.objects.get().value == 2.0
 
 
@@ -271,7 +289,7 @@ def test_a_study_of_the_listening_room_is_scored_from_its_original_files():
         stimulus.original = keep_original(reference.path(clip))
         stimulus.sha256 = reference.clip_row(clip)["sha256"]
         stimulus.save()
-    (tally,) = scoring.score_study("real", ["srmr"], "cpu")
+    (tally,) = score("real", ["srmr"], "cpu")
     assert (tally.scored, tally.failed) == (2, 0)
     assert [row["stimulus"] for row in selectors.score_rows("real", "srmr")] == [
         f"c_{clip}" for clip in CLIPS[:2]

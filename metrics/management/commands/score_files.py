@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, runner
-from metrics.base import Metric, make_metric, registry
-from metrics.management.options import add_metric_options, chosen_metrics, chosen_parameters
+from metrics.base import Metric
+from metrics.management.options import add_metric_options, chosen
 from metrics.runner import Clip, ScoredClip
 
 
@@ -25,21 +25,20 @@ class Command(BaseCommand):
         add_metric_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        parameters = chosen_parameters(options)
-        keys = chosen_metrics(options) or list(registry())
+        metrics = chosen(options)
         try:
             device = runner.resolve_device(options["device"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         clips, failed = self.hashed(options["files"])
-        for key in keys:
-            metric = make_metric(key, parameters.get(key))
-            provenance = runner.provenance(metric, device)
-            for scored in runner.score_clips(metric, clips, device, threads=options["threads"]):
+        work = [(clip, metrics) for clip in clips]
+        for batch in runner.score_work(work, device, threads=options["threads"]):
+            provenance = runner.provenance(batch.metric, device)
+            for scored in batch.clips:
                 self.stdout.write(
-                    json_line(metric, scored, provenance)
+                    json_line(batch.metric, scored, provenance)
                     if options["jsonl"]
-                    else text_line(metric, scored)
+                    else text_line(batch.metric, scored)
                 )
                 failed += scored.score.failed
         if failed:

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import scoring
-from metrics.management.options import add_metric_options, chosen_metrics, chosen_parameters
-from metrics.runner import ScoredClip
+from metrics.management.options import add_metric_options, chosen
+from metrics.runner import ScoredBatch
 
 
 class Command(BaseCommand):
@@ -24,9 +24,8 @@ class Command(BaseCommand):
         try:
             tallies = scoring.score_study(
                 options["study"],
-                chosen_metrics(options),
+                chosen(options),
                 options["device"],
-                chosen_parameters(options),
                 report=self.report,
                 threads=options["threads"],
             )
@@ -38,7 +37,8 @@ class Command(BaseCommand):
                 f"{tally.undefined} without a value, {tally.failed} failed"
             )
 
-    def report(self, metric: str, scored: ScoredClip) -> None:
+    def report(self, batch: ScoredBatch) -> None:
         """Say at once which stimulus has no value, and why."""
-        if scored.score.value is None:
-            self.stderr.write(f"{metric}: {scored.clip.name}: {scored.score.reason}")
+        for clip, score in ((each.clip, each.score) for each in batch.clips):
+            if score.value is None:
+                self.stderr.write(f"{batch.metric.key}: {clip.name}: {score.reason}")

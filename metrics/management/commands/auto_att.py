@@ -1,0 +1,194 @@
+"""manage.py auto_att dataset|train|predict|baseline|evaluate: learn a study's labels."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics import runner
+from metrics.auto_att import baseline, checkpoints, dataset, evaluate, predict, report, run, sources
+from metrics.auto_att.model import MODEL, ModelError, ModelPlan
+from metrics.auto_att.train import TrainingPlan, train
+from metrics.base import ParameterError
+from metrics.weights import Unavailable
+
+KNOWN = (
+    sources.DatasetError,
+    checkpoints.CheckpointError,
+    ModelError,
+    ParameterError,
+    Unavailable,
+    ValueError,
+)
+
+
+class Command(BaseCommand):
+    """Train and judge predictors of human-likeness."""
+
+    help = "Make a dataset of a study's ATT labels; train, predict, and evaluate against people."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
+        add_dataset(parts.add_parser("dataset", help="labelled clips from a study or a CSV file"))
+        add_train(parts.add_parser("train", help="fine-tune an audio language model (LoRA)"))
+        add_predict(parts.add_parser("predict", help="scores of the dataset's clips"))
+        add_baseline(parts.add_parser("baseline", help="ridge regression on frozen features"))
+        add_evaluate(parts.add_parser("evaluate", help="predictions against people"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            getattr(self, f"do_{options['part']}")(options)
+        except KNOWN as error:
+            raise CommandError(str(error)) from error
+
+    def do_dataset(self, options: dict[str, Any]) -> None:
+        """Make the dataset and say what was left out."""
+        chosen = {f.name: options[f.name] for f in dataclasses.fields(dataset.Rule)}
+        chosen |= {name: tuple(chosen[name]) for name in ("held_out", "unseen_dimensions")}
+        if options["manifest"]:
+            given = sources.from_csv(options["source"], options["manifest"])
+        elif Path(options["source"]).is_file():
+            raise CommandError("a CSV file of ratings needs --manifest FILE.csv (stimulus, path)")
+        else:
+            given = sources.from_study(options["source"])
+        made = dataset.build(*given, dataset.Rule(**chosen))
+        if options["copy_audio"]:
+            made = dataset.with_audio_inside(made, options["out"])
+        dataset.write(made, options["out"])
+        self.stdout.write(report.dataset_lines(made))
+
+    def do_train(self, options: dict[str, Any]) -> None:
+        """Fine-tune, saying each step."""
+        model = ModelPlan(**{k: options[k] for k in ("rank", "alpha", "dropout", "label_tokens")})
+        model = dataclasses.replace(model, name=options["model"])
+        if options["prompt"]:
+            model = dataclasses.replace(model, prompt=options["prompt"])
+        if options["label_texts"]:
+            model = dataclasses.replace(model, label_texts=tuple(options["label_texts"].split(",")))
+        plan = TrainingPlan(**{f.name: options[f.name] for f in dataclasses.fields(TrainingPlan)})
+        final = train(
+            dataset.read(options["dataset"]),
+            model,
+            plan,
+            options["out"],
+            runner.resolve_device(options["device"]),
+            resume=options["resume"],
+            report=lambda line: self.stdout.write(report.step_line(line)),
+        )
+        self.stdout.write(f"written: {final}")
+
+    def do_predict(self, options: dict[str, Any]) -> None:
+        """Scores of every clip of the dataset by an adapter, a baseline, or the plain model."""
+        device = runner.resolve_device(options["device"])
+        clips = dataset.read(options["dataset"]).clips
+        found = run.predict_clips(clips, options["checkpoint"], options["model"], device)
+        predict.write(found, options["out"])
+        self.stdout.write(report.prediction_lines(found, options["out"]))
+
+    def do_baseline(self, options: dict[str, Any]) -> None:
+        """Train the baseline; with --leave-out also predict every clip by baselines without it."""
+        device = runner.resolve_device(options["device"])
+        made = dataset.read(options["dataset"])
+        keys = [key.strip() for key in options["features"].split(",") if key.strip()]
+        model, found = run.train_baseline(made, keys, device, options["leave_out"])
+        self.stdout.write(f"written: {baseline.write(model, options['out'])}")
+        self.stdout.write(f"penalty {model.penalty:g}, {len(model.names)} features")
+        if options["leave_out"]:
+            path = Path(options["out"]) / f"without-own-{options['leave_out']}.jsonl"
+            predict.write(found, path)
+            self.stdout.write(report.prediction_lines(found, path))
+
+    def do_evaluate(self, options: dict[str, Any]) -> None:
+        """Each file of predictions against the dataset's labels."""
+        made = dataset.read(options["dataset"])
+        results = {}
+        for path in options["predictions"]:
+            result = evaluate.evaluate(made, predict.read(path), options["threshold"])
+            results[path] = dataclasses.asdict(result)
+            self.stdout.write(report.evaluation_lines(path, result))
+        if options["out"]:
+            text = json.dumps(results, indent=1, ensure_ascii=False)
+            Path(options["out"]).write_text(text, encoding="utf-8")
+
+
+def add_dataset(parser: CommandParser) -> None:
+    """The options of `dataset`."""
+    parser.add_argument("source", metavar="STUDY|RATINGS.csv")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--manifest", default="", metavar="FILE.csv", help="stimulus, path, …")
+    parser.add_argument("--labels-per-clip", type=int, default=3, help="at least (default 3)")
+    parser.add_argument("--ties", default="nearest", choices=["nearest", "leave_out"])
+    parser.add_argument("--all-sets", dest="valid_sets_only", action="store_false")
+    parser.add_argument(
+        "--held-out", type=voice_named, action="append", default=[], metavar="SYSTEM/VOICE"
+    )
+    parser.add_argument(
+        "--unseen-dimension", dest="unseen_dimensions", action="append", default=[], metavar="NAME"
+    )
+    parser.add_argument("--criterion", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--copy-audio", action="store_true", help="to train on another machine")
+
+
+def add_train(parser: CommandParser) -> None:
+    """The options of `train`: those of the model and of the training plan."""
+    parser.add_argument("dataset", metavar="DIR")
+    parser.add_argument("--out", required=True, metavar="RUN")
+    parser.add_argument("--model", default=MODEL, help=f"name or folder (default {MODEL})")
+    parser.add_argument("--prompt", default="", help='ends with ":"')
+    parser.add_argument("--label-texts", default="", metavar="HUMAN,UNCLEAR,MACHINE")
+    parser.add_argument("--label-tokens", default="first", choices=["first", "whole"])
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    plans = [f for f in dataclasses.fields(ModelPlan) if f.name in ("rank", "alpha", "dropout")]
+    for field in (*plans, *dataclasses.fields(TrainingPlan)):
+        name = f"--{field.name.replace('_', '-')}"
+        if isinstance(field.default, bool):
+            parser.add_argument(name, action="store_true")
+        else:
+            parser.add_argument(name, type=type(field.default), default=field.default)
+    add_device(parser)
+
+
+def add_predict(parser: CommandParser) -> None:
+    """The options of `predict`."""
+    parser.add_argument("dataset", metavar="DIR")
+    parser.add_argument("--out", required=True, metavar="FILE.jsonl")
+    parser.add_argument("--checkpoint", default="", help="of train or baseline; none: plain model")
+    parser.add_argument("--model", default="", help="where the base model lies here")
+    add_device(parser)
+
+
+def add_baseline(parser: CommandParser) -> None:
+    """The options of `baseline`."""
+    parser.add_argument("dataset", metavar="DIR")
+    parser.add_argument("--out", required=True, metavar="FOLDER")
+    parser.add_argument("--features", default="", help="embeddings and metrics, commas between")
+    parser.add_argument("--leave-out", default="", choices=["", "voice", "item"])
+    add_device(parser)
+
+
+def add_evaluate(parser: CommandParser) -> None:
+    """The options of `evaluate`."""
+    parser.add_argument("dataset", metavar="DIR")
+    parser.add_argument("predictions", nargs="+", metavar="FILE.jsonl")
+    parser.add_argument("--threshold", type=float, default=0.5)
+    parser.add_argument("--out", default="", metavar="FILE.json")
+
+
+def add_device(parser: CommandParser) -> None:
+    """Add --device."""
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+
+
+def voice_named(text: str) -> tuple[str, str]:
+    """SYSTEM/VOICE from the command line."""
+    system, slash, voice = text.partition("/")
+    if not slash:
+        raise ArgumentTypeError(f"{text!r} is not SYSTEM/VOICE")
+    return system, voice

@@ -1,0 +1,62 @@
+"""A study's audio files as clips with what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from metrics.base import Metric
+from metrics.material import Material, Turn
+from metrics.runner import Clip
+from metrics.turns import turns_of
+
+
+class NoStimuli(ValueError):
+    """There is no such study, or it has no stimuli."""
+
+
+def study_stimuli(study: str) -> list[tuple[Mapping[str, Any], Material]]:
+    """Every stimulus (StimulusRow) of a study with its material, in order."""
+    from listening.selectors import stimulus_rows
+
+    return [(row, material_of(row)) for row in stimulus_rows(study)]
+
+
+def material_of(row: Mapping[str, Any]) -> Material:
+    """What a StimulusRow says beside the audio; turns of its lines, else of its attributes."""
+    attributes = row.get("attributes") or {}
+    turns = tuple(Turn(**turn) for turn in row.get("turns") or ())
+    if not turns:
+        try:
+            turns = turns_of(str(attributes.get("turns", "")))
+        except ValueError:
+            turns = ()  # said by the metric that needs them: no turns
+    return Material(
+        text=row.get("text", ""),
+        language=row.get("language", ""),
+        speaker=row.get("speaker", ""),
+        turns=turns,
+        reference_path=row.get("reference_path", ""),
+        reference_sha256=row.get("reference_sha256", ""),
+        attributes=attributes,
+    )
+
+
+def study_clips(study: str, metrics: Collection[Metric] = ()) -> list[Clip]:
+    """The study's audio files, each once for every material that the metrics tell apart.
+
+    Raises NoStimuli when there are none.
+    """
+    needs = sorted({need for metric in metrics for need in metric.needs})
+    names: dict[tuple[str, str], list[str]] = {}
+    first: dict[tuple[str, str], tuple[Mapping[str, Any], Material]] = {}
+    for row, material in study_stimuli(study):
+        key = (row["sha256"], material.fingerprint(needs))
+        names.setdefault(key, []).append(row["stimulus"])
+        first.setdefault(key, (row, material))
+    if not first:
+        raise NoStimuli(f"study {study!r}: there is no such study, or it has no stimuli")
+    return [
+        Clip(row["path"], row["sha256"], ", ".join(names[key]), material)
+        for key, (row, material) in first.items()
+    ]
