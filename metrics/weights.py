@@ -75,7 +75,7 @@ def model_files(name: str, wanted: tuple[str, ...], why: str = "") -> Path:
 def model_file(
     name: str, cached: Path | None = None, fetch: Callable[[], object] | None = None
 ) -> Path:
-    """One file of weights: the path itself, `folder()`/name, or ``cached``, where ``fetch`` puts it.
+    """One file of weights: a path, in `folder()`, or at ``cached``, where ``fetch`` puts it.
 
     Raises Unavailable with the places that were tried; ``fetch`` is not called when offline.
     """

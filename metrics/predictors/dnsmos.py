@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.predictors.inference import exact
 from metrics.predictors.onnxfile import OnnxFile
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ class Networks:
 
         rows = []
         ordered = sorted(wanted)
-        flags = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False)
-        with torch.inference_mode(), flags:
+        with exact():
             kept: dict[Hop, torch.Tensor] = {}
             for group in groups(ordered, AT_ONCE[self.device]):
                 kept = self.blocks(waves, group, kept)

@@ -50,7 +50,7 @@ class OnnxFile:
 
 def read(path: Path) -> OnnxFile:
     """The file's weights; a ValueError when it is no ONNX file."""
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     model = message("Model")()
     try:
@@ -72,7 +72,11 @@ def array(tensor: Any) -> NDArray[np.float32]:
 @functools.cache
 def message(name: str) -> Any:
     """The class of one of the messages above."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from google.protobuf import (  # type: ignore[import-untyped]
+        descriptor_pb2,
+        descriptor_pool,
+        message_factory,
+    )
 
     kinds = descriptor_pb2.FieldDescriptorProto
     described = descriptor_pb2.FileDescriptorProto(

@@ -1,0 +1,88 @@
+"""Distill-MOS: predicted quality of speech from the audio alone, by a small network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import weights
+from metrics.base import Metric, Score, undefined
+from metrics.predictors import lengths
+from metrics.predictors.inference import exact
+
+if TYPE_CHECKING:
+    import torch
+
+SHORTEST_S = 0.1
+AT_ONCE = {"cpu": 1, "cuda": 64}  # segments: alone they stay in the processor's cache
+
+
+class DistillMos(Metric):
+    """The mean over segments of 7.68 s, as the package distillmos cuts them."""
+
+    key = "distillmos"
+    version = "1"
+    description = "Distill-MOS, speech quality predicted from the audio alone"
+    source = "Stahl, Gamper (2025), Distillation and pruning for SQA; package distillmos 0.9.1 (v7)"
+    unit = "MOS"
+    low = 1.0
+    high = 5.0
+    higher_is_better = True
+    packages = ("torch", "numpy", "distillmos")
+
+    def load(self, device: str = "cpu") -> None:
+        """Build the package's network with the weights that it carries."""
+        import torch
+        from distillmos import ConvTransformerSQAModel
+
+        super().load(device)
+        path = weights.package_file("distillmos", "weights/distill_mos_v7.pt")
+        self.weights = weights.hashes([path])
+        self.model = ConvTransformerSQAModel(load_weights=False, segmenting_in_forward=False)
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        self.model.load_state_dict(state["model"])
+        self.model.eval().to(device)
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz; segments of all waves share batches."""
+        from distillmos.sqa import SEQ_LEN
+        from torch.nn import functional
+
+        scores = [self.unusable(wave) for wave in waves]
+        usable = [i for i, score in enumerate(scores) if score is None]
+        long = [functional.pad(waves[i], (0, max(SEQ_LEN - len(waves[i]), 0))) for i in usable]
+        pieces = [piece for index, wave in enumerate(long) for piece in segments(index, len(wave))]
+        values: list[list[float]] = [[] for _ in long]
+        for batch in lengths.batches(pieces, AT_ONCE[self.device] * SEQ_LEN):
+            for piece, value in zip(batch, self.predict(long, batch), strict=True):
+                values[piece.index].append(float(value))
+        for i, found in zip(usable, values, strict=True):
+            scores[i] = Score(float(np.mean(found)), details={"segments": len(found)})
+        return [score for score in scores if score is not None]
+
+    def predict(
+        self, waves: Sequence[torch.Tensor], batch: Sequence[lengths.Piece]
+    ) -> NDArray[np.float64]:
+        """The network's value of each segment, (segments,)."""
+        with exact():
+            found = self.model(lengths.stacked(waves, batch))
+            return np.asarray(found.reshape(-1).double().cpu().numpy())
+
+    def unusable(self, wave: torch.Tensor) -> Score | None:
+        """Why the wave has no value, or None."""
+        if len(wave) < SHORTEST_S * self.sample_rate_hz:
+            return undefined(f"too short: under {SHORTEST_S} s")
+        return None if bool(wave.any()) else undefined("silent")
+
+
+def segments(index: int, samples: int) -> list[lengths.Piece]:
+    """The segments of one wave: evenly spread from start to end, at most 1 s apart."""
+    from distillmos.sqa import MAX_HOP_LEN, SEQ_LEN
+
+    spare = samples - SEQ_LEN
+    count = int(np.ceil(spare / MAX_HOP_LEN)) + 1
+    starts = [int(place * spare) for place in np.linspace(0, 1, count)]
+    return [lengths.Piece(index, start, start + SEQ_LEN) for start in starts]
