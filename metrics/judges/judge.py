@@ -64,7 +64,7 @@ class Judge(Metric):
     low: ClassVar[float | None] = 1.0
     high: ClassVar[float | None] = 5.0
     higher_is_better: ClassVar[bool | None] = True
-    packages = ("openai", "torch", "numpy")
+    packages: tuple[str, ...] = ("openai", "torch", "numpy")
     parameters: JudgeParameters
     client: Client | None = None
 

@@ -23,7 +23,12 @@ MATERIAL = Material(  # what any metric may need beside the audio
     text="the late owner of this estate lived to a very advanced age",
     language="en",
     speaker="human",
-    attributes={"caption": "a calm reader", "synthesis_s": "2.5", "nvv": "laugh@11"},
+    attributes={
+        "caption": "a calm reader",
+        "synthesis_s": "2.5",
+        "nvv_target": "laugh@11",
+        "nvv_predicted": "laugh@10",
+    },
 )
 
 

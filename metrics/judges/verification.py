@@ -1,0 +1,50 @@
+"""A given vocalisation verified: one marker in the unchanged transcript, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from metrics import vocalisations
+from metrics.judges.schema import Malformed
+from metrics.vocalisations import Vocalisation
+
+
+def check_marked(answer: Mapping[str, Any], text: str, target: str, language: str) -> None:
+    """Malformed unless the marked text is the text with one <target>, or with none when absent.
+
+    The text without its marker must be the same, character by character; only blanks may differ.
+    """
+    plain, found = vocalisations.parse_marked(answer["marked_text"], language)
+    if not answer["present"]:
+        if found:
+            raise Malformed("marker although absent")
+    elif len(found) != 1:
+        raise Malformed("no marker" if not found else "several markers")
+    elif found[0].type != vocalisations.canonical(target):
+        raise Malformed("another marker")
+    if squeezed(plain) != squeezed(text):
+        raise Malformed("transcript changed")
+
+
+def squeezed(text: str) -> str:
+    """The text without blanks: a marker may stand before punctuation or between two words."""
+    return "".join(text.split())
+
+
+def verified(answer: Mapping[str, Any], language: str) -> Vocalisation | None:
+    """The vocalisation that a checked answer places in the text; None when it is absent."""
+    found = vocalisations.parse_marked(answer["marked_text"], language)[1]
+    return found[0] if found else None
+
+
+def other_types(answers: Iterable[Mapping[str, Any]], targets: Iterable[str]) -> list[Vocalisation]:
+    """Types beside the targets that the answers report, each once, without a place."""
+    asked = {vocalisations.canonical(target) for target in targets}
+    named = {
+        vocalisations.canonical(name)
+        for answer in answers
+        for name in answer["others"]
+        if name.strip()
+    }
+    return [Vocalisation(name, None) for name in sorted(named - asked - {"none"})]

@@ -1,0 +1,145 @@
+"""Vocalisations asked for, verified and placed by an audio language model (NVV-SuperBench)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from metrics import texts, vocalisations
+from metrics.base import Output, ParameterError, Score, Take, undefined
+from metrics.judges import asking
+from metrics.judges.client import Reply
+from metrics.judges.judge import Judge, JudgeParameters
+from metrics.judges.question import Question
+from metrics.judges.verification import check_marked, other_types, verified
+from metrics.suite.nvv import comparison, plain, rates, spoken
+from metrics.vocalisations import Vocalisation
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class JudgeNvvParameters(JudgeParameters):
+    """How far the marker may be from the place that was asked for."""
+
+    rubric: str = "nvv_verification.v1"
+    tolerance: int = vocalisations.TOLERANCE  # words, or characters in Chinese
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tolerance < 0:
+            raise ParameterError(f"tolerance is {self.tolerance}; it must be 0 or more")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A clip's targets, and the text that the judge is given."""
+
+    target: tuple[Vocalisation, ...]
+    text: str
+    language: str
+
+    @property
+    def types(self) -> list[str]:
+        return sorted({vocalisation.type for vocalisation in self.target})
+
+
+class JudgeNvv(Judge):
+    """F1 of a clip: one question per type asked for; whatever else is heard counts as spurious."""
+
+    key = "judge_nvv"
+    version = "1"
+    description = "F1 of the vocalisations asked for, verified by an audio language model"
+    source = "NVV-SuperBench (2026), section 2.4.1; rubric in our own words"
+    low, high = 0.0, 1.0
+    more_outputs = (
+        Output("judge_nvv_present", "Share of the types asked for that the judge heard", "", 0, 1),
+        Output("judge_nvv_distance", "Normalised tag distance of the matches", "", 0, 1, False),
+    )
+    needs = ("text", "language", "attributes.nvv_target")
+    packages = ("openai", "torch", "numpy", "scipy")
+    parameters_type = JudgeNvvParameters
+    parameters: JudgeNvvParameters
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One score per take; all questions of the batch are asked together."""
+        asked = [self.asked(take) for take in takes]
+        questions = [
+            self.verification(take.wave, known, name)
+            for take, known in zip(takes, asked, strict=True)
+            if isinstance(known, _Asked)
+            for name in known.types
+        ]
+        replies = iter(self.ask(questions))
+        return [
+            self.collected(known, [next(replies) for _ in known.types])
+            if isinstance(known, _Asked)
+            else known
+            for known in asked
+        ]
+
+    def asked(self, take: Take) -> _Asked | Score:
+        """What is asked about a take; or why it has no value."""
+        material = take.material
+        target = material.attribute("nvv_target")
+        if not target:
+            return undefined("the clip has no attribute nvv_target")
+        if not material.language:
+            return undefined("no language")
+        try:
+            wanted = vocalisations.parse(target, material.language)
+        except vocalisations.VocalisationError as error:
+            return undefined(str(error))
+        if not wanted:
+            return undefined("no vocalisation was asked for")
+        text = spoken(material)
+        if not text:
+            return undefined("no text")
+        return self.unfit(take) or _Asked(wanted, text, material.language)
+
+    def verification(self, wave: torch.Tensor, known: _Asked, target: str) -> Question:
+        """The question whether one type is heard, and where in the text."""
+        question = self.question(wave, text=known.text, language=known.language, target=target)
+        fields = question.check
+
+        def check(answer: Any) -> dict[str, Any]:
+            found = fields(answer)
+            check_marked(found, known.text, target, known.language)
+            return found
+
+        return replace(question, check=check)
+
+    def collected(self, known: _Asked, replies: Sequence[Reply]) -> Score:
+        """The score from one reply per type; failed unless all of them are answers."""
+        details = self.tally(replies)
+        answers = [reply.answer for reply in replies if reply.answer is not None]
+        if len(answers) < len(replies):
+            return Score(None, asking.why_not(details), details, failed=True)
+        heard = [verified(answer, known.language) for answer in answers]
+        predicted = [v for v in heard if v is not None]
+        predicted += other_types(answers, known.types)
+        length = len(texts.units(known.text, known.language))
+        compared = vocalisations.compare(known.target, predicted, length, self.parameters.tolerance)
+        found = vocalisations.controllability([compared])
+        details |= {
+            "tp": found.tp,
+            "fp": found.fp,
+            "fn": found.fn,
+            "length": length,
+            "predicted": [plain(v) for v in predicted],
+            "matched": [[plain(t), plain(p)] for t, p in compared.pairs],
+            "missed": [plain(v) for v in compared.missed],
+            "spurious": [plain(v) for v in compared.spurious],
+        }
+        also = {
+            "judge_nvv_present": sum(v is not None for v in heard) / len(heard),
+            "judge_nvv_distance": found.distance,
+        }
+        return Score(found.f1, details=details, also=also)
+
+    def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Precision, recall, F1 from counts summed over clips; distance over those matched."""
+        found = rates(vocalisations.controllability(comparison(row) for row in details))
+        return {f"judge_nvv_{name}_pooled": v for name, v in found.items() if v is not None}
