@@ -38,7 +38,9 @@ def envelopes(waves: torch.Tensor, n_channels: int) -> torch.Tensor:
     used = waves[..., MARGIN : MARGIN + (columns - 1) * HOP + WINDOW]
     window = torch.hann_window(WINDOW, dtype=torch.float64).to(waves)
     spectra = torch.fft.rfft(used.unfold(-1, WINDOW, HOP) * window, n=N_FFT)
-    envelope = (spectra.abs() @ weights(n_channels, waves.dtype, str(waves.device))).mT / N_FFT
+    envelope: torch.Tensor = (
+        spectra.abs() @ weights(n_channels, waves.dtype, str(waves.device))
+    ).mT / N_FFT
     if (waves.shape[-1] - N_FFT) % HOP == 0:
         envelope[..., -1] = 0
     return envelope
