@@ -23,6 +23,7 @@ PURE = (
     "metrics.material",
     "metrics.weights",
     "metrics.turns",
+    "metrics.voices",
     "metrics.embeddings",
     "metrics.forced_alignment",
     "metrics.gammatonegram",

@@ -1,0 +1,116 @@
+"""How alike a clip's voice is to a reference voice: mean cosine of its windows with a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metrics import audio, turns, voices
+from metrics.base import Metric, ParameterError, Score, Take, undefined
+from metrics.material import Material
+from metrics.voices import VoiceParameters, Voices, VoiceWindows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KEPT = 1024  # vectors of reference voices held in memory
+
+
+@dataclass(frozen=True)
+class TimbreSimilarityParameters(VoiceParameters):
+    """The windows and their embedding; and how much of a long reference recording is taken."""
+
+    reference_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.reference_s >= 1:
+            raise ParameterError(f"reference_s is {self.reference_s}; it must be 1 or more")
+
+
+class TimbreSimilarity(Metric):
+    """Mean over the windows of the cosine with the embedding of the whole reference recording."""
+
+    key = "timbre_similarity"
+    version = "1"
+    description = "Mean cosine of the speaker embeddings of 3 s windows with a reference voice"
+    source = "LFS-Bench: timbre similarity; the embedding is a parameter (resemblyzer 0.1.4)"
+    low = -1.0
+    high = 1.0
+    higher_is_better = True
+    needs = ("reference_path", "turns")
+    parameters_type = TimbreSimilarityParameters
+    parameters: TimbreSimilarityParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.voices = Voices(self.parameters)
+        self.packages = (*self.voices.packages, "soundfile")
+        self._references: dict[str, NDArray[np.float64] | str] = {}
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the embedding, and what finds speech where it is asked for."""
+        super().load(device)
+        self.voices.load(device)
+        self.weights = dict(self.voices.embedding.weights)
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One value per take with a reference; the windows of all takes are batched."""
+        found = [self.reference(take.material) for take in takes]
+        waves = [
+            take.wave
+            for take, reference in zip(takes, found, strict=True)
+            if not isinstance(reference, str)
+        ]
+        windows = iter(self.voices.windows(waves))
+        return [
+            undefined(reference)
+            if isinstance(reference, str)
+            else self.summary(next(windows), reference)
+            for reference in found
+        ]
+
+    def reference(self, material: Material) -> NDArray[np.float64] | str:
+        """The vector of the clip's reference voice, or why there is none."""
+        if not material.reference_path:
+            return "no reference voice"
+        if len(turns.speakers_of(material.turns)) > 1:
+            return "several speakers, one reference voice"
+        name = material.reference_sha256 or material.reference_path
+        if name not in self._references:
+            if len(self._references) >= KEPT:
+                self._references.clear()
+            self._references[name] = self._embedded(material.reference_path)
+        return self._references[name]
+
+    def _embedded(self, path: str) -> NDArray[np.float64] | str:
+        import torch
+
+        try:
+            wave = audio.load_wave(path, self.sample_rate_hz)
+        except audio.AudioError as error:
+            return f"the reference voice cannot be read: {error}"
+        taken = torch.from_numpy(wave[: round(self.parameters.reference_s * self.sample_rate_hz)])
+        if len(taken) < self.voices.embedding.shortest_s * self.sample_rate_hz:
+            return "the reference voice is too short"
+        if not bool(torch.isfinite(taken).all()) or voices.silent(taken):
+            return "the reference voice is silent or broken"
+        return self.voices.whole(taken.to(self.device))
+
+    def summary(self, found: VoiceWindows, reference: NDArray[np.float64]) -> Score:
+        """The mean over the windows, with each window's cosine beside it."""
+        details = found.details(self.sample_rate_hz)
+        if not found.n_windows:
+            length_s = found.n_samples / self.sample_rate_hz
+            needed_s = self.parameters.window_s
+            return undefined(f"too short: {length_s:.2f} s, a window needs {needed_s} s", **details)
+        if found.n_windows == found.n_silent:
+            return undefined("silent", **details)
+        if not found.starts:
+            return undefined(f"too little speech: 0 of {found.n_windows} windows", **details)
+        similarities = found.vectors @ reference
+        details["window_similarities"] = similarities.tolist()
+        return Score(float(similarities.mean()), "", details)
