@@ -11,20 +11,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import runner
-from metrics.auto_att import baseline, checkpoints, dataset, evaluate, predict, report, run, sources
-from metrics.auto_att.model import MODEL, ModelError, ModelPlan
+from metrics.auto_att import baseline, dataset, evaluate, predict, report, run, sources
+from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
-from metrics.base import ParameterError
 from metrics.weights import Unavailable
 
-KNOWN = (
-    sources.DatasetError,
-    checkpoints.CheckpointError,
-    ModelError,
-    ParameterError,
-    Unavailable,
-    ValueError,
-)
+KNOWN = (ValueError, Unavailable)  # each message names the remedy
 
 
 class Command(BaseCommand):
