@@ -1,0 +1,1 @@
+"""Auto-ATT: models that learn a study's human-likeness labels; data, training, evaluation."""

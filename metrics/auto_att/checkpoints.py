@@ -1,0 +1,116 @@
+"""Checkpoints of a training run: adapter, optimiser, random state, place; found again and checked.
+
+A run's folder holds ``checkpoint-NNNNNN/`` (adapter and state, to go on), ``final/`` (adapter, to
+predict) and ``log.jsonl``. Each is written under another name first, so a stop leaves no half.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from metrics import weights
+from metrics.auto_att.model import ModelPlan
+
+ADAPTER = "adapter_model.safetensors"
+PLAN, STATE, FINAL, LOG = "auto_att.json", "state.pt", "final", "log.jsonl"
+KEPT = 2  # checkpoints of a run that are not deleted
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is missing or belongs to another run; the message says which."""
+
+
+def save(folder: Path, model: Any, plan: dict[str, Any], state: dict[str, Any] | None) -> Path:
+    """Write an adapter with its plan, and the state to go on if there is one, all or nothing."""
+    import torch
+
+    half = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(half, ignore_errors=True)
+    half.mkdir(parents=True)
+    model.save_pretrained(half, save_embedding_layers=False)
+    (half / PLAN).write_text(json.dumps(plan, indent=1, ensure_ascii=False), encoding="utf-8")
+    if state is not None:
+        torch.save(state, half / STATE)
+    shutil.rmtree(folder, ignore_errors=True)
+    half.rename(folder)
+    return folder
+
+
+def place_of(run: Path, step: int) -> Path:
+    """The folder of the checkpoint after so many steps."""
+    return run / f"checkpoint-{step:06d}"
+
+
+def all_of(run: Path) -> list[Path]:
+    """A run's checkpoints, the oldest first."""
+    return sorted(p for p in run.glob("checkpoint-*") if p.suffix != ".part" and p.is_dir())
+
+
+def drop_old(run: Path) -> None:
+    """Delete all but the newest checkpoints of a run."""
+    for folder in all_of(run)[:-KEPT]:
+        shutil.rmtree(folder)
+
+
+def last_state(run: Path, plan: dict[str, Any]) -> tuple[Path, dict[str, Any]] | None:
+    """The newest checkpoint and its state; None when there is none.
+
+    Raises CheckpointError when it was made with another model, plan or dataset: going on would
+    give numbers that no single run gives.
+    """
+    import torch
+
+    found = all_of(run)
+    if not found:
+        return None
+    made_with = json.loads((found[-1] / PLAN).read_text(encoding="utf-8"))
+    wanted = json.loads(json.dumps(plan))
+    differing = [
+        f"{part}.{name}"
+        for part in ("model", "training", "dataset")
+        for name in sorted({*made_with[part], *wanted[part]})
+        if made_with[part].get(name) != wanted[part].get(name)
+    ]
+    if differing:
+        raise CheckpointError(
+            f"{found[-1].name} was made with other settings ({', '.join(differing)}); "
+            "go on with the same ones, or choose another folder"
+        )
+    return found[-1], torch.load(found[-1] / STATE, map_location="cpu", weights_only=True)
+
+
+def resolved(folder: Path | str) -> Path:
+    """The adapter's folder: the one named, or ``final`` of a run; Unavailable when neither is."""
+    given = Path(folder)
+    for place in (given, given / FINAL):
+        if (place / ADAPTER).is_file() and (place / PLAN).is_file():
+            return place
+    raise weights.Unavailable(
+        f"no weights: {given} holds no adapter ({ADAPTER} and {PLAN}); "
+        "train one with `manage.py auto_att train`"
+    )
+
+
+def plan_of(adapter: Path) -> dict[str, Any]:
+    """What an adapter was made with."""
+    plan: dict[str, Any] = json.loads((adapter / PLAN).read_text(encoding="utf-8"))
+    return plan
+
+
+def model_plan(plan: dict[str, Any], name: str = "") -> ModelPlan:
+    """The model plan of a checkpoint; ``name`` says where its model lies on this machine."""
+    told = dict(plan["model"])
+    told["label_texts"] = tuple(told["label_texts"])
+    if name:
+        told["name"] = name
+    return ModelPlan(**told)
+
+
+def plain(model: ModelPlan) -> dict[str, Any]:
+    """A model plan as JSON values."""
+    told: dict[str, Any] = json.loads(json.dumps(asdict(model)))
+    return told

@@ -1,0 +1,280 @@
+"""The training data of Auto-ATT: labelled clips with splits, made from ratings, kept as JSONL."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from metrics.auto_att.labels import LABELS, SCORES, final_label, mean_score
+from metrics.auto_att.sources import DatasetError, Rating, Source
+
+TRAIN, TEST, TRAP = "train", "test", "trap"
+CLIPS, SUMMARY = "clips.jsonl", "dataset.json"
+Voice = tuple[str, str]  # system, voice
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which ratings and clips make a dataset, and what is held out of training."""
+
+    labels_per_clip: int = 3  # a clip with fewer is left out; more are all used
+    ties: str = "nearest"  # or "leave_out"; see `labels.final_label`
+    valid_sets_only: bool = True  # ratings of sets that failed their traps are left out
+    held_out: tuple[Voice, ...] = ()  # voices for the test; none: one of each system, drawn
+    unseen_dimensions: tuple[str, ...] = ()  # never trained on
+    criterion: str = ""  # empty: the only one there is
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.labels_per_clip < 1:
+            raise DatasetError(f"labels per clip must be 1 or more, not {self.labels_per_clip}")
+        if self.ties not in ("nearest", "leave_out"):
+            raise DatasetError(f"ties must be nearest or leave_out, not {self.ties!r}")
+
+
+@dataclass(frozen=True)
+class LabelledClip:
+    """One audio file with what people said of it."""
+
+    clip: str
+    path: str
+    sha256: str
+    system: str
+    voice: str
+    item: str
+    dimension: str
+    split: str  # train, test, or trap (known answer, never trained on)
+    trap: str = ""
+    labels: dict[str, int] = field(default_factory=dict)  # label -> raters who gave it
+    label: str = ""  # the final one; empty for a trap without ratings
+    score: float | None = None  # mean of the labels' scores, in [0, 1]
+
+    @property
+    def speaker(self) -> Voice:
+        """System and voice: a voice is one of a system."""
+        return self.system, self.voice
+
+    def target(self, kind: str) -> float:
+        """What a model learns, in [0, 1]: the final label's score, or the mean (kind "soft")."""
+        if self.score is None:
+            raise DatasetError(f"{self.clip} has no labels to learn from")
+        return self.score if kind == "soft" else SCORES[self.label]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled clips, and what was left out on the way and why."""
+
+    clips: tuple[LabelledClip, ...]
+    summary: dict[str, Any]
+
+    def split(self, name: str) -> list[LabelledClip]:
+        """The clips of "train", "test" or "trap", in order."""
+        return [clip for clip in self.clips if clip.split == name]
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of audio, labels and splits; the places of the files do not count."""
+        plain = [{k: v for k, v in asdict(c).items() if k != "path"} for c in self.clips]
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def build(ratings: Iterable[Rating], sources: Sequence[Source], rule: Rule) -> Dataset:
+    """The dataset of ratings and clips under a rule; raises DatasetError when nothing is left."""
+    usable, ratings_out = usable_ratings(list(ratings), rule)
+    given: dict[str, Counter[str]] = {}
+    for rating in usable:
+        given.setdefault(rating.clip, Counter())[rating.label] += 1
+    clips, clips_out, tied = labelled_clips(sources, given, rule)
+    voices = sorted({clip.speaker for clip in clips if clip.split != TRAP})
+    held_out, alone = held_out_voices(voices, rule)
+    clips = [with_split(clip, held_out, rule) for clip in clips]
+    tested = {clip.sha256 for clip in clips if clip.split == TEST}
+    leaks = {c.clip for c in clips if c.split == TRAIN and c.sha256 in tested}
+    clips_out["the same audio is a test clip"] += len(leaks)
+    clips = [clip for clip in clips if clip.clip not in leaks]
+    if not any(clip.split == TRAIN for clip in clips):
+        raise DatasetError(f"no clip is left to train on; left out: {dict(+clips_out)}")
+    summary = {
+        "rule": asdict(rule),
+        "clips": dict(Counter(clip.split for clip in clips)),
+        "labels": sum(sum(clip.labels.values()) for clip in clips),
+        "ties": tied,
+        "held_out_voices": sorted("/".join(voice) for voice in held_out),
+        "systems_with_one_voice": alone,
+        "dimensions": dict(Counter(c.dimension for c in clips if c.split == TRAIN)),
+        "ratings_left_out": dict(+ratings_out),
+        "clips_left_out": dict(+clips_out),
+    }
+    return Dataset(tuple(sorted(clips, key=lambda clip: (clip.split, clip.clip))), summary)
+
+
+def usable_ratings(ratings: Sequence[Rating], rule: Rule) -> tuple[list[Rating], Counter[str]]:
+    """The ratings that label a clip, and how many were left out for which reason."""
+    left_out: Counter[str] = Counter()
+    asked = {rating.criterion for rating in ratings if rating.label in SCORES}
+    if not rule.criterion and len(asked) > 1:
+        raise DatasetError(f"several criteria: {', '.join(sorted(asked))}; name one of them")
+    failed = failed_sets(ratings) if rule.valid_sets_only else set()
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for rating in ratings:
+        reason = ""
+        if rating.label not in SCORES or (rating.method or "att") != "att":
+            reason = f"not one of {', '.join(LABELS)}"
+        elif rule.criterion and rating.criterion != rule.criterion:
+            reason = "another criterion"
+        elif rating.set in failed:
+            reason = "its set failed the traps"
+        elif rating.review == "unfit":
+            reason = "experts called its reason unfit"
+        elif (rating.rater, rating.clip) in seen:
+            reason = "the rater had labelled the clip before"
+        if reason:
+            left_out[reason] += 1
+        else:
+            seen.add((rating.rater, rating.clip))
+            kept.append(rating)
+    return kept, left_out
+
+
+def failed_sets(ratings: Iterable[Rating]) -> set[str]:
+    """Sets (session/block) that missed a flawed clip or more than half of the human ones.
+
+    The rule of the paper (1 of 1 flawed, 1 of 2 human) for blocks of one or several sets; traps
+    of other kinds must all be passed. Training trials are no traps.
+    """
+    shown: Counter[tuple[str, str]] = Counter()
+    passed: Counter[tuple[str, str]] = Counter()
+    for rating in ratings:
+        if rating.set and rating.trap and rating.trap_passed is not None:
+            shown[rating.set, rating.trap] += 1
+            passed[rating.set, rating.trap] += rating.trap_passed
+    needed = {key: (count + 1) // 2 if key[1] == "human" else count for key, count in shown.items()}
+    return {key[0] for key, count in needed.items() if passed[key] < count}
+
+
+def labelled_clips(
+    sources: Sequence[Source], given: dict[str, Counter[str]], rule: Rule
+) -> tuple[list[LabelledClip], Counter[str], int]:
+    """Clips with their labels, how many were left out for which reason, and ties among the kept."""
+    left_out: Counter[str] = Counter()
+    known = {source.clip for source in sources}
+    left_out["ratings, but not in the list of clips"] += len(set(given) - known)
+    clips, tied = [], 0
+    for source in sources:
+        counts = given.get(source.clip, Counter())
+        tie = bool(counts) and final_label(counts)[1]
+        reason = ""
+        if not source.sha256:
+            reason = "no audio file"
+        elif source.trap not in ("", "human", "flawed"):
+            reason = "trap of a kind that is neither human nor flawed"
+        elif not source.trap and sum(counts.values()) < rule.labels_per_clip:
+            reason = f"fewer than {rule.labels_per_clip} labels"
+        elif not source.trap and tie and rule.ties == "leave_out":
+            reason = "tie"
+        if reason:
+            left_out[reason] += 1
+            continue
+        tied += tie and not source.trap
+        clips.append(_labelled(source, counts))
+    return clips, left_out, tied
+
+
+def _labelled(source: Source, counts: Counter[str]) -> LabelledClip:
+    return LabelledClip(
+        clip=source.clip,
+        path=source.path,
+        sha256=source.sha256,
+        system=source.system,
+        voice=source.voice,
+        item=source.item,
+        dimension=source.dimension,
+        split=TRAP if source.trap else TRAIN,
+        trap=source.trap,
+        labels={label: counts[label] for label in LABELS if counts[label]},
+        label=final_label(counts)[0] if counts else "",
+        score=mean_score(counts) if counts else None,
+    )
+
+
+def held_out_voices(voices: Sequence[Voice], rule: Rule) -> tuple[set[Voice], list[str]]:
+    """The voices kept for the test, and the systems that have only one voice, all trained on."""
+    if rule.held_out:
+        unknown = sorted("/".join(v) for v in set(rule.held_out) - set(voices))
+        if unknown:
+            known = ", ".join("/".join(voice) for voice in voices)
+            raise DatasetError(f"no rated voice {', '.join(unknown)}; there are {known}")
+        return set(rule.held_out), []
+    random = Random(f"{rule.seed}/held out")
+    held_out: set[Voice] = set()
+    alone = []
+    for system in sorted({system for system, _ in voices}):
+        own = [voice for voice in voices if voice[0] == system]
+        if len(own) > 1:
+            held_out.add(random.choice(own))
+        else:
+            alone.append(system)
+    return held_out, alone
+
+
+def with_split(clip: LabelledClip, held_out: set[Voice], rule: Rule) -> LabelledClip:
+    """The clip in its split: traps stay traps; held-out voices and unseen dimensions are tested."""
+    if clip.split == TRAP:
+        return clip
+    tested = clip.speaker in held_out or clip.dimension in rule.unseen_dimensions
+    return replace(clip, split=TEST if tested else TRAIN)
+
+
+def write(dataset: Dataset, folder: Path | str) -> None:
+    """Write clips.jsonl and dataset.json; audio inside the folder is named from the folder."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for clip in dataset.clips:
+        path = Path(clip.path).resolve()
+        inside = path.is_relative_to(place.resolve())
+        named = path.relative_to(place.resolve()) if inside else path
+        plain = asdict(replace(clip, path=str(named)))
+        lines.append(json.dumps(plain, ensure_ascii=False) + "\n")
+    (place / CLIPS).write_text("".join(lines), encoding="utf-8")
+    told = {**dataset.summary, "fingerprint": dataset.fingerprint()}
+    (place / SUMMARY).write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def read(folder: Path | str) -> Dataset:
+    """The dataset of a folder that `write` made; raises DatasetError naming what is wrong."""
+    place = Path(folder)
+    try:
+        lines = (place / CLIPS).read_text(encoding="utf-8").splitlines()
+        summary = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DatasetError(
+            f"{error.filename}: cannot be read; make it with `manage.py auto_att dataset`"
+        ) from error
+    clips = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            clip = LabelledClip(**json.loads(line))
+        except (TypeError, ValueError) as error:
+            raise DatasetError(f"{place / CLIPS}, line {number}: {error}") from error
+        clips.append(replace(clip, path=str(place / clip.path)))
+    return Dataset(tuple(clips), summary)
+
+
+def with_audio_inside(dataset: Dataset, folder: Path | str) -> Dataset:
+    """Copy every clip's file into folder/audio (named by its hash), to train elsewhere."""
+    place = Path(folder) / "audio"
+    place.mkdir(parents=True, exist_ok=True)
+    moved = []
+    for clip in dataset.clips:
+        copy = place / f"{clip.sha256}{Path(clip.path).suffix}"
+        copy.write_bytes(Path(clip.path).read_bytes())
+        moved.append(replace(clip, path=str(copy)))
+    return replace(dataset, clips=tuple(moved))

@@ -1,0 +1,230 @@
+"""An audio language model that answers with one of three labels, read as a score in [0, 1]."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metrics import weights
+from metrics.auto_att.labels import LABELS, SCORES
+
+if TYPE_CHECKING:
+    import torch
+
+MODEL = "Qwen/Qwen2-Audio-7B-Instruct"  # the paper's
+FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
+PROMPT = (
+    "<|audio_bos|><|AUDIO|><|audio_eos|>You hear one recording of speech. Listen to pronunciation, "
+    "rhythm and melody, expression, and the sound itself. Decide whether a person is speaking or "
+    "a machine, and answer with one word: Human, Unclear or Machine. The voice is:"
+)
+SHORTEST_S = 0.1  # of audio that still gives the model something to hear
+
+
+class ModelError(ValueError):
+    """A model, prompt or labels that cannot be used together; the message names the remedy."""
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """Which model is asked what, and how its adapter looks; kept with every checkpoint."""
+
+    name: str = MODEL  # a folder, or a name as model hubs spell it
+    prompt: str = PROMPT  # ends with ":", where the labels' logits are read
+    label_texts: tuple[str, ...] = LABELS  # for Human, Unclear, Machine, in this order
+    label_tokens: str = "first"  # "whole": every label must be a single token
+    rank: int = 32  # of LoRA, as alpha and dropout: Wang et al. (2025), section 3.5
+    alpha: int = 32
+    dropout: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not self.prompt.endswith(":"):
+            raise ModelError('the prompt must end with ":"; there the labels\' logits are read')
+        if len(self.label_texts) != len(LABELS):
+            raise ModelError(f"three label texts are needed, for {', '.join(LABELS)}")
+        if self.label_tokens not in ("first", "whole"):
+            raise ModelError(f"label_tokens must be first or whole, not {self.label_tokens!r}")
+
+
+class Listener:
+    """A loaded model with its processor: waves in, probabilities of the three labels out."""
+
+    def __init__(self, model: Any, processor: Any, plan: ModelPlan, device: str) -> None:
+        self.model, self.processor, self.plan, self.device = model, processor, plan, device
+        self.rate_hz = int(processor.feature_extractor.sampling_rate)
+        processor.tokenizer.padding_side = "left"  # so that every prompt ends at the last place
+        self.label_ids = label_ids(processor.tokenizer, plan)
+        check_prompt_end(processor.tokenizer, plan.prompt)
+
+    @property
+    def core(self) -> Any:
+        """The model itself, whether an adapter is on it or not; adapted layers are inside it."""
+        return self.model.get_base_model() if hasattr(self.model, "peft_config") else self.model
+
+    @property
+    def longest(self) -> int:
+        """Samples of a clip that are heard (30 s for Qwen2-Audio); what comes later is not."""
+        return int(self.processor.feature_extractor.n_samples)
+
+    def probabilities(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        """P(Human), P(Unclear), P(Machine): (clips, 3) float32, rows sum to 1, differentiable.
+
+        Each wave: (samples,) at ``rate_hz``. The softmax over the three labels' logits at the
+        prompt's last position (Wang et al. 2025, section 3.5).
+        """
+        import torch
+
+        return torch.softmax(self.logits(waves), dim=-1)
+
+    def logits(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The three labels' logits at the last position: (clips, 3) float32.
+
+        Only these three rows of the output layer are computed: over a real vocabulary and all
+        positions they would take gigabytes.
+        """
+        from torch.nn.functional import linear
+
+        core = self.core
+        backbone = getattr(core, core.base_model_prefix)
+        hidden = backbone(**self.inputs(waves), use_cache=False).last_hidden_state[:, -1]
+        head = core.get_output_embeddings()
+        bias = None if head.bias is None else head.bias[self.label_ids]
+        return linear(hidden, head.weight[self.label_ids], bias).float()
+
+    def scores(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Predicted human-likeness, P(Human) + 0.5 P(Unclear): (clips,) float32 in [0, 1]."""
+        return expected_scores(self.probabilities(waves))
+
+    def inputs(self, waves: Sequence[torch.Tensor]) -> dict[str, Any]:
+        """What the model gets: the prompt once per clip, padded on the left, and the audio."""
+        heard = [wave[: self.longest].detach().cpu().numpy() for wave in waves]
+        found = self.processor(
+            text=[self.plan.prompt] * len(heard),
+            audio=heard,
+            sampling_rate=self.rate_hz,
+            return_tensors="pt",
+            padding=True,
+        )
+        given = {name: value.to(self.device) for name, value in found.items()}
+        mask = given["attention_mask"]  # positions count from a clip's own first token
+        given["position_ids"] = (mask.cumsum(-1) - 1).clamp_min(0)
+        return given
+
+
+def expected_scores(probabilities: torch.Tensor) -> torch.Tensor:
+    """The expected score, in [0, 1], of probabilities (..., 3) of Human, Unclear and Machine."""
+    return probabilities @ probabilities.new_tensor([SCORES[label] for label in LABELS])
+
+
+def load(plan: ModelPlan, device: str = "cpu", adapter: Path | None = None) -> Listener:
+    """The model of a plan on a device, with a trained adapter if one is given; for prediction.
+
+    bfloat16 on a GPU, float32 on the CPU. Raises weights.Unavailable when the model is not here.
+    """
+    listener = load_base(plan, device)
+    if adapter is not None:
+        from peft import PeftModel
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+            listener.model = PeftModel.from_pretrained(listener.model, str(adapter))
+    listener.model.eval()
+    return listener
+
+
+def load_base(plan: ModelPlan, device: str) -> Listener:
+    """The model of a plan as it was published."""
+    import torch
+    from transformers import AutoModelForMultimodalLM, AutoProcessor
+
+    if not plan.name:
+        raise weights.Unavailable(f"no model named; name one, such as {MODEL}, or its folder")
+    folder = weights.model_files(plan.name, FILES)
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    processor = AutoProcessor.from_pretrained(folder)  # type: ignore[no-untyped-call]
+    model = AutoModelForMultimodalLM.from_pretrained(folder, dtype=dtype).to(device)
+    return Listener(model, processor, plan, device)
+
+
+def with_adapter(listener: Listener, seed: int) -> None:
+    """Put a fresh LoRA adapter on all linear layers of the language model, and on nothing else.
+
+    Audio encoder, projector, embeddings and output layer stay as they are. The new adapter changes
+    no output before it is trained. ``seed`` fixes its random half.
+    """
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    plan = listener.plan
+    config = LoraConfig(
+        r=plan.rank,
+        lora_alpha=plan.alpha,
+        lora_dropout=plan.dropout,
+        target_modules=language_layers(listener.model),
+        bias="none",
+    )
+    torch.manual_seed(seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+        listener.model = get_peft_model(listener.model, config)
+
+
+def language_layers(model: Any) -> str:
+    """A pattern that matches the full names of the language model's linear layers, and no other."""
+    import torch
+
+    names = dict(model.named_modules())
+    inside = [name for name in names if name.rpartition(".")[2] == "language_model"]
+    if not inside:
+        raise ModelError(
+            f"{type(model).__name__} has no part called language_model; use an audio language "
+            "model with the interface of Qwen2-Audio"
+        )
+    head = model.get_output_embeddings()
+    linear = [
+        name.removeprefix(f"{inside[0]}.")
+        for name, layer in names.items()
+        if name.startswith(f"{inside[0]}.")
+        and isinstance(layer, torch.nn.Linear)
+        and layer is not head
+    ]
+    leaves = sorted({name.rpartition(".")[2] for name in linear})
+    return rf"{re.escape(inside[0])}\.(?:.*\.)?(?:{'|'.join(leaves)})"
+
+
+def label_ids(tokenizer: Any, plan: ModelPlan) -> list[int]:
+    """The token of each label, in the order of LABELS; raises ModelError with the remedy.
+
+    A label of several tokens is read by its first one, which must differ from those of the other
+    labels; with label_tokens "whole" it is refused.
+    """
+    spelt = [tokenizer.encode(text, add_special_tokens=False) for text in plan.label_texts]
+    for text, tokens in zip(plan.label_texts, spelt, strict=True):
+        if not tokens:
+            raise ModelError(f"the label {text!r} has no token in this model; spell it otherwise")
+        if len(tokens) > 1 and plan.label_tokens == "whole":
+            parts = ", ".join(repr(tokenizer.decode([token])) for token in tokens)
+            raise ModelError(
+                f"the label {text!r} is {len(tokens)} tokens ({parts}), not one; use its first "
+                "distinguishing token (label_tokens first), or a text that is one token"
+            )
+    first = [tokens[0] for tokens in spelt]
+    if len(set(first)) < len(first):
+        raise ModelError(
+            f"the labels {', '.join(map(repr, plan.label_texts))} do not differ in their first "
+            "token; choose label texts that do"
+        )
+    return first
+
+
+def check_prompt_end(tokenizer: Any, prompt: str) -> None:
+    """A ModelError unless the prompt's last token is its ":"."""
+    last = tokenizer.decode(tokenizer.encode(prompt)[-1:])
+    if not last.rstrip().endswith(":"):
+        raise ModelError(
+            f'the prompt\'s last token is {last!r}, not ":": this model adds tokens to a prompt'
+        )

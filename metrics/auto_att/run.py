@@ -1,0 +1,105 @@
+"""Whole steps of Auto-ATT on files: predict by any predictor, train and cross-check a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from metrics import audio, weights
+from metrics.auto_att import baseline, checkpoints, features, model, predict
+from metrics.auto_att.dataset import Dataset, LabelledClip
+from metrics.auto_att.predict import Prediction
+from metrics.auto_att.sources import DatasetError
+from metrics.base import ParameterError, Score
+
+
+def predict_clips(
+    clips: Sequence[LabelledClip], checkpoint: str, name: str, device: str
+) -> list[Prediction]:
+    """Predictions of clips by an adapter, by a baseline (baseline.json), or by the plain model.
+
+    ``checkpoint`` empty: the model called ``name`` as it was published, the paper's comparison.
+    """
+    if checkpoint and (
+        Path(checkpoint).suffix == ".json" or (Path(checkpoint) / baseline.FILE).is_file()
+    ):
+        ridge = baseline.read(checkpoint)
+        known = loaded_features(baseline.feature_keys(ridge), device)
+        return predict.predictions(
+            clips,
+            lambda waves: baseline.scored(ridge, known, [w.to(device) for w in waves]),
+            features.RATE_HZ,
+            ridge.trained_on,
+        )
+    trained_on, adapter, plan = {}, None, model.ModelPlan(name=name)
+    if checkpoint:
+        adapter = checkpoints.resolved(checkpoint)
+        told = checkpoints.plan_of(adapter)
+        trained_on, plan = told["trained_on"], checkpoints.model_plan(told, name)
+    listener = model.load(plan, device, adapter)
+    return predict.predictions(
+        clips, lambda waves: predict.scored(listener, waves), listener.rate_hz, trained_on
+    )
+
+
+def train_baseline(
+    made: Dataset, keys: Sequence[str], device: str, leave_out: str = ""
+) -> tuple[baseline.Ridge, list[Prediction]]:
+    """The baseline of a dataset, and predictions of every clip by baselines without its group.
+
+    ``keys``: embeddings and metrics; none: those of `features.DEFAULT` that can be loaded here.
+    ``leave_out``: "", "voice" or "item" (see `baseline.left_out_in_turn`).
+    """
+    known = loaded_features(keys, device)
+    clips = list(made.clips)
+    table, names = feature_table(clips, known, device)
+    places = baseline.training_clips(clips)
+    ridge = baseline.train([clips[i] for i in places], table[places], names)
+    ridge.notes["features_sha256"] = known.weights
+    if not leave_out:
+        return ridge, []
+    found = [
+        predict.prediction(clip, Score(score), trained_on)
+        for clip, score, trained_on in baseline.left_out_in_turn(clips, table, names, leave_out)
+    ]
+    return ridge, [replace(each, details={"without_own": leave_out}) for each in found]
+
+
+def loaded_features(keys: Sequence[str], device: str) -> features.Features:
+    """The features named, loaded; without names, the default ones that are available here."""
+    chosen = list(keys) or [key for key in features.DEFAULT if available(key, device)]
+    if not chosen:
+        raise DatasetError(f"none of the features {', '.join(features.DEFAULT)} is available here")
+    found = features.Features(chosen)
+    found.load(device)
+    return found
+
+
+def available(key: str, device: str) -> bool:
+    """Whether a feature can be loaded here."""
+    try:
+        features.Features([key]).load(device)
+    except (weights.Unavailable, ParameterError):
+        return False
+    return True
+
+
+def feature_table(
+    clips: Sequence[LabelledClip], known: features.Features, device: str
+) -> tuple[baseline.Floats, list[str]]:
+    """Features of clips, (clips, features), a few files in memory at once, and their names."""
+    import torch
+
+    parts: list[baseline.Floats] = []
+    names: list[str] = []
+    for start in range(0, len(clips), predict.BATCH):
+        waves = [
+            torch.from_numpy(audio.load_wave(clip.path, features.RATE_HZ)).to(device)
+            for clip in clips[start : start + predict.BATCH]
+        ]
+        part, names = known.table(waves)
+        parts.append(part)
+    return np.concatenate(parts), names

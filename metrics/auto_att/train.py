@@ -1,0 +1,226 @@
+"""LoRA training of Auto-ATT: AdamW, warm-up and cosine, checkpoints that go on exactly."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from metrics import audio
+from metrics.auto_att import checkpoints, losses
+from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip
+from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
+from metrics.auto_att.sampler import batches
+
+PACKAGES = ("torch", "transformers", "peft")
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """How an adapter is trained.
+
+    From the paper: loss and its weights, one dimension per batch. It states neither optimiser nor
+    learning rate, schedule, epochs or batch size: those defaults are ours.
+    """
+
+    epochs: int = 3
+    batch_size: int = 8  # clips that the loss compares with each other
+    accumulate: int = 1  # batches per step of the optimiser
+    learning_rate: float = 1e-4
+    weight_decay: float = 0.01
+    warmup_share: float = 0.03  # of all steps; then a cosine down to 0
+    max_gradient_norm: float = 1.0
+    target: str = "label"  # the final label's score, as in the paper; "soft": the labels' mean
+    reduction: str = "sum"  # of the loss; "mean" makes batch sizes comparable
+    seed: int = 0
+    save_every: int = 50  # steps; a last checkpoint is always written
+    gradient_checkpointing: bool = False  # less memory for a third more time
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "accumulate", "save_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if self.target not in ("label", "soft"):
+            raise ValueError(f"target must be label or soft, not {self.target!r}")
+        if self.reduction not in losses.REDUCTIONS:
+            raise ValueError(f"reduction must be one of {', '.join(losses.REDUCTIONS)}")
+
+
+class Run:
+    """One training run: the model, the optimiser, and where it stands."""
+
+    def __init__(
+        self, listener: Listener, clips: Sequence[LabelledClip], plan: TrainingPlan
+    ) -> None:
+        import torch
+        from transformers import get_cosine_schedule_with_warmup
+
+        self.listener, self.clips, self.plan = listener, list(clips), plan
+        self.step, self.epoch, self.taken = 0, 0, 0  # taken: batches of this epoch
+        self.trained = [p for p in listener.model.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.AdamW(
+            self.trained, lr=plan.learning_rate, weight_decay=plan.weight_decay
+        )
+        per_epoch = math.ceil(len(self.batches(0)) / plan.accumulate)
+        self.steps = per_epoch * plan.epochs
+        warmup = math.ceil(plan.warmup_share * self.steps)
+        self.schedule = get_cosine_schedule_with_warmup(self.optimiser, warmup, self.steps)
+
+    def batches(self, epoch: int) -> list[list[LabelledClip]]:
+        """The batches of an epoch, the same each time they are asked for."""
+        return batches(self.clips, self.plan.batch_size, self.plan.seed, epoch)
+
+    def advance(self) -> dict[str, Any]:
+        """One step of the optimiser, and what it was."""
+        import torch
+
+        left = self.batches(self.epoch)[self.taken : self.taken + self.plan.accumulate]
+        rate = self.optimiser.param_groups[0]["lr"]
+        sums = {"loss": 0.0, "bradley_terry": 0.0, "squared": 0.0}
+        for batch in left:
+            found = self.loss(batch)
+            share = 1 / len(left) if self.plan.reduction == "mean" else 1.0
+            (found.total * share).backward()  # type: ignore[no-untyped-call]
+            sums["loss"] += float(found.total.detach()) * share
+            sums["bradley_terry"] += float(found.bradley_terry.detach()) * share
+            sums["squared"] += float(found.squared.detach()) * share
+        norm = torch.nn.utils.clip_grad_norm_(self.trained, self.plan.max_gradient_norm)
+        self.optimiser.step()
+        self.schedule.step()
+        self.optimiser.zero_grad()
+        told: dict[str, Any] = {"step": self.step + 1, "epoch": self.epoch, **sums}
+        told |= {"gradient_norm": float(norm), "learning_rate": rate}
+        told["dimensions"] = [batch[0].dimension for batch in left]
+        self.step, self.taken = self.step + 1, self.taken + len(left)
+        if self.taken >= len(self.batches(self.epoch)):
+            self.epoch, self.taken = self.epoch + 1, 0
+        return told
+
+    def loss(self, batch: Sequence[LabelledClip]) -> losses.Loss:
+        """The loss of one batch, ready for its gradient."""
+        import torch
+
+        waves = [
+            torch.from_numpy(audio.load_wave(clip.path, self.listener.rate_hz)) for clip in batch
+        ]
+        predicted = self.listener.scores(waves)
+        true = torch.tensor([clip.target(self.plan.target) for clip in batch])
+        return losses.loss(predicted, true.to(predicted.device), self.plan.reduction)
+
+    def state(self) -> dict[str, Any]:
+        """All that a run needs to go on beside the adapter."""
+        import torch
+
+        return {
+            "place": {"step": self.step, "epoch": self.epoch, "taken": self.taken},
+            "optimiser": self.optimiser.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "rng": torch.get_rng_state(),
+            "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        }
+
+    def restore(self, folder: Path, state: dict[str, Any]) -> None:
+        """Stand where the checkpoint was made."""
+        import torch
+        from peft import set_peft_model_state_dict
+        from safetensors.torch import load_file
+
+        set_peft_model_state_dict(self.listener.model, load_file(folder / checkpoints.ADAPTER))
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.schedule.load_state_dict(state["schedule"])
+        place = state["place"]
+        self.step, self.epoch, self.taken = place["step"], place["epoch"], place["taken"]
+        torch.set_rng_state(state["rng"])
+        if state["cuda_rng"] and torch.cuda.is_available():
+            torch.cuda.set_rng_state_all(state["cuda_rng"])
+
+
+def train(
+    dataset: Dataset,
+    model: ModelPlan,
+    plan: TrainingPlan,
+    out: Path | str,
+    device: str = "cpu",
+    resume: bool = False,
+    report: Report | None = None,
+    stop_at: int | None = None,
+) -> Path:
+    """Train an adapter; returns the folder of the last checkpoint or, at the end, of the final one.
+
+    ``resume`` goes on from the newest checkpoint in ``out`` with the same result as a run that was
+    never stopped (on the same machine and device). ``stop_at`` ends after that step. Raises
+    CheckpointError when ``out`` holds another run, weights.Unavailable when the model is missing.
+    """
+    place = Path(out)
+    told = description(dataset, model, plan)
+    before = checkpoints.last_state(place, told) if resume else None
+    if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
+        raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
+    run = Run(trainable(model, plan, device), dataset.split(TRAIN), plan)
+    if before is not None:
+        run.restore(*before)
+    place.mkdir(parents=True, exist_ok=True)
+    keep_log(place / checkpoints.LOG, run.step)
+    folder = before[0] if before else place
+    while run.step < min(run.steps, stop_at or run.steps):
+        line = run.advance()
+        write_line(place / checkpoints.LOG, line)
+        if report:
+            report({**line, "steps": run.steps})
+        if run.step % plan.save_every == 0 or run.step in (run.steps, stop_at):
+            folder = checkpoints.place_of(place, run.step)
+            checkpoints.save(folder, run.listener.model, told, run.state())
+            checkpoints.drop_old(place)
+    if run.step < run.steps:
+        return folder
+    return checkpoints.save(place / checkpoints.FINAL, run.listener.model, told, None)
+
+
+def trainable(model: ModelPlan, plan: TrainingPlan, device: str) -> Listener:
+    """The model with a fresh adapter: only the language model is in training mode."""
+    listener = load_base(model, device)
+    with_adapter(listener, plan.seed)
+    listener.model.train()
+    for name, part in listener.model.named_modules():
+        if name.rpartition(".")[2] in ("audio_tower", "multi_modal_projector"):
+            part.eval()
+    if plan.gradient_checkpointing:
+        listener.model.enable_input_require_grads()
+        listener.model.gradient_checkpointing_enable()
+    return listener
+
+
+def description(dataset: Dataset, model: ModelPlan, plan: TrainingPlan) -> dict[str, Any]:
+    """What a checkpoint says of itself; model, training and dataset must agree to go on."""
+    clips = dataset.split(TRAIN)
+    return {
+        "model": checkpoints.plain(model),
+        "training": asdict(plan),
+        "dataset": {"fingerprint": dataset.fingerprint()},
+        "trained_on": {
+            "sha256": sorted(clip.sha256 for clip in clips),
+            "voices": sorted({clip.speaker for clip in clips}),
+            "dimensions": sorted({clip.dimension for clip in clips}),
+        },
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def keep_log(path: Path, step: int) -> None:
+    """Keep a log's lines up to a step; what came after the checkpoint is done again."""
+    if path.exists():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        whole = [line for line in lines if line.endswith("}")]
+        kept = [line for line in whole if json.loads(line)["step"] <= step]
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def write_line(path: Path, line: dict[str, Any]) -> None:
+    """Add one line of JSON."""
+    with path.open("a", encoding="utf-8") as log:
+        log.write(json.dumps(line, ensure_ascii=False) + "\n")
