@@ -62,10 +62,12 @@ def noise_ceiling(
     if np.isnan(r):
         return [undefined(name, ratings, level, ALL_EQUAL, BOOTSTRAP) for name in names]
     few = halves[: max(2, min(20, _MOST_GATHERED // len(kept.units)))]
+    if statistic == "spearman":
+        few = stats.rankdata(few, axis=2)  # once: of units drawn again it would take long
     drawn = np.full(replicates, np.nan)
     for b in range(replicates):
         units = rng.integers(0, halves.shape[2], halves.shape[2])
-        drawn[b] = _mean(_correlations(few[:, :, units], statistic))
+        drawn[b] = _mean(_correlations(few[:, :, units], "pearson"))
     return [
         _result(name, step, r, drawn, ratings, level)
         for name, step in zip(names, (_same, _spearman_brown, _ceiling), strict=True)

@@ -1,0 +1,121 @@
+"""Two-way resampling of human means, and intervals centred on what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from analysis.against.units import Units
+from analysis.intervals import Floats
+
+_MOST_CELLS = 600_000  # replicates times units, which bounds memory and time
+FEWEST = 200  # replicates where units are very many
+OF_ERRORS = 300_000  # the same of errors and of tau, which take longer
+_LEAST_FILLED = 0.9
+_MOST_AT_ENDS = 0.25
+_NO_WIDTH = 1e-9
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Human means (B, S) of resampled raters, and how often each unit counts (B, S).
+
+    ``ratings`` (B, S) are the drawn ratings behind each mean. A unit counts as often as its item
+    was drawn, and not at all in replicates that drew none of its raters.
+    """
+
+    human: Floats
+    weight: Floats
+    ratings: Floats
+
+
+def replicates_for(units: int, wanted: int, most_cells: int = _MOST_CELLS) -> int:
+    """How many replicates to draw: as wanted, fewer where units are many."""
+    return min(wanted, max(FEWEST, most_cells // max(units, 1)))
+
+
+def resampled(units: Units, replicates: int, rng: np.random.Generator) -> Resampled:
+    """Raters and items drawn with replacement, independently (Owen 2007).
+
+    A single rater, or a single item, is kept as it is: there is nothing to draw.
+    """
+    rater = _drawn(units.n_raters, replicates, rng)
+    item = _drawn(units.n_items, replicates, rng)
+    total = np.asarray((units.total @ rater.T).T)
+    ratings = np.asarray((units.count @ rater.T).T)
+    held = ratings > 0
+    human = np.divide(total, ratings, out=np.zeros_like(total), where=held)
+    weight = np.where(held, item[:, units.item], 0.0)
+    return Resampled(np.round(human, 9), weight, ratings)
+
+
+def _drawn(n: int, replicates: int, rng: np.random.Generator) -> Floats:
+    """How often each of n was drawn (B, n)."""
+    drawn = rng.integers(0, n, size=(replicates, n)) + np.arange(replicates)[:, None] * n
+    counts = np.bincount(drawn.reshape(-1), minlength=replicates * n)
+    return counts.reshape(replicates, n).astype(np.float64)
+
+
+def centred_interval(
+    value: float, drawn: Floats, level: float, kind: str = "coefficient"
+) -> tuple[float, float] | None:
+    """The middle ``level`` of the replicates (B,), moved so that their median is the value.
+
+    Means of resampled raters are noisier than those found, so replicates lie too low (of errors:
+    too high); only their spread is taken. Coefficients are moved on Fisher's scale, errors on that
+    of logarithms, shares (``kind`` share) on that of log odds. Where the value or many replicates
+    stand at an end of the scale they stay in place. None when over 10 % of them are undefined or
+    all are one number.
+    """
+    known = drawn[np.isfinite(drawn)]
+    if len(known) < _LEAST_FILLED * len(drawn) or np.ptp(known) <= _NO_WIDTH:
+        return None
+    edges = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(known, edges)
+    at_ends = _at_end(known, kind)
+    if not _at_end(np.array([value]), kind)[0] and at_ends.mean() <= _MOST_AT_ENDS:
+        scaled = _scaled(known, kind)
+        move = float(_scaled(np.array([value]), kind)[0] - np.median(scaled))
+        low, high = _back(np.quantile(scaled, edges) + move, kind)
+    return float(low), float(high)
+
+
+def spread(drawn: Floats) -> float | None:
+    """The SD of coefficients (B,) on Fisher's scale; None where some stand at an end or none."""
+    known = drawn[np.isfinite(drawn)]
+    if len(known) < _LEAST_FILLED * len(drawn) or np.any(_at_end(known, "coefficient")):
+        return None
+    sd = float(np.std(np.arctanh(known), ddof=1))
+    return sd if sd > _NO_WIDTH else None
+
+
+def p_of(value: float, drawn: Floats) -> float | None:
+    """Two-sided p of a coefficient against 0: its z of Fisher over the replicates' SD, normal."""
+    sd = spread(drawn)
+    if sd is None or abs(value) >= 1 - _NO_WIDTH:
+        return None
+    return float(2 * special.ndtr(-abs(np.arctanh(value)) / sd))
+
+
+def _at_end(values: Floats, kind: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    if kind == "error":
+        return values <= _NO_WIDTH
+    if kind == "share":
+        return (values <= _NO_WIDTH) | (values >= 1 - _NO_WIDTH)
+    return np.abs(values) >= 1 - _NO_WIDTH
+
+
+def _scaled(values: Floats, kind: str) -> Floats:
+    if kind == "error":
+        return np.log(np.maximum(values, _NO_WIDTH))
+    if kind == "share":
+        return np.asarray(special.logit(np.clip(values, _NO_WIDTH, 1 - _NO_WIDTH)))
+    return np.arctanh(np.clip(values, -1 + _NO_WIDTH, 1 - _NO_WIDTH))
+
+
+def _back(values: Floats, kind: str) -> Floats:
+    if kind == "error":
+        return np.exp(values)
+    return np.asarray(special.expit(values)) if kind == "share" else np.tanh(values)

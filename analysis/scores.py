@@ -1,0 +1,187 @@
+"""Metric scores as a table: from plain rows, from CSV and from JSON lines, matched to the ratings.
+
+A table of scores has the columns stimulus, metric, version and value, and where it is known also
+``higher_is_better`` (true, false or None) and ``reason``, which says why there is no value.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.cells import reader_of, unescaped
+from analysis.ratings import RatingsError
+
+SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
+DIRECTION, REASON = "higher_is_better", "reason"
+NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
+_STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
+_NAMED = 3
+
+
+def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """A table of metric scores from plain rows (ScoreRow), in a canonical order.
+
+    ``higher_is_better`` and ``reason`` are columns only where a row has them.
+    """
+    given = list(rows)
+    cells = [[row[name] for name in SCORE_COLUMNS] for row in given]
+    table = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))
+    for name in SCORE_COLUMNS[:3]:
+        table[name] = table[name].astype("str")
+    table["value"] = table["value"].astype("float64")
+    for name, empty in ((DIRECTION, None), (REASON, "")):
+        if any(row.get(name) not in (None, "") for row in given):
+            told = [row.get(name) if row.get(name) != "" else empty for row in given]
+            table[name] = pd.Series(
+                [empty if each is None else each for each in told], dtype=object
+            )
+    return table.sort_values(list(SCORE_COLUMNS), ignore_index=True)
+
+
+def scores_from_file(path: str | Path) -> pd.DataFrame:
+    """The metric scores of a CSV, or of a file of JSON lines (its name ends in .jsonl).
+
+    CSV: the columns stimulus, metric, version, value. JSON lines: objects with metric, value and
+    one of stimulus, file, path, key, as `score_files --jsonl` writes them. Further columns may
+    be there. Raises RatingsError with all that is wrong.
+    """
+    path = Path(path)
+    try:
+        lines = _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path)
+        return scores_from_rows(lines)
+    except FileNotFoundError:
+        raise RatingsError([f"{path}: there is no such file; check the path"]) from None
+    except UnicodeDecodeError:
+        raise RatingsError([f"{path.name}: not UTF-8; save the file as CSV UTF-8"]) from None
+
+
+def matched(scores: pd.DataFrame, stimuli: Iterable[str]) -> pd.DataFrame:
+    """The scores with stimuli named as the ratings name them.
+
+    Names that are files are cut to the name without folder and ending, where that is what the
+    ratings have. Raises RatingsError, with examples of both, when no name is in both.
+    """
+    rated = {name for name in stimuli if name}
+    told = dict.fromkeys(scores["stimulus"])
+    if not told or not rated or rated & set(told):
+        return scores
+    for cut in _CUTS:
+        named = {name: cut(name) for name in told}
+        if rated & set(named.values()) and len(set(named.values())) == len(named):
+            return scores.assign(stimulus=scores["stimulus"].map(named))
+    ours, theirs = (", ".join(sorted(names)[:_NAMED]) for names in (rated, told))
+    raise RatingsError(
+        [
+            f"no stimulus of the scores is among those of the ratings: the ratings have {ours} "
+            f"({len(rated)} in all), the scores {theirs} ({len(told)}); name the clips in the "
+            "column stimulus as the ratings do"
+        ]
+    )
+
+
+_CUTS: tuple[Callable[[str], str], ...] = (
+    lambda name: Path(name).name,
+    lambda name: Path(name).stem,
+)
+
+
+def _csv_rows(path: Path) -> list[dict[str, Any]]:
+    problems: list[str] = []
+    rows: list[dict[str, Any]] = []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        there = reader.fieldnames or []
+        absent = [name for name in SCORE_COLUMNS if name not in there]
+        if absent:
+            wanted = ", ".join(SCORE_COLUMNS)
+            raise RatingsError([f"{path.name}: no column {', '.join(absent)}; give {wanted}"])
+        for number, row in enumerate(reader, start=2):
+            named = {n: unescaped([row[n] or ""], n)[0] for n in SCORE_COLUMNS[:3]}
+            read = _read(row, f"{path.name}, row {number}, column", problems)
+            rows.append({**named, **read})
+    if problems:
+        raise RatingsError(problems)
+    return rows
+
+
+def _json_rows(path: Path) -> list[dict[str, Any]]:
+    problems: list[str] = []
+    rows: list[dict[str, Any]] = []
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in _lines(file):
+            where = f"{path.name}, line {number}"
+            try:
+                told = json.loads(line)
+            except ValueError:
+                problems.append(f"{where}: no JSON; write one object on each line")
+                continue
+            named = [str(told[k]) for k in _STAND_INS if told.get(k)] if _is_object(told) else []
+            if not named or "metric" not in told or "value" not in told:
+                wanted = f"metric, value and one of {', '.join(_STAND_INS)}"
+                problems.append(f"{where}: give an object with {wanted}")
+                continue
+            row = {"stimulus": named[0], "metric": told["metric"]}
+            row["version"] = str(told.get("version") or "")
+            rows.append({**row, **_read(told, f"{where},", problems)})
+    if problems:
+        raise RatingsError(problems)
+    return rows
+
+
+def _lines(file: Iterable[str]) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(file, start=1):
+        if line.strip():
+            yield number, line
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _read(row: Mapping[str, Any], where: str, problems: list[str]) -> dict[str, Any]:
+    """Value, direction and reason of a row; what cannot be read is told."""
+    value, direction = row.get("value"), row.get(DIRECTION)
+    try:
+        number = None if value is None or str(value).strip() == "" else float(value)
+    except (TypeError, ValueError):
+        problem = f"value: {value!r} is no number; write one or leave it empty"
+        problems.append(f"{where} {problem}")
+        number = None
+    try:
+        upward = reader_of("trap_passed")(direction)  # a column of truths
+    except ValueError as error:
+        problems.append(f"{where} {DIRECTION}: {direction!r} {error}")
+        upward = None
+    finite = number if number is not None and math.isfinite(number) else None
+    return {"value": finite, DIRECTION: upward, REASON: str(row.get(REASON) or "")}
+
+
+def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
+    """Whether a higher value is better, for each metric; None where nobody says."""
+    if DIRECTION not in scores:
+        return dict.fromkeys(scores["metric"].unique())
+    found: dict[str, bool | None] = {}
+    for metric, told in scores.groupby("metric", sort=True)[DIRECTION]:
+        known = {bool(each) for each in told if each is not None and not pd.isna(each)}
+        found[str(metric)] = known.pop() if len(known) == 1 else None
+    return found
+
+
+def reasons(scores: pd.DataFrame, metric: str, stimuli: Sequence[str]) -> dict[str, int]:
+    """Why the metric has no value for some of these stimuli: each reason with its number."""
+    own = scores[(scores["metric"] == metric) & scores["stimulus"].isin(stimuli)]
+    empty = own[own["value"].isna()]
+    told = empty[REASON] if REASON in own else pd.Series([""] * len(empty), dtype=object)
+    counts = told.replace("", "no value, and no reason given").value_counts(sort=False)
+    found = {str(reason): int(count) for reason, count in counts.items()}
+    unscored = len(set(stimuli) - set(own["stimulus"]))
+    if unscored:
+        found["not scored"] = unscored
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
