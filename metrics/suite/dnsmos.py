@@ -41,13 +41,13 @@ class Dnsmos(Metric):
         "Reddy, Gopal, Cutler (2022), DNSMOS P.835; weights and polynomials of speechmos 0.0.1.1"
     )
     unit = "MOS"
-    low = 1.0
-    high = 5.0
     higher_is_better = True
     more_outputs = (
-        Output("dnsmos_sig", "DNSMOS P.835, quality of the speech (SIG)", "MOS", 1.0, 5.0, True),
-        Output("dnsmos_bak", "DNSMOS P.835, background noise (BAK)", "MOS", 1.0, 5.0, True),
-        Output("dnsmos_p808", "DNSMOS P.808, overall quality (MOS)", "MOS", 1.0, 5.0, True),
+        Output(
+            "dnsmos_sig", "DNSMOS P.835, quality of the speech (SIG)", "MOS", higher_is_better=True
+        ),
+        Output("dnsmos_bak", "DNSMOS P.835, background noise (BAK)", "MOS", higher_is_better=True),
+        Output("dnsmos_p808", "DNSMOS P.808, overall quality (MOS)", "MOS", higher_is_better=True),
     )
     packages = ("torch", "numpy", "librosa", "speechmos")
     parameters_type = DnsmosParameters

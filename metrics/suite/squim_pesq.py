@@ -7,34 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from metrics import weights
-from metrics.base import Metric, Output, ParameterError, Parameters, Score, undefined
-from metrics.predictors import lengths
-from metrics.predictors.inference import exact
+from metrics.base import Metric, Output, Score
+from metrics.predictors import chunks
 
 if TYPE_CHECKING:
     import torch
 
 WEIGHTS = "squim_objective_dns2020.pth"
-SHORTEST_S = 0.5
 AT_ONCE_S = {"cpu": 10.0, "cuda": 120.0}  # seconds of chunks of one length
 
 
 @dataclass(frozen=True)
-class SquimParameters(Parameters):
-    """How long clips are cut: chunks of `chunk_s` (0: not at all), a rest of `rest_s` or more."""
-
-    chunk_s: float = 10.0
-    rest_s: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.chunk_s and not self.chunk_s >= 1:
-            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be 0 (whole clip) or 1 … ")
-        if not SHORTEST_S <= self.rest_s <= 10:
-            raise ParameterError(f"rest_s is {self.rest_s}; it must be in {SHORTEST_S} … 10")
+class SquimParameters(chunks.ChunkRule):
+    """How long clips are cut; the paper behind LFS-Bench took whole files (chunk_s = 0)."""
 
 
 class SquimPesq(Metric):
@@ -48,7 +34,7 @@ class SquimPesq(Metric):
     source = "Kumar et al. (2023), TorchAudio-SQUIM; torchaudio's SQUIM_OBJECTIVE and its weights"
     unit = "MOS-LQO"
     low = 1.0
-    high = 4.65
+    high = 4.644  # P.862.2 of a raw 4.5
     higher_is_better = True
     more_outputs = (
         Output("squim_stoi", "STOI predicted by SQUIM without a reference", "", 0.0, 1.0, True),
@@ -77,52 +63,22 @@ class SquimPesq(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        rate, rule = self.sample_rate_hz, self.parameters
-        pieces = lengths.chunks(waves, round(rule.chunk_s * rate), round(rule.rest_s * rate))
-        usable = [
-            piece
-            for piece in pieces
-            if piece.samples >= SHORTEST_S * rate
-            and bool(waves[piece.index][piece.start : piece.end].any())
-        ]
-        most = round(AT_ONCE_S[self.device] * rate)
-        found = {
-            piece: values
-            for batch in lengths.batches(usable, most)
-            for piece, values in zip(batch, self.predict(waves, batch), strict=True)
-        }
-        return [
-            self.summary(wave, [piece for piece in pieces if piece.index == index], found)
-            for index, wave in enumerate(waves)
-        ]
+        found = chunks.averaged(waves, self.parameters, AT_ONCE_S[self.device], self.predict)
+        return [each.undefined or self.of(each) for each in found]
 
-    def predict(
-        self, waves: Sequence[torch.Tensor], batch: Sequence[lengths.Piece]
-    ) -> NDArray[np.float64]:
-        """PESQ, STOI and SI-SDR of each piece, (pieces, 3)."""
+    def predict(self, batch: torch.Tensor) -> torch.Tensor:
+        """PESQ, STOI and SI-SDR of waves, (waves, 3); the network gives STOI first."""
         import torch
 
-        with exact():
-            stoi, pesq, si_sdr = self.model(lengths.stacked(waves, batch))
-            return np.asarray(torch.stack([pesq, stoi, si_sdr], dim=1).double().cpu().numpy())
+        stoi, pesq, si_sdr = self.model(batch)
+        return torch.stack([pesq, stoi, si_sdr], dim=1)
 
-    def summary(
-        self,
-        wave: torch.Tensor,
-        pieces: Sequence[lengths.Piece],
-        found: dict[lengths.Piece, NDArray[np.float64]],
-    ) -> Score:
-        """The clip's score: the mean over its chunks, weighted by their lengths."""
-        used = [piece for piece in pieces if piece in found]
-        details = {"chunks_used": len(used), "chunks_total": len(pieces)}
-        if len(wave) < SHORTEST_S * self.sample_rate_hz:
-            return undefined(f"too short: under {SHORTEST_S} s")
-        if not used:
-            return undefined("silent", **details)
-        values = np.stack([found[piece] for piece in used])
-        pesq, stoi, si_sdr = np.average(values, axis=0, weights=[p.samples for p in used])
-        also = {"squim_stoi": float(stoi), "squim_si_sdr": float(si_sdr)}
-        return Score(float(pesq), also=also, details=details)
+    def of(self, found: chunks.Averaged) -> Score:
+        """The score of a clip whose chunks have values."""
+        assert found.values is not None
+        pesq, stoi, si_sdr = (float(value) for value in found.values)
+        also = {"squim_stoi": stoi, "squim_si_sdr": si_sdr}
+        return Score(pesq, also=also, details=found.details)
 
 
 def weights_path() -> Path:

@@ -1,0 +1,90 @@
+"""Long clips in chunks, and the mean over them weighted by their lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.base import ParameterError, Parameters, Score, undefined
+from metrics.predictors.inference import exact
+from metrics.predictors.lengths import Piece, batches, chunks, stacked
+
+if TYPE_CHECKING:
+    import torch
+
+Values = NDArray[np.float64]
+RATE_HZ = 16_000
+SHORTEST_S = 0.5  # no shorter clip or rest is given to a network
+
+
+@dataclass(frozen=True)
+class ChunkRule(Parameters):
+    """Clips are cut into chunks of `chunk_s` (0: not at all) and a rest of `rest_s` or more."""
+
+    chunk_s: float = 10.0
+    rest_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.chunk_s and not self.chunk_s >= 1:
+            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be 0 (whole clip), 1 or more")
+        if not SHORTEST_S <= self.rest_s <= 10:
+            raise ParameterError(f"rest_s is {self.rest_s}; it must be in {SHORTEST_S}..10")
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """What a network says of one clip: the mean over the chunks used, or why there is none."""
+
+    values: Values | None
+    undefined: Score | None
+    details: dict[str, Any]
+
+
+def averaged(
+    waves: Sequence[torch.Tensor],
+    rule: ChunkRule,
+    most_s: float,
+    predict: Callable[[torch.Tensor], torch.Tensor],
+) -> list[Averaged]:
+    """The mean of each wave, (samples,) at 16 kHz, over its chunks, weighted by their lengths.
+
+    `predict` gets equally long chunks, (chunks, samples), at most `most_s` of audio or one chunk,
+    and returns (chunks, values). Chunks of digital silence are left out.
+    """
+    size, rest = round(rule.chunk_s * RATE_HZ), round(rule.rest_s * RATE_HZ)
+    pieces = chunks(waves, size, rest)
+    usable = [piece for piece in pieces if is_usable(waves, piece)]
+    found: dict[Piece, Values] = {}
+    for batch in batches(usable, round(most_s * RATE_HZ)):
+        with exact():
+            values = predict(stacked(waves, batch)).double().cpu().numpy()
+        found |= zip(batch, values, strict=True)
+    return [
+        mean(len(wave), [piece for piece in pieces if piece.index == index], found)
+        for index, wave in enumerate(waves)
+    ]
+
+
+def is_usable(waves: Sequence[torch.Tensor], piece: Piece) -> bool:
+    """Whether a piece is long enough and not silent."""
+    if piece.samples < SHORTEST_S * RATE_HZ:
+        return False
+    return bool(waves[piece.index][piece.start : piece.end].any())
+
+
+def mean(samples: int, pieces: Sequence[Piece], found: dict[Piece, Values]) -> Averaged:
+    """One clip's mean over those of its pieces that have values."""
+    used = [piece for piece in pieces if piece in found]
+    details = {"chunks_used": len(used), "chunks_total": len(pieces)}
+    if samples < SHORTEST_S * RATE_HZ:
+        reason = f"too short: {samples / RATE_HZ:.2f} s, {SHORTEST_S} s are needed"
+        return Averaged(None, undefined(reason), {})
+    if not used:
+        return Averaged(None, undefined("silent", **details), details)
+    values = np.stack([found[piece] for piece in used])
+    weights = [piece.samples for piece in used]
+    return Averaged(np.average(values, axis=0, weights=weights), None, details)

@@ -1,0 +1,69 @@
+"""Opinion scores predicted by networks of the UTMOS kind, whichever is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from metrics.base import Metric, Score
+from metrics.predictors import chunks, predictor_type
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class UtmosParameters(chunks.ChunkRule):
+    """The predictor, its model, how the model is called, and how long clips are cut."""
+
+    chunk_s: float = 30.0
+    predictor: str = "torchscript"
+    model: str = ""  # empty: the predictor's own
+    layout: str = "batch_channel_time"
+    gives_rate: bool = False  # the model is also told the rate, 16000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        predictor_type(self.predictor)(self.model, self.layout, self.gives_rate)
+
+
+class Utmos(Metric):
+    """A predicted naturalness MOS; which network gave it is a parameter."""
+
+    key = "utmos"
+    version = "1"
+    description = "Naturalness MOS predicted by a network of the UTMOS kind, by default UTMOS22"
+    source = "Saeki et al. (2022), UTMOS (strong learner); others by the parameter predictor"
+    unit = "MOS"
+    higher_is_better = True
+    parameters_type = UtmosParameters
+    parameters: UtmosParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        given = self.parameters
+        kind = predictor_type(given.predictor)
+        self.predictor = kind(given.model, given.layout, given.gives_rate)
+        self.packages = tuple(dict.fromkeys(("torch", "numpy", *kind.packages)))
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the predictor; `weights.Unavailable` says what is missing and where to put it."""
+        super().load(device)
+        self.predictor.load(device)
+        self.weights = self.predictor.weights
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
+        most_s = self.predictor.at_once_s[self.device]
+        found = chunks.averaged(waves, self.parameters, most_s, self.predict)
+        return [
+            Score(float(each.values[0]), details=each.details)
+            if each.values is not None
+            else each.undefined or Score(None, "silent")
+            for each in found
+        ]
+
+    def predict(self, batch: torch.Tensor) -> torch.Tensor:
+        """The predictor's scores, (waves, 1)."""
+        return self.predictor.predict(batch)[:, None]
