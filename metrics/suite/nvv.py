@@ -48,8 +48,11 @@ class Nvv(Metric):
     parameters: NvvParameters
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
-        """One score per take, from its material alone; the audio is not heard."""
-        return [self.of_material(take.material) for take in takes]
+        """One score per take, from its material; of the audio only that it is not silence."""
+        return [
+            self.of_material(take.material) if bool(take.wave.any()) else undefined("silent")
+            for take in takes
+        ]
 
     def of_material(self, material: Material) -> Score:
         """F1, precision, recall and distance of one clip."""

@@ -17,8 +17,8 @@ LONG = ("long_same-human", "long_dialog-human-flite_slt", "long_pauses-human")
 
 
 @functools.cache
-def wave(clip):
-    return torch.from_numpy(audio.load_wave(path(clip), 16_000))
+def wave(clip, rate_hz=16_000):
+    return torch.from_numpy(audio.load_wave(path(clip), rate_hz))
 
 
 def path(clip):

@@ -5,6 +5,7 @@ import pytest
 from metrics import weights
 from metrics.base import ParameterError, make_metric
 from metrics.material import Material
+from tests.metrics import tiny_models
 
 torch = pytest.importorskip("torch")
 RATE_HZ = 48_000
@@ -12,30 +13,7 @@ RATE_HZ = 48_000
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A ClapModel of one block per stage, its feature extractor, a tokenizer of bytes."""
-    import transformers as hf
-    from tokenizers import pre_tokenizers
-
-    place = tmp_path_factory.mktemp("clap")
-    symbols = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    symbols += sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {symbol: number for number, symbol in enumerate(symbols)}
-    hf.RobertaTokenizer(vocab=vocabulary, merges=[]).save_pretrained(place)
-    hf.ClapFeatureExtractor(truncation="rand_trunc").save_pretrained(place)
-    config = hf.ClapConfig(
-        text_config={
-            "vocab_size": len(symbols), "hidden_size": 16, "num_hidden_layers": 1,
-            "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 66,
-        },
-        audio_config={
-            "patch_embeds_hidden_size": 8, "hidden_size": 64, "depths": [1, 1, 1, 1],
-            "num_attention_heads": [1, 1, 1, 1], "num_hidden_layers": 4,
-        },
-        projection_dim=16,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    hf.ClapModel(config).save_pretrained(place)
-    return place
+    return tiny_models.clap(tmp_path_factory.mktemp("clap"))
 
 
 def made(folder, **parameters):

@@ -12,7 +12,7 @@ import pytest
 from metrics import base, suite
 from metrics.base import Metric, Score, make_metric, registry
 from metrics.material import Material
-from tests.metrics import reference
+from tests.metrics import reference, tiny_models
 
 torch = pytest.importorskip("torch")
 
@@ -33,10 +33,19 @@ MATERIAL = Material(  # what any metric may need beside the audio
 
 
 @pytest.fixture(scope="module", params=KEYS)
-def metric(request, a_judge):
-    made = make_metric(request.param)
+def metric(request, a_judge, tmp_path_factory):
+    made = make_metric(request.param, at_hand(request.param, tmp_path_factory))
     made.load("cpu")
     return made
+
+
+def at_hand(key, tmp_path_factory):
+    """Parameters with which a metric loads without the network."""
+    if key in ("wer", "cer"):
+        return {"model": "tiny.en"}
+    if key == "clap":
+        return {"model": str(tiny_models.clap(tmp_path_factory.mktemp("clap")))}
+    return {}
 
 
 @pytest.fixture
@@ -163,8 +172,8 @@ def test_pure_modules_bring_neither_django_nor_torch():
 
 
 def metric_wave(metric):
-    assert metric.sample_rate_hz == 16_000, "take the wave at the metric's rate here"
-    return reference.wave("long_same-human")[: 8 * 16_000]
+    rate_hz = metric.sample_rate_hz
+    return reference.wave("long_same-human", rate_hz)[: 8 * rate_hz]
 
 
 def measured(metric, waves):

@@ -1,0 +1,31 @@
+"""Random models of a few thousand weights, saved as the real ones are, to be loaded as they are."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+
+def clap(place):
+    """A ClapModel of one block per stage, its feature extractor, a tokenizer of bytes."""
+    import transformers as hf
+    from tokenizers import pre_tokenizers
+
+    symbols = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    symbols += sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {symbol: number for number, symbol in enumerate(symbols)}
+    hf.RobertaTokenizer(vocab=vocabulary, merges=[]).save_pretrained(place)
+    hf.ClapFeatureExtractor(truncation="rand_trunc").save_pretrained(place)
+    config = hf.ClapConfig(
+        text_config={
+            "vocab_size": len(symbols), "hidden_size": 16, "num_hidden_layers": 1,
+            "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 66,
+        },
+        audio_config={
+            "patch_embeds_hidden_size": 8, "hidden_size": 64, "depths": [1, 1, 1, 1],
+            "num_attention_heads": [1, 1, 1, 1], "num_hidden_layers": 4,
+        },
+        projection_dim=16,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    hf.ClapModel(config).save_pretrained(place)
+    return place
