@@ -7,7 +7,7 @@ import sys
 # These answer without a database, so nothing is started for them.
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
 SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
-SERVERLESS |= {"list_metrics", "score_files"}
+SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "score_files"}
 
 
 def main() -> int:
@@ -26,7 +26,8 @@ def main() -> int:
 
         var = settings.EARNEST_VAR
         command = sys.argv[1] if len(sys.argv) > 1 else ""
-        if command not in SERVERLESS and "--help" not in sys.argv:
+        serverless = command in SERVERLESS and "--store" not in sys.argv
+        if not serverless and "--help" not in sys.argv:
             try_database()
             join(var, settings.EMBEDDED)
     except (ImproperlyConfigured, EmbeddedError, UnreachableError) as error:

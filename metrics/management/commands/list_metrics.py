@@ -25,11 +25,22 @@ class Command(BaseCommand):
 def described(metric: Metric) -> str:
     """A metric in a few lines of text."""
     settings = ", ".join(f"{name}={value}" for name, value in metric.parameters_dict().items())
+    more = ", ".join(output.key for output in metric.more_outputs)
+    asked = "only when it is named" + (f": {metric.costs}" if metric.costs else "")
     return "\n".join(
         [
             f"{metric.key} (version {metric.version}, {DIRECTIONS[metric.higher_is_better]})",
             f"    {metric.description}",
+            *([f"    also gives: {more}"] if more else []),
+            *([f"    needs: {needed(metric)}"] if metric.needs else []),
+            *([f"    runs {asked}"] if metric.asked_only else []),
             f"    parameters: {settings or 'none'}; audio at {metric.sample_rate_hz} Hz",
             f"    source: {metric.source}",
         ]
     )
+
+
+def needed(metric: Metric) -> str:
+    """What its numbers depend on beside the audio, as columns of a manifest."""
+    names = (name.removeprefix("attributes.") for name in metric.needs)
+    return ", ".join("reference" if name == "reference_path" else name for name in names)

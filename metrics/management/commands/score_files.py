@@ -1,83 +1,131 @@
-"""manage.py score_files FILE...: audio files scored without a database, as text or JSON lines."""
+"""manage.py score_files FILE...: files, folders or manifests scored, as text or JSON lines."""
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import audio, runner
+from metrics import audio, records, runner, summary
 from metrics.base import Metric
+from metrics.inputs import InputClip, InputError, clips_of
 from metrics.management.options import add_metric_options, chosen
-from metrics.runner import Clip, ScoredClip
+from metrics.management.progress import Progress
+from metrics.records import RecordFile, RecordsError
+from metrics.runner import Clip, ScoredBatch
+
+EPILOG = """A manifest is CSV or JSONL with the column file, any of stimulus, condition, item, text,
+language, speaker, turns and reference, and attributes under other names (caption, synthesis_s)."""
 
 
 class Command(BaseCommand):
     """Score audio files."""
 
-    help = "Score audio files; nothing is stored. Ends with status 1 when a file failed."
+    help = (
+        "Score audio files, the files of a folder, or those of a manifest (CSV or JSONL); nothing "
+        f"is stored unless --store says so. Ends with status 1 when a score failed. {EPILOG}"
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("files", nargs="+", metavar="FILE")
-        parser.add_argument("--jsonl", action="store_true", help="One JSON object per score.")
+        parser.add_argument("files", nargs="+", metavar="FILE|FOLDER|MANIFEST")
+        parser.add_argument("--jsonl", action="store_true", help="Print JSON, a line per score.")
+        parser.add_argument(
+            "--out", metavar="FILE.jsonl", help="Write there, and go on where it was left."
+        )
+        parser.add_argument(
+            "--store", action="store_true", help="Keep scores in the database, too; use its own."
+        )
         add_metric_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         metrics = chosen(options)
         try:
-            device = runner.resolve_device(options["device"])
-        except ValueError as error:
+            self.device = runner.resolve_device(options["device"])
+            given = clips_of(options["files"])
+            self.file = RecordFile(options["out"]) if options["out"] else None
+        except (InputError, RecordsError, ValueError) as error:
             raise CommandError(str(error)) from error
-        clips, failed = self.hashed(options["files"])
-        work = [(clip, metrics) for clip in clips]
-        for batch in runner.score_work(work, device, threads=options["threads"]):
-            provenance = runner.provenance(batch.metric, device)
-            for scored in batch.clips:
-                self.stdout.write(
-                    json_line(batch.metric, scored, provenance)
-                    if options["jsonl"]
-                    else text_line(batch.metric, scored)
-                )
-                failed += scored.score.failed
+        self.known = {clip.path: clip for clip in given}
+        self.store, self.jsonl = options["store"], options["jsonl"]
+        clips, failed = self.hashed(given)
+        self.found: list[dict[str, Any]] = []
+        failed += self.score(clips, metrics, options["threads"])
+        if not self.jsonl and len(given) > 1:
+            self.summarise(metrics, clips)
         if failed:
             raise CommandError(f"{failed} scores failed; the reasons are above")
 
-    def hashed(self, paths: list[str]) -> tuple[list[Clip], int]:
+    def hashed(self, given: list[InputClip]) -> tuple[list[Clip], int]:
         """The files as clips, and how many cannot be read (each is named on standard error)."""
         clips, failed = [], 0
-        for path in paths:
+        for each in given:
             try:
-                clips.append(runner.clip_of(path))
+                clips.append(runner.clip_of(each.path, each.material))
             except audio.AudioError as error:
                 self.stderr.write(str(error))
                 failed += 1
         return clips, failed
 
+    def score(self, clips: list[Clip], metrics: list[Metric], threads: int) -> int:
+        """Score what is missing, telling it as it comes; how many failed."""
+        failed = 0
+        if self.store:
+            from metrics import scoring
 
-def json_line(metric: Metric, scored: ScoredClip, provenance: dict[str, Any]) -> str:
-    """A score with everything needed to make it again, as one line of JSON."""
-    score = scored.score
-    record = {
-        "file": scored.clip.path,
-        "sha256": scored.clip.sha256,
-        "metric": metric.key,
-        "version": metric.version,
-        "parameters": metric.parameters_dict(),
-        "value": score.value,
-        "reason": score.reason,
-        "failed": score.failed,
-        "details": dict(score.details),
-        "provenance": provenance,
-    }
-    return json.dumps(record, ensure_ascii=False)
+            work, _ = scoring.missing(clips, metrics)
+        elif self.file:
+            work, _ = self.file.missing(clips, metrics)
+        else:
+            work = [(clip, metrics) for clip in clips]
+        total = sum(len(wanted) for _, wanted in work)
+        before = sum(len(metrics) for _ in clips) - total
+        if before:
+            self.stderr.write(f"{before} of {before + total} scores are there already")
+        with Progress(total, self.stderr) as progress:
+            for batch in runner.score_work(work, self.device, threads=threads):
+                failed += self.told(batch, progress)
+        return failed
+
+    def told(self, batch: ScoredBatch, progress: Progress) -> int:
+        """Write a batch's scores wherever they are wanted; how many failed."""
+        found = records.records(batch, self.device, self.known)
+        if self.store:
+            from metrics import scoring
+
+            scoring.store(batch, self.device)
+        if self.file:
+            self.file.add(found)
+        self.found += [{**record, "provenance": None} for record in found]
+        for record in found:
+            if self.jsonl:
+                self.stdout.write(records.line_of(record), ending="")
+            elif not self.file or record["reason"]:
+                self.stdout.write(text_line(record))
+        progress.add(len(batch.clips), batch.metric.key)
+        return sum(scored.score.failed for scored in batch.clips)
+
+    def summarise(self, metrics: list[Metric], clips: list[Clip]) -> None:
+        """A table per output: conditions with their counts, means and intervals."""
+        stored = dict(self.file.done) if self.file else {}
+        stored |= {records.key_of(record): record for record in self.found}
+        for metric in metrics:
+            for place, output in enumerate(metric.outputs()):
+                keys = [(clip, records.keys_of(metric, clip)[place]) for clip in clips]
+                scores = [
+                    (self.known[clip.path].condition, records.score_of(stored[key]))
+                    for clip, key in keys
+                    if key in stored
+                ]
+                if scores:
+                    found = summary.summarise(scores, metric, output.key)
+                    self.stdout.write("\n".join(["", *summary.table(output.key, found)]))
 
 
-def text_line(metric: Metric, scored: ScoredClip) -> str:
-    """A score as columns: metric, value, file, and the reason where there is no value."""
-    score = scored.score
-    value = "-" if score.value is None else f"{score.value:.5g}"
-    path = scored.clip.path
-    reason = f"  ({score.reason.removeprefix(path + ': ')})" if score.reason else ""
-    return f"{metric.key:<24} {value:>10}  {path}{reason}"
+def text_line(record: dict[str, Any]) -> str:
+    """A record as columns: metric, value, file, and the reason where there is no value."""
+    value = "-" if record["value"] is None else f"{record['value']:.5g}"
+    path = record["file"]
+    reason = f"  ({record['reason'].removeprefix(path + ': ')})" if record["reason"] else ""
+    return f"{record['metric']:<24} {value:>10}  {Path(path)}{reason}"

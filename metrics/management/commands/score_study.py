@@ -6,9 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import scoring
+from metrics import runner, scoring
 from metrics.management.options import add_metric_options, chosen
+from metrics.management.progress import Progress
 from metrics.runner import ScoredBatch
+from metrics.studymaterial import study_clips
 
 
 class Command(BaseCommand):
@@ -21,16 +23,18 @@ class Command(BaseCommand):
         add_metric_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        metrics = chosen(options)
         try:
-            tallies = scoring.score_study(
-                options["study"],
-                chosen(options),
-                options["device"],
-                report=self.report,
-                threads=options["threads"],
-            )
+            device = runner.resolve_device(options["device"])
+            clips = study_clips(options["study"], metrics)
         except ValueError as error:
             raise CommandError(str(error)) from error
+        work, _ = scoring.missing(clips, metrics)
+        total = sum(len(wanted) for _, wanted in work)
+        with Progress(total, self.stderr) as self.progress:
+            tallies = scoring.score_and_store(
+                clips, metrics, device, report=self.report, threads=options["threads"]
+            )
         for tally in tallies:
             self.stdout.write(
                 f"{tally.metric}: {tally.scored} scored, {tally.stored} scored before, "
@@ -39,6 +43,7 @@ class Command(BaseCommand):
 
     def report(self, batch: ScoredBatch) -> None:
         """Say at once which stimulus has no value, and why."""
+        self.progress.add(len(batch.clips), batch.metric.key)
         for clip, score in ((each.clip, each.score) for each in batch.clips):
             if score.value is None:
-                self.stderr.write(f"{batch.metric.key}: {clip.name}: {score.reason}")
+                self.progress.say(f"{batch.metric.key}: {clip.name}: {score.reason}")

@@ -1,0 +1,179 @@
+"""Audio files named on a command line, in a folder, or in a manifest with what is known of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metrics import audio
+from metrics.material import Material
+from metrics.turns import turns_of
+
+TABLES = (".csv", ".jsonl")
+COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns")
+KNOWN = (*COLUMNS, "reference")
+
+
+class InputError(ValueError):
+    """Files or manifests that cannot be used; a line per problem, with its remedy."""
+
+
+@dataclass(frozen=True)
+class InputClip:
+    """A file to be scored, with its names and its material."""
+
+    path: str
+    stimulus: str
+    condition: str = ""
+    item: str = ""
+    material: Material = field(default_factory=Material)
+
+
+def clips_of(places: Sequence[Path | str]) -> list[InputClip]:
+    """The clips of audio files, folders (with those inside) and manifests, in their order.
+
+    A folder's clips have its subfolders as conditions. A manifest is CSV or JSONL with the column
+    ``file`` (from the manifest's folder), any of `KNOWN`, and attributes under other names. Raises
+    InputError with every problem at once.
+    """
+    clips: list[InputClip] = []
+    problems: list[str] = []
+    for place in map(Path, places):
+        if place.is_dir():
+            inside = folder_clips(place)
+            if not inside:
+                problems.append(f"{place}: no audio files in this folder; name another one")
+            clips += inside
+        elif place.suffix.lower() in TABLES:
+            found, wrong = manifest_clips(place)
+            clips, problems = clips + found, problems + wrong
+        else:
+            clips.append(InputClip(str(place), place.stem))
+    if problems:
+        raise InputError("\n".join(problems))
+    return clips
+
+
+def folder_clips(folder: Path) -> list[InputClip]:
+    """Every audio file in the folder and below, by name; the subfolder is the condition."""
+    paths = sorted(p for p in folder.rglob("*") if p.suffix.lower() in audio.SUFFIXES)
+    return [
+        InputClip(
+            str(path),
+            str(path.relative_to(folder).with_suffix("")),
+            str(path.parent.relative_to(folder)) if path.parent != folder else "",
+        )
+        for path in paths
+        if path.is_file() and not path.name.startswith(".")
+    ]
+
+
+def manifest_clips(path: Path) -> tuple[list[InputClip], list[str]]:
+    """The clips of a manifest, and what is wrong with it: file, row and remedy in a line each."""
+    clips: list[InputClip] = []
+    problems: list[str] = []
+    seen: dict[str, str] = {}
+    try:
+        rows = list(table_rows(path))
+    except InputError as error:
+        return [], [str(error)]
+    for where, row in rows:
+        try:
+            clip = _row_clip(path.parent, row)
+        except (InputError, audio.AudioError, ValueError) as error:
+            problems.append(f"{where}: {error}")
+            continue
+        if clip.stimulus in seen:
+            problems.append(
+                f"{where}: the stimulus {clip.stimulus!r} is at {seen[clip.stimulus]} already; "
+                "give each row a name of its own in the column stimulus"
+            )
+        seen[clip.stimulus] = where.removeprefix(f"{path}, ")
+        clips.append(clip)
+    if not rows:
+        problems.append(f"{path}: no rows; add one per audio file")
+    return clips, problems
+
+
+def table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each row of a CSV or JSONL file with where it is; blanks around names and values removed.
+
+    Raises InputError when the file cannot be read as that.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 ({error.reason}); save it as UTF-8") from error
+    yield from _json_rows(path, text) if path.suffix.lower() == ".jsonl" else _csv_rows(path, text)
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        if twice := sorted({name for name in names if name and names.count(name) > 1}):
+            raise InputError(f"{path}, row 1: the column {twice[0]} is there twice; rename one")
+        for number, cells in enumerate(reader, 2):
+            if not any(cell.strip() for cell in cells):
+                continue
+            where = f"{path}, row {number}"
+            if len(cells) > len(names):
+                raise InputError(f"{where}: more cells than the header has names; quote commas")
+            padded = cells + [""] * (len(names) - len(cells))
+            yield where, {n: c.strip() for n, c in zip(names, padded, strict=True) if n}
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: no CSV ({error})") from error
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where}: no JSON ({error})") from error
+        if not isinstance(row, dict):
+            raise InputError(f'{where}: must be a JSON object, such as {{"file": "a.wav"}}')
+        yield where, {str(name).strip(): value for name, value in row.items()}
+
+
+def _row_clip(folder: Path, row: Mapping[str, Any]) -> InputClip:
+    file = _text(row.get("file"))
+    if not file:
+        raise InputError("names no file; fill the column file with a path from the manifest on")
+    path = folder / file
+    if not path.is_file():
+        raise InputError(f"there is no file {file}; it is looked for in {folder}")
+    reference = _text(row.get("reference"))
+    if reference and not (folder / reference).is_file():
+        raise InputError(f"there is no reference {reference}; it is looked for in {folder}")
+    told = row.get("turns")
+    turns = turns_of(told if isinstance(told, str) else json.dumps(told) if told else "")
+    material = Material(
+        text=_text(row.get("text")),
+        language=_text(row.get("language")),
+        speaker=_text(row.get("speaker")),
+        turns=turns,
+        reference_path=str(folder / reference) if reference else "",
+        reference_sha256=audio.file_sha256(folder / reference) if reference else "",
+        attributes={n: _text(v) for n, v in row.items() if n not in KNOWN and _text(v)},
+    )
+    name = _text(row.get("stimulus")) or str(Path(file).with_suffix(""))
+    return InputClip(str(path), name, _text(row.get("condition")), _text(row.get("item")), material)
+
+
+def _text(value: Any) -> str:
+    """A cell as text: a list or an object of a JSONL row as JSON, nothing as empty."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value.strip()
+    return json.dumps(value, ensure_ascii=False)

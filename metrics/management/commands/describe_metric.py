@@ -1,0 +1,61 @@
+"""manage.py describe_metric KEY: one metric with its outputs, parameters and hints."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics.base import Metric, Output, ParameterError, make_metric, outputs
+from metrics.management.commands.list_metrics import DIRECTIONS, needed
+
+
+class Command(BaseCommand):
+    """Describe a metric."""
+
+    help = "Say what a metric measures, its outputs, ranges, parameters, needs and source."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("metric", help="Its key, or that of one of its outputs.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        known = outputs()
+        key = known[options["metric"]].key if options["metric"] in known else options["metric"]
+        try:
+            metric = make_metric(key)
+        except ParameterError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write("\n".join(description(metric)))
+
+
+def description(metric: Metric) -> Iterator[str]:
+    """A metric in full, line by line."""
+    yield f"{metric.key}, version {metric.version}"
+    yield f"  {metric.description}"
+    yield f"  source: {metric.source}"
+    yield f"  audio: mono at {metric.sample_rate_hz} Hz"
+    yield f"  needs beside the audio: {needed(metric) or 'nothing'}"
+    if metric.asked_only:
+        yield f"  runs only when it is named{': ' + metric.costs if metric.costs else ''}"
+    yield "  outputs:"
+    for output in metric.outputs():
+        said = output.description if output.key != metric.key else ""
+        yield f"    {output.key} ({extent(output)}){': ' + said if said else ''}"
+    yield "  parameters:" if metric.parameters_dict() else "  parameters: none"
+    for field in dataclasses.fields(metric.parameters):
+        yield f"    {field.name} = {metric.parameters_dict()[field.name]!r}"
+    for hint in metric.hints():
+        yield f"  hint: {hint.output} from {hint.at:g}: {hint.words} ({hint.source})"
+
+
+def extent(output: Output) -> str:
+    """An output's unit, range and direction in words."""
+    words = [output.unit] if output.unit else []
+    if output.low is not None or output.high is not None:
+        low = "-∞" if output.low is None else f"{output.low:g}"
+        high = "∞" if output.high is None else f"{output.high:g}"
+        words.append(f"{low} to {high}")
+    return ", ".join([*words, DIRECTIONS[output.higher_is_better]])

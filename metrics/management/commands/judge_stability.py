@@ -1,0 +1,101 @@
+"""manage.py judge_stability FILE...: how much a judge's score changes when it is asked again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics import audio, runner
+from metrics.base import ParameterError, make_metric, registry
+from metrics.judges.judge import RepeatedJudge
+from metrics.judges.stability import Stability, stability
+from metrics.management.judging import add_source, number, source_clips, table
+from metrics.management.options import chosen_parameters
+from metrics.runner import Clip, ScoredClip
+
+
+class Command(BaseCommand):
+    """Ask a judge several times about each clip."""
+
+    help = (
+        "Ask a judge several times about each clip, and tell how much of its scores' variance is "
+        "the clip's. Answers that are in the cache are not asked again."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_source(parser)
+        judges = [key for key, cls in registry().items() if issubclass(cls, RepeatedJudge)]
+        parser.add_argument("--metric", required=True, choices=judges)
+        parser.add_argument("--repeats", type=int, default=5)
+        parser.add_argument("--parameters", default="{}", help="JSON by metric, as score_files.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        key = options["metric"]
+        parameters = {**chosen_parameters(options).get(key, {}), "repeats": options["repeats"]}
+        try:
+            judge = make_metric(key, parameters)
+            clips = [
+                Clip(clip.path, audio.file_sha256(clip.path), clip.stimulus, clip.material)
+                for clip in source_clips(options)
+            ]
+        except (ParameterError, audio.AudioError) as error:
+            raise CommandError(str(error)) from error
+        found = list(runner.score_clips(judge, clips, "cpu"))
+        for scored in found:
+            if scored.score.value is None:
+                self.stderr.write(f"{scored.clip.name}: {scored.score.reason}")
+        repeats = {scored.clip.name: repeated(scored) for scored in found}
+        self.stdout.write(report(stability(repeats)))
+        self.stdout.write(asked(found))
+        if parameters.get("temperature", judge.parameters_dict()["temperature"]) == 0:
+            self.stdout.write(
+                "The temperature is 0: most servers then answer the same each time, whatever the "
+                "seed; give --parameters with a temperature to see the spread."
+            )
+        if not any(repeats.values()):
+            raise CommandError("no clip has a score; the reasons are above")
+
+
+def repeated(scored: ScoredClip) -> list[float]:
+    """The mean of each repeat that there is."""
+    if scored.score.value is None:
+        return []
+    return [value for value in scored.score.details["repeats"] if value is not None]
+
+
+def report(found: Stability) -> str:
+    """A line per clip, then what holds for all of them."""
+    rows = [["clip", "n", "mean", "sd", "range"]]
+    rows += [
+        [clip.clip, str(clip.n), number(clip.mean), number(clip.sd), number(clip.range)]
+        for clip in found.clips
+    ]
+    return "\n".join(
+        [
+            table(rows),
+            "",
+            f"clips with two repeats or more   {found.n_clips}",
+            f"share whose repeats are equal    {number(found.equal)}",
+            f"sd inside clips                  {number(found.sd_within)}",
+            f"sd between clips                 {number(found.sd_between)}",
+            f"ICC(1), of one answer            {number(found.icc)}",
+            f"ICC(1, k), of the mean           {number(found.icc_mean)}  (k = {number(found.k)})",
+        ]
+    )
+
+
+def asked(found: list[ScoredClip]) -> str:
+    """How many questions there were, how many failed, and what they cost."""
+    details = [s.score.details for s in found if "n_asked" in s.score.details]
+    sums = {
+        name: sum(part[name] for part in details)
+        for name in ("n_asked", "n_failed", "n_cached", "tokens_in", "tokens_out")
+    }
+    costs = [part["cost"] for part in details]
+    cost = "unknown" if None in costs or not costs else f"{sum(costs):.4f}"
+    return (
+        f"{sums['n_asked']} questions, {sums['n_cached']} from the cache, {sums['n_failed']} "
+        f"failed; {sums['tokens_in']} tokens in, {sums['tokens_out']} out, cost {cost}"
+    )

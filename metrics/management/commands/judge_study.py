@@ -1,0 +1,236 @@
+"""manage.py judge_study: several judges rate the clips of each item side by side, as people do."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics import audio
+from metrics.inputs import InputClip
+from metrics.judges import asking, endpoint
+from metrics.judges.client import Client, Reply
+from metrics.judges.judge import SHORTEST_S, SILENT_RMS
+from metrics.judges.panel import (
+    Candidate,
+    PanelRating,
+    Plan,
+    Sheet,
+    ask_panel,
+    by_stimulus,
+    sheets,
+    summary,
+)
+from metrics.judges.question import RATE_HZ, Sound, sound_of
+from metrics.judges.rubric import Rubric, rubric
+from metrics.judges.stability import stability
+from metrics.management.judging import add_source, number, source_clips, table
+from metrics.suite.nvv import spoken
+from metrics.weights import Unavailable
+
+TASKS = {"tags": "nvv_tags.v1", "captions": "nvv_captions.v1"}
+
+
+class Command(BaseCommand):
+    """Rate the clips of each item by several judges."""
+
+    help = (
+        "Several judges (an audio language model under several seeds, or several models) rate the "
+        "clips of each item under anonymous letters, on the criteria of NVV-SuperBench. Writes "
+        "OUT.jsonl (each rating) and OUT.csv (the mean of each stimulus, for import_scores)."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        plan = Plan()
+        add_source(parser)
+        parser.add_argument("--task", required=True, choices=sorted(TASKS))
+        parser.add_argument("--out", required=True, help="The files to write, without a suffix.")
+        parser.add_argument("--model", default="", help="Several with commas: raters in turn.")
+        parser.add_argument("--raters", type=int, default=plan.raters)
+        parser.add_argument("--raters-per-item", type=int, default=plan.raters_per_item)
+        parser.add_argument("--folds", type=int, default=plan.folds)
+        parser.add_argument("--together", type=int, default=plan.together)
+        parser.add_argument("--temperature", type=float, default=plan.temperature)
+        parser.add_argument("--seed", type=int, default=plan.seed)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        told = rubric(TASKS[options["task"]])
+        try:
+            plan = plan_of(options)
+            server = endpoint.required(plan.models[0])
+            candidates, left_out = candidates_of(source_clips(options), options["task"])
+        except (ValueError, Unavailable) as error:
+            raise CommandError(str(error)) from error
+        for line in left_out:
+            self.stderr.write(line)
+        if not candidates:
+            raise CommandError("no clip is left to be rated; the reasons are above")
+        try:
+            planned = sheets(candidates, plan)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{len(candidates)} clips, {len(planned)} questions")
+        try:
+            found = list(ask_panel(planned, told, plan, Client(server), wav_of))
+        except Unavailable as error:
+            raise CommandError(f"{error}; what was answered is in the cache") from error
+        out = Path(options["out"])
+        ratings = [rating for _, _, rated in found for rating in rated]
+        write_ratings(out.with_name(f"{out.name}.jsonl"), found, told, plan)
+        write_scores(out.with_name(f"{out.name}.csv"), candidates, ratings)
+        self.tell(found, ratings, server)
+
+    def tell(
+        self,
+        found: list[tuple[Sheet, Reply, list[PanelRating]]],
+        ratings: list[PanelRating],
+        server: endpoint.Endpoint,
+    ) -> None:
+        """Means per condition, in each fold, and how far the raters agree."""
+        if not ratings:
+            raise CommandError(f"no question was answered: {reasons(found)}")
+        rows = summary(ratings)
+        folds = sorted({fold for row in rows for fold in row["folds"]})
+        head = ["condition", "criterion", "mean", "clips", *(f"fold {fold}" for fold in folds)]
+        lines = [
+            [row["condition"], row["criterion"], number(row["mean"]), str(row["n_clips"])]
+            + [number(row["folds"].get(fold)) for fold in folds]
+            for row in rows
+        ]
+        self.stdout.write(table([head, *lines]))
+        self.stdout.write(
+            "\n" + table([["between raters", "equal", "sd", "ICC(1)"], *agree(ratings)])
+        )
+        capped = sum(rating.score < rating.given for rating in ratings)
+        tally = asking.tally([reply for _, reply, _ in found], server.prices)
+        cost = "unknown" if tally["cost"] is None else f"{tally['cost']:.4f}"
+        self.stdout.write(
+            f"\n{tally['n_asked']} questions, {tally['n_cached']} from the cache, "
+            f"{tally['n_failed']} failed {reasons(found)}; {capped} of {len(ratings)} scores were "
+            f"capped; {tally['tokens_in']} tokens in, {tally['tokens_out']} out, cost {cost}"
+        )
+
+
+def plan_of(options: dict[str, Any]) -> Plan:
+    """The plan that the options tell; a ValueError or Unavailable where that cannot be."""
+    named = tuple(name.strip() for name in options["model"].split(",") if name.strip())
+    models = named or (endpoint.current().model,)
+    endpoint.required(models[0])
+    return Plan(
+        raters=options["raters"],
+        raters_per_item=options["raters_per_item"],
+        folds=options["folds"],
+        together=options["together"],
+        seed=options["seed"],
+        temperature=options["temperature"],
+        models=models,
+    )
+
+
+def candidates_of(clips: list[InputClip], task: str) -> tuple[list[Candidate], list[str]]:
+    """The clips that can be rated, and a line for each that cannot."""
+    found, left_out = [], []
+    for clip in clips:
+        known = known_of(clip, task)
+        reason = "no item" if not clip.item else why_not(clip, known)
+        if reason:
+            left_out.append(f"{clip.stimulus}: {reason}")
+        else:
+            found.append(Candidate(clip.stimulus, clip.item, clip.condition, clip.path, known))
+    return found, left_out
+
+
+def known_of(clip: InputClip, task: str) -> dict[str, str]:
+    """What fills the blanks of the rubric, by the clip's material."""
+    material = clip.material
+    target = material.attribute("nvv_target")
+    known = {"language": material.language}
+    if task == "tags":
+        marked = target if target and "@" not in target else material.text
+        return {**known, "line": marked, "target": target}
+    return {**known, "text": spoken(material), "caption": material.attribute("caption")}
+
+
+def why_not(clip: InputClip, known: dict[str, str]) -> str:
+    """Why a clip is not sent: nothing is known of what was asked for, or it cannot be heard."""
+    missing = [name for name, value in known.items() if not value.strip()]
+    if missing:
+        names = {"target": "attribute nvv_target", "caption": "attribute caption", "line": "text"}
+        return f"no {names.get(missing[0], missing[0])}"
+    try:
+        wave = audio.load_wave(clip.path, RATE_HZ)
+    except audio.AudioError as error:
+        return str(error)
+    if len(wave) < SHORTEST_S * RATE_HZ:
+        return "too short"
+    rms = float((wave.astype("float64") ** 2).mean() ** 0.5)
+    return "" if rms >= SILENT_RMS else "silent"
+
+
+def wav_of(path: str) -> Sound:
+    """A file as it is sent."""
+    return sound_of(audio.load_wave(path, RATE_HZ))
+
+
+def write_ratings(
+    path: Path,
+    found: Iterable[tuple[Sheet, Reply, list[PanelRating]]],
+    told: Rubric,
+    plan: Plan,
+) -> None:
+    """First the plan, then each question with its letters and ratings, a JSON line each."""
+    head = {"rubric": told.name, "rubric_sha256": told.sha256, **dataclasses.asdict(plan)}
+    lines = [head] + [
+        {
+            "item": sheet.item,
+            "fold": sheet.fold,
+            "rater": sheet.rater,
+            "letters": {letter: clip.stimulus for letter, clip in sheet.letters},
+            "model": reply.model,
+            "failed": reply.reason,
+            "ratings": [dataclasses.asdict(rating) for rating in rated],
+        }
+        for sheet, reply, rated in found
+    ]
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    path.write_text(text, encoding="utf-8")
+
+
+def write_scores(path: Path, candidates: list[Candidate], ratings: list[PanelRating]) -> None:
+    """A row per stimulus and criterion: the mean over raters; empty where none answered."""
+    scores = by_stimulus(ratings)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["stimulus", "metric", "value", "reason", "n_raters"])
+        for name in sorted({criterion for _, criterion in scores}):
+            for clip in candidates:
+                given = scores.get((clip.stimulus, name), [])
+                value = round(statistics.fmean(given), 6) if given else ""
+                reason = "" if given else "no judge answered"
+                metric = f"judge_panel_{name}"
+                writer.writerow([clip.stimulus, metric, value, reason, len(given)])
+
+
+def agree(ratings: list[PanelRating]) -> list[list[str]]:
+    """Per criterion: share of clips with equal scores, sd between raters, and ICC(1)."""
+    rows = []
+    scores = by_stimulus(ratings)
+    for name in sorted({criterion for _, criterion in scores}):
+        found = stability({clip: given for (clip, of), given in scores.items() if of == name})
+        rows.append([name, number(found.equal), number(found.sd_within), number(found.icc)])
+    return rows
+
+
+def reasons(found: Iterable[tuple[Sheet, Reply, list[PanelRating]]]) -> str:
+    """The reasons of failed questions with their counts, in brackets."""
+    counts = Counter(reply.reason for _, reply, _ in found if reply.answer is None)
+    told = ", ".join(f"{reason}: {n}" for reason, n in sorted(counts.items()))
+    return f"({told})" if told else ""

@@ -1,0 +1,34 @@
+"""manage.py list_presets: the lists of metrics that come with Earnest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from metrics.presets import Choice, Preset, shipped
+
+
+class Command(BaseCommand):
+    """List the presets."""
+
+    help = "List the presets that --preset takes, with their metrics and judges."
+    requires_system_checks = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for preset in shipped().values():
+            self.stdout.write(described(preset))
+
+
+def described(preset: Preset) -> str:
+    """A preset in a few lines of text."""
+    lines = [f"{preset.name}: {preset.description}"]
+    lines += [f"    {told(choice)}" for choice in preset.metrics]
+    lines += [f"    {told(choice)} (with --judges)" for choice in preset.judges]
+    return "\n".join(lines)
+
+
+def told(choice: Choice) -> str:
+    """A metric with the parameters that its preset sets."""
+    given = ", ".join(f"{name}={value}" for name, value in choice.parameters.items())
+    return f"{choice.metric} with {given}" if given else choice.metric

@@ -1,0 +1,63 @@
+"""What the commands about judges share: where clips come from, and tables of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from metrics.inputs import InputClip, InputError, clips_of
+
+
+def add_source(parser: CommandParser) -> None:
+    """Add FILE|FOLDER|MANIFEST and --study."""
+    parser.add_argument("places", nargs="*", metavar="FILE|FOLDER|MANIFEST")
+    parser.add_argument("--study", metavar="SLUG", help="The stimuli of this study instead.")
+    parser.add_argument(
+        "--conditions", default="", help="Only these, with commas between (default: all)."
+    )
+
+
+def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
+    """The clips that the options name; traps of a study are left out."""
+    if bool(options["study"]) == bool(options["places"]):
+        raise CommandError("name either files, a folder or a manifest, or a study with --study")
+    if options["study"]:
+        from metrics.studymaterial import study_stimuli
+
+        clips = [
+            InputClip(row["path"], row["stimulus"], row["condition"], row["item"], material)
+            for row, material in study_stimuli(options["study"])
+            if row["role"] != "trap"
+        ]
+    else:
+        try:
+            clips = clips_of(options["places"])
+        except InputError as error:
+            raise CommandError(str(error)) from error
+    wanted = [name.strip() for name in options["conditions"].split(",") if name.strip()]
+    unknown = sorted(set(wanted) - {clip.condition for clip in clips})
+    if unknown:
+        raise CommandError(f"no clip has the condition {', '.join(unknown)}")
+    clips = [clip for clip in clips if not wanted or clip.condition in wanted]
+    if not clips:
+        raise CommandError("no clips: there is no such study, or it has no stimuli")
+    return clips
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows with their columns aligned: the first to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def number(value: float | None) -> str:
+    """A number with three decimals; a dash where there is none."""
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,110 @@
+"""Scores of clips summed up per condition: counts, mean, deviation, interval, pooled numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Any
+
+from metrics.base import Metric, Score
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one output says of one condition. The interval is of the mean, over clips.
+
+    It treats the clips as drawn at random from those that the condition could have made; clips of
+    one sentence or one speaker are more alike than that, and the interval is then too narrow.
+    """
+
+    condition: str
+    n: int  # clips with a value
+    n_undefined: int  # clips of which the metric has no value, with a reason
+    n_failed: int  # clips that could not be scored: another run tries them again
+    mean: float | None = None
+    sd: float | None = None  # divides by n - 1
+    low: float | None = None  # Student's t at 95 %; None with fewer than two values
+    high: float | None = None
+    pooled: Mapping[str, float] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+
+def summarise(
+    scores: Iterable[tuple[str, Score]], metric: Metric | None = None, output: str = ""
+) -> list[Summary]:
+    """One Summary per condition, in alphabetical order, of (condition, score of one clip).
+
+    ``metric`` pools the details of its own first output (word errors over all words).
+    """
+    by_condition: dict[str, list[Score]] = {}
+    for condition, score in scores:
+        by_condition.setdefault(condition, []).append(score)
+    pools = metric is not None and output in ("", metric.key)
+    return [
+        _summary(condition, found, metric if pools else None)
+        for condition, found in sorted(by_condition.items())
+    ]
+
+
+def _summary(condition: str, scores: Sequence[Score], metric: Metric | None) -> Summary:
+    values = [score.value for score in scores if score.value is not None]
+    failed = sum(score.failed for score in scores)
+    details = [score.details for score in scores if score.value is not None]
+    low, high = interval(values)
+    return Summary(
+        condition=condition,
+        n=len(values),
+        n_undefined=len(scores) - len(values) - failed,
+        n_failed=failed,
+        mean=fmean(values) if values else None,
+        sd=stdev(values) if len(values) > 1 else None,
+        low=low,
+        high=high,
+        pooled=pooled(metric, details),
+        reasons=dict(Counter(s.reason for s in scores if s.value is None).most_common()),
+    )
+
+
+def pooled(metric: Metric | None, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The metric's pooled numbers; none where the stored details are of an older shape."""
+    if metric is None or not details:
+        return {}
+    try:
+        return metric.pooled(details)
+    except (KeyError, TypeError):
+        return {}
+
+
+def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float | None, float | None]:
+    """Student's t interval of the mean, (low, high); (None, None) with fewer than two values."""
+    if len(values) < 2:
+        return None, None
+    from scipy.stats import t
+
+    middle = fmean(values)
+    half = float(t.ppf((1 + level) / 2, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
+    return middle - half, middle + half
+
+
+def table(label: str, summaries: Iterable[Summary]) -> list[str]:
+    """The summaries as lines of text, conditions below one another."""
+    head = f"{label:<34} {'n':>6} {'no value':>8} {'failed':>6} {'mean':>10} {'sd':>10}"
+    lines = [f"{head} {'95 % interval':>23}"]
+    for each in summaries:
+        span = "-" if each.low is None else f"{shown(each.low)} to {shown(each.high)}"
+        lines.append(
+            f"  {each.condition or '(all)':<32} {each.n:>6} {each.n_undefined:>8} "
+            f"{each.n_failed:>6} {shown(each.mean):>10} {shown(each.sd):>10} {span:>23}"
+        )
+        lines += [f"    {name}: {shown(value)}" for name, value in each.pooled.items()]
+    return lines
+
+
+def shown(value: float | None) -> str:
+    """A number with four digits, or a dash."""
+    return "-" if value is None else f"{value:.4g}"

@@ -1,0 +1,78 @@
+"""A study's stored scores as rows to be kept elsewhere, and summed up per condition."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from metrics.base import Score
+from metrics.models import MetricScore
+from metrics.selectors import IMPORTED, study_mark
+from metrics.studymaterial import study_stimuli
+
+COLUMNS = ("stimulus", "condition", "item", "role", "sha256", "metric", "version", "value")
+MORE = ("reason", "failed", "origin", "parameters", "given", "computed_at")
+
+
+def export_rows(study: str) -> list[dict[str, Any]]:
+    """Every stored score of a study's stimuli, failed ones too: a row per stimulus and output.
+
+    Present material only; every version and every set of parameters that is stored.
+    """
+    from metrics.base import outputs
+
+    known, stimuli, rows = outputs(), study_stimuli(study), []
+    hashes = {row["sha256"] for row, _ in stimuli}
+    by_hash: dict[str, list[MetricScore]] = {}
+    for score in MetricScore.objects.filter(sha256__in=hashes).order_by("metric", "version", "pk"):
+        by_hash.setdefault(score.sha256, []).append(score)
+    for row, material in stimuli:
+        for score in by_hash.get(row["sha256"], []):
+            kind = known.get(score.metric)
+            given = material.fingerprint(kind.needs) if kind else ""
+            if score.given != (study_mark(study) if score.origin == IMPORTED else given):
+                continue
+            rows.append(
+                {
+                    **{name: row[name] for name in COLUMNS[:5]},
+                    **{name: getattr(score, name) for name in (*COLUMNS[5:], *MORE[:-1])},
+                    "computed_at": score.computed_at.isoformat(),
+                    "details": score.details,
+                    "provenance": score.provenance,
+                }
+            )
+    return rows
+
+
+def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The rows as CSV; details and provenance are in the JSON lines only."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = (*COLUMNS, *MORE)
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_cell(row[name]) for name in names])
+    return out.getvalue()
+
+
+def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The rows as lines of JSON."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
+        return "'" + value  # a spreadsheet would run it
+    return value
+
+
+def score_in(row: MetricScore) -> Score:
+    """A stored row as a score."""
+    return Score(row.value, row.reason, row.details, row.failed)

@@ -1,0 +1,119 @@
+"""Files, folders and manifests as clips with their material; what is wrong is named by row."""
+
+import json
+
+import numpy as np
+import pytest
+import soundfile
+
+from metrics import inputs
+from metrics.material import Turn
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("a.wav", "b.wav", "calm/c.flac", "calm/deep/d.ogg"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(path, np.zeros(800), 8_000)
+    (tmp_path / "notes.txt").write_text("no audio")
+    (tmp_path / ".hidden.wav").write_text("no audio")
+    return tmp_path
+
+
+def manifest(folder, text, name="m.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8-sig")
+    return path
+
+
+def problems(*places):
+    with pytest.raises(inputs.InputError) as caught:
+        inputs.clips_of(places)
+    return str(caught.value).splitlines()
+
+
+def test_a_folder_gives_its_audio_with_subfolders_as_conditions(folder):
+    clips = inputs.clips_of([folder])
+    assert [(clip.stimulus, clip.condition) for clip in clips] == [
+        ("a", ""),
+        ("b", ""),
+        ("calm/c", "calm"),
+        ("calm/deep/d", "calm/deep"),
+    ]
+
+
+def test_a_manifest_gives_names_texts_turns_reference_and_attributes(folder):
+    path = manifest(
+        folder,
+        "file,condition,text,language,turns,reference,caption,blank\n"
+        'a.wav,calm,"Hello, you.",en,A 0-1.5; B 2-3,b.wav,a calm voice,\n\n'
+        "calm/c.flac,,,,,,,\n",
+    )
+    first, second = inputs.clips_of([path])
+    assert (first.stimulus, first.condition) == ("a", "calm")
+    told = first.material
+    assert (told.text, told.language) == ("Hello, you.", "en")
+    assert told.turns == (Turn("A", 0.0, 1.5), Turn("B", 2.0, 3.0))
+    assert told.attributes == {"caption": "a calm voice"}
+    assert told.reference_path == str(folder / "b.wav")
+    assert len(told.reference_sha256) == 64
+    assert (second.stimulus, second.material.text) == ("calm/c", "")
+
+
+def test_a_manifest_of_json_lines_may_hold_lists(folder):
+    rows = [
+        {"file": "a.wav", "stimulus": "one", "synthesis_s": 1.5},
+        {"file": "b.wav", "turns": [{"speaker": "A", "start_s": 0, "end_s": 1, "text": "hi"}]},
+    ]
+    path = manifest(folder, "\n".join(map(json.dumps, rows)), "m.jsonl")
+    first, second = inputs.clips_of([path])
+    assert (first.stimulus, first.material.attribute("synthesis_s")) == ("one", "1.5")
+    assert second.material.turns == (Turn("A", 0.0, 1.0, "hi"),)
+
+
+def test_every_problem_is_named_at_once_with_file_row_and_remedy(folder):
+    path = manifest(
+        folder,
+        "file,stimulus,turns,reference\n"
+        "gone.wav,,,\n"
+        ",x,,\n"
+        "a.wav,same,,\n"
+        "b.wav,same,,\n"
+        "b.wav,other,A 3-1,\n"
+        "b.wav,more,,gone.wav\n",
+    )
+    found = problems(path, folder / "empty.jsonl", folder / "m2.csv")
+    expected = [
+        (f"{path}, row 2: ", "no file gone.wav; it is looked for in"),
+        (f"{path}, row 3: ", "fill the column file"),
+        (f"{path}, row 5: ", "'same' is at row 4 already; give each row a name of its own"),
+        (f"{path}, row 6: ", "turns: A 3-1"),
+        (f"{path}, row 7: ", "no reference gone.wav"),
+        (f"{folder / 'empty.jsonl'}: ", "cannot be read"),
+        (f"{folder / 'm2.csv'}: ", "cannot be read"),
+    ]
+    assert len(found) == len(expected)
+    for line, (where, said) in zip(found, expected, strict=True):
+        assert line.startswith(where)
+        assert said in line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("m.csv", "file,file\na.wav,b.wav\n", "row 1: the column file is there twice"),
+        ("m.csv", "file\na.wav,b\n", "row 2: more cells than the header"),
+        ("m.csv", "file,text\n", "no rows"),
+        ("m.csv", 'file\n"a.wav\n', "no CSV"),
+        ("m.jsonl", "{\n", "line 1: no JSON"),
+        ("m.jsonl", "[1]\n", "line 1: must be a JSON object"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_named(folder, name, text, said):
+    (line,) = problems(manifest(folder, text, name))
+    assert said in line
+
+
+def test_an_empty_folder_is_a_problem(tmp_path):
+    assert "no audio files in this folder" in problems(tmp_path)[0]

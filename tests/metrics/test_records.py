@@ -1,0 +1,197 @@
+"""Scores in a file of JSON lines, resumed after a kill; summed up per condition; the commands."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from django.core.management import CommandError, call_command
+
+from metrics import base, records, runner, summary
+from metrics.base import Metric, Output, Score
+from metrics.material import Material
+from metrics.records import RecordFile, RecordsError
+from metrics.runner import Clip, ScoredBatch, ScoredClip
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def words():
+    """A metric of two outputs that depends on the text."""
+
+    class Words(Metric):
+        key = "test_words"
+        sample_rate_hz = 8_000
+        needs = ("text",)
+        more_outputs = (Output("test_letters"),)
+
+        def score_takes(self, takes):
+            return [
+                Score(float(len(t.material.text.split())), also={"test_letters": 7.0})
+                for t in takes
+            ]
+
+        def pooled(self, details):
+            return {"clips": float(len(details))}
+
+    yield Words
+    runner.forget_models()
+    del base.REGISTRY["test_words"]
+
+
+def clip(text="one two", sha="a" * 64):
+    return Clip("a.wav", sha, material=Material(text=text))
+
+
+def kept(file, metric, clips, score=None):
+    scored = [ScoredClip(c, score or Score(2.0, also={"test_letters": 7.0})) for c in clips]
+    file.add(records.records(ScoredBatch(metric, scored), "cpu", {}))
+
+
+def test_a_clip_is_done_when_every_output_is_there_with_the_same_material(tmp_path, words):
+    path, metric = tmp_path / "out.jsonl", words()
+    kept(RecordFile(path), metric, [clip()])
+    again = RecordFile(path)
+    assert [len(wanted) for _, wanted in again.missing([clip()], [metric])[0]] == [0]
+    assert [len(w) for _, w in again.missing([clip("other text")], [metric])[0]] == [1]
+    lines = path.read_text().splitlines(keepends=True)
+    assert [json.loads(line)["metric"] for line in lines] == ["test_words", "test_letters"]
+    path.write_text(lines[0])
+    assert [len(wanted) for _, wanted in RecordFile(path).missing([clip()], [metric])[0]] == [1]
+
+
+def test_a_failed_score_is_tried_again_and_the_newest_counts(tmp_path, words):
+    path, metric = tmp_path / "out.jsonl", words()
+    kept(RecordFile(path), metric, [clip()], Score(None, "out of memory", failed=True))
+    file = RecordFile(path)
+    assert [len(wanted) for _, wanted in file.missing([clip()], [metric])[0]] == [1]
+    kept(file, metric, [clip()])
+    assert [len(wanted) for _, wanted in RecordFile(path).missing([clip()], [metric])[0]] == [0]
+
+
+def test_equal_clips_are_scored_once(tmp_path, words):
+    file = RecordFile(tmp_path / "out.jsonl")
+    work, _ = file.missing([clip(), clip(), clip("more")], [words()])
+    assert [len(wanted) for _, wanted in work] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("left", [1, 40, -1])
+def test_a_last_line_that_was_cut_is_dropped(tmp_path, words, left):
+    path = tmp_path / "out.jsonl"
+    kept(RecordFile(path), words(), [clip()])
+    whole = path.read_bytes()
+    first = whole.index(b"\n") + 1
+    path.write_bytes(whole[:first] + whole[first:][:left])
+    file = RecordFile(path)
+    assert len(file.done) == 1
+    assert path.read_bytes() == whole[:first]
+    kept(file, words(), [clip()])
+    assert len(RecordFile(path).done) == 2
+
+
+def test_another_file_is_not_written_into(tmp_path):
+    path = tmp_path / "notes.jsonl"
+    path.write_text('{"key": "a", "utmos": 3}\n')
+    with pytest.raises(RecordsError, match="line 1: no record of scores"):
+        RecordFile(path)
+    assert path.read_text() == '{"key": "a", "utmos": 3}\n'
+
+
+def test_a_summary_has_counts_mean_deviation_interval_and_reasons(words):
+    values = [Score(v) for v in (1.0, 2.0, 3.0, 6.0)]
+    bad = [Score(None, "too short"), Score(None, "out of memory", failed=True)]
+    rows = [("b", s) for s in [*values, *bad]] + [("a", Score(5.0))]
+    a, b = summary.summarise(rows, words())
+    assert (b.n, b.n_undefined, b.n_failed, b.mean) == (4, 1, 1, 3.0)
+    assert b.sd == pytest.approx(2.160247)
+    assert (b.low, b.high) == (pytest.approx(-0.437435), pytest.approx(6.437435))  # t(3) = 3.182446
+    assert b.reasons == {"too short": 1, "out of memory": 1}
+    assert b.pooled == {"clips": 4.0}
+    assert (a.mean, a.sd, a.low) == (5.0, None, None)
+    assert "-0.4375 to 6.437" in "\n".join(summary.table("test_words", [a, b]))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    for number in range(6):
+        path = tmp_path / "clips" / f"c{number % 2}" / f"{number}.wav"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(path, rng.normal(0, 0.1, 16_000 + 800 * number), 16_000)
+    return tmp_path / "clips"
+
+
+def score_files(*arguments):
+    out, err = StringIO(), StringIO()
+    call_command("score_files", *map(str, arguments), "--device=cpu", stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def test_score_files_resumes_a_file_and_sums_up_per_condition(folder, tmp_path):
+    path = tmp_path / "out.jsonl"
+    out, err = score_files(folder, "--metrics=srmr", "--out", path)
+    assert len(path.read_text().splitlines()) == 6
+    assert "c0 " in out
+    assert "95 % interval" in out
+    assert "already" not in err
+    again, err = score_files(folder, "--metrics=srmr,srmr_norm", "--out", path)
+    assert len(path.read_text().splitlines()) == 12
+    assert "6 of 12 scores are there already" in err
+    assert out.splitlines()[1:4] == again.splitlines()[1:4]
+
+
+def test_score_files_says_what_is_wrong_with_a_manifest(folder):
+    table = folder / "m.csv"
+    table.write_text("file\nc0/0.wav\nc0/gone.wav\n")
+    with pytest.raises(CommandError, match=r"m\.csv, row 3: there is no file c0/gone\.wav"):
+        score_files(table, "--metrics=srmr")
+
+
+def test_metrics_and_presets_describe_themselves():
+    out = StringIO()
+    call_command("describe_metric", "srmr", stdout=out)
+    assert "variant = 'slow'" in out.getvalue()
+    assert "higher is better" in out.getvalue()
+    with pytest.raises(CommandError, match="no metric is called 'srmrr'"):
+        call_command("describe_metric", "srmrr", stdout=out)
+    call_command("list_presets", stdout=out)
+    assert "fast: Quick on a CPU" in out.getvalue()
+
+
+@pytest.mark.slow
+def test_kill_9_of_a_run_loses_at_most_the_batch_in_flight(folder, tmp_path, monkeypatch):
+    """A real process is killed once the first lines are there; the next run does the rest."""
+    path = tmp_path / "out.jsonl"
+    code = (
+        "import sys, time\n"
+        "from metrics import runner\n"
+        "runner.BATCH_S['cpu'] = 1.0\n"
+        "old = runner.measured\n"
+        "runner.measured = lambda *a: (time.sleep(0.4), old(*a))[1]\n"
+        "import django; django.setup()\n"
+        "from django.core.management import call_command\n"
+        f"call_command('score_files', {str(folder)!r}, '--metrics=srmr', '--out', {str(path)!r})\n"
+    )
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment)
+    deadline = time.monotonic() + 120
+    while not path.exists() or path.read_bytes().count(b"\n") < 2:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = path.read_bytes().count(b"\n")
+    assert before < 6
+    _, err = score_files(folder, "--metrics=srmr", "--out", path)
+    assert f"{before} of 6 scores are there already" in err
+    found = [json.loads(line)["sha256"] for line in path.read_text().splitlines()]
+    assert len(found) == len(set(found)) == 6
