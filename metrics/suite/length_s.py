@@ -1,0 +1,30 @@
+"""How long a clip lasts, in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from metrics.base import Metric, Score, undefined
+from metrics.voices import silent
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Length(Metric):
+    """Seconds from the first sample to the last, pauses included."""
+
+    key = "length_s"
+    version = "1"
+    description = "Length of the clip in seconds, silence at its ends included"
+    source = "Definition: samples over samples a second"
+    unit = "s"
+    low = 0.0
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One length per wave, (samples,) at 16 kHz; none of digital silence."""
+        return [
+            undefined("silent") if silent(wave) else Score(len(wave) / self.sample_rate_hz)
+            for wave in waves
+        ]
