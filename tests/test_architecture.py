@@ -16,6 +16,7 @@ PURE = (
     "listening.design",
     "listening.validity",
     "metrics.base",
+    "metrics.auto_att",
     "metrics.judges",
     "metrics.suite",
     "metrics.audio",

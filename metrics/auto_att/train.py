@@ -190,8 +190,7 @@ def trainable(model: ModelPlan, plan: TrainingPlan, device: str) -> Listener:
         if name.rpartition(".")[2] in ("audio_tower", "multi_modal_projector"):
             part.eval()
     if plan.gradient_checkpointing:
-        listener.model.enable_input_require_grads()
-        listener.model.gradient_checkpointing_enable()
+        listener.core.activation_checkpointing_enable()
     return listener
 
 

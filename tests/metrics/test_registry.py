@@ -12,7 +12,7 @@ import pytest
 from metrics import base, suite
 from metrics.base import Metric, Score, make_metric, registry
 from metrics.material import Material
-from tests.metrics import reference, tiny_models
+from tests.metrics import reference, tiny_listener, tiny_models
 
 torch = pytest.importorskip("torch")
 
@@ -45,6 +45,10 @@ def at_hand(key, tmp_path_factory):
         return {"model": "tiny.en"}
     if key == "clap":
         return {"model": str(tiny_models.clap(tmp_path_factory.mktemp("clap")))}
+    if key == "auto_att":
+        return {"checkpoint": str(tiny_listener.save_adapter(tmp_path_factory.mktemp("att")))}
+    if key == "auto_att_baseline":
+        return {"checkpoint": str(tiny_listener.save_baseline(tmp_path_factory.mktemp("att")))}
     return {}
 
 

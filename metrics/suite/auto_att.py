@@ -1,0 +1,76 @@
+"""Predicted human-likeness of a clip by a fine-tuned audio language model (Auto-ATT)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metrics import weights
+from metrics.base import Metric, Parameters, Score
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class AutoAttParameters(Parameters):
+    """Where the adapter and its model lie."""
+
+    checkpoint: str = ""  # the folder of a run of `auto_att train`, or one of its checkpoints
+    model: str = ""  # where the base model lies here; empty: as named when it was trained
+    adapter_sha256: str = ""  # if given, the adapter's file must have it
+
+
+class AutoAtt(Metric):
+    """P(Human) + 0.5 P(Unclear) of a model that was fine-tuned on a study's labels."""
+
+    key = "auto_att"
+    version = "1"
+    description = "Human-likeness that a model trained on raters' labels predicts; 1 is human"
+    source = "Wang et al. (2025), Audio Turing Test, section 3.5; own implementation"
+    low = 0.0
+    high = 1.0
+    higher_is_better = True
+    asked_only = True
+    costs = "a large model: a GPU is wanted"
+    packages = ("torch", "transformers", "peft", "numpy")
+    parameters_type = AutoAttParameters
+    parameters: AutoAttParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Load model and adapter; Unavailable unless a checkpoint is set and its model is here."""
+        from metrics.auto_att import checkpoints, model
+
+        super().load(device)
+        if not self.parameters.checkpoint:
+            raise weights.Unavailable(
+                "no weights: auto_att has no checkpoint; train one with `manage.py auto_att train` "
+                "and name its folder in the parameter checkpoint"
+            )
+        adapter = checkpoints.resolved(self.parameters.checkpoint)
+        self.weights = weights.hashes([adapter / checkpoints.ADAPTER])
+        wanted, found = self.parameters.adapter_sha256, self.weights[checkpoints.ADAPTER]
+        if wanted and wanted != found:
+            raise weights.Unavailable(f"{adapter} has the SHA-256 {found}, not {wanted}")
+        plan = checkpoints.model_plan(checkpoints.plan_of(adapter), self.parameters.model)
+        self.listener = model.load(plan, device, adapter)
+        if self.listener.rate_hz != self.sample_rate_hz:
+            raise weights.Unavailable(
+                f"{plan.name} listens at {self.listener.rate_hz} Hz, not {self.sample_rate_hz}"
+            )
+        self.weights |= weights.hashes(sorted(Path(folder_of(plan.name)).glob("*.safetensors")))
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """The predicted score of each wave; only the first 30 s are heard (Qwen2-Audio)."""
+        from metrics.auto_att.predict import scored
+
+        return scored(self.listener, waves)
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a model's files on this machine."""
+    from metrics.auto_att.model import FILES
+
+    return weights.model_files(name, FILES)

@@ -1,0 +1,61 @@
+"""Predicted human-likeness of a clip by a ridge regression on frozen features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metrics import weights
+from metrics.base import Metric, Parameters, Score, undefined
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class BaselineParameters(Parameters):
+    """Where the baseline lies."""
+
+    checkpoint: str = ""  # the folder that `auto_att baseline` wrote
+
+
+class AutoAttBaseline(Metric):
+    """A linear prediction from a voice embedding and other metrics, trained on a study's labels."""
+
+    key = "auto_att_baseline"
+    version = "1"
+    description = "Human-likeness by a linear model trained on raters' labels; 1 is human"
+    source = "Definition: ridge regression (Hoerl and Kennard 1970) on frozen features"
+    low = 0.0
+    high = 1.0
+    higher_is_better = True
+    asked_only = True
+    parameters_type = BaselineParameters
+    parameters: BaselineParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the baseline and what gives its features; Unavailable when one is missing."""
+        from metrics.auto_att import baseline, features
+
+        super().load(device)
+        if not self.parameters.checkpoint:
+            raise weights.Unavailable(
+                "no weights: auto_att_baseline has no checkpoint; make one with "
+                "`manage.py auto_att baseline` and name its folder in the parameter checkpoint"
+            )
+        self.ridge = baseline.read(self.parameters.checkpoint)
+        self.features = features.Features(baseline.feature_keys(self.ridge))
+        self.features.load(device)
+        path = Path(self.parameters.checkpoint)
+        own = path / baseline.FILE if path.is_dir() else path
+        self.weights = {**self.features.weights, **weights.hashes([own])}
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """The predicted score of each wave, in [0, 1]; silence has none."""
+        from metrics.auto_att.baseline import scored
+
+        loud = [wave for wave in waves if bool(wave.any())]
+        found = iter(scored(self.ridge, self.features, loud))
+        return [next(found) if bool(wave.any()) else undefined("silent") for wave in waves]

@@ -1,0 +1,117 @@
+"""F1 on traps and Kendall distance: by hand, against the published p, and the odd cases."""
+
+import itertools
+
+import pytest
+
+from metrics.auto_att import evaluate, predict
+from metrics.auto_att.dataset import Dataset, LabelledClip
+from metrics.auto_att.predict import Prediction
+
+
+def clip(name, split="test", voice="v", score=0.5, dimension="d", trap=""):
+    return LabelledClip(name, "", f"sha-{name}", "s", voice, "", dimension, split, trap, {}, "",
+                        score)  # fmt: skip
+
+
+def said(name, score, **rest):
+    return Prediction(name, f"sha-{name}", score, **rest)
+
+
+# Wang et al. (2025), Table 4: 20 voices, so 190 pairs; distance and p as printed.
+@pytest.mark.parametrize(
+    ("discordant", "distance", "p"),
+    [
+        (63, 0.3316, 0.0398),
+        (66, 0.3474, 0.0638),
+        (52, 0.2737, 0.0047),
+        (59, 0.3105, 0.0198),
+        (64, 0.3368, 0.0468),
+        (71, 0.3737, 0.1284),
+        (53, 0.2789, 0.0059),
+        (65, 0.3421, 0.0548),
+        (67, 0.3526, 0.0740),
+    ],
+)
+def test_distance_and_p_are_those_of_the_paper(discordant, distance, p):
+    order, left = list(range(20)), discordant
+    for _, start in itertools.product(range(20), range(19)):  # swap neighbours: one pair each
+        if left and order[start] < order[start + 1]:
+            order[start], order[start + 1] = order[start + 1], order[start]
+            left -= 1
+    human = [float(k) for k in range(20)]
+    predicted = [float(k) for k in order]
+    assert evaluate.kendall_distance(human, predicted) == pytest.approx(distance, abs=5e-5)
+    assert evaluate.kendall_p(human, predicted) == pytest.approx(p, abs=5.1e-5)
+
+
+def test_ties_count_half_when_one_ranking_has_them():
+    assert evaluate.kendall_distance([1, 2, 3], [1, 2, 3]) == 0
+    assert evaluate.kendall_distance([1, 2, 3], [3, 2, 1]) == 1
+    assert evaluate.kendall_distance([1, 2, 3], [1, 1, 3]) == pytest.approx(0.5 / 3)
+    assert evaluate.kendall_distance([1, 1, 3], [1, 1, 3]) == 0
+    assert evaluate.kendall_p([1, 2, 3], [1, 1, 1]) is None
+
+
+def test_f1_of_traps_by_hand():
+    traps = [clip(f"h{k}", "trap", trap="human") for k in range(3)]
+    traps += [clip(f"f{k}", "trap", trap="flawed") for k in range(2)]
+    known = [said("h0", 0.9), said("h1", 0.6), said("h2", 0.5), said("f0", 0.7), said("f1", 0.1)]
+    result = evaluate.evaluate(Dataset(tuple(traps), {}), known).traps
+    assert (result.human, result.flawed) == (3, 2)  # 0.5 is not above the threshold
+    assert (result.precision, result.recall, result.f1) == (2 / 3, 2 / 3, pytest.approx(2 / 3))
+    assert result.f1_always_human == pytest.approx(0.75)
+    lower = evaluate.evaluate(Dataset(tuple(traps), {}), known, threshold=0.4).traps
+    assert lower.f1 == pytest.approx(6 / 7)
+
+
+def test_traps_that_training_heard_do_not_count_and_none_left_is_said():
+    traps = (clip("h", "trap", trap="human"), clip("f", "trap", trap="flawed"))
+    known = [said("h", 0.9, heard_clip=True), said("f", 0.2)]
+    result = evaluate.evaluate(Dataset(traps, {}), known).traps
+    assert result.f1 is None
+    assert result.reason == "no human trap clip that can be used"
+    assert result.left_out == {"the same audio was trained on": 1}
+
+
+def test_voices_are_ranked_overall_and_by_dimension_new_and_all():
+    clips, known = [], []
+    for k, (human, machine) in enumerate([(0.1, 0.2), (0.5, 0.9), (0.9, 0.4), (0.3, 0.3)]):
+        for dimension in ("p", "q"):
+            name = f"{k}{dimension}"
+            clips.append(clip(name, voice=f"v{k}", score=human, dimension=dimension))
+            known.append(said(name, machine, heard_voice=k == 1, heard_dimension=dimension == "p"))
+    result = evaluate.evaluate(Dataset(tuple(clips), {}), known)
+    found = {(r.voices_are, r.dimension): r for r in result.rankings}
+    assert found["new", ""].distance == 0
+    assert found["new", ""].voices == 3
+    assert found["all", ""].distance == pytest.approx(1 / 6)
+    assert (found["all", "p"].seen, found["all", "q"].seen, found["all", ""].seen) == (
+        True,
+        False,
+        None,
+    )
+    assert result.clips.clips == 8
+    assert result.clips.mean_absolute_error == pytest.approx((0.1 + 0.4 + 0.5 + 0) / 4)
+
+
+def test_odd_cases_have_a_reason_and_never_a_nan():
+    clips = (clip("a", voice="v1"), clip("b", voice="v2"), clip("c", "train", voice="v3"))
+    known = [said("a", 0.4), said("b", None, reason="silent"), said("c", 0.1, heard_clip=True)]
+    result = evaluate.evaluate(Dataset(clips, {}), known)
+    assert result.rankings[0].distance is None
+    assert result.rankings[0].reason == "1 voices: two are needed for an order"
+    assert result.left_out == {"silent": 1, "the same audio was trained on": 1}
+    assert result.clips.spearman is None
+    nothing = evaluate.evaluate(Dataset(clips, {}), [])
+    assert nothing.left_out == {"no prediction": 3}
+    assert nothing.clips.mean_absolute_error is None
+
+
+def test_predictions_come_back_from_a_file(tmp_path):
+    known = [said("a", 0.25, heard_voice=True), said("b", None, reason="silent")]
+    predict.write(known, tmp_path / "p.jsonl")
+    assert predict.read(tmp_path / "p.jsonl") == known
+    (tmp_path / "q.jsonl").write_text('{"clip": "a", "score": 0.5}\n{"score": 1}\n')
+    with pytest.raises(ValueError, match="line 2"):
+        predict.read(tmp_path / "q.jsonl")

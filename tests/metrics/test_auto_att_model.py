@@ -1,0 +1,225 @@
+"""A tiny random Qwen2-Audio: labels' logits, the adapter's place, training that goes on exactly."""
+
+import dataclasses
+import json
+
+import pytest
+
+from metrics import weights
+from metrics.auto_att import checkpoints, model, predict, run, train
+from metrics.auto_att.dataset import Rule, build
+from metrics.auto_att.model import ModelError, ModelPlan
+from metrics.auto_att.sources import Rating, Source
+from metrics.auto_att.train import TrainingPlan
+from metrics.base import ParameterError, make_metric
+from tests.metrics.tiny_listener import SECONDS, save_tiny, save_voice
+
+torch = pytest.importorskip("torch")
+RATE = 16_000
+PLAN = TrainingPlan(epochs=2, batch_size=4, learning_rate=2e-2, save_every=2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return save_tiny(tmp_path_factory.mktemp("tiny") / "model")
+
+
+@pytest.fixture
+def listener(folder):
+    return model.load(ModelPlan(name=str(folder)))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Four voices, each with its own label, in two dimensions; two traps."""
+    place = tmp_path_factory.mktemp("voices")
+    rows, clips = [], []
+    for voice, label in enumerate(["Machine", "Human", "Unclear", "Human"]):
+        for item in range(4):
+            name = f"v{voice}i{item}"
+            path = save_voice(place / f"{name}.flac", voice, item)
+            rows += [Rating(name, f"r{k}", label) for k in range(3)]
+            clips.append(Source(name, str(path), f"sha-{name}", f"s{voice % 2}", f"v{voice}",
+                                f"i{item}", "pq"[item % 2]))  # fmt: skip
+    for trap, voice in (("flawed", 5), ("human", 6)):
+        path = save_voice(place / f"{trap}.flac", voice, 0)
+        clips.append(Source(trap, str(path), f"sha-{trap}", trap, trap, "i0", "", trap))
+    return build(rows, clips, Rule(held_out=(("s0", "v2"),)))
+
+
+def noise(seconds, seed=0):
+    return 0.1 * torch.randn(int(RATE * seconds), generator=torch.Generator().manual_seed(seed))
+
+
+def adapter_of(folder):
+    from safetensors.torch import load_file
+
+    return load_file(folder / checkpoints.ADAPTER)
+
+
+def log_of(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def test_probabilities_are_the_softmax_of_the_models_own_logits(listener):
+    waves = [noise(1.0), noise(0.3, 1), noise(1.9, 2)]
+    with torch.inference_mode():
+        found = listener.probabilities(waves)
+        whole = listener.model(**listener.inputs(waves)).logits[:, -1, listener.label_ids]
+        for wave, row in zip(waves, found, strict=True):
+            torch.testing.assert_close(listener.probabilities([wave])[0], row)
+    torch.testing.assert_close(found, torch.softmax(whole, dim=-1))
+    assert found.sum(dim=-1).tolist() == pytest.approx([1, 1, 1])
+    assert float((found[:, 0] - found[0, 0]).abs().max()) > 1e-3  # it listens
+
+
+def test_the_score_is_one_for_human_and_a_half_for_unclear():
+    rows = torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.3, 0.2]])
+    assert model.expected_scores(rows).tolist() == pytest.approx([1, 0.5, 0, 0.65])
+
+
+def test_the_adapter_sits_on_every_linear_layer_of_the_language_model_and_nowhere_else(listener):
+    inside = listener.model.model.language_model
+    wanted = {name for name, layer in inside.named_modules() if type(layer) is torch.nn.Linear}
+    with torch.inference_mode():
+        before = listener.probabilities([noise(1.0)])
+    model.with_adapter(listener, seed=0)
+    trained = [name for name, p in listener.model.named_parameters() if p.requires_grad]
+    assert trained
+    assert all(".language_model." in name and ".lora_" in name for name in trained)
+    assert {n.split("language_model.")[1].split(".lora_")[0] for n in trained} == wanted
+    assert len(wanted) == 2 * 7
+    config = listener.model.peft_config["default"]
+    assert (config.r, config.lora_alpha, config.lora_dropout) == (32, 32, 0.05)
+    with torch.inference_mode():
+        listener.model.eval()
+        torch.testing.assert_close(listener.probabilities([noise(1.0)]), before)
+
+
+class Spelling:
+    """A tokenizer that knows some whole words; others are letters."""
+
+    words = ("Human", "Machine", "Un", "clear", ":")
+
+    def encode(self, text, add_special_tokens=True):
+        found = []
+        while text:
+            word = next((w for w in self.words if text.startswith(w)), text[0])
+            found.append(self.words.index(word) if word in self.words else 100 + ord(word))
+            text = text[len(word) :]
+        return found
+
+    def decode(self, tokens):
+        return "".join(self.words[t] if t < 100 else chr(t - 100) for t in tokens)
+
+
+def test_a_label_of_two_tokens_is_read_by_its_first_or_refused_with_the_remedy():
+    assert model.label_ids(Spelling(), ModelPlan()) == [0, 2, 1]
+    with pytest.raises(ModelError, match=r"'Unclear' is 2 tokens \('Un', 'clear'\).*first"):
+        model.label_ids(Spelling(), ModelPlan(label_tokens="whole"))
+    shared = ModelPlan(label_texts=("Human", "Unclear", "Until"))
+    with pytest.raises(ModelError, match="do not differ in their first token"):
+        model.label_ids(Spelling(), shared)
+    with pytest.raises(ModelError, match="no token"):
+        model.label_ids(Spelling(), ModelPlan(label_texts=("Human", "", "Machine")))
+
+
+def test_a_prompt_must_end_with_a_colon_in_text_and_in_tokens():
+    with pytest.raises(ModelError, match='end with ":"'):
+        ModelPlan(prompt="Who speaks?")
+    model.check_prompt_end(Spelling(), "Who:")
+
+    class WithEnd(Spelling):
+        def encode(self, text, add_special_tokens=True):
+            return [*super().encode(text), 100 + ord("$")]
+
+    with pytest.raises(ModelError, match="adds tokens"):
+        model.check_prompt_end(WithEnd(), "Who:")
+
+
+def test_silence_and_specks_have_no_score_and_long_clips_say_what_was_heard(listener):
+    waves = [torch.zeros(RATE), noise(0.05), noise(SECONDS + 1), noise(1)]
+    silent, short, long, fine = predict.scored(listener, waves)
+    assert (silent.value, silent.reason) == (None, "silent")
+    assert short.reason.startswith("too short: 0.050 s")
+    assert long.details["heard_s"] == SECONDS
+    assert long.value == pytest.approx(predict.scored(listener, [waves[2][: 2 * RATE]])[0].value)
+    assert "heard_s" not in fine.details
+    assert fine.value == pytest.approx(fine.details["p_human"] + fine.details["p_unclear"] / 2)
+
+
+def test_training_learns_and_a_stopped_run_ends_like_one_that_was_not(folder, made, tmp_path):
+    asked = ModelPlan(name=str(folder), rank=4, alpha=4)
+    whole = train.train(made, asked, PLAN, tmp_path / "whole")
+    log = log_of(tmp_path / "whole")
+    assert [line["step"] for line in log] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert all(len(set(line["dimensions"])) == 1 for line in log)
+    assert sum(x["loss"] for x in log[-4:]) < sum(x["loss"] for x in log[:4])
+
+    stopped = train.train(made, asked, PLAN, tmp_path / "parts", stop_at=3)
+    assert stopped.name == "checkpoint-000003"
+    with (tmp_path / "parts" / "log.jsonl").open("a") as out:
+        out.write('{"step": 4, "loss": 0.0}\n{"step": 5, "lo')  # after the checkpoint: done again
+    torch.manual_seed(99)
+    again = train.train(made, asked, PLAN, tmp_path / "parts", resume=True)
+    for name, tensor in adapter_of(whole).items():
+        assert torch.equal(tensor, adapter_of(again)[name]), name
+    ours, theirs = (tmp_path / p / "log.jsonl" for p in ("parts", "whole"))
+    assert ours.read_text() == theirs.read_text()
+    assert len(checkpoints.all_of(tmp_path / "parts")) == checkpoints.KEPT
+
+    with pytest.raises(checkpoints.CheckpointError, match="holds a run"):
+        train.train(made, asked, PLAN, tmp_path / "parts")
+    other = dataclasses.replace(PLAN, learning_rate=1.0)
+    with pytest.raises(checkpoints.CheckpointError, match=r"training\.learning_rate"):
+        train.train(made, asked, other, tmp_path / "parts", resume=True)
+
+    found = {p.clip: p for p in run.predict_clips(made.clips, str(tmp_path / "whole"), "", "cpu")}
+    plain = {p.clip: p for p in run.predict_clips(made.clips, "", str(folder), "cpu")}
+    assert found["v0i0"].heard_clip
+    assert not found["v2i0"].heard_voice
+    assert found["v1i0"].score != pytest.approx(plain["v1i0"].score, abs=1e-3)
+    assert not plain["v0i0"].heard_clip
+
+    metric = make_metric("auto_att", {"checkpoint": str(tmp_path / "whole")})
+    metric.load("cpu")
+    assert set(metric.weights) == {"adapter_model.safetensors", "model.safetensors"}
+    wave = noise(1.0)
+    (score,) = metric.measure([wave])
+    assert 0 <= score.value <= 1
+    named = {"checkpoint": str(tmp_path / "whole"), "adapter_sha256": "0" * 64}
+    with pytest.raises(weights.Unavailable, match="SHA-256"):
+        make_metric("auto_att", named).load("cpu")
+
+
+def test_accumulated_batches_of_the_mean_loss_are_averaged(folder, made, tmp_path):
+    asked = ModelPlan(name=str(folder), rank=4, alpha=4, dropout=0.0)
+    plan = TrainingPlan(epochs=1, batch_size=6, accumulate=3, reduction="mean", target="soft")
+    train.train(made, asked, plan, tmp_path / "run")
+    (line,) = log_of(tmp_path / "run")
+    assert len(line["dimensions"]) == 2
+    expected = 0.4 * line["bradley_terry"] + 0.6 * line["squared"]
+    assert line["loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_gradient_checkpointing_changes_the_memory_and_not_the_numbers(folder, made, tmp_path):
+    asked = ModelPlan(name=str(folder), rank=4, alpha=4, dropout=0.0)
+    plan = TrainingPlan(epochs=1, batch_size=12)
+    other = dataclasses.replace(plan, gradient_checkpointing=True)
+    plain = train.train(made, asked, plan, tmp_path / "plain", stop_at=1)
+    saved = train.train(made, asked, other, tmp_path / "saved", stop_at=1)
+    for name, tensor in adapter_of(plain).items():
+        torch.testing.assert_close(tensor, adapter_of(saved)[name])
+
+
+def test_without_a_checkpoint_or_a_model_the_metric_says_what_to_do(tmp_path):
+    with pytest.raises(weights.Unavailable, match="auto_att train"):
+        make_metric("auto_att").load("cpu")
+    with pytest.raises(weights.Unavailable, match="holds no adapter"):
+        make_metric("auto_att", {"checkpoint": str(tmp_path)}).load("cpu")
+    with pytest.raises(weights.Unavailable, match="no model named"):
+        model.load(ModelPlan(name=""))
+    with pytest.raises(ParameterError):
+        make_metric("auto_att", {"adapter": "x"})
+    with pytest.raises(ValueError, match="epochs must be 1 or more"):
+        TrainingPlan(epochs=0)
