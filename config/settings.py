@@ -191,13 +191,26 @@ CHANNEL_LAYERS: dict[str, Any] = {
         "CONFIG": {"hosts": [_channels_url], "prefix": "earnest-channels"},
     }
 }
-CELERY_BROKER_URL = _broker_url
+
+
+def _broker() -> str:
+    """Redis as above, unless BROKER_URL names another one or RabbitMQ."""
+    schemes = ("redis", "rediss", "unix", "amqp", "amqps")
+    url = _env.url("BROKER_URL", schemes, "amqp://user:password@host:5672/vhost")
+    if url is None:
+        return _broker_url
+    return _socket_broker(unquote(url.path), 0) if url.scheme == "unix" else url.geturl()
+
+
+CELERY_BROKER_URL = _broker()
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A job that a killed worker held comes back after this long; jobs may therefore run twice.
-CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "visibility_timeout": 30 * 60,
-    "global_keyprefix": "earnest-jobs:",
-}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
+if not CELERY_BROKER_URL.startswith("amqp"):  # RabbitMQ gives a job back when its worker is gone
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "visibility_timeout": 30 * 60,
+        "global_keyprefix": "earnest-jobs:",
+    }
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -214,11 +227,17 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 30.0},
     },
+    "continue-dead-shards": {
+        "task": "metrics.jobs.continue_dead_shards",
+        "schedule": 60.0,
+        "options": {"expires": 60.0, "queue": "default"},  # those of queue gpu may all be busy
+    },
 }
 
 # --- Metrics -----------------------------------------------------------------------------------
 EARNEST_MODELS = _env.folder("EARNEST_MODELS", EARNEST_VAR / "models")  # weights put there by hand
 EARNEST_OFFLINE = _env.switch("EARNEST_OFFLINE", False)  # never fetch weights from the network
+EARNEST_SCORING_SHARDS = _env.number("EARNEST_SCORING_SHARDS", 8, 1, 1024)  # parts of a run
 EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
 EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")
 EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")
@@ -281,6 +300,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
     },
 }

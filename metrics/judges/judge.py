@@ -37,8 +37,10 @@ class JudgeParameters(Parameters):
     def __post_init__(self) -> None:
         if not self.model:
             object.__setattr__(self, "model", endpoint.current().model)
-        if self.rubric not in names():
-            raise ParameterError(f"rubric {self.rubric!r} is not one of {', '.join(names())}")
+        family = type(self).rubric.rpartition(".v")[0]  # what is asked; only the version may change
+        versions = [name for name in names() if name.rpartition(".v")[0] == family]
+        if self.rubric not in versions:
+            raise ParameterError(f"rubric {self.rubric!r} is not one of {', '.join(versions)}")
         check_range("temperature", self.temperature, 0, 2)
         check_range("seed", self.seed, 0, 2**31 - 1_000)
         check_range("max_tokens", self.max_tokens, 16, 1_000_000)
@@ -81,8 +83,9 @@ class Judge(Metric):
 
     def ask(self, questions: Sequence[Question]) -> list[Reply]:
         """One reply per question, in order, several at a time and through the cache."""
-        if self.client is None:
-            raise RuntimeError(f"{self.key}: load() comes before the first question")
+        asked = endpoint.required(self.parameters.model)
+        if self.client is None or self.client.endpoint != asked:  # another server by now
+            self.client = Client(asked)
         return asking.ask_all(questions, self.client)
 
     def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:

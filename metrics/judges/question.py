@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metrics.base import canonical_json
 
@@ -76,8 +77,13 @@ class Question:
 
 def sound(wave: torch.Tensor, letter: str = "") -> Sound:
     """A wave, (samples,) in [-1, 1] at 16 kHz, as a WAV file; beyond full scale it is clipped."""
-    samples = np.asarray(wave.detach().cpu().double().numpy())
-    pcm = np.round(np.clip(samples, -1.0, 32767 / 32768) * 32768).astype("<i2")
+    return sound_of(wave.detach().cpu().numpy(), letter)
+
+
+def sound_of(samples: NDArray[Any], letter: str = "") -> Sound:
+    """As `sound`, of an array."""
+    clipped = np.clip(np.asarray(samples, np.float64), -1.0, 32767 / 32768)
+    pcm = np.round(clipped * 32768).astype("<i2")
     held = io.BytesIO()
     with wave_file.open(held, "wb") as file:
         file.setnchannels(1)

@@ -67,7 +67,13 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server = self.server
         with server.lock:
-            server.requests.append({"path": self.path, "headers": dict(self.headers), **body})
+            server.requests.append(
+                {
+                    "path": self.path,
+                    "headers": {k.lower(): v for k, v in self.headers.items()},
+                    **body,
+                }
+            )
             fault = server.faults.pop(0) if server.faults else ""
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)

@@ -1,0 +1,238 @@
+"""Questions to a judge: retries, failures with reasons, options that servers lack, the cache."""
+
+import dataclasses
+import json
+import time
+
+import numpy as np
+import pytest
+
+from metrics.judges import asking, cost
+from metrics.judges.client import Client, Reply
+from metrics.judges.cost import Prices, Usage
+from metrics.judges.endpoint import Endpoint
+from metrics.judges.question import Question, sound_of
+from metrics.judges.schema import Field, check_object, object_schema
+from metrics.weights import Unavailable
+from tests.metrics.judge_server import score_of_level
+
+pytest.importorskip("openai")
+
+FIELDS = [Field("remark", "text"), Field("score", "score")]
+LOUD = 0.1 * np.sin(np.arange(8_000) / 5)
+
+
+def asked(level=1.0, **changes):
+    made = Question(
+        model="tester",
+        system="You listen.",
+        user="How is it?",
+        sounds=(sound_of(LOUD * level),),
+        schema=object_schema(FIELDS),
+        check=lambda answer: check_object(answer, FIELDS),
+    )
+    return dataclasses.replace(made, **changes)
+
+
+@pytest.fixture
+def server(judge_server):
+    judge_server.reset()
+    return judge_server
+
+
+@pytest.fixture
+def client(server, tmp_path):
+    return Client(Endpoint(server.url, "tester", "secret", tmp_path, retries=2, timeout_s=10))
+
+
+def test_the_judge_hears_the_audio_that_was_sent(client, server):
+    (reply,) = asking.ask_all([asked()], client)
+    assert reply.answer == {"remark": "heard", "score": round(2 * score_of_level(LOUD)) / 2}
+    (request,) = server.requests
+    assert request["path"] == "/v1/chat/completions"
+    assert request["headers"]["authorization"] == "Bearer secret"
+    assert (request["model"], request["temperature"], request["seed"]) == ("tester", 0.0, 0)
+    assert request["response_format"]["json_schema"]["strict"] is True
+    assert reply.usage == Usage(300, 40, 200)
+    assert reply.model == "tester-2026-11"
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "drop", "cut"])
+def test_a_busy_or_broken_server_is_asked_again(client, server, fault):
+    server.faults = [fault]
+    (reply,) = asking.ask_all([asked()], client)
+    assert reply.answer
+    assert (reply.tries, len(server.requests)) == (2, 2)
+
+
+def test_the_time_that_the_server_asks_for_is_waited(client, server):
+    server.faults = ["429"]  # Retry-After: 0.05 s; the client's own wait is 0.375 s or more
+    began = time.monotonic()
+    asking.ask_all([asked()], client)
+    assert 0.05 <= time.monotonic() - began < 0.35
+
+
+@pytest.mark.parametrize(("fault", "reason"), [("429", "http 429"), ("500", "http 500")])
+def test_tries_end(client, server, fault, reason):
+    server.faults = [fault] * 3
+    (reply,) = asking.ask_all([asked()], client)
+    assert (reply.answer, reply.reason, len(server.requests)) == (None, reason, 3)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("refusal", "refused"),
+        ("filtered", "refused"),
+        ("refusal text", "no JSON"),
+        ("half JSON", "no JSON"),
+        ("talk around it", "no JSON"),
+        ("NaN", "no JSON"),
+        ("twice", "no JSON"),
+        ("empty", "no JSON"),
+        ("truncated", "truncated"),
+        ("out of range", "score out of range"),
+        ("off the steps", "score out of range"),
+        ("score as text", "wrong type"),
+        ("no score", "wrong fields"),
+        ("more fields", "wrong fields"),
+        ("a list", "wrong fields"),
+        ("no choices", "no chat completion"),
+        ("page", "no chat completion"),
+        ("400", "http 400"),
+    ],
+)
+def test_whatever_is_no_answer_is_a_counted_failure_and_never_kept(client, server, fault, reason):
+    server.faults = [fault]
+    failed, fine = asking.ask_all([asked()], client) + asking.ask_all([asked()], client)
+    assert (failed.answer, failed.reason) == (None, reason)
+    assert fine.answer
+    assert not fine.cached  # asked again, as nothing was kept of the failure
+    assert len(server.requests) == 2
+
+
+def test_a_code_fence_around_the_answer_is_taken_off(client, server):
+    server.faults = ["fenced"]
+    assert asking.ask_all([asked()], client)[0].answer
+
+
+def test_a_slow_answer_is_a_timeout(server, tmp_path):
+    server.faults = ["slow"]
+    quick = Client(Endpoint(server.url, "tester", cache=tmp_path, retries=0, timeout_s=0.2))
+    (reply,) = asking.ask_all([asked()], quick)
+    assert (reply.answer, reply.reason) == (None, "timeout")
+
+
+@pytest.mark.parametrize("option", ["response_format", "seed", "max_tokens"])
+def test_an_option_that_the_server_lacks_is_left_out_from_then_on(client, server, option):
+    server.refuses = {option}
+    replies = asking.ask_all([asked()], client) + asking.ask_all([asked(0.5)], client)
+    assert [reply.not_supported for reply in replies] == [(option,), (option,)]
+    assert [option in request for request in server.requests] == [True, False, False]
+    assert all(reply.answer for reply in replies)
+    assert asking.tally(replies, None)["not_supported"] == [option]
+
+
+def test_without_response_format_the_schema_is_in_the_prompt_and_the_check_stays(client, server):
+    server.refuses = {"response_format"}
+    server.faults = ["", "out of range"]
+    (reply,) = asking.ask_all([asked()], client)
+    assert '"score"' in server.requests[1]["messages"][0]["content"]
+    assert reply.reason == "score out of range"
+
+
+@pytest.mark.parametrize("fault", ["401", "404", "no credit"])
+def test_where_no_question_can_be_answered_the_run_ends_and_says_why(client, server, fault):
+    server.faults = [fault] * 9
+    with pytest.raises(Unavailable, match=r"EARNEST_JUDGE_MODEL and EARNEST_JUDGE_KEY") as caught:
+        asking.ask_all([asked()], client)
+    assert len(server.requests) == 1
+    assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_ends_the_run(tmp_path):
+    nobody = Endpoint("http://127.0.0.1:9/v1", "tester", cache=tmp_path, retries=0, concurrency=1)
+    with pytest.raises(Unavailable, match="EARNEST_JUDGE_URL"):
+        asking.ask_all([asked(repeat=i) for i in range(5)], Client(nobody))
+
+
+def test_no_more_questions_are_under_way_than_allowed(server, tmp_path):
+    server.pause_s = 0.05
+    client = Client(Endpoint(server.url, "tester", cache=tmp_path, concurrency=3))
+    replies = asking.ask_all([asked(repeat=i) for i in range(9)], client)
+    assert all(reply.answer for reply in replies)
+    assert server.most_at_once == 3
+
+
+def test_an_answer_is_asked_for_once(client, server):
+    first = asking.ask_all([asked(), asked()], client)
+    again = asking.ask_all([asked()], client)
+    assert len(server.requests) == 1
+    assert [reply.cached for reply in first + again] == [False, False, True]
+    assert again[0].answer == first[0].answer
+    assert again[0].usage == first[0].usage
+    assert again[0].model == first[0].model
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "other"},
+        {"seed": 1},
+        {"repeat": 1},
+        {"temperature": 0.5},
+        {"user": "And now?"},
+        {"system": "You are deaf."},
+        {"max_tokens": 99},
+        {"sounds": (sound_of(LOUD * 0.5),)},
+        {"sounds": (sound_of(LOUD, "A"),)},
+        {"schema": object_schema(FIELDS[1:])},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_whatever_the_answer_depends_on_is_in_its_key(change):
+    assert asked().key() == asked().key()
+    assert asked(**change).key() != asked().key()
+
+
+@pytest.mark.parametrize(
+    "broken", ["", "{", "[]", '{"key": "x"}', "\x00\xff", "answer out of range"]
+)
+def test_a_broken_file_of_the_cache_is_asked_again_and_rewritten(client, server, broken):
+    (first,) = asking.ask_all([asked()], client)
+    (path,) = client.endpoint.cache.rglob("*.json")
+    whole = path.read_text()
+    if broken == "answer out of range":
+        broken = json.dumps(json.loads(whole) | {"content": '{"remark": "", "score": 9}'})
+    path.write_text(broken)
+    (second,) = asking.ask_all([asked()], client)
+    assert (second.answer, second.cached) == (first.answer, False)
+    assert path.read_text() == whole
+    assert list(client.endpoint.cache.rglob("*")) == [path.parent, path]
+
+
+def test_a_clip_beyond_full_scale_is_clipped_and_not_wrapped():
+    samples = np.frombuffer(sound_of(np.array([1.5, -1.5, 0.5])).wav[44:], "<i2")
+    assert samples.tolist() == [32767, -32768, 16384]
+
+
+def test_costs_are_those_of_the_tokens():
+    replies = [Reply({}, usage=Usage(1000, 100, 600)), Reply(None, "refused", usage=Usage(500))]
+    found = asking.tally(replies, Prices(2.0, 10.0, 40.0))
+    assert found["cost"] == pytest.approx((900 * 2 + 600 * 40 + 100 * 10) / 1e6)
+    assert (found["tokens_in"], found["tokens_audio_in"], found["tokens_out"]) == (1500, 600, 100)
+    assert (found["n_asked"], found["n_failed"], found["reasons"]) == (2, 1, {"refused": 1})
+    assert asking.tally(replies, None)["cost"] is None
+
+
+def test_prices_are_read_from_a_setting():
+    assert cost.parse_prices("2.5, 10") == Prices(2.5, 10.0, 2.5)
+    assert cost.parse_prices("2.5,10,40") == Prices(2.5, 10.0, 40.0)
+    assert cost.parse_prices(" ") is None
+    for wrong in ("2", "a,b", "-1,2", "1,2,3,4", "nan,1"):
+        with pytest.raises(ValueError, match="IN,OUT"):
+            cost.parse_prices(wrong)
+
+
+def test_the_key_is_not_printed():
+    assert "secret" not in repr(Endpoint("http://x/v1", "m", "secret"))
