@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from metrics.material import Turn
+from metrics.material import Material, Turn
 
 if TYPE_CHECKING:
     import torch
@@ -31,6 +31,14 @@ def turns_of(text: str) -> tuple[Turn, ...]:
         return tuple(_turn_of_json(part) for part in _json_list(text))
     parts = [part.strip() for part in re.split(r"[;\n]", text)]
     return tuple(_turn_of_stretch(part) for part in parts if part)
+
+
+def known_turns(material: Material) -> tuple[Turn, ...]:
+    """A clip's turns, else those that its attribute ``turns`` tells.
+
+    Raises ValueError when these cannot be read: a dialogue is not to pass for one voice.
+    """
+    return material.turns or turns_of(material.attribute("turns"))
 
 
 def timed(turns: Sequence[Turn]) -> bool:

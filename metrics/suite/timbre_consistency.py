@@ -41,7 +41,7 @@ class TimbreConsistency(Metric):
     low = -1.0
     high = 1.0
     higher_is_better = True
-    needs = ("turns",)
+    needs = ("turns", "attributes.turns")
     parameters_type = TimbreConsistencyParameters
     parameters: TimbreConsistencyParameters
 
@@ -76,8 +76,13 @@ class TimbreConsistency(Metric):
 
     def streams(self, take: Take) -> dict[str, torch.Tensor] | Score:
         """Each speaker's wave; the whole one without several speakers; or why there is none."""
-        own = take.material.turns
-        if self.parameters.per_speaker == "never" or len(turns.speakers_of(own)) < 2:
+        if self.parameters.per_speaker == "never":
+            return {ALL: take.wave}
+        try:
+            own = turns.known_turns(take.material)
+        except ValueError as error:
+            return undefined(str(error))
+        if len(turns.speakers_of(own)) < 2:
             return {ALL: take.wave}
         try:
             if self.aligner:

@@ -91,6 +91,15 @@ def test_a_speaker_with_too_little_is_named_and_left_out(consistency):
     assert "behind the end" in behind.reason
 
 
+def test_turns_may_stand_in_the_manifest_and_are_not_ignored_when_unreadable(consistency):
+    wave = reference.wave(DIALOGUE)
+    told = "; ".join(f"{turn.speaker} {turn.start_s}-{turn.end_s}" for turn in TURNS)
+    texts = {"turns": told}, {"turns": "human first, then flite"}
+    score, broken = consistency.measure([wave] * 2, [Material(attributes=each) for each in texts])
+    assert score.value == pytest.approx(KNOWN[DIALOGUE]["timbre_multi"], abs=2e-6)
+    assert broken.reason.startswith("turns: 'human first, then flite' is not")
+
+
 def test_texts_without_times_are_not_guessed_but_aligned_on_request(consistency, monkeypatch):
     wave = reference.wave(DIALOGUE)
     untimed = tuple(Turn(turn.speaker, 0, 0, "Some words.") for turn in TURNS)
