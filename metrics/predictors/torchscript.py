@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from metrics import weights
@@ -27,7 +28,9 @@ class TorchScript(Predictor):
         path = self.model_path()
         self.weights = weights.hashes([path])
         try:
-            loaded = torch.jit.load(str(path), map_location=device)  # type: ignore[no-untyped-call]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # torch would rather export
+                loaded = torch.jit.load(str(path), map_location=device)  # type: ignore[no-untyped-call]
             self.model = loaded.eval()
         except RuntimeError as error:
             raise weights.Unavailable(f"{path} is no TorchScript file that torch reads") from error

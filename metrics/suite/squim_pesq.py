@@ -20,7 +20,9 @@ AT_ONCE_S = {"cpu": 10.0, "cuda": 120.0}  # seconds of chunks of one length
 
 @dataclass(frozen=True)
 class SquimParameters(chunks.ChunkRule):
-    """How long clips are cut; the paper behind LFS-Bench took whole files (chunk_s = 0)."""
+    """How long clips are cut (LFS-Bench took whole files: chunk_s = 0), and the file of weights."""
+
+    model: str = WEIGHTS
 
 
 class SquimPesq(Metric):
@@ -55,7 +57,7 @@ class SquimPesq(Metric):
         from torchaudio import models
 
         super().load(device)
-        path = weights_path()
+        path = weights_path(self.parameters.model)
         self.weights = weights.hashes([path])
         self.model = models.squim_objective_base()
         self.model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
@@ -81,10 +83,12 @@ class SquimPesq(Metric):
         return Score(pesq, also=also, details=found.details)
 
 
-def weights_path() -> Path:
+def weights_path(model: str) -> Path:
     """The file of weights: in the models folder, in torch's cache, or fetched by torchaudio."""
     import torch
     from torchaudio import pipelines
 
+    if model != WEIGHTS:
+        return weights.model_file(model)
     cached = Path(torch.hub.get_dir()) / "torchaudio" / "models" / WEIGHTS
     return weights.model_file(WEIGHTS, cached, pipelines.SQUIM_OBJECTIVE.get_model)

@@ -12,7 +12,7 @@ import pytest
 from metrics import base, suite
 from metrics.base import Metric, Score, make_metric, registry
 from metrics.material import Material
-from tests.metrics import reference, tiny_listener, tiny_models
+from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 
 torch = pytest.importorskip("torch")
 
@@ -35,7 +35,8 @@ MATERIAL = Material(  # what any metric may need beside the audio
 @pytest.fixture(scope="module", params=KEYS)
 def metric(request, a_judge, tmp_path_factory):
     made = make_metric(request.param, at_hand(request.param, tmp_path_factory))
-    made.load("cpu")
+    with tiny_predictors.squim_is_small():
+        made.load("cpu")
     return made
 
 
@@ -45,6 +46,10 @@ def at_hand(key, tmp_path_factory):
         return {"model": "tiny.en"}
     if key == "clap":
         return {"model": str(tiny_models.clap(tmp_path_factory.mktemp("clap")))}
+    if key == "squim_pesq":
+        return {"model": str(tiny_predictors.squim(tmp_path_factory.mktemp("squim")))}
+    if key == "utmos":
+        return {"model": str(tiny_predictors.scripted(tmp_path_factory.mktemp("utmos")))}
     if key == "auto_att":
         return {"checkpoint": str(tiny_listener.save_adapter(tmp_path_factory.mktemp("att")))}
     if key == "auto_att_baseline":
