@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from analysis.comparisons import cohen_d as cohen_d
     from analysis.comparisons import pair_tests as pair_tests
     from analysis.comparisons import tiers_of as tiers_of
-    from analysis.correlations import correlations as correlations
-    from analysis.correlations import scores_from_csv as scores_from_csv
     from analysis.estimators.mean_score import MeanScore as MeanScore
     from analysis.mixed.table import mixed_model as mixed_model
     from analysis.options import Breakdown as Breakdown
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from analysis.ratings import to_csv as to_csv
     from analysis.report.build import report_of as report_of
     from analysis.report.writers import write_report as write_report
+    from analysis.scores import scores_from_file as scores_from_file
     from analysis.screening import rule_from as rule_from
     from analysis.screening import screen as screen
 
@@ -58,7 +57,6 @@ _HOMES = {
     "analysis.base": ("Contrast", "Estimate"),
     "analysis.breakdowns": ("cells", "families"),
     "analysis.comparisons": ("cliffs_delta", "cohen_d", "pair_tests", "tiers_of"),
-    "analysis.correlations": ("correlations", "scores_from_csv"),
     "analysis.estimators.mean_score": ("MeanScore",),
     "analysis.mixed.table": ("mixed_model",),
     "analysis.options": ("Breakdown", "Options"),
@@ -72,6 +70,7 @@ _HOMES = {
     ),
     "analysis.report.build": ("report_of",),
     "analysis.report.writers": ("write_report",),
+    "analysis.scores": ("scores_from_file",),
     "analysis.screening": ("rule_from", "screen"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -11,18 +11,12 @@ from scipy import stats
 
 from analysis.agreement import kappa
 from analysis.agreement.kappa import FIVE
-from analysis.correlations import (
-    BOOTSTRAP_UNITS,
-    STIMULUS,
-    bootstrap_replicates,
-    correlation,
-)
+from analysis.correlations import OVER_STIMULI, bootstrap_replicates, correlation
 from analysis.intervals import Floats, naive_interval, percentile_interval
 
 MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
 _STATISTICS = {"plcc": "pearson", "srcc": "spearman", "krcc": "kendall"}
-OVER_CLIPS = BOOTSTRAP_UNITS[STIMULUS]
-T_OVER_CLIPS = "t over stimuli"
+T_OVER_STIMULI = "t over stimuli"
 NOTHING = (None, None)
 UNDEFINED = "the score or the human means are all equal: undefined"
 
@@ -70,12 +64,12 @@ def alignment(
         bounds = percentile_interval(again, level) if value is not None else None
         note = UNDEFINED if value is None else ""
         low, high = bounds or NOTHING
-        found.append(Alignment(measure, value, low, high, len(x), OVER_CLIPS, note))
+        found.append(Alignment(measure, value, low, high, len(x), OVER_STIMULI, note))
     told = kappa(x, y, categories=categories, level=level, replicates=replicates, seed=seed)
-    found.append(Alignment("qwk", told.value, told.low, told.high, len(x), OVER_CLIPS, told.note))
+    found.append(Alignment("qwk", told.value, told.low, told.high, len(x), OVER_STIMULI, told.note))
     apart = np.abs(x - y)
     low, high = naive_interval(apart, level) or NOTHING
-    found.append(Alignment("mae", float(apart.mean()), low, high, len(x), T_OVER_CLIPS))
+    found.append(Alignment("mae", float(apart.mean()), low, high, len(x), T_OVER_STIMULI))
     return found
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from analysis.models import AnalysisRun, RunFile
 from analysis.views import head_of, shown_run
 
-TABLES = frozenset({"estimates", "contrasts", "shares", "exclusions", "screening", "correlations"})
+TABLES = frozenset({"estimates", "contrasts", "shares", "exclusions", "screening"})
 CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
 
 

@@ -152,8 +152,8 @@ def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, dict[s
 
 def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A study's ratings, and the metric scores that are stored."""
-    from analysis.correlations import scores_from_rows
     from analysis.ratings import from_study
+    from analysis.scores import scores_from_rows
     from analysis.studyscores import study_scores
 
     return from_study(study_key), scores_from_rows(study_scores(study_key))

@@ -105,6 +105,7 @@ def _csv_rows(path: Path) -> list[dict[str, Any]]:
         for number, row in enumerate(reader, start=2):
             named = {n: unescaped([row[n] or ""], n)[0] for n in SCORE_COLUMNS[:3]}
             read = _read(row, f"{path.name}, row {number}, column", problems)
+            read[REASON] = unescaped([read[REASON]], REASON)[0]
             rows.append({**named, **read})
     if problems:
         raise RatingsError(problems)

@@ -28,7 +28,7 @@ _HEIGHT = 282
 
 @dataclass(frozen=True)
 class Point:
-    """One point; low and high are of y."""
+    """One point; low and high are of y, x_low and x_high of x."""
 
     name: str
     x: float
@@ -36,6 +36,8 @@ class Point:
     low: float | None
     high: float | None
     series: int
+    x_low: float | None = None
+    x_high: float | None = None
 
     def told(self) -> str:
         """The point in words."""
@@ -49,7 +51,9 @@ def scatter(figure: Figure) -> Canvas:
         return nothing()
     head, top = legend(groups, _sample, 14) if groups != [""] else ([], 2.0)
     bottom = top + 12 + _HEIGHT
-    across = axis_of((p.x for p in points), LEFT_OF_PLOT + 12, RIGHT - 12)
+    across = axis_of(
+        (edge for p in points for edge in (p.x, p.x_low, p.x_high)), LEFT_OF_PLOT + 12, RIGHT - 12
+    )
     edges = [edge for p in points for edge in (p.y, p.low, p.high)]
     up = axis_of([*edges, *figure.at], bottom - 12, top + 36, figure.ends)
     numbered = len(points) <= MOST_NUMBERED
@@ -75,7 +79,8 @@ def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
     if x is None or y is None:
         return None
     name = str(row.get("name") or "")
-    return Point(name, x, y, low, high, groups.index(str(row.get("group") or "")))
+    of_x = (known(row.get(key)) for key in ("x_low", "x_high"))
+    return Point(name, x, y, low, high, groups.index(str(row.get("group") or "")), *of_x)
 
 
 def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> Iterator[str]:
@@ -84,6 +89,9 @@ def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> Iterator
     yield f"<title>{clean(point.told())}</title>"
     if point.low is not None and point.high is not None:
         yield stroke(f"M{x:g} {up.place(point.low):g}V{up.place(point.high):g}", "plot-bar", 1.2)
+    if point.x_low is not None and point.x_high is not None:
+        left, right = across.place(point.x_low), across.place(point.x_high)
+        yield stroke(f"M{left:g} {y:g}H{right:g}", "plot-bar", 1.2)
     if number is None:
         yield sign(point.series, x, y, 3.5, filled=False) + "</g>"
     else:

@@ -11,7 +11,6 @@ import pandas as pd
 from analysis.base import Contrast, Estimate, Estimator, estimator
 from analysis.breakdowns import default_breakdowns, families, labelled_families
 from analysis.choices import countable
-from analysis.correlations import Correlation, correlations, points
 from analysis.onethread import on_one_thread
 from analysis.options import Breakdown, Options, command_line
 from analysis.parts.base import Given
@@ -22,7 +21,7 @@ from analysis.scales import ENDS, family_title
 from analysis.screening import STRUCTURAL, screen
 from analysis.screening.sensitivity import sensitivity
 
-FORMAT = 2
+FORMAT = 3
 MOST_CONDITIONS = 24
 PARTS_FROM = 0.3  # the share of the work that is done when the parts begin
 SCRIPTED = "sim-"  # how the codes of scripted raters begin
@@ -39,7 +38,7 @@ def report_of(
 ) -> dict[str, Any]:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
-    ``scores`` holds metric scores (stimulus, metric, version, value). Only ``made_at`` differs
+    ``scores`` holds metric scores (`analysis.scores`). Only ``made_at`` differs
     between two reports of the same table, scores, options and code. ``progress`` is told the share
     that is done and what is being done; it may raise to stop.
     """
@@ -69,22 +68,8 @@ def report_of(
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
         "screening": sensitivity(screened, options),
-        "correlations": [],
-        "points": [],
         "parts": [],
     }
-    if scores is not None and len(scores):
-        progress(0.25, "Metrics and human scores")
-        report["correlations"] = _rows(
-            correlations(
-                known,
-                scores,
-                level=options.level,
-                seed=options.seed,
-                replicates=options.replicates,
-            )
-        )
-        report["points"] = points(known, scores)
     given = Given(known, screened, options, scores, report, progress)
     for part in made_parts(
         given, lambda share, words: progress(PARTS_FROM * (1 - share) + share, words)
@@ -142,7 +127,7 @@ def _contrasts(
     return found
 
 
-def _rows(lines: Iterable[Estimate | Contrast | Correlation]) -> list[dict[str, Any]]:
+def _rows(lines: Iterable[Estimate | Contrast]) -> list[dict[str, Any]]:
     return [line.row() for line in lines]
 
 

@@ -51,7 +51,7 @@ methods.txt        a methods paragraph in words, to be edited
 report.json        every number, with its provenance
 estimates.json     the same without metrics
 estimates.csv      every estimate with every interval; likewise contrasts.csv, shares.csv,
-                   exclusions.csv, screening.csv and, with metrics, correlations.csv
+                   exclusions.csv and screening.csv
 tables/            each table as papers print it: .md (Markdown), .tex (LaTeX, package booktabs,
                    long ones longtable); .csv of those that the parts of the report add
 figures/           each figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers),

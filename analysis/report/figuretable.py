@@ -14,6 +14,8 @@ _HEADINGS = {
     "value": "Value",
     "low": "Low",
     "high": "High",
+    "x_low": "Low across",
+    "x_high": "High across",
     "naive_low": "Naive low",
     "naive_high": "Naive high",
     "mark": "Tier",
@@ -25,7 +27,7 @@ _HEADINGS = {
 }
 _KEYS: dict[str, tuple[str, ...]] = {
     "intervals": ("group", "name", "mark", "value", "low", "high", "naive_low", "naive_high"),
-    "scatter": ("group", "name", "x", "y", "low", "high"),
+    "scatter": ("group", "name", "x", "x_low", "x_high", "y", "low", "high"),
     "lines": ("group", "x", "y", "low", "high"),
     "heatmap": ("row", "column", "value", "text"),
     "shares": ("name", "label", "value"),

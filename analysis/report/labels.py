@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-ROWS = ("estimates", "contrasts", "shares", "screening", "points")
+ROWS = ("estimates", "contrasts", "shares", "screening")
 PLACES = frozenset(
     {
         *("condition", "versus", "versus_condition", "reference", "best", "other"),

@@ -54,7 +54,7 @@ def _lines(report: Mapping[str, Any], figures: bool) -> Iterator[str]:
         if part["key"] == FIRST:
             yield from _part(part, tables, drawn)
     yield "\n## Estimates\n"
-    yield from (_figure(plot) for plot in drawn if plot.key.startswith(("estimates-", "metric-")))
+    yield from (_figure(plot) for plot in drawn if plot.key.startswith("estimates-"))
     yield from (table_markdown(n.table, MOST_ROWS) for n in tables if n.part is None)
     for part in parts:
         if part["key"] != FIRST:

@@ -108,11 +108,6 @@ def _estimation(report: Mapping[str, Any]) -> Iterator[str]:
     by = [each for each in by if each]
     if by:
         yield f"Results are also given by {_listed(by)}, not adjusted over tables."
-    if report["correlations"]:
-        yield (
-            "Metrics were correlated with mean human scores over conditions and over clips "
-            "(Pearson, Spearman, Kendall), with percentile bootstrap intervals over the units."
-        )
 
 
 def _of_parts(report: Mapping[str, Any]) -> Iterator[list[str]]:

@@ -13,7 +13,6 @@ from analysis.report.brief import brief_of
 from analysis.report.estimands import Shape, estimands
 from analysis.report.first import first_section
 from analysis.report.labels import labelled
-from analysis.report.metricpart import metric_part
 from analysis.report.partpage import Link, no_link, part_html, table_html
 from analysis.report.plots import part_keys
 from analysis.report.section import ANSWER, Section
@@ -75,7 +74,6 @@ def sections(
         first_section(report, answer, others),
         *(Section(f"estimates-{n}", *part) for n, part in enumerate(asked, start=1)),
         *(_section(part, link) for part in plain if part["key"] not in CHECKS),
-        Section("correlations", "Metrics and human scores", metric_part(report, told)),
         Section("checks", "Checks of the ratings", _checks(plain, link)),
         Section("not-made", "What could not be made", _not_made(parts)),
         Section("behind", "Behind the numbers", _methods(parts) + _provenance(report)),

@@ -1,4 +1,4 @@
-"""Every figure of a report: estimates per condition, metrics and human scores, those of parts."""
+"""Every figure of a report: estimates per condition, and those of its parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from analysis.figures import figure_svg
 from analysis.parts.shown import Figure, shown_from
 from analysis.report.pivot import Line, lines_of
-from analysis.scales import LOW_IS_BEST, NAMES, ends_of, family_title
+from analysis.scales import LOW_IS_BEST, ends_of, family_title
 
 AXES = {
     "hls": "HLS: taken for a human (1), unclear (0.5), machine (0)",
@@ -38,7 +38,7 @@ class Plot:
 
     key: str
     figure: Figure
-    about: tuple[str, ...]  # the family's title; of a metric, its key and version too; of a part
+    about: tuple[str, ...]  # the family's title; of a part its key and the figure's
 
     @property
     def title(self) -> str:
@@ -57,8 +57,8 @@ class Plot:
 
 
 def plots(report: Mapping[str, Any]) -> list[Plot]:
-    """All figures of a report: overall estimates, metrics, then those of the parts."""
-    return [*estimate_plots(report), *metric_plots(report), *part_plots(report)]
+    """All figures of a report: overall estimates, then those of the parts."""
+    return [*estimate_plots(report), *part_plots(report)]
 
 
 def estimate_plots(report: Mapping[str, Any]) -> list[Plot]:
@@ -85,30 +85,6 @@ def estimate_plots(report: Mapping[str, Any]) -> list[Plot]:
             interval=CLUSTERED,
         )
         made.append(Plot(key, figure, (title,)))
-    return made
-
-
-def metric_plots(report: Mapping[str, Any]) -> list[Plot]:
-    """Each metric against the human score, a point per condition."""
-    families: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for row in report["points"]:
-        families.setdefault((family_title(row), row["metric"], row["version"]), []).append(row)
-    made = []
-    for number, ((title, metric, version), rows) in enumerate(families.items(), start=1):
-        key = f"metric-{number}-{slug(f'{metric}-{title}')}"
-        figure = Figure(
-            key=key,
-            title=f"{metric} (version {version}) and {title}",
-            drawing="scatter",
-            rows=[
-                {"name": row["condition"], "x": row["metric_mean"], "y": row["human_mean"]}
-                for row in rows
-            ],
-            x=f"{metric}, mean of the condition",
-            y=NAMES.get(rows[0]["estimand"], str(rows[0]["estimand"]).upper()),
-            about=title,
-        )
-        made.append(Plot(key, figure, (title, metric, version)))
     return made
 
 

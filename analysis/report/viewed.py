@@ -12,7 +12,7 @@ OVERALL = "condition:"
 MOST_SLICES = 200
 MOST_LINES = 150  # conditions times families on one page
 JOINED = " / "
-_FAMILIES = ("estimates", "contrasts", "screening", "correlations", "points")
+_FAMILIES = ("estimates", "contrasts", "screening")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ FIRST_COLUMNS = (
     "versus_condition",
 )
 ESTIMATES = "estimates"
-TABLES = ("estimates", "contrasts", "shares", "exclusions", "screening", "correlations")
+OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metric scores
+SCORES = ("sha256", "stimulus", "metric", "version", "value", "higher_is_better", "reason")
+TABLES = ("estimates", "contrasts", "shares", "exclusions", "screening")
 
 
 def report_json(report: Mapping[str, Any]) -> str:
@@ -66,15 +68,15 @@ def figure_csv(report: Mapping[str, Any], figure: Figure) -> str:
 
 def estimates_json(report: Mapping[str, Any]) -> str:
     """Estimates, contrasts and shares with exclusions, warnings and provenance, as JSON."""
-    left_out = ("correlations", "points")
-    return report_json({k: v for k, v in report.items() if k not in left_out})
+    parts = [part for part in report["parts"] if part["key"] not in OF_METRICS]
+    return report_json({**report, "parts": parts})
 
 
 def scores_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Metric scores (ScoreRow, or rows without sha256) as CSV, as `analyse --scores` reads them."""
+    """Metric scores (ScoreRow, or with fewer columns) as CSV, as `analyse --scores` reads it."""
     rows = list(rows)
-    columns = ["sha256", "stimulus", "metric", "version", "value"]
-    return _csv(columns[0 if not rows or "sha256" in rows[0] else 1 :], rows, {})
+    present = {name for row in rows for name in row} if rows else set(SCORES[:5])
+    return _csv([name for name in SCORES if name in present], rows, {})
 
 
 def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:

@@ -23,7 +23,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("ratings", help="A CSV of ratings (UTF-8), as export_study writes it.")
         parser.add_argument(
-            "--scores", help="A CSV of metric scores: stimulus,metric,version,value."
+            "--scores",
+            metavar="FILE",
+            help="Metric scores: a CSV (stimulus,metric,version,value), or the JSON lines of "
+            "score_files --jsonl.",
         )
         parser.add_argument(
             "--out", type=Path, help="A folder for the bundle: report, tables, figures."
@@ -44,15 +47,18 @@ class Command(BaseCommand):
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.correlations import scores_from_csv
         from analysis.ratings import RatingsError, from_csv
         from analysis.report.build import report_of
+        from analysis.scores import matched, scores_from_file
 
         options = chosen_options(given)
         columns, constants = pairs(given["column"], "--column"), pairs(given["set"], "--set")
         try:
             table = from_csv(given["ratings"], columns, constants)
-            scores = scores_from_csv(given["scores"]) if given["scores"] else None
+            scores = None
+            if given["scores"]:
+                named = {*table["stimulus"], *table["versus_stimulus"]}
+                scores = matched(scores_from_file(given["scores"]), named)
             report = report_of(table, scores, options)
         except (RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None

@@ -26,6 +26,11 @@ def scatter(sheet: Sheet, figure: Figure) -> None:
         bars = [(p.x, p.low, p.high) for p in own if p.low is not None and p.high is not None]
         if bars:
             axes.vlines(*zip(*bars, strict=True), lw=0.7, color=colour(number))
+        beside = [
+            (p.y, p.x_low, p.x_high) for p in own if p.x_low is not None and p.x_high is not None
+        ]
+        if beside:
+            axes.hlines(*zip(*beside, strict=True), lw=0.7, color=colour(number))
         axes.plot(
             [point.x for point in own],
             [point.y for point in own],

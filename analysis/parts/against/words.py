@@ -1,0 +1,123 @@
+"""What metrics against people come to in words, and where the numbers are weak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis.against import CONDITION, STIMULUS
+from analysis.against.result import AS_IS, Correlated
+from analysis.parts.against.gathered import Gathered, metrics_of
+from analysis.parts.against.tables import Ceilings, holm_of, ordered, words_of
+from analysis.parts.base import Given
+from analysis.scores import reasons
+
+FEW_CONDITIONS = 5
+_MOST_NAMED = 3
+
+
+def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
+    """Which metric follows people most closely, how close a perfect one could come, and Holm's."""
+    names = ordered(of)
+    first = of.number(names[0], STIMULUS, "srcc", AS_IS)
+    what = words_of(STIMULUS, of)
+    if first is None or first.value is None:
+        yield f"{of.title}: no metric has a defined correlation with people per {what}."
+        return
+    among = (
+        f"of {len(names)} metrics {names[0]} follows" if len(names) > 1 else f"{names[0]} follows"
+    )
+    closely = " most closely" if len(names) > 1 else ""
+    told = f"{of.title}: {among} people{closely} per {what} ({_valued(first)} over {first.n})"
+    top = ceilings.get((STIMULUS, "srcc"), {}).get("ceiling")
+    if top is not None:
+        told += f"; with so many ratings a perfect metric could reach about {top:.2f}"
+    of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
+    if of_conditions is not None and of_conditions.value is not None:
+        kinds = "pairs of conditions" if of.units.compared else "conditions"
+        told += f". Over the {of_conditions.n} {kinds} its {_valued(of_conditions)}"
+    yield f"{told}."
+    if len(names) > 1:
+        adjusted = holm_of(of.found)
+        known = [adjusted.get((name, STIMULUS, "srcc")) for name in names]
+        alpha = 1 - of.level
+        clear = sum(p is not None and p < alpha for p in known)
+        yield (
+            f"{of.title}: {clear} of {len(names)} metrics have an SRCC per {what} that is told "
+            "apart from 0 after Holm's adjustment over all metrics of this task and criterion. The "
+            "best of several metrics is flattered by being chosen from the same ratings."
+        )
+
+
+def warnings(of: Gathered, given: Given) -> Iterator[str]:
+    """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
+    yield from (f"{of.title}: {text}" for text in _of_the_study(of))
+    for metric in of.metrics:
+        first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
+        if first is None:
+            continue
+        if first.n_missing:
+            yield f"{of.title}: {_missing(of, metric.name, metric.metric, first, given)}"
+        if first.value is None and first.note:
+            yield f"{of.title}: {metric.name}: {first.note.removeprefix('undefined: ')}."
+        if metric.rises is not None and _goes_against(first, metric.rises):
+            ways = ("higher", "lower") if metric.rises else ("lower", "higher")
+            yield (
+                f"{of.title}: {metric.name} goes against its direction: {ways[0]} is meant to "
+                f"be better, and people prefer clips where it is {ways[1]} ({_valued(first)})."
+            )
+
+
+def _of_the_study(of: Gathered) -> Iterator[str]:
+    units = of.units
+    n = len(units.conditions)
+    if n < FEW_CONDITIONS:
+        one, many = ("condition", "conditions")
+        if units.compared:
+            one, many = ("pair of conditions", "pairs of conditions")
+        why = (
+            "there is no correlation over them" if n < 3 else "a correlation over them says little"
+        )
+        yield f"{n} {one if n == 1 else many} only, so {why}; look at the clips."
+    if units.n_raters == 1:
+        yield (
+            "one rater only, so intervals are over items alone, there is no noise ceiling, and all "
+            "is about this one person's opinion."
+        )
+    if units.n_items == 1:
+        yield "one item only, so intervals hold for this item alone."
+    unnamed = len(of.family.table) - len(units.score)
+    if unnamed:
+        yield f"{unnamed} ratings name no stimulus and are left out here."
+
+
+def _goes_against(first: Correlated, rises: bool) -> bool:
+    if first.low is None or first.high is None:
+        return False
+    return first.high < 0 if rises else first.low > 0
+
+
+def unscored(of: Gathered, given: Given) -> Iterator[str]:
+    """Metrics that have no value for anything that was rated here."""
+    missing = [m.name for m in metrics_of(given.scores) if m.name not in of.values]
+    if missing:
+        named = ", ".join(missing)
+        yield f"{of.title}: {named} gave no value for any clip that was rated here."
+
+
+def _missing(of: Gathered, name: str, metric: str, first: Correlated, given: Given) -> str:
+    assert given.scores is not None
+    why = reasons(given.scores, metric, of.units.stimuli())
+    told = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
+    more = " …" if len(why) > _MOST_NAMED else ""
+    what = words_of(STIMULUS, of)
+    whole = first.n + first.n_missing
+    plural = "stimuli" if what == "stimulus" else f"{what}s"
+    inside = f" (clips, {', '.join(told)}{more})" if told else ""
+    return (
+        f"{name} has no value for {first.n_missing} of {whole} {plural}{inside}; they are left out."
+    )
+
+
+def _valued(each: Correlated) -> str:
+    ends = "no interval" if each.low is None else f"[{each.low:.2f}, {each.high:.2f}]"
+    return f"SRCC {each.value:.2f} {ends}".replace("-", "−")
