@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class FasterWhisper(Recogniser):
         import faster_whisper
         import torch
 
+        logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # else a line per clip
         folder = found(self.model)
         self.weights = model_hashes(folder, ["model.bin"])
         self.network = faster_whisper.WhisperModel(
