@@ -104,13 +104,13 @@ def sheets(candidates: Iterable[Candidate], plan: Plan) -> list[Sheet]:
     rng.shuffle(items)
     teams = list(itertools.combinations(range(1, plan.raters + 1), plan.raters_per_item))
     rng.shuffle(teams)
-    found = [
-        Sheet(item, place % plan.folds + 1, rater, letters)
-        for place, item in enumerate(items)
-        for rater in teams[place // plan.folds % len(teams)]
+    folded = [(fold + 1, item) for fold in range(plan.folds) for item in items[fold :: plan.folds]]
+    return [
+        Sheet(item, fold, rater, letters)
+        for place, (fold, item) in enumerate(folded)
+        for rater in teams[place % len(teams)]
         for letters in lettered(by_item[item], plan, item, rater)
     ]
-    return sorted(found, key=lambda sheet: sheet.fold)
 
 
 def lettered(

@@ -46,7 +46,8 @@ class Command(BaseCommand):
         for scored in found:
             if scored.score.value is None:
                 self.stderr.write(f"{scored.clip.name}: {scored.score.reason}")
-        repeats = {scored.clip.name: repeated(scored) for scored in found}
+        scores = {scored.clip.name: repeated(scored) for scored in found}
+        repeats = {clip.name: scores[clip.name] for clip in clips}
         self.stdout.write(report(stability(repeats)))
         self.stdout.write(asked(found))
         if parameters.get("temperature", judge.parameters_dict()["temperature"]) == 0:
