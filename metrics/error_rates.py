@@ -38,6 +38,8 @@ class ErrorRateParameters(Parameters):
             raise ParameterError(f"beam is {self.beam}; it must be in 1..100")
         if self.precision not in PRECISIONS:
             raise ParameterError(f"precision is {self.precision!r}; use {', '.join(PRECISIONS)}")
+        if self.precision == "int8" and self.recogniser != "faster_whisper":
+            raise ParameterError("precision int8 is for faster_whisper only")
 
     def options(self) -> recognisers.Options:
         """What the recogniser is told."""

@@ -38,12 +38,15 @@ class FasterWhisper(Recogniser):
         logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # else a line per clip
         folder = found(self.model)
         self.weights = model_hashes(folder, ["model.bin"])
-        self.network = faster_whisper.WhisperModel(
-            str(folder),
-            device=self.device,
-            compute_type=self.options.precision,
-            cpu_threads=torch.get_num_threads(),
-        )
+        try:
+            self.network = faster_whisper.WhisperModel(
+                str(folder),
+                device=self.device,
+                compute_type=self.options.precision,
+                cpu_threads=torch.get_num_threads(),
+            )
+        except (RuntimeError, ValueError) as error:  # broken files, a precision the device lacks
+            raise weights.Unavailable(f"{self.model} does not load: {error}") from error
 
     def refusal(self, language: str) -> str:
         """A reason for languages that the model was not trained on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 WANTED = ("*.pt", "*.yaml", "*.json", "*.mvn", "seg_dict", "*.model")
+TAG = re.compile(r"<\|[^|<>]*\|>")  # such as <|zh|>, which SenseVoice writes before its text
 
 
 class FunAsr(Recogniser):
@@ -36,4 +38,4 @@ class FunAsr(Recogniser):
     def transcribe(self, wave: npt.NDArray[np.float32], language: str) -> str:
         """The whole wave at once, one clip per batch."""
         found = self.network.generate(input=wave, fs=16_000, batch_size=1)
-        return " ".join(str(part["text"]) for part in found)
+        return TAG.sub("", " ".join(str(part["text"]) for part in found))

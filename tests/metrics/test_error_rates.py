@@ -92,6 +92,7 @@ def test_markers_of_vocalisations_are_no_words():
         {"normalisation": "whisper"},
         {"beam": 0},
         {"precision": "float64"},
+        {"precision": "int8", "recogniser": "transformers"},
     ],
 )
 def test_parameters_are_checked(given):

@@ -81,6 +81,9 @@ def test_a_missing_model_is_named_with_its_place(tmp_path):
     (tmp_path / "models" / "mine").mkdir(parents=True)
     with pytest.raises(weights.Unavailable, match=r"mine holds no model.bin"):
         base.loaded("faster_whisper", Options("mine"), "cpu")
+    (tmp_path / "models" / "mine" / "model.bin").write_bytes(b"cut off")
+    with pytest.raises(weights.Unavailable, match="mine does not load"):
+        base.loaded("faster_whisper", Options("mine"), "cpu")
 
 
 def test_codes_of_languages():
@@ -105,7 +108,7 @@ def test_funasr_is_given_a_folder_and_a_wave(monkeypatch, tmp_path):
 
         def generate(self, **given):
             calls["asked"] = given
-            return [{"key": "x", "text": "你 好"}]
+            return [{"key": "x", "text": "<|zh|><|NEUTRAL|>你 好"}]
 
     module = types.ModuleType("funasr")
     module.AutoModel = AutoModel
