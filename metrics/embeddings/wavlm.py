@@ -27,7 +27,7 @@ class WavlmXvector(SpeakerEmbedding):
         """Load model and preprocessor of a folder, or of a hub's model, onto `device`."""
         from transformers import Wav2Vec2FeatureExtractor, WavLMForXVector
 
-        place = weights.model_files(self.model, FILES, "WavLM x-vectors tell voices apart")
+        place = weights.model_files(self.model, FILES, "of the last two one is enough")
         with silent_transformers():
             try:
                 self.features = Wav2Vec2FeatureExtractor.from_pretrained(place)

@@ -48,6 +48,17 @@ def test_a_window_does_not_depend_on_its_batch(resemblyzer, monkeypatch):
     assert torch.allclose(resemblyzer.embed(windows), together, atol=1e-6)
 
 
+@pytest.mark.gpu
+def test_the_gpu_gives_what_the_cpu_gives(resemblyzer):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    windows = reference.wave("long_same-human")[: 10 * 48_000].reshape(10, -1)
+    on_gpu = embedding_type("resemblyzer")()
+    on_gpu.load("cuda")
+    found = on_gpu.embed(windows.cuda()).cpu()
+    assert torch.allclose(found, resemblyzer.embed(windows), atol=1e-4)
+
+
 def test_partial_utterances_by_hand():
     assert partial_starts(48_000) == [0, 77, 154]
     assert partial_starts(16_000) == [0]  # shorter than one: padded
