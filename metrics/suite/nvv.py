@@ -11,7 +11,11 @@ from metrics.base import Metric, Output, ParameterError, Parameters, Score, Take
 from metrics.material import Material
 from metrics.vocalisations import Comparison, Controllability, Vocalisation
 
-SOURCE = "NVV-SuperBench (2026), section 2.4.1"
+LACKING = {
+    "nvv_precision": "nothing was found",
+    "nvv_recall": "nothing was asked for",
+    "nvv_distance": "no match, or no text to measure it by",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Nvv(Metric):
     key = "nvv"
     version = "1"
     description = "F1 of nonverbal vocalisations found in a clip, by type and place in the text"
-    source = SOURCE
+    source = "NVV-SuperBench (2026), section 2.4.1"
     low, high = 0.0, 1.0
     higher_is_better = True
     more_outputs = (
@@ -53,6 +57,14 @@ class Nvv(Metric):
             self.of_material(take.material) if bool(take.wave.any()) else undefined("silent")
             for take in takes
         ]
+
+    def by_output(self, score: Score) -> dict[str, Score]:
+        """A clip's score by output; an undefined one says what was lacking."""
+        named = super().by_output(score)
+        for name, lacking in LACKING.items():
+            if score.value is not None and named[name].value is None:
+                named[name] = undefined(lacking)
+        return named
 
     def of_material(self, material: Material) -> Score:
         """F1, precision, recall and distance of one clip."""

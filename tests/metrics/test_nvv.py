@@ -39,7 +39,9 @@ def test_a_clip_has_f1_precision_recall_and_distance():
 def test_a_miss_is_zero_and_has_no_distance():
     metric, (found,) = score(material("laugh@1", "none"))
     assert (found.value, found.also["nvv_precision"], found.also["nvv_distance"]) == (0, None, None)
-    assert metric.by_output(found)["nvv_distance"].reason
+    by_output = metric.by_output(found)
+    assert by_output["nvv_precision"].reason == "nothing was found"
+    assert by_output["nvv_distance"].reason.startswith("no match")
 
 
 def test_the_tolerance_decides():
