@@ -1,76 +1,13 @@
-"""How well an automatic score stands in for people: five measures, rank distance, Williams."""
+"""How two orders and two correlations differ: the normalised rank distance, Williams' test."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from analysis.agreement import kappa
-from analysis.agreement.kappa import FIVE
-from analysis.correlations import OVER_STIMULI, bootstrap_replicates, correlation
-from analysis.intervals import Floats, naive_interval, percentile_interval
-
-MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
-_STATISTICS = {"plcc": "pearson", "srcc": "spearman", "krcc": "kendall"}
-T_OVER_STIMULI = "t over stimuli"
-NOTHING = (None, None)
-UNDEFINED = "the score or the human means are all equal: undefined"
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """One measure of a predictor against human means over n clips; None where undefined."""
-
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    interval: str
-    note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The measure as one flat row of plain values."""
-        return asdict(self)
-
-
-def alignment(
-    predicted: Floats,
-    human: Floats,
-    *,
-    categories: Sequence[float] = FIVE,
-    level: float = 0.95,
-    replicates: int = 500,
-    seed: int = 0,
-) -> list[Alignment]:
-    """Five rows (in the order of ``MEASURES``) for scores (n,) and human means (n,) of n clips.
-
-    plcc, srcc, krcc (tau-b) in -1..1; qwk rounds both sides half up to ``categories`` and is 0 for
-    a constant score; mae in score units, not rounded. Intervals: bootstrap over clips
-    (percentile), of mae t over clips. LFS-Bench, Tables 4 and 5. Raises ValueError for other
-    than two equal lengths of at least 3.
-    """
-    x, y = np.asarray(predicted, dtype=np.float64), np.asarray(human, dtype=np.float64)
-    if x.shape != y.shape or x.ndim != 1 or len(x) < 3:
-        raise ValueError("give one score and one human mean for each of at least 3 clips")
-    found = []
-    for measure, statistic in _STATISTICS.items():
-        value = correlation(statistic, x, y)
-        again = bootstrap_replicates(statistic, x, y, np.random.default_rng(seed), replicates)
-        bounds = percentile_interval(again, level) if value is not None else None
-        note = UNDEFINED if value is None else ""
-        low, high = bounds or NOTHING
-        found.append(Alignment(measure, value, low, high, len(x), OVER_STIMULI, note))
-    told = kappa(x, y, categories=categories, level=level, replicates=replicates, seed=seed)
-    found.append(Alignment("qwk", told.value, told.low, told.high, len(x), OVER_STIMULI, told.note))
-    apart = np.abs(x - y)
-    low, high = naive_interval(apart, level) or NOTHING
-    found.append(Alignment("mae", float(apart.mean()), low, high, len(x), T_OVER_STIMULI))
-    return found
+from analysis.intervals import Floats
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from analysis.parts.shown import Column, Table
 
 UNITS = (CONDITION, STIMULUS, WITHIN)
 NAMES = {"srcc": "SRCC", "plcc": "PLCC", "krcc": "KRCC", "qwk": "QWK", "mae": "MAE"}
+PLURALS = {"stimulus": "stimuli", "pair": "pairs"}
 NAMES |= {"rmse": "RMSE", "rmse_star": "RMSE*"}
 _ERRORS = ("plcc", "rmse", "rmse_star", "mae", "qwk")
 MANY_UNITS, MANY_RATINGS = 1000, 100_000
@@ -51,35 +52,41 @@ def correlation_table(of: Gathered, ceilings: Ceilings, suffix: str) -> Table:
             row |= {"ceiling_plcc": _top(ceilings, unit, "plcc")}
             row |= {"p_holm": adjusted.get((metric, unit, "srcc")), "note": first.note}
             rows.append(row)
-    columns = [
-        Column("metric", "Metric"),
-        Column("unit", "Per"),
-        Column("srcc", "SRCC", "number", sign=True),
-        Column("srcc", "SRCC, interval", "interval"),
-        Column("ceiling", "Ceiling", "number"),
-        Column("plcc", "PLCC", "number", sign=True),
-        Column("plcc", "PLCC, interval", "interval"),
-        Column("krcc", "KRCC", "number", sign=True),
-        Column("krcc", "KRCC, interval", "interval"),
-        Column("wide", "SRCC, other conditions too", "interval"),
-        Column("p_holm", "p, Holm", "p"),
-        Column("n", "n", "count"),
-        Column("n_missing", "Missing", "count"),
-    ]
-    if any(row["sign"] for row in rows):
-        columns.insert(2, Column("sign", "Expected", "mark"))
-    if any(row["note"] for row in rows):
-        columns.append(Column("note", "Note"))
+    columns = _columns(rows)
     note = (
         "SRCC, PLCC, KRCC: Spearman, Pearson, Kendall's tau-b with mean human scores. Intervals: "
         "raters and items drawn anew together; for other conditions too, these are drawn as well. "
         "Ceiling: the SRCC that a perfect metric could reach, by halves of the raters. p of SRCC, "
         f"Holm's over the {len(of.metrics)} metrics of this table, per line of the same kind. "
-        f"Missing: {of.what}s without a value, left out."
+        f"Missing: {PLURALS[of.what]} without a value, left out."
     )
     if len(of.metrics) == 1:
         note = note.replace("1 metrics", "one metric")
     return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, of.title)
+
+
+def _columns(rows: list[dict[str, Any]]) -> list[Column]:
+    """The columns of the first table; those that would be empty are left out."""
+
+    def some(key: str) -> bool:
+        return any(row[key] not in (None, "", 0) for row in rows)
+
+    return [
+        Column("metric", "Metric"),
+        Column("unit", "Per"),
+        *[Column("sign", "Expected", "mark")] * some("sign"),
+        Column("n", "n", "count"),
+        Column("srcc", "SRCC", "number", sign=True),
+        Column("srcc", "SRCC, interval", "interval"),
+        Column("ceiling", "Ceiling", "number"),
+        Column("p_holm", "p, Holm", "p"),
+        Column("plcc", "PLCC", "number", sign=True),
+        Column("plcc", "PLCC, interval", "interval"),
+        Column("krcc", "KRCC", "number", sign=True),
+        *[Column("wide", "SRCC, other conditions too", "interval")] * some("wide_low"),
+        *[Column("n_missing", "Missing", "count")] * some("n_missing"),
+        *[Column("note", "Note")] * some("note"),
+    ]
 
 
 def mapped_table(of: Gathered, suffix: str) -> list[Table]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analysis.against import CONDITION, STIMULUS
 from analysis.against.result import AS_IS, Correlated
 from analysis.parts.against.gathered import Gathered, metrics_of
-from analysis.parts.against.tables import Ceilings, holm_of, ordered, words_of
+from analysis.parts.against.tables import PLURALS, Ceilings, holm_of, ordered, words_of
 from analysis.parts.base import Given
 from analysis.scores import reasons
 
@@ -111,11 +111,9 @@ def _missing(of: Gathered, name: str, metric: str, first: Correlated, given: Giv
     more = " …" if len(why) > _MOST_NAMED else ""
     what = words_of(STIMULUS, of)
     whole = first.n + first.n_missing
-    plural = "stimuli" if what == "stimulus" else f"{what}s"
     inside = f" (clips, {', '.join(told)}{more})" if told else ""
-    return (
-        f"{name} has no value for {first.n_missing} of {whole} {plural}{inside}; they are left out."
-    )
+    missing = f"{first.n_missing} of {whole} {PLURALS[what]}"
+    return f"{name} has no value for {missing}{inside}; they are left out."
 
 
 def _valued(each: Correlated) -> str:
