@@ -40,8 +40,8 @@ _HOW = (
     "Scores: against the mean human score of each clip. Raters: each against the mean of the other "
     "raters of the same clips. PLCC, SRCC, KRCC: Pearson, Spearman, Kendall's tau-b. QWK: "
     "quadratic weighted kappa, both sides rounded half up to 1 to 5; MAE: mean absolute error, not "
-    "rounded; both for scores on the raters' scale alone. Intervals of scores: bootstrap over raters "
-    "and items; of raters: Fisher's."
+    "rounded; both for scores on the raters' scale alone. Intervals of scores: bootstrap over "
+    "raters and items; of raters: Fisher's."
 )
 
 
