@@ -41,9 +41,8 @@ class Cache:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         try:
-            draft.write_text(
-                json.dumps({**entry, "key": key}, ensure_ascii=False, indent=1), encoding="utf-8"
-            )
+            text = json.dumps({**entry, "key": key}, ensure_ascii=False, indent=1)
+            draft.write_bytes(text.encode("utf-8", errors="surrogatepass"))  # models write anything
             os.replace(draft, path)
         finally:
             with contextlib.suppress(FileNotFoundError):

@@ -11,7 +11,7 @@ from metrics import weights
 from metrics.judges.cost import Usage, usage_of
 from metrics.judges.endpoint import Endpoint
 from metrics.judges.question import Question
-from metrics.judges.schema import Malformed, parse
+from metrics.judges.schema import Malformed, parse, printable
 
 OPTIONAL = ("response_format", "seed", "max_tokens")  # left out when a server refuses them
 LOST_IN_A_ROW = 3  # questions that met no server at all: it is down
@@ -123,7 +123,10 @@ class Client:
         """The completion as a Reply: refused, truncated, malformed or an answer."""
         content, usage, model = "", Usage(), ""
         try:
-            usage, model = usage_of(getattr(completion, "usage", None)), str(completion.model)
+            usage, model = (
+                usage_of(getattr(completion, "usage", None)),
+                printable(str(completion.model), 200),
+            )
             choice = completion.choices[0]
             content = choice.message.content or ""
             if getattr(choice.message, "refusal", None) or choice.finish_reason == "content_filter":

@@ -124,8 +124,10 @@ def _checked(field: Field, value: Any) -> Any:
     }
     if not right[field.kind]:
         raise Malformed("wrong type")
-    if field.kind == "score" and not any(math.isclose(value, step) for step in field.steps()):
-        raise Malformed("score out of range")
+    if field.kind == "score":
+        near = field.low <= value <= field.high  # first, as a huge integer is no float
+        if not near or not any(math.isclose(value, step) for step in field.steps()):
+            raise Malformed("score out of range")
     if field.kind == "list" and field.choices and not set(value) <= set(field.choices):
         raise Malformed("unknown choice")
     return float(value) if field.kind == "score" else value
@@ -140,3 +142,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refused(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def printable(text: str, length: int = 60) -> str:
+    """A model's text cut, and without what a database cannot keep."""
+    return "".join(character for character in text if character.isprintable())[:length]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from metrics import vocalisations
-from metrics.judges.schema import Malformed
+from metrics.judges.schema import Malformed, printable
 from metrics.vocalisations import Vocalisation
 
 
@@ -41,10 +41,5 @@ def verified(answer: Mapping[str, Any], language: str) -> Vocalisation | None:
 def other_types(answers: Iterable[Mapping[str, Any]], targets: Iterable[str]) -> list[Vocalisation]:
     """Types beside the targets that the answers report, each once, without a place."""
     asked = {vocalisations.canonical(target) for target in targets}
-    named = {
-        vocalisations.canonical(name)
-        for answer in answers
-        for name in answer["others"]
-        if name.strip()
-    }
-    return [Vocalisation(name, None) for name in sorted(named - asked - {"none"})]
+    named = {vocalisations.canonical(printable(n)) for answer in answers for n in answer["others"]}
+    return [Vocalisation(name, None) for name in sorted(named - asked - {"none", ""})]

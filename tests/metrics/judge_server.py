@@ -154,6 +154,7 @@ def twisted(content, fault):
     changed = {
         "out of range": lambda: said | {"score": 6},
         "off the steps": lambda: said | {"score": 3.3},
+        "huge": lambda: said | {"score": 10**400},
         "score as text": lambda: said | {"score": "4"},
         "no score": lambda: {k: v for k, v in said.items() if k != "score"},
         "more fields": lambda: said | {"mood": "good"},

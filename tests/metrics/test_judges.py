@@ -299,5 +299,5 @@ def test_a_marker_in_chinese_stands_between_characters():
 
 
 def test_other_types_are_named_once_and_targets_are_none():
-    answers = [{"others": ["Sighs", "none", " "]}, {"others": ["sigh", "laughter"]}]
+    answers = [{"others": ["Sighs", "none", " "]}, {"others": ["sigh\x00", "laughter", "\ud800"]}]
     assert other_types(answers, ["laugh"]) == [Vocalisation("sigh", None)]

@@ -93,6 +93,7 @@ def test_tries_end(client, server, fault, reason):
         ("truncated", "truncated"),
         ("out of range", "score out of range"),
         ("off the steps", "score out of range"),
+        ("huge", "score out of range"),
         ("score as text", "wrong type"),
         ("no score", "wrong fields"),
         ("more fields", "wrong fields"),
@@ -209,6 +210,12 @@ def test_a_broken_file_of_the_cache_is_asked_again_and_rewritten(client, server,
     assert (second.answer, second.cached) == (first.answer, False)
     assert path.read_text() == whole
     assert list(client.endpoint.cache.rglob("*")) == [path.parent, path]
+
+
+def test_whatever_a_model_writes_can_be_kept(client, server):
+    server.answer = lambda body: {"remark": "好 \ud83d \x00", "score": 3}
+    first, again = (asking.ask_all([asked()], client)[0] for _ in range(2))
+    assert (again.cached, again.answer) == (True, first.answer)
 
 
 def test_a_clip_beyond_full_scale_is_clipped_and_not_wrapped():
