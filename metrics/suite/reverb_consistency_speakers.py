@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from metrics import turns
 from metrics.base import Score, Take, undefined
-from metrics.suite.reverb_consistency import ReverbConsistency
+from metrics.forced_alignment import AlignmentError, TurnAligner
+from metrics.material import Turn
+from metrics.suite.reverb_consistency import ReverbConsistency, ReverbConsistencyParameters
+from metrics.suite.srmr import check_choice
+
+TURN_TIMES = ("given", "aligned")
+
+
+@dataclass(frozen=True)
+class ReverbConsistencySpeakersParameters(ReverbConsistencyParameters):
+    """The parameters of reverb consistency, and whether missing turn times are found."""
+
+    turn_times: str = "given"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("turn_times", self.turn_times, TURN_TIMES)
 
 
 class ReverbConsistencySpeakers(ReverbConsistency):
@@ -18,28 +36,56 @@ class ReverbConsistencySpeakers(ReverbConsistency):
     version = "1"
     description = "Standard deviation of SRMR within each speaker, mean over speakers"
     source = "Ours, after LFS-Bench's reverb consistency and its per-speaker timbre consistency"
-    needs = ("turns",)
+    needs = ("turns", "attributes.turns")
+    parameters_type = ReverbConsistencySpeakersParameters
+    parameters: ReverbConsistencySpeakersParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.aligner = TurnAligner() if self.parameters.turn_times == "aligned" else None
+        if self.aligner:
+            self.packages = (*type(self).packages, *self.aligner.packages)
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the speech detector, and what finds turns where it is asked for."""
+        super().load(device)
+        if self.aligner:
+            self.aligner.load(device)
+            self.weights = self.weights | self.aligner.weights
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One mean per take; the windows of all speakers of all takes are batched."""
+        known = [self.timed_turns(take) for take in takes]
         streams = [
-            turns.speaker_streams(take.wave, take.material.turns, self.sample_rate_hz)
-            for take in takes
+            turns.speaker_streams(
+                take.wave, () if isinstance(own, Score) else own, self.sample_rate_hz
+            )
+            for take, own in zip(takes, known, strict=True)
         ]
         waves = [wave for of_clip in streams for wave in of_clip.values()]
         found = iter(self.score(waves) if waves else [])
+        scores = [{speaker: next(found) for speaker in of_clip} for of_clip in streams]
         return [
-            self.mean_over_speakers(take, {speaker: next(found) for speaker in of_clip})
-            for take, of_clip in zip(takes, streams, strict=True)
+            own if isinstance(own, Score) else self.mean_over_speakers(own, of_clip)
+            for own, of_clip in zip(known, scores, strict=True)
         ]
 
-    def mean_over_speakers(self, take: Take, scores: Mapping[str, Score]) -> Score:
+    def timed_turns(self, take: Take) -> Sequence[Turn] | Score:
+        """The clip's turns with their times, or why there are none."""
+        try:
+            known = turns.known_turns(take.material)
+            if not known:
+                return undefined("no turns: the manifest does not say who speaks when")
+            if self.aligner:
+                known = self.aligner.timed_turns(take.wave, known)
+        except AlignmentError as error:
+            return undefined(f"turns without times: {error}")
+        except ValueError as error:
+            return undefined(str(error))
+        return known if turns.timed(known) else undefined("no turns with times")
+
+    def mean_over_speakers(self, known: Sequence[Turn], scores: Mapping[str, Score]) -> Score:
         """The mean of what the speakers have; those with fewer than two windows have nothing."""
-        known = take.material.turns
-        if not known:
-            return undefined("no turns: the manifest does not say who speaks when")
-        if not turns.timed(known):
-            return undefined("no turns with times")
         per_speaker = {
             speaker: {"value": score.value, "reason": score.reason, **score.details}
             for speaker, score in scores.items()

@@ -7,6 +7,7 @@ import pytest
 
 from metrics import modulation
 from metrics.base import make_metric
+from metrics.forced_alignment import AlignmentError
 from metrics.material import Material, Turn
 from tests.metrics import reference
 
@@ -94,3 +95,29 @@ def test_clips_without_turns_or_speech_have_a_reason_and_disturb_no_other():
     assert scores[2].details["per_speaker"]["B"]["reason"].startswith("too short")
     assert (scores[2].details["n_speakers"], scores[2].details["n_speakers_measured"]) == (2, 1)
     assert scores[3].reason == "no speaker has two windows with enough speech"
+
+
+def test_missing_times_are_aligned_on_request(monkeypatch):
+    metric = make_metric("reverb_consistency_speakers", {"turn_times": "aligned"})
+    monkeypatch.setattr(metric.aligner, "load", lambda device: None)
+    metric.load("cpu")
+    untimed = tuple(Turn(who, 0, 0, "Some words.") for who, _, _ in STRETCHES)
+
+    def aligned(wave, turns):
+        if len(wave) < 100_000:
+            raise AlignmentError("too short to align")
+        return turns_of(STRETCHES)
+
+    monkeypatch.setattr(metric.aligner, "timed_turns", aligned)
+    waves = [reference.wave(DIALOGUE), reference.wave(DIALOGUE)[:48_000]]
+    found, short = metric.measure(waves, [Material(turns=untimed)] * 2)
+    (given,) = made().measure(waves[:1], [Material(turns=turns_of(STRETCHES))])
+    assert found.value == pytest.approx(given.value)
+    assert short.reason == "turns without times: too short to align"
+    assert "torchaudio" in metric.packages
+
+
+def test_unreadable_turns_of_a_manifest_are_quoted():
+    material = Material(attributes={"turns": "first he, then she"})
+    (score,) = made().measure([reference.wave(DIALOGUE)], [material])
+    assert score.reason.startswith("turns: 'first he, then she' is not")
