@@ -35,6 +35,7 @@ def server(judge_server, tmp_path):
     )
     yield judge_server
     endpoint.configure(before)
+    judge_server.reset()
 
 
 def judge(key, **parameters):

@@ -37,7 +37,8 @@ def asked(level=1.0, **changes):
 @pytest.fixture
 def server(judge_server):
     judge_server.reset()
-    return judge_server
+    yield judge_server
+    judge_server.reset()
 
 
 @pytest.fixture

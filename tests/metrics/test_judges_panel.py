@@ -41,6 +41,7 @@ def server(judge_server, tmp_path):
     )
     yield judge_server
     endpoint.configure(before)
+    judge_server.reset()
 
 
 def test_items_are_spread_evenly_over_folds_and_raters():
