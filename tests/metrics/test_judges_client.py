@@ -58,6 +58,20 @@ def test_the_judge_hears_the_audio_that_was_sent(client, server):
     assert reply.model == "tester-2026-11"
 
 
+def test_requests_are_of_the_published_types(client, server):
+    pydantic = pytest.importorskip("pydantic")
+    from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+
+    sounds = (sound_of(LOUD, "A"), sound_of(LOUD, "B"))
+    asking.ask_all([asked(), asked(sounds=sounds)], client)
+    known = pydantic.TypeAdapter(CompletionCreateParamsNonStreaming)
+    for request in server.requests:
+        body = {k: v for k, v in request.items() if k not in ("path", "headers")}
+        assert set(known.validate_python(body)) == set(body)
+        kinds = [part["type"] for part in body["messages"][1]["content"]]
+        assert kinds in (["text", "input_audio"], ["text", *["text", "input_audio"] * 2])
+
+
 @pytest.mark.parametrize("fault", ["429", "500", "503", "drop", "cut"])
 def test_a_busy_or_broken_server_is_asked_again(client, server, fault):
     server.faults = [fault]
