@@ -51,7 +51,8 @@ class Material:
         if name.startswith("attributes."):
             return self.attribute(name.removeprefix("attributes."))
         if name == "turns":
-            return [[turn.speaker, turn.start_s, turn.end_s, turn.text] for turn in self.turns]
+            known = [[turn.speaker, turn.start_s, turn.end_s, turn.text] for turn in self.turns]
+            return known or self.attribute("turns") or []  # said, even if it cannot be read
         if name == "reference_path":
             return self.reference_sha256 or self.reference_path
         return getattr(self, name)

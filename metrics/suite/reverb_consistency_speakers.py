@@ -36,7 +36,7 @@ class ReverbConsistencySpeakers(ReverbConsistency):
     version = "1"
     description = "Standard deviation of SRMR within each speaker, mean over speakers"
     source = "Ours, after LFS-Bench's reverb consistency and its per-speaker timbre consistency"
-    needs = ("turns", "attributes.turns")
+    needs = ("turns",)
     parameters_type = ReverbConsistencySpeakersParameters
     parameters: ReverbConsistencySpeakersParameters
 

@@ -41,7 +41,7 @@ class TimbreConsistency(Metric):
     low = -1.0
     high = 1.0
     higher_is_better = True
-    needs = ("turns", "attributes.turns")
+    needs = ("turns",)
     parameters_type = TimbreConsistencyParameters
     parameters: TimbreConsistencyParameters
 

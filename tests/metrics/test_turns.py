@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metrics.material import Turn
-from metrics.turns import speaker_streams, speakers_of, timed, turns_of
+from metrics.material import Material, Turn
+from metrics.turns import known_turns, speaker_streams, speakers_of, timed, turns_of
 
 torch = pytest.importorskip("torch")
 
@@ -66,3 +66,15 @@ def test_turns_that_tile_a_wave_lose_nothing():
     wave = torch.randn(1000, generator=torch.Generator().manual_seed(1))
     turns = turns_of("A 0-3; A 3-7.5; A 7.5-10")
     assert torch.equal(speaker_streams(wave, turns, rate_hz=100)["A"], wave)
+
+
+def test_unreadable_turns_count_as_material_of_their_own():
+    told = [
+        Material(),
+        Material(attributes={"turns": "he, she"}),
+        Material(turns=turns_of("A 0-1")),
+    ]
+    assert len({material.fingerprint(["turns"]) for material in told}) == 3
+    with pytest.raises(ValueError, match="'he, she'"):
+        known_turns(told[1])
+    assert known_turns(Material(attributes={"turns": "A 0-1"})) == known_turns(told[2])
