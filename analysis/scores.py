@@ -55,7 +55,7 @@ def scores_from_file(path: str | Path) -> pd.DataFrame:
     path = Path(path)
     try:
         lines = _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path)
-        return scores_from_rows(lines)
+        return scores_from_rows(_apart(lines))
     except FileNotFoundError:
         raise RatingsError([f"{path}: there is no such file; check the path"]) from None
     except UnicodeDecodeError:
@@ -90,6 +90,19 @@ _CUTS: tuple[Callable[[str], str], ...] = (
     lambda name: Path(name).name,
     lambda name: Path(name).stem,
 )
+
+
+def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows; where a metric was run with several sets of parameters, these are in its name."""
+    sets: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        sets.setdefault((row["metric"], row["version"]), set()).add(row["parameters"])
+    return [
+        {**row, "metric": f"{row['metric']} {row['parameters']}"}
+        if row["parameters"] and len(sets[row["metric"], row["version"]]) > 1
+        else row
+        for row in rows
+    ]
 
 
 def _csv_rows(path: Path) -> list[dict[str, Any]]:
@@ -160,8 +173,12 @@ def _read(row: Mapping[str, Any], where: str, problems: list[str]) -> dict[str, 
     except ValueError as error:
         problems.append(f"{where} {DIRECTION}: {direction!r} {error}")
         upward = None
+    parameters = row.get("parameters") or ""
+    if not isinstance(parameters, str):
+        parameters = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
     finite = number if number is not None and math.isfinite(number) else None
-    return {"value": finite, DIRECTION: upward, REASON: str(row.get(REASON) or "")}
+    told = {"value": finite, DIRECTION: upward, REASON: str(row.get(REASON) or "")}
+    return {**told, "parameters": parameters}
 
 
 def directions(scores: pd.DataFrame) -> dict[str, bool | None]:

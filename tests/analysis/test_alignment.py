@@ -1,4 +1,4 @@
-"""Automatic scores against people: R's numbers for align_s1, Kendall's distance by hand."""
+"""Williams' test as R has it for align_s1, and Kendall's distance by hand."""
 
 import csv
 import gzip
@@ -6,10 +6,8 @@ import gzip
 import numpy as np
 import pytest
 
-from analysis.alignment import alignment, rank_distance, williams
+from analysis.alignment import rank_distance, williams
 from tests.analysis.reference import DATA, expected, table_of
-
-PREDICTORS = ("judge_best", "judge_mid", "judge_weak", "mosnet_a", "mosnet_b")
 
 
 @pytest.fixture(scope="module")
@@ -22,31 +20,6 @@ def predicted(name: str, human: dict[str, float]) -> np.ndarray:
     with gzip.open(DATA / "align_s1.pred.csv.gz", "rt", encoding="utf-8") as file:
         found = {row["stimulus"]: float(row[name]) for row in csv.DictReader(file)}
     return np.array([found[stimulus] for stimulus in human])
-
-
-@pytest.mark.parametrize("name", PREDICTORS)
-def test_measures_are_those_of_r(name: str, human: dict[str, float]) -> None:
-    y = np.array(list(human.values()))
-    found = {row.measure: row for row in alignment(predicted(name, human), y)}
-    told = expected("align_s1")["predictors"][name]
-    for measure, theirs in (("plcc", "pearson"), ("srcc", "spearman"), ("krcc", "kendall_b")):
-        assert found[measure].value == pytest.approx(told[theirs], rel=1e-9)
-    assert found["qwk"].value == pytest.approx(told["qwk"], rel=1e-9)
-    assert found["mae"].value == pytest.approx(told["mae"], rel=1e-9)
-    for measure, theirs in (("plcc", "boot_pearson"), ("srcc", "boot_spearman")):
-        low, high = told[theirs]
-        assert found[measure].low == pytest.approx(low, abs=0.15 * (high - low))
-        assert found[measure].high == pytest.approx(high, abs=0.15 * (high - low))
-
-
-def test_a_constant_score_says_so(human: dict[str, float]) -> None:
-    y = np.array(list(human.values()))
-    found = {row.measure: row for row in alignment(np.full(len(y), 3.0), y)}
-    assert found["plcc"].value is None
-    assert "undefined" in found["plcc"].note
-    assert found["qwk"].value == 0
-    with pytest.raises(ValueError, match="at least 3"):
-        alignment(np.ones(2), np.ones(2))
 
 
 def test_williams_is_that_of_r(human: dict[str, float]) -> None:

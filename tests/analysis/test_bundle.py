@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis.correlations import scores_from_rows
 from analysis.options import Options
 from analysis.parts.shown import Column, Shown, Table
 from analysis.report.build import report_of
@@ -20,6 +19,7 @@ from analysis.report.latex import escaped, latex_table
 from analysis.report.markdown import table_markdown
 from analysis.report.methods import methods_text
 from analysis.report.papertables import Named, paper_tables
+from analysis.scores import scores_from_rows
 from tests.analysis.drawn import CHINESE, EVERY, LONG
 from tests.analysis.reference import rows_of
 

@@ -37,7 +37,7 @@ def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     monkeypatch.chdir(tmp_path / "a")
     call_command(*shlex.split(again)[1:], *("--out", str(tmp_path / "b")))
     one, other = exported(tmp_path / "a"), exported(tmp_path / "b")
-    for name in ("estimates.csv", "contrasts.csv", "shares.csv", "correlations.csv"):
+    for name in ("estimates.csv", "contrasts.csv", "shares.csv"):
         assert one[name] == other[name]
         assert len(one[name].splitlines()) > 3
     for name in ("figures", "tables"):
@@ -59,13 +59,13 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
         "estimates.csv",
         "estimates.json",
         "scores.csv",
-        "correlations.csv",
         "report.html",
         "report.json",
         "sessions.csv",
         "README.txt",
         "methods.txt",
     } <= set(files)
+    assert (tmp_path / "tables" / "against-people-correlations.csv").exists()
     with (tmp_path / "ratings.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     loaded = json.loads(files["ratings.json"])
@@ -105,7 +105,9 @@ def test_analysing_into_the_folder_of_the_file_leaves_that_file_as_it_is(tmp_pat
 
 def test_a_study_without_scores_has_no_score_files(study, tmp_path):
     call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
-    assert {"scores.csv", "correlations.csv"}.isdisjoint(exported(tmp_path))
+    found = exported(tmp_path)
+    assert "scores.csv" not in found
+    assert not list((tmp_path / "tables").glob("against-people*"))
 
 
 def test_a_study_that_is_not_there_is_said_so(db, tmp_path):

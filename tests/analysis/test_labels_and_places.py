@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.breakdowns import default_breakdowns
-from analysis.correlations import points
+from analysis.against import units_of
+from analysis.breakdowns import default_breakdowns, families
 from analysis.estimators.mean_score import MeanScore
 from analysis.options import Options
 from analysis.ratings import from_rows
@@ -178,17 +178,14 @@ def test_training_answers_need_no_verdict_and_enter_no_estimate() -> None:
     assert set(means) == {3.0}
 
 
-def scores_of(metric: dict[str, float]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [{"stimulus": s, "metric": "m", "version": "1", "value": v} for s, v in metric.items()]
-    )
-
-
 def test_a_metric_is_compared_as_the_score_was_given() -> None:
-    metric = scores_of({"a0": 1.0, "b0": 4.0, "r0": 4.0, "c0": 1.5})
-    (abx,) = points(compared("abx", [1.0]), metric)
-    assert abx["metric_mean"] == 3.0  # how far apart, whichever is more
-    (ab,) = points(compared("ab", [1.0]), metric)
-    assert ab["metric_mean"] == -3.0
-    found = {p["condition"]: p["metric_mean"] for p in points(mushra({"r1": [95.0]}), metric)}
+    metric = pd.Series({"a0": 1.0, "b0": 4.0, "r0": 4.0, "c0": 1.5})
+    (abx,) = units_of(next(families(compared("abx", [1.0])))).values(metric)
+    assert abx == 3.0  # how far apart, whichever is more
+    (ab,) = units_of(next(families(compared("ab", [1.0])))).values(metric)
+    assert ab == -3.0
+    units = units_of(next(families(mushra({"r1": [95.0]}))))
+    found = {
+        units.conditions[c]: v for c, v in zip(units.condition, units.values(metric), strict=True)
+    }
     assert found == {"ref": 4.0, "codec": 1.5}

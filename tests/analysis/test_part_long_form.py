@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from analysis.correlations import scores_from_csv
 from analysis.options import Options
 from analysis.parts.base import Given
 from analysis.parts.long_form import LongForm
 from analysis.parts.shown import Shown
 from analysis.ratings import from_csv
 from analysis.report.build import report_of
+from analysis.scores import scores_from_file
 from analysis.screening import screen
 from tests.analysis import longform_study
 from tests.analysis.reference import heard_on_headphones
@@ -38,7 +38,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def words():
-    return scores_from_csv(longform_study.FOLDER / longform_study.WORDS)
+    return scores_from_file(longform_study.FOLDER / longform_study.WORDS)
 
 
 @pytest.fixture(scope="module")

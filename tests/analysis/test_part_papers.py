@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from django.core.management import call_command
 
-from analysis.correlations import scores_from_rows
 from analysis.options import Options, OptionsError
 from analysis.parts.att import Att
 from analysis.parts.base import Given
@@ -19,6 +18,7 @@ from analysis.parts.lfs import Lfs
 from analysis.parts.nvv import Nvv, marked
 from analysis.parts.shown import Shown, Table
 from analysis.ratings import from_csv
+from analysis.scores import scores_from_rows
 from analysis.screening import DEFAULT, screen
 from tests.analysis import att_study, simulated_nvv
 from tests.analysis.reference import DATA, expected, rows_of, table_of
@@ -109,23 +109,26 @@ def lfs() -> Shown:
 
 
 def test_automatic_scores_against_people_are_those_of_r(lfs: Shown) -> None:
-    rows = {row["score"].partition(" ")[0]: row for row in tables(lfs)["alignment"].rows}
+    rows = {row["who"]: row for row in tables(lfs)["alignment"].rows}
     for name, told in expected("align_s1")["predictors"].items():
         if told["pearson"] is None:
             assert rows[name]["plcc"] is None
             continue
         assert rows[name]["plcc"] == pytest.approx(told["pearson"], rel=1e-9)
         assert rows[name]["srcc"] == pytest.approx(told["spearman"], rel=1e-9)
+        assert rows[name]["krcc"] == pytest.approx(told["kendall_b"], rel=1e-9)
         assert rows[name]["qwk"] == pytest.approx(told["qwk"], rel=1e-9)
+        assert rows[name]["mae"] == pytest.approx(told["mae"], rel=1e-9)
+        assert rows[name]["kind"] == ("judge" if name.startswith("judge_") else "metric")
     assert next(iter(rows)) == "judge_best"
-    assert "judge_best (version 1) follows people most closely" in lfs.sentences[0]
+    assert "judge_best follows people most closely" in lfs.sentences[0]
     versus = {row["versus"]: row for row in tables(lfs)["williams"].rows}
     told = expected("align_s1")["dependent_correlation_best_vs_mid"]
-    assert versus["judge_mid (version 1)"]["p"] == pytest.approx(told["p"], rel=1e-6)
+    assert versus["judge_mid"]["p"] == pytest.approx(told["p"], rel=1e-6)
 
 
 def test_each_rater_against_the_others_is_that_of_r(lfs: Shown) -> None:
-    rows = {row["rater"]: row for row in tables(lfs)["raters"].rows}
+    rows = {row["who"]: row for row in tables(lfs)["alignment"].rows}
     for told in expected("align_s1")["leave_one_rater_out"]:
         for measure in ("plcc", "srcc", "krcc", "qwk", "mae"):
             assert rows[told["rater"]][measure] == pytest.approx(told[measure], rel=1e-9)
@@ -134,7 +137,7 @@ def test_each_rater_against_the_others_is_that_of_r(lfs: Shown) -> None:
 def test_without_scores_the_report_says_what_to_give() -> None:
     shown = Lfs().make(given(table_of("align_s1")))
     assert "give a CSV of scores" in shown.warnings[0]
-    assert set(tables(shown)) == {"raters"}
+    assert {row["kind"] for row in tables(shown)["alignment"].rows} == {"rater", "raters"}
 
 
 @pytest.mark.parametrize("made", [simulated_nvv, att_study])

@@ -8,12 +8,12 @@ from html import unescape
 
 import pytest
 
-from analysis.correlations import scores_from_rows
 from analysis.options import Options
 from analysis.report.build import report_of
 from analysis.report.page import page_html, sections
 from analysis.report.writers import report_json, table_csv
 from analysis.scales import bounds_text
+from analysis.scores import scores_from_rows
 from tests.analysis.reference import rows_of, table_of
 
 QUICK = Options(replicates=200)
@@ -51,12 +51,11 @@ def part(report, name):
 
 def test_the_parts_stand_in_order_and_only_numbers_plots_and_tables_are_open(report):
     own = [s.id for s in sections(report) if not s.id.startswith("part-")]
-    assert own == ["summary", "estimates-1", "correlations", "checks", "behind"]
+    assert own == ["summary", "estimates-1", "checks", "behind"]
     first = FOLD.sub("", part(report, "estimates-1"))
     assert (first.count("<svg"), first.count("<table")) == (0, 1)  # the answer draws it
-    metrics = FOLD.sub("", part(report, "correlations"))
-    assert (metrics.count("<svg"), metrics.count("<table")) == (0, 1)
-    assert part(report, "correlations").count("<svg") == 2
+    metrics = FOLD.sub("", part(report, "part-against_people"))
+    assert (metrics.count("<svg"), metrics.count("<table")) == (4, 1)
     assert FOLD.sub("", part(report, "behind")) == ""
 
 
@@ -65,15 +64,11 @@ def test_every_fold_says_in_one_line_what_is_in_it(report):
     assert set(lines) >= {
         "Other intervals",
         "Labels given",
-        "srmr and MOS",
-        "level and MOS",
+        "What a perfect metric could reach",
         "What was left out",
         "Made with",
     }
     assert all(told.startswith(": ") and len(unescape(told)) < 120 for told in lines.values())
-    assert re.fullmatch(
-        r": Spearman −?\d\.\d\d (\[.*\]|no interval), 3 conditions", lines["srmr and MOS"]
-    )
     assert lines["What was left out"] == ": No rule leaves out any of the 36 ratings."
     assert report["provenance"]["table_hash"][:12] in lines["Made with"]
 
@@ -94,22 +89,19 @@ def test_differences_that_are_clear_are_counted():
 
 
 def test_the_short_table_has_each_metric_per_condition_and_per_stimulus(report):
-    shown = FOLD.sub("", part(report, "correlations"))
-    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in shown.split("<tr>")[2:]]
-    assert [row[:3] for row in rows] == [
-        [metric, "MOS", unit] for metric in ("level", "srmr") for unit in ("condition", "stimulus")
-    ]
-    found = {
-        (row["metric"], row["unit"], row["statistic"]): row
-        for row in reversed(report["correlations"])  # the bootstrap stands first, so it stays
-    }
-    for metric, _, unit, spearman, pearson, n in rows:
-        for text, statistic in ((spearman, "spearman"), (pearson, "pearson")):
-            row = found[metric, unit, statistic]
-            assert text.startswith(f"{row['value']:+.3f}".replace("-", "−"))
-            if row["low"] is not None:
-                assert text.endswith(bounds_text(row["low"], row["high"]))
-            assert n == str(row["n"])
+    shown = FOLD.sub("", part(report, "part-against_people"))
+    table = shown.rpartition("<table")[2]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[2:]]
+    units = ("condition", "stimulus", "stimulus within condition")
+    assert sorted(row[:2] for row in rows) == [[m, u] for m in ("level", "srmr") for u in units]
+    (told,) = [p for p in report["parts"] if p["key"] == "against_people"]
+    found = {(row["metric"], row["unit"]): row for row in told["tables"][0]["rows"]}
+    for metric, unit, n, spearman, interval, *_ in rows:
+        row = found[metric, unit]
+        assert spearman == f"{row['srcc']:+.3f}".replace("-", "−")
+        if row["srcc_low"] is not None:
+            assert interval == bounds_text(row["srcc_low"], row["srcc_high"])
+        assert n == str(row["n"])
 
 
 def test_ends_past_the_scale_are_marked_on_the_page_and_kept_in_the_files(report):

@@ -142,7 +142,7 @@ def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
         "tables": [{"rows": [{"condition": "human", "letters": "a", "mark": "sys-1"}]}],
         "figures": [{"rows": [{"name": "sys-1", "group": "sys-1"}]}],
     }
-    names = ("estimates", "contrasts", "shares", "screening", "points")
+    names = ("estimates", "contrasts", "shares", "screening")
     report = {
         **{name: [] for name in names},
         "estimates": [

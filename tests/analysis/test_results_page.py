@@ -354,7 +354,7 @@ def test_every_file_of_an_analysis_can_be_taken(owner, study):
     score_stimuli(study)
     run = analysed(study)
     report = run.report()
-    for name in ("estimates", "contrasts", "shares", "exclusions", "screening", "correlations"):
+    for name in ("estimates", "contrasts", "shares", "exclusions", "screening"):
         answer = file_of(owner, study, f"{name}.csv")
         assert len(answer.content.decode().splitlines()) == len(report[name]) + 1
     scores = owner.get(reverse("results-scores", args=[study.key])).content.decode()
