@@ -1,17 +1,21 @@
-"""Celery jobs of queue gpu (the settings route metrics.jobs.* there): a study's stimuli scored."""
+"""Celery jobs of queue gpu (the settings route metrics.jobs.* there): shards of a scoring run."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from celery import shared_task
 
 
-@shared_task(name="metrics.jobs.score_study")
-def score_study(study_slug: str, metric_keys: Sequence[str] = ()) -> None:
-    """Score a study's stimuli; scores are stored as they come, so a second run adds the rest."""
-    from metrics import scoring
-    from metrics.base import registry
+@shared_task(name="metrics.jobs.score_shard")
+def score_shard(shard_id: int) -> None:
+    """Score what one shard of a run misses; it may come twice, and work is then done once."""
+    from metrics import runs
 
-    keys = list(metric_keys) or [k for k, metric in registry().items() if not metric.asked_only]
-    scoring.score_study(study_slug, scoring.metrics_of(keys))
+    runs.work_on(shard_id, score_shard.delay)
+
+
+@shared_task(name="metrics.jobs.continue_dead_shards")  # of queue default: see the schedule
+def continue_dead_shards() -> None:
+    """Queue again the shards whose worker died."""
+    from metrics import runs
+
+    runs.heal(score_shard.delay)

@@ -55,3 +55,61 @@ class MetricScore(models.Model):
     def __str__(self) -> str:
         shown = self.reason if self.value is None else f"{self.value:.6g}"
         return f"{self.metric} {self.version} of {self.sha256[:12]}: {shown}"
+
+
+class ScoringRun(models.Model):
+    """A study's stimuli to be scored: what was asked for; its shards say how far it is."""
+
+    class State(models.TextChoices):
+        WORKING = "working"  # some shard waits or is being scored
+        DONE = "done"
+        FAILED = "failed"  # a shard broke; what it stored is kept
+        CANCELLED = "cancelled"
+
+    study = models.ForeignKey("listening.Study", models.CASCADE, related_name="scoring_runs")
+    metrics = models.JSONField(default=list, help_text="[{metric, parameters}]")
+    device = models.CharField(max_length=4, default="auto")
+    asked_at = models.DateTimeField(auto_now_add=True)
+    asked_by = models.CharField(max_length=150, blank=True)
+    state = models.CharField(max_length=9, choices=State, default=State.WORKING)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-asked_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"scoring run {self.pk} ({self.state})"
+
+
+class ScoringShard(models.Model):
+    """The part of a run whose clips' hashes fall on one number: one worker's job."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    run = models.ForeignKey(ScoringRun, models.CASCADE, related_name="shards")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=7, choices=State, default=State.QUEUED)
+    total = models.PositiveIntegerField(default=0, help_text="Clips times metrics.")
+    done = models.PositiveIntegerField(default=0, help_text="Of these, with a score now.")
+    failed = models.PositiveIntegerField(default=0, help_text="Of these, broke in this run.")
+    doing = models.CharField(max_length=200, blank=True)
+    worker = models.CharField(max_length=200, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_shard_of_a_number_per_run"),
+            models.CheckConstraint(
+                condition=models.Q(state="failed") ^ models.Q(error=""),
+                name="a_failed_shard_says_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of scoring run {self.run_id} ({self.state})"

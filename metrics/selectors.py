@@ -5,12 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from django.db.models import Count, Max
 
-from metrics.base import Metric, Output, ParameterError, canonical_json, make_metric, registry
+from metrics.base import (
+    Metric,
+    Output,
+    ParameterError,
+    Score,
+    canonical_json,
+    make_metric,
+    registry,
+)
 from metrics.material import Material
 from metrics.models import MetricScore
 from metrics.studymaterial import study_stimuli
@@ -39,7 +47,7 @@ class Series:
     version: str
     origin: str
     metric: Metric | None = None  # None: computed elsewhere
-    values: Mapping[tuple[str, str], float | None] | None = None  # by (sha256, given)
+    scores: Mapping[tuple[str, str], Score] = field(default_factory=dict)  # by (sha256, given)
 
     def given(self, material: Material, study: str) -> str:
         """The mark under which this stimulus' score is stored."""
@@ -60,17 +68,16 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
     for series in stored_series(study_slug, {row["sha256"] for row, _ in stimuli}):
         if metric is not None and series.label != metric:
             continue
-        values = series.values or {}
         for row, material in stimuli:
-            key = (row["sha256"], series.given(material, study_slug))
-            if key in values:
+            score = series.scores.get((row["sha256"], series.given(material, study_slug)))
+            if score is not None and not score.failed:
                 rows.append(
                     ScoreRow(
                         sha256=row["sha256"],
                         stimulus=row["stimulus"],
                         metric=series.label,
                         version=series.version,
-                        value=values[key],
+                        value=score.value,
                         higher_is_better=series.output.higher_is_better,
                     )
                 )
@@ -78,17 +85,22 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
 
 
 def stored_series(study: str, hashes: Collection[str]) -> list[Series]:
-    """Every output with scores of these audio files that did not fail, in the registry's order."""
-    found: dict[tuple[str, str, str, str], dict[tuple[str, str], float | None]] = {}
+    """Every output with scores of these audio files, failed ones too, in the registry's order.
+
+    The scores are without their details.
+    """
+    found: dict[tuple[str, str, str, str], dict[tuple[str, str], Score]] = {}
     about: dict[str, dict[str, Any]] = {}
-    columns = ("sha256", "metric", "version", "parameters", "given", "origin", "value")
-    for scores in _chunks(hashes):
-        stored = scores.filter(failed=False)
-        for sha256, key, version, told, given, origin, value in stored.values_list(*columns):
+    columns = ("sha256", "metric", "version", "parameters", "given", "origin")
+    for stored in _chunks(hashes):
+        for sha256, key, version, told, given, origin, *score in stored.values_list(
+            *columns, "value", "reason", "failed"
+        ):
             if origin == IMPORTED and given != study_mark(study):
                 continue
             series = (key, version, canonical_json(told), origin)
-            found.setdefault(series, {})[sha256, given] = value
+            value, reason, failed = score
+            found.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
         elsewhere = stored.filter(origin=IMPORTED, given=study_mark(study))
         about |= dict(elsewhere.values_list("metric", "details"))
     return [*_computed(found), *_imported(found, about)]

@@ -4,7 +4,16 @@ from django.urls import path
 
 from metrics import views
 
+HERE = "studies/<slug:key>/metrics/"
+
 urlpatterns = [
-    path("studies/<slug:key>/metrics/", views.metrics_page, name="metrics"),
-    path("studies/<slug:key>/metrics/score/", views.score, name="metrics-score"),
+    path(HERE, views.metrics_page, name="metrics"),
+    path(f"{HERE}state/", views.state, name="metrics-state"),
+    path(f"{HERE}score/", views.score, name="metrics-score"),
+    path(f"{HERE}runs/<int:pk>/cancel/", views.cancel, name="metrics-cancel"),
+    path(f"{HERE}runs/<int:pk>/continue/", views.carry_on, name="metrics-continue"),
+    path(f"{HERE}import/", views.bring, name="metrics-import"),
+    path(f"{HERE}metric/", views.metric_page, name="metrics-metric"),
+    path(f"{HERE}scores.csv", views.export, {"form": "csv"}, name="metrics-csv"),
+    path(f"{HERE}scores.jsonl", views.export, {"form": "jsonl"}, name="metrics-jsonl"),
 ]

@@ -1,98 +1,164 @@
-"""The metrics page of a study: what is scored, what has no value and why, and a button to score."""
+"""The metrics page of a study: what to score, how far it is, what came out, and files of it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from statistics import fmean
-from typing import Any, TypedDict
+import tempfile
+from pathlib import Path
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
-from metrics.base import make_metric, registry
-from metrics.jobs import score_study
-from metrics.models import MetricScore
+from metrics import details, pages, runs, tables
+from metrics.asked import choices_of
+from metrics.base import ParameterError
+from metrics.foreign import ForeignError
+from metrics.imports import import_scores
+from metrics.inputs import TABLES
+from metrics.jobs import score_shard
+from metrics.models import ScoringRun
+from metrics.presets import PresetError
+from metrics.studymaterial import NoStimuli
 
-REFRESH_S = 3
-
-
-class MetricRow(TypedDict):
-    """How far one metric is with a study's audio files, and what it says of each condition."""
-
-    key: str
-    description: str
-    files: int
-    scored: int
-    failed: int
-    without_value: list[tuple[str, int]]
-    conditions: list[tuple[str, float | None, int]]  # mean over the files that have a value
-    waiting: int
+NO_IMPORT = "Nothing was imported"
+NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
 
 
 @login_required
 @require_GET
+@never_cache
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
-    head = _head(request, key)
-    rows = metric_rows(key)
-    waits = request.GET.get("queued") == "1" and any(row["waiting"] for row in rows)
-    context = {"study": head, "rows": rows, "refresh_s": REFRESH_S if waits else 0}
-    return render(request, "metrics/study.html", context)
+    return _page(request, head_of(request, key))
+
+
+@login_required
+@require_GET
+@never_cache
+def state(request: HttpRequest, key: str) -> HttpResponse:
+    """How far the newest run is, for a page that looks again while it works."""
+    head_of(request, key)
+    run = runs_of(key).first()
+    return JsonResponse(pages.run_state(run) if run else {"state": "none"})
 
 
 @login_required
 @require_POST
 def score(request: HttpRequest, key: str) -> HttpResponse:
-    """Ask a worker to score what has no score yet; asking twice does no harm."""
-    _head(request, key)
+    """Ask the workers to score what has no score yet; asking twice does no harm."""
+    head = head_of(request, key)
     try:
-        score_study.delay(key)
+        choices = choices_of(request.POST)
+        runs.ask(head["pk"], key, choices, score_shard.delay, by=request.user.get_username())
+    except (PresetError, ParameterError, NoStimuli) as error:
+        return _page(request, head, problem=str(error), status=400)
     except OperationalError:
-        messages.error(request, "The queue does not answer just now. Please try again in a minute.")
-        return redirect("metrics", key)
-    return redirect(f"{request.path.removesuffix('score/')}?queued=1")
+        messages.error(request, NO_QUEUE)
+    return redirect("metrics", key)
 
 
-def metric_rows(study: str) -> list[MetricRow]:
-    """One row per metric that there is, over the study's audio files (traps included)."""
-    from listening.selectors import stimulus_rows
+@login_required
+@require_POST
+def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Give up what a run has not scored yet."""
+    head_of(request, key)
+    runs.cancel(get_object_or_404(runs_of(key), pk=pk))
+    return redirect("metrics", key)
 
-    conditions: dict[str, str] = {}
-    for row in stimulus_rows(study):
-        conditions.setdefault(row["sha256"], row["condition"])
-    return [_metric_row(key, conditions) for key in sorted(registry())]
+
+@login_required
+@require_POST
+def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Queue again what a run has not done and nobody works on."""
+    head_of(request, key)
+    try:
+        runs.continue_run(get_object_or_404(runs_of(key), pk=pk), score_shard.delay)
+    except OperationalError:
+        messages.error(request, NO_QUEUE)
+    return redirect("metrics", key)
 
 
-def _metric_row(key: str, conditions: dict[str, str]) -> MetricRow:
-    metric = make_metric(key)
-    stored = MetricScore.objects.filter(
-        metric=key,
-        version=metric.version,
-        parameters=metric.parameters_dict(),
-        sha256__in=list(conditions),
+@login_required
+@require_GET
+@never_cache
+def metric_page(request: HttpRequest, key: str) -> HttpResponse:
+    """One output in full: what it is, how it was made, its best and its worst clips."""
+    head = head_of(request, key)
+    found = details.metric_details(key, request.GET.get("metric", ""))
+    if found is None:
+        raise Http404("There is no such metric.")
+    return render(request, "metrics/metric.html", {"study": head, **found})
+
+
+@login_required
+@require_GET
+@never_cache
+def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
+    """The stored scores as a file."""
+    head_of(request, key)
+    rows = tables.export_rows(key)
+    text, kind = (
+        (tables.as_csv(rows), "text/csv; charset=utf-8")
+        if form == "csv"
+        else (tables.as_jsonl(rows), "application/jsonl")
     )
-    scores = list(stored.values_list("sha256", "value", "reason", "failed"))
-    reasons = Counter(reason for _, value, reason, _ in scores if value is None)
-    values: dict[str, list[float]] = {name: [] for name in sorted(set(conditions.values()))}
-    for sha256, value, _, _ in scores:
-        if value is not None:
-            values[conditions[sha256]].append(value)
-    return MetricRow(
-        key=key,
-        description=metric.description,
-        files=len(conditions),
-        scored=sum(map(len, values.values())),
-        failed=sum(failed for _, _, _, failed in scores),
-        without_value=reasons.most_common(),
-        conditions=[(c, fmean(v) if v else None, len(v)) for c, v in values.items()],
-        waiting=len(conditions) - len(scores),
+    name = f"{key}-scores.{form}"
+    return HttpResponse(
+        text,
+        content_type=kind,
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-def _head(request: HttpRequest, key: str) -> Any:
+@login_required
+@require_POST
+def bring(request: HttpRequest, key: str) -> HttpResponse:
+    """Store scores that were computed elsewhere, from an uploaded file."""
+    head = head_of(request, key)
+    given = request.FILES.get("file")
+    if given is None:
+        return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
+    suffix = Path(given.name or "").suffix.lower()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{suffix if suffix in TABLES else '.csv'}"
+        path.write_bytes(given.read())
+        prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
+        try:
+            found = import_scores(key, path, prefix, name)
+        except ForeignError as error:
+            told = str(error).replace(str(path), name).replace(path.name, name)
+            return _page(request, head, told, 400, title=NO_IMPORT)
+    told = ", ".join(f"{metric} ({count})" for metric, count in found.items())
+    messages.success(request, f"Imported: {told}.")
+    return redirect("metrics", key)
+
+
+def _page(
+    request: HttpRequest, head: Any, problem: str = "", status: int = 200, title: str = ""
+) -> HttpResponse:
+    run = runs_of(head["key"]).first()
+    context = {
+        "study": head,
+        "problem": problem,
+        "problem_title": title,
+        "import_open": title == NO_IMPORT,
+        "run": pages.run_state(run) if run else None,
+        **pages.page(head["key"]),
+    }
+    return render(request, "metrics/study.html", context, status=status)
+
+
+def runs_of(key: str) -> Any:
+    """A study's scoring runs, the newest first."""
+    return ScoringRun.objects.filter(study__key=key)
+
+
+def head_of(request: HttpRequest, key: str) -> Any:
+    """The study, if it is this researcher's (or they are a superuser); else 404."""
     from listening.selectors import study_head
 
     head = study_head(key, request.user)

@@ -34,6 +34,8 @@ PURE = (
     "metrics.gammatonegram",
     "metrics.runner",
     "metrics.inputs",
+    "metrics.foreign",
+    "metrics.remedies",
     "metrics.records",
     "metrics.summary",
     "metrics.presets",

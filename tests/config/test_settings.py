@@ -15,7 +15,7 @@ SHOW = """
 import json
 from config import settings as s
 names = ["ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "SESSION_COOKIE_SECURE", "DATABASES", "STORAGES",
-         "CELERY_BROKER_URL", "CACHES", "CHANNEL_LAYERS", "SECRET_KEY", "EARNEST_PUBLIC_URL"]
+         "CELERY_BROKER_URL", "CELERY_BROKER_TRANSPORT_OPTIONS", "CACHES", "CHANNEL_LAYERS", "SECRET_KEY", "EARNEST_PUBLIC_URL"]
 print(json.dumps({name: getattr(s, name) for name in names} | {
     "EMBEDDED": [server.name for server in s.EMBEDDED]}))
 """
@@ -23,7 +23,7 @@ print(json.dumps({name: getattr(s, name) for name in names} | {
 
 def start(var: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("EARNEST_", "DJANGO_"))}
-    names = ("DATABASE_URL", "REDIS_URL", "MEDIA_STORE", "MEDIA_ACCEL_PREFIX")
+    names = ("DATABASE_URL", "REDIS_URL", "BROKER_URL", "MEDIA_STORE", "MEDIA_ACCEL_PREFIX")
     clean = {k: v for k, v in clean.items() if k not in names}
     return subprocess.run(
         [sys.executable, *command],
@@ -49,6 +49,8 @@ WRONG = {
     "EARNEST_HOST": ("0.0.0.0", "set EARNEST_PUBLIC_URL"),
     "DATABASE_URL": ("sqlite:///db", "postgresql://user:pw@host:5432/name"),
     "REDIS_URL": ("localhost", "redis://host:6379/0"),
+    "BROKER_URL": ("http://host", "amqp://user:password@host:5672/vhost"),
+    "EARNEST_SCORING_SHARDS": ("0", "a whole number from 1 to 1024"),
     "MEDIA_STORE": ("ftp://host/folder", "s3://bucket/prefix"),
     "MEDIA_ACCEL_PREFIX": ("clips", "start and end with a slash"),
 }
@@ -110,6 +112,16 @@ def test_urls_switch_to_real_servers_without_code_change(tmp_path: Path):
     assert found["SESSION_COOKIE_SECURE"]
     assert "listen.example.org" in found["ALLOWED_HOSTS"]
     assert found["CSRF_TRUSTED_ORIGINS"] == ["https://listen.example.org"]
+
+
+def test_the_broker_may_be_rabbitmq_with_the_cache_where_it_was(tmp_path: Path):
+    found = read(tmp_path, BROKER_URL="amqp://me:pw@queue.example.org:5672/earnest")
+    assert found["CELERY_BROKER_URL"] == "amqp://me:pw@queue.example.org:5672/earnest"
+    assert found["CELERY_BROKER_TRANSPORT_OPTIONS"] == {}  # what it knows is Redis' only
+    assert found["EMBEDDED"] == ["postgres", "valkey"]
+    usual = read(tmp_path)
+    assert usual["CELERY_BROKER_URL"].startswith("redis+socket://")
+    assert usual["CELERY_BROKER_TRANSPORT_OPTIONS"]["visibility_timeout"] == 1800
 
 
 @pytest.mark.parametrize("form", ["{}", "file://{}"])

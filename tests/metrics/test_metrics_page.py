@@ -1,15 +1,18 @@
 """The metrics page of a study: whose it is, what it shows, and the job that it starts."""
 
+import html
+import json
+
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from listening.models import Stimulus
 from metrics.base import make_metric
-from metrics.models import MetricScore
-from metrics.views import metric_rows
+from metrics.models import MetricScore, ScoringRun
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -42,37 +45,143 @@ def keep(stimulus: Stimulus, value: float | None, reason: str = "", failed: bool
     )
 
 
-def test_the_page_counts_values_reasons_and_what_waits(study, owner):
+def text(response) -> str:
+    return " ".join(response.content.decode().split())
+
+
+@pytest.fixture
+def queued(monkeypatch):
+    found = []
+    monkeypatch.setattr("metrics.jobs.score_shard.delay", found.append)
+    return found
+
+
+@pytest.fixture
+def committed(django_capture_on_commit_callbacks):
+    return lambda: django_capture_on_commit_callbacks(execute=True)
+
+
+def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, owner):
     a, b, c, _ = study.stimuli.order_by("condition__key", "key")
     keep(a, 2.0)
     keep(b, 4.0)
-    keep(c, None, "the audio is silent")
-    row = next(row for row in metric_rows(study.key) if row["key"] == "srmr")
-    assert (row["files"], row["scored"], row["waiting"], row["failed"]) == (4, 2, 1, 0)
-    assert row["without_value"] == [("the audio is silent", 1)]
-    assert row["conditions"] == [("cond-0", 3.0, 2), ("cond-1", None, 0)]
-    page = owner.get(f"/studies/{study.key}/metrics/").content.decode()
-    assert "2 of 4 audio files have a value" in page
-    assert "the audio is silent" in page
+    keep(c, None, "silent")
+    page = text(owner.get(f"/studies/{study.key}/metrics/"))
+    assert "<strong>3.000</strong>" in page
+    assert "-9.706 to 15.706" in page  # 3 ± 12.706 · 1.414 / √2
+    assert "1 × silent" in page
+    assert "Listen to the clip" in page
+    assert "1 not scored yet" in page
+    assert "cond-0" in page
 
 
-def test_the_button_queues_one_job_for_the_worker(study, owner, monkeypatch):
-    queued = []
-    monkeypatch.setattr("metrics.jobs.score_study.delay", queued.append)
+def test_a_study_without_scores_says_what_to_do(study, owner):
+    page = text(owner.get(f"/studies/{study.key}/metrics/"))
+    assert "Nothing is scored yet" in page
+    assert "reverb_consistency_norm" in page
+
+
+def test_a_study_without_clips_says_so(study, owner, monkeypatch):
+    monkeypatch.setattr("listening.selectors.stimulus_rows", lambda key: [])
+    assert "No clips yet" in text(owner.get(f"/studies/{study.key}/metrics/"))
     response = owner.post(f"/studies/{study.key}/metrics/score/")
-    assert queued == [study.key]
-    page = owner.get(response.url)
-    assert b'http-equiv="refresh"' in page.content
-    assert b'http-equiv="refresh"' not in owner.get(f"/studies/{study.key}/metrics/").content
+    assert response.status_code == 400
+    assert "has no stimuli" in text(response)
 
 
-def test_a_queue_that_does_not_answer_is_a_sentence(study, owner, monkeypatch):
-    def broken(key: str) -> None:
+def test_the_form_starts_a_run_and_the_page_and_its_json_follow_it(study, owner, queued, committed):
+    with committed():
+        response = owner.post(f"/studies/{study.key}/metrics/score/", {"preset": "fast"})
+    run = ScoringRun.objects.get()
+    assert (response.status_code, run.asked_by) == (302, study.owner.username)
+    assert queued == list(run.shards.values_list("pk", flat=True))
+    page = text(owner.get(response.url))
+    assert "Waiting for a worker." in page
+    assert '<noscript><meta http-equiv="refresh"' in page
+    told = owner.get(f"/studies/{study.key}/metrics/state/").json()
+    assert (told["works"], told["done"]) == (True, 0)
+    assert told["total"] == 4 * len(run.metrics)
+    owner.post(f"/studies/{study.key}/metrics/runs/{run.pk}/cancel/")
+    page = text(owner.get(response.url))
+    assert "The last run was cancelled" in page
+    assert "refresh" not in page
+    with committed():
+        owner.post(f"/studies/{study.key}/metrics/runs/{run.pk}/continue/")
+    assert len(queued) == 2
+
+
+def test_ticked_metrics_are_scored_and_nothing_ticked_is_a_sentence(
+    study, owner, queued, committed
+):
+    address = f"/studies/{study.key}/metrics/score/"
+    with committed():
+        owner.post(address, {"preset": "own", "metric": ["srmr_norm", "srmr"]})
+    assert [m["metric"] for m in ScoringRun.objects.get().metrics] == ["srmr_norm", "srmr"]
+    for form, said in [
+        ({"preset": "own"}, "no metric is ticked"),
+        ({"preset": "own", "metric": "srmrr"}, "no metric is called srmrr"),
+        ({"preset": "slow"}, "no preset is called"),
+    ]:
+        response = owner.post(address, form)
+        assert response.status_code == 400
+        assert said in text(response)
+
+
+def test_a_queue_that_does_not_answer_is_a_sentence(study, owner, monkeypatch, committed):
+    def broken(shard: int) -> None:
         raise OperationalError("down")
 
-    monkeypatch.setattr("metrics.jobs.score_study.delay", broken)
+    monkeypatch.setattr("metrics.jobs.score_shard.delay", broken)
+    monkeypatch.setattr("django.db.transaction.on_commit", lambda what: what())
     page = owner.post(f"/studies/{study.key}/metrics/score/", follow=True)
     assert b"The queue does not answer just now" in page.content
+
+
+def test_a_metric_has_a_page_of_its_own(study, owner):
+    a, b, c, _ = study.stimuli.order_by("condition__key", "key")
+    keep(a, 2.0)
+    keep(b, 4.0)
+    keep(c, None, "too short")
+    page = text(owner.get(f"/studies/{study.key}/metrics/metric/", {"metric": "srmr"}))
+    for said in ("higher is better", "(default)", "too short", "2.0000", a.key, "<circle"):
+        assert said in page
+    missing = owner.get(f"/studies/{study.key}/metrics/metric/", {"metric": "srmrr"})
+    assert missing.status_code == 404
+
+
+def test_scores_leave_as_files(study, owner):
+    a, *_ = study.stimuli.order_by("condition__key", "key")
+    keep(a, 2.0)
+    table = owner.get(f"/studies/{study.key}/metrics/scores.csv").content.decode().splitlines()
+    assert len(table) == 2
+    assert table[1].startswith(f"{a.key},cond-0,")
+    lines = owner.get(f"/studies/{study.key}/metrics/scores.jsonl").content.decode().splitlines()
+    assert json.loads(lines[0])["value"] == 2.0
+
+
+def test_too_many_conditions_are_cut_and_it_is_said(study, owner, monkeypatch):
+    monkeypatch.setattr("metrics.pages.MOST_CONDITIONS", 1)
+    keep(study.stimuli.first(), 2.0)
+    page = text(owner.get(f"/studies/{study.key}/metrics/"))
+    assert "Only the first 1 conditions are shown; 1 more" in page
+
+
+def test_own_scores_are_imported_by_the_page_or_refused_whole(study, owner):
+    a, b, *_ = study.stimuli.order_by("condition__key", "key")
+    address = f"/studies/{study.key}/metrics/import/"
+
+    def upload(content: str, **form):
+        file = SimpleUploadedFile("mine.csv", content.encode())
+        return owner.post(address, {"file": file, **form}, follow=True)
+
+    response = upload(f"stimulus,mos_net\n{a.key},3.5\nnobody,1\n")
+    assert response.status_code == 400
+    assert "mine.csv, row 3: no clip of the study is called" in html.unescape(text(response))
+    assert not MetricScore.objects.exists()
+    page = text(upload(f"stimulus,mos_net\n{a.key},3.5\n{b.key},\n"))
+    assert "Imported: mos_net (2)." in page
+    assert '<span class="badge">imported</span>' in page
+    assert "Choose a file first" in text(owner.post(address))
 
 
 def test_only_the_owner_and_superusers_see_it(study, owner):

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from celery import current_app
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from metrics import audio, jobs, runner, scoring, selectors
+from metrics import audio, runner, scoring, selectors
 from metrics.base import Score, make_metric
 from metrics.models import MetricScore
 from metrics.runner import ScoredBatch, ScoredClip
@@ -191,16 +190,6 @@ def test_one_score_per_audio_metric_version_and_parameters():
     stored(metric, clip, Score(1.0))
     stored(metric, clip, Score(2.0))
     assert MetricScore.objects.get().value == 2.0
-
-
-@pytest.mark.django_db
-def test_the_job_scores_on_queue_gpu_and_may_run_twice(study, counted):
-    route = current_app.amqp.router.route({}, jobs.score_study.name)
-    assert route["queue"].name == "gpu"
-    jobs.score_study.run("demo", ["srmr"])
-    jobs.score_study.run("demo", ["srmr"])
-    assert len(counted) == 3
-    assert MetricScore.objects.count() == 3
 
 
 @pytest.mark.django_db

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import audio
+from metrics import audio, texts, vocalisations
 from metrics.inputs import InputClip
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
@@ -25,12 +25,14 @@ from metrics.judges.panel import (
     Sheet,
     ask_panel,
     by_stimulus,
+    criteria,
     sheets,
     summary,
 )
 from metrics.judges.question import RATE_HZ, Sound, sound_of
 from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.stability import stability
+from metrics.judges.verification import asked_for
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.suite.nvv import spoken
 from metrics.weights import Unavailable
@@ -85,7 +87,7 @@ class Command(BaseCommand):
         out = Path(options["out"])
         ratings = [rating for _, _, rated in found for rating in rated]
         write_ratings(out.with_name(f"{out.name}.jsonl"), found, told, plan)
-        write_scores(out.with_name(f"{out.name}.csv"), candidates, ratings)
+        write_scores(out.with_name(f"{out.name}.csv"), candidates, ratings, told)
         self.tell(found, ratings, server)
 
     def tell(
@@ -151,19 +153,35 @@ def candidates_of(clips: list[InputClip], task: str) -> tuple[list[Candidate], l
 def known_of(clip: InputClip, task: str) -> dict[str, str]:
     """What fills the blanks of the rubric, by the clip's material."""
     material = clip.material
-    target = material.attribute("nvv_target")
+    target = asked_for(material)
     known = {"language": material.language}
     if task == "tags":
         marked = target if target and "@" not in target else material.text
-        return {**known, "line": marked, "target": target}
+        return {**known, "line": marked, "target": sounds_of(target, material.language)}
     return {**known, "text": spoken(material), "caption": material.attribute("caption")}
+
+
+def sounds_of(target: str, language: str) -> str:
+    """What was asked for in words: "laugh (after word 3)"."""
+    try:
+        found = vocalisations.parse(target, language)
+    except vocalisations.VocalisationError:
+        return ""
+    unit = "character" if texts.in_characters(language) else "word"
+    return ", ".join(
+        v.type if v.position is None else f"{v.type} (after {unit} {v.position})" for v in found
+    )
 
 
 def why_not(clip: InputClip, known: dict[str, str]) -> str:
     """Why a clip is not sent: nothing is known of what was asked for, or it cannot be heard."""
     missing = [name for name, value in known.items() if not value.strip()]
     if missing:
-        names = {"target": "attribute nvv_target", "caption": "attribute caption", "line": "text"}
+        names = {
+            "target": "attribute nvv_target that can be read, and no marker in the text",
+            "caption": "attribute caption",
+            "line": "text",
+        }
         return f"no {names.get(missing[0], missing[0])}"
     try:
         wave = audio.load_wave(clip.path, RATE_HZ)
@@ -204,19 +222,23 @@ def write_ratings(
     path.write_text(text, encoding="utf-8")
 
 
-def write_scores(path: Path, candidates: list[Candidate], ratings: list[PanelRating]) -> None:
+def write_scores(
+    path: Path, candidates: list[Candidate], ratings: list[PanelRating], told: Rubric
+) -> None:
     """A row per stimulus and criterion: the mean over raters; empty where none answered."""
     scores = by_stimulus(ratings)
+    columns = ["stimulus", "metric", "version", "value", "reason", "higher_is_better", "n_raters"]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["stimulus", "metric", "value", "reason", "n_raters"])
-        for name in sorted({criterion for _, criterion in scores}):
+        writer.writerow(columns)
+        for name in [criterion.name for criterion in criteria(told)]:
             for clip in candidates:
                 given = scores.get((clip.stimulus, name), [])
                 value = round(statistics.fmean(given), 6) if given else ""
                 reason = "" if given else "no judge answered"
                 metric = f"judge_panel_{name}"
-                writer.writerow([clip.stimulus, metric, value, reason, len(given)])
+                row = [clip.stimulus, metric, told.name, value, reason, 1, len(given)]
+                writer.writerow(row)
 
 
 def agree(ratings: list[PanelRating]) -> list[list[str]]:

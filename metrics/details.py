@@ -1,0 +1,119 @@
+"""One output of a metric in full, as its own page shows it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metrics import pages
+from metrics.base import canonical_json
+from metrics.models import MetricScore
+from metrics.selectors import Series, stored_series
+from metrics.studymaterial import study_stimuli
+from metrics.summary import Summary
+
+CLIPS_SHOWN = 8  # of the highest and of the lowest
+WAYS_SHOWN = 5  # of computing it, where there are several
+WIDTH = 100.0  # of the drawing of intervals, in its own units
+
+
+def metric_details(study: str, label: str) -> dict[str, Any] | None:
+    """What is known of a stored output by its label; None when nothing is stored under it."""
+    stimuli = study_stimuli(study)
+    hashes = {row["sha256"] for row, _ in stimuli}
+    series = next((s for s in stored_series(study, hashes) if s.label == label), None)
+    if series is None:
+        return None
+    rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
+    conditions = sorted({row["condition"] for row, _ in rated})
+    row = pages.table_row(study, series, rated, conditions)
+    clips = clip_values(study, series, rated)
+    found = [summary for summary in row.summaries if summary is not None]
+    return {
+        "series": series,
+        "row": row,
+        "intervals": drawn(found[: pages.MOST_CONDITIONS]),
+        "more_conditions": max(0, len(found) - pages.MOST_CONDITIONS),
+        "clip_lists": clip_lists(series, clips),
+        "parameters": parameters_of(series),
+        "hints": [h for h in (series.metric.hints() if series.metric else ()) if about(h, series)],
+        "ways": ways_of(series, hashes),
+    }
+
+
+def clip_lists(series: Series, clips: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+    """The clips at both ends under their titles, the worst first where there is a direction."""
+    if not clips:
+        return []
+    better = series.output.higher_is_better
+    names = {None: ("Lowest", "Highest"), True: ("Worst", "Best"), False: ("Best", "Worst")}[better]
+    ends = [(names[0], clips[:CLIPS_SHOWN]), (names[1], clips[::-1][:CLIPS_SHOWN])]
+    return ends[::-1] if better is False else ends
+
+
+def about(hint: Any, series: Series) -> bool:
+    """Whether a hint is about this output."""
+    return bool(hint.output == series.output.key)
+
+
+def clip_values(study: str, series: Series, stimuli: pages.Stimuli) -> list[dict[str, Any]]:
+    """Every stimulus with a value, the lowest first."""
+    found = []
+    for row, material in stimuli:
+        score = series.scores.get((row["sha256"], series.given(material, study)))
+        if score is not None and score.value is not None:
+            found.append({**{n: row[n] for n in ("stimulus", "condition")}, "value": score.value})
+    return sorted(found, key=lambda each: (each["value"], each["stimulus"]))
+
+
+def parameters_of(series: Series) -> list[tuple[str, Any, bool]]:
+    """Name, value, and whether it is the default, of each parameter."""
+    if series.metric is None:
+        return []
+    usual = type(series.metric)().parameters_dict()
+    told = series.metric.parameters_dict()
+    names = [field.name for field in dataclasses.fields(series.metric.parameters)]
+    return [(name, told[name], told[name] == usual[name]) for name in names]
+
+
+def ways_of(series: Series, hashes: set[str]) -> list[tuple[Mapping[str, Any], int]]:
+    """The ways in which the stored values were computed, with how many clips each."""
+    stored = MetricScore.objects.filter(
+        metric=series.output.key,
+        version=series.version,
+        origin=series.origin,
+        sha256__in=hashes,
+        failed=False,
+    )
+    if series.metric is not None:
+        stored = stored.filter(parameters=series.metric.parameters_dict())
+    counts = Counter(canonical_json(told) for told in stored.values_list("provenance", flat=True))
+    return [(json.loads(told), count) for told, count in counts.most_common(WAYS_SHOWN)]
+
+
+def drawn(summaries: Sequence[Summary]) -> dict[str, Any]:
+    """Each condition's mean and interval as places from 0 to `WIDTH`, for a drawing."""
+    known = [each for each in summaries if each.mean is not None]
+    ends = [x for each in known for x in (each.low, each.mean, each.high) if x is not None]
+    if not ends:
+        return {"rows": [], "low": None, "high": None}
+    low, high = min(ends), max(ends)
+    span = (high - low) or 1.0
+
+    def place(value: float) -> float:
+        return round(WIDTH * (value - low) / span, 2)
+
+    rows = [
+        {
+            "summary": each,
+            "mean": place(each.mean),
+            "low": None if each.low is None else place(each.low),
+            "high": None if each.high is None else place(each.high),
+        }
+        for each in known
+        if each.mean is not None
+    ]
+    return {"rows": rows, "low": low, "high": high}

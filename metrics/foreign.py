@@ -1,0 +1,181 @@
+"""Scores that were computed elsewhere, read from CSV or JSONL and checked against the clips."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from metrics.inputs import InputError, table_rows
+
+NAMES = ("stimulus", "sha256", "file", "key")  # VERSA's key is the name of the clip
+ABOUT = ("version", "higher_is_better", "unit", "reason")
+LEFT_OUT = ("condition", "item", "role", "text", "language", "speaker", "path")  # of wide rows
+METRIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+\-]{0,99}")
+TRUE, FALSE = ("1", "true", "yes", "higher"), ("0", "false", "no", "lower")
+MOST_PROBLEMS = 50
+
+
+@dataclass(frozen=True)
+class ForeignScore:
+    """One value of one audio file; None: the metric gave none."""
+
+    sha256: str
+    metric: str
+    version: str
+    value: float | None
+    reason: str = ""
+    higher_is_better: bool | None = None
+    unit: str = ""
+
+
+class ForeignError(ValueError):
+    """A file of scores that does not fit; a line per problem."""
+
+
+class Clips:
+    """The study's audio files under every name that a file of scores may use."""
+
+    def __init__(self, stimuli: Iterable[Mapping[str, Any]]) -> None:
+        self.by_name: dict[str, set[str]] = {}
+        self.hashes: set[str] = set()
+        for row in stimuli:
+            self.hashes.add(row["sha256"])
+            for name in (row["stimulus"], *file_names(row)):
+                self.by_name.setdefault(name, set()).add(row["sha256"])
+
+    def find(self, row: Mapping[str, Any]) -> str:
+        """The SHA-256 that a row is about; InputError with what to do where there is none."""
+        name = next((n for n in NAMES if _text(row.get(n))), None)
+        if name is None:
+            raise InputError(f"names no clip; fill one of the columns {', '.join(NAMES)}")
+        told = _text(row[name])
+        if name == "sha256":
+            if told.lower() not in self.hashes:
+                raise InputError(f"no clip of the study has the sha256 {told}")
+            return told.lower()
+        found = self.by_name.get(told) or self.by_name.get(PurePosixPath(told).name) or set()
+        found = found or self.by_name.get(PurePosixPath(told).stem, set())
+        if not found:
+            raise InputError(f"no clip of the study is called {told!r}; use its stimulus' key")
+        if len(found) > 1:
+            raise InputError(f"{len(found)} clips are called {told!r}; use stimulus or sha256")
+        return next(iter(found))
+
+
+def file_names(row: Mapping[str, Any]) -> list[str]:
+    """The names of the file from which a stimulus was imported, with and without its ending."""
+    told = [str(row.get("attributes", {}).get("file", ""))]
+    paths = [PurePosixPath(name) for name in told if name]
+    return [name for path in paths for name in (str(path), path.name, path.stem)]
+
+
+def read_scores(
+    path: Path, stimuli: Iterable[Mapping[str, Any]], taken: Collection[str], prefix: str = ""
+) -> list[ForeignScore]:
+    """The file's scores, every one of an audio file of the study; ForeignError says what is wrong.
+
+    ``stimuli``: the study's StimulusRows. ``taken``: names that an imported metric may not have,
+    unless ``prefix`` makes others of them. Empty values and null are scores without a value.
+    """
+    try:
+        rows = list(table_rows(path))
+    except InputError as error:
+        raise ForeignError(str(error)) from error
+    if not rows:
+        raise ForeignError(f"{path.name}: no rows; add one per clip")
+    clips, problems = Clips(stimuli), []
+    found: dict[tuple[str, str, str], ForeignScore] = {}
+    for where, row in rows:
+        try:
+            scores = list(row_scores(clips.find(row), row, prefix))
+        except InputError as error:
+            problems.append(f"{where}: {error}")
+            continue
+        for score in scores:
+            key = (score.sha256, score.metric, score.version)
+            if key in found and found[key].value != score.value:
+                problems.append(f"{where}: {score.metric} of this clip is there twice; remove one")
+            found[key] = score
+    for name in sorted({score.metric for score in found.values()} & set(taken)):
+        problems.append(f"{name} is a metric of Earnest's own; give a prefix, such as versa_")
+    if not found and not problems:
+        problems.append(f"{path.name}: no column with scores; name metric and value, or metrics")
+    if problems:
+        more = len(problems) - MOST_PROBLEMS
+        told = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
+        raise ForeignError("\n".join(told))
+    return [*found.values()]
+
+
+def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[ForeignScore]:
+    """The scores of a row: one of the long form, all numbers of the wide one."""
+    if "metric" in row:
+        yield ForeignScore(
+            sha256,
+            metric_name(prefix, _text(row["metric"])),
+            _text(row.get("version")) or "1",
+            *_value(row.get("value"), _text(row.get("reason"))),
+            _direction(row.get("higher_is_better")),
+            _text(row.get("unit")),
+        )
+        return
+    for name, told in row.items():
+        if name in (*NAMES, *ABOUT, *LEFT_OUT):
+            continue
+        if not isinstance(told, str | int | float | None):
+            continue  # VERSA's lists and words beside its numbers
+        value, reason = _wide_value(name, told)
+        if reason != NO_NUMBER:
+            yield ForeignScore(sha256, metric_name(prefix, name), "1", value, reason)
+
+
+NO_VALUE, NO_NUMBER = "no value in the imported file", "no number"
+
+
+def _wide_value(name: str, told: Any) -> tuple[float | None, str]:
+    """A number of the wide form; words (VERSA's transcripts) are no scores and are left out."""
+    try:
+        return _value(told, "")
+    except InputError as error:
+        if isinstance(told, str) and not _starts_like_a_number(told):
+            return None, NO_NUMBER
+        raise InputError(f"{name}: {error}") from error
+
+
+def _starts_like_a_number(told: str) -> bool:
+    return bool(re.match(r"\s*[-+]?[.\d]", told)) or told.strip().lower() in ("nan", "inf", "-inf")
+
+
+def metric_name(prefix: str, name: str) -> str:
+    """A metric's name with the prefix; InputError where it cannot be one."""
+    full = f"{prefix}{name}"
+    if not METRIC.fullmatch(full):
+        raise InputError(f"{full!r} cannot be a metric's name: letters, digits, and _ . : + - only")
+    return full
+
+
+def _value(told: Any, reason: str) -> tuple[float | None, str]:
+    if told is None or told == "":
+        return None, reason or NO_VALUE
+    try:
+        value = float(told)
+    except (TypeError, ValueError):
+        raise InputError(f"{told!r} is no number; leave the cell empty for no value") from None
+    if isinstance(told, bool) or not math.isfinite(value):
+        raise InputError(f"{told!r} is no finite number; leave the cell empty for no value")
+    return value, ""
+
+
+def _direction(told: Any) -> bool | None:
+    said = _text(told).lower()
+    if said not in ("", "none", "null", *TRUE, *FALSE):
+        raise InputError(f"higher_is_better is {said!r}; write true, false, or nothing")
+    return True if said in TRUE else False if said in FALSE else None
+
+
+def _text(told: Any) -> str:
+    return "" if told is None else str(told).strip()

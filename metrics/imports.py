@@ -1,0 +1,65 @@
+"""Scores that were computed elsewhere, stored with a study: all of a file, or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.db import transaction
+from django.utils import timezone
+
+from metrics.base import outputs
+from metrics.foreign import ForeignError, ForeignScore, read_scores
+from metrics.models import MetricScore
+from metrics.scoring import KEY, TOLD
+from metrics.selectors import study_mark
+
+AT_ONCE = 2_000
+
+
+def import_scores(study: str, path: Path, prefix: str = "", name: str = "") -> dict[str, int]:
+    """Store a file's scores for a study; how many by metric. ForeignError names every problem.
+
+    Scores of the same metric, version and clip that were imported before are replaced.
+    """
+    from listening.selectors import stimulus_rows
+
+    stimuli = stimulus_rows(study)
+    if not stimuli:
+        raise ForeignError(f"study {study!r}: there is no such study, or it has no stimuli")
+    scores = read_scores(path, stimuli, outputs(), prefix)
+    now = timezone.now()
+    rows = [
+        MetricScore(
+            sha256=score.sha256,
+            metric=score.metric,
+            version=score.version,
+            parameters={},
+            given=study_mark(study),
+            origin=MetricScore.Origin.IMPORTED,
+            value=score.value,
+            reason=score.reason,
+            details={"higher_is_better": score.higher_is_better, "unit": score.unit},
+            provenance={"imported from": name or path.name},
+            computed_at=now,
+        )
+        for score in scores
+    ]
+    with transaction.atomic():
+        MetricScore.objects.bulk_create(
+            rows, AT_ONCE, update_conflicts=True, unique_fields=KEY, update_fields=TOLD
+        )
+    return counted(scores)
+
+
+def counted(scores: list[ForeignScore]) -> dict[str, int]:
+    """How many scores there are of each metric."""
+    found: dict[str, int] = {}
+    for score in scores:
+        found[score.metric] = found.get(score.metric, 0) + 1
+    return found
+
+
+def remove_scores(study: str, metric: str) -> int:
+    """Delete what was imported for a study under a metric's name; how many."""
+    own = MetricScore.objects.filter(origin=MetricScore.Origin.IMPORTED, given=study_mark(study))
+    return own.filter(metric=metric).delete()[0]

@@ -1,0 +1,41 @@
+"""manage.py import_scores STUDY FILE: scores that were computed elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics.foreign import ForeignError
+from metrics.imports import import_scores, remove_scores
+
+
+class Command(BaseCommand):
+    """Import scores."""
+
+    help = (
+        "Store scores of a study's clips from CSV or JSONL: a column stimulus, sha256, file or "
+        "key, and metric with value (maybe version, higher_is_better, unit), or a column per "
+        "metric; VERSA's JSONL works as it is. All rows are stored, or none."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument("file", nargs="?", metavar="FILE.csv|FILE.jsonl")
+        parser.add_argument("--prefix", default="", help="Put before the names of its metrics.")
+        parser.add_argument("--remove", metavar="METRIC", help="Delete this imported metric.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["remove"]:
+            count = remove_scores(options["study"], options["remove"])
+            self.stdout.write(f"{count} imported scores of {options['remove']} deleted")
+            return
+        if not options["file"]:
+            raise CommandError("name a file of scores, or --remove METRIC")
+        try:
+            found = import_scores(options["study"], Path(options["file"]), options["prefix"])
+        except ForeignError as error:
+            raise CommandError(str(error)) from error
+        for metric, count in found.items():
+            self.stdout.write(f"{metric}: {count} scores imported")

@@ -1,0 +1,297 @@
+"""A study's scoring run: asked for, split into shards, worked on, cancelled, continued."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from metrics import runner, scoring
+from metrics.models import ScoringRun, ScoringShard
+from metrics.presets import Choice, metrics_of
+from metrics.runner import Clip, ScoredBatch
+from metrics.studymaterial import NoStimuli, study_clips
+
+log = logging.getLogger(__name__)
+
+CLIPS_PER_SHARD = 20  # a smaller study has fewer shards than the setting allows
+BEAT_S = 15.0
+STALE_S = 90.0  # without a heartbeat for this long, the worker is taken for dead
+SLICE_S = 15 * 60.0  # then a job makes way: brokers take longer ones for lost and repeat them
+TELL_EVERY_S = 1.0
+WAITING = (ScoringShard.State.QUEUED, ScoringShard.State.RUNNING)
+
+Queue = Callable[[int], object]  # puts a shard's job into the queue
+
+
+class Cancelled(Exception):
+    """Nobody waits for this run any more."""
+
+
+class Later(Exception):
+    """The job has worked for as long as it may; the rest is for another one."""
+
+
+def ask(
+    study_id: int,
+    study: str,
+    choices: Sequence[Choice],
+    queue: Queue,
+    by: str = "",
+    shards: int = 0,
+) -> ScoringRun:
+    """A new run, its jobs queued when the transaction commits; one like it that works is joined.
+
+    ``shards``: into how many parts (default: as many as the setting EARNEST_SCORING_SHARDS allows
+    and the study has clips for). Raises NoStimuli for a study without stimuli.
+    """
+    metrics = metrics_of(choices)
+    plain = [{"metric": m.key, "parameters": m.parameters_dict()} for m in metrics]
+    working = ScoringRun.objects.filter(study_id=study_id, state=ScoringRun.State.WORKING)
+    alike = working.filter(metrics=plain).first()
+    if alike is not None:
+        continue_run(alike, queue)
+        return alike
+    clips = study_clips(study, metrics)
+    most = min(settings.EARNEST_SCORING_SHARDS, -(-len(clips) // CLIPS_PER_SHARD))
+    count = shards or most
+    with transaction.atomic():
+        run = ScoringRun.objects.create(study_id=study_id, metrics=plain, asked_by=by)
+        sizes = [0] * count
+        for clip in clips:
+            sizes[shard_of(clip.sha256, count)] += len(metrics)
+        made = ScoringShard.objects.bulk_create(
+            ScoringShard(run=run, number=number, total=size) for number, size in enumerate(sizes)
+        )
+        transaction.on_commit(lambda: [queue(shard.pk) for shard in made] and None)
+    return run
+
+
+def shard_of(sha256: str, count: int) -> int:
+    """The shard of an audio file: the same on every machine."""
+    return int(sha256[:8], 16) % count
+
+
+def cancel(run: ScoringRun) -> bool:
+    """Give up what is not scored yet; workers stop after their batch and keep what they stored."""
+    working = ScoringRun.objects.filter(pk=run.pk, state=ScoringRun.State.WORKING)
+    return bool(working.update(state=ScoringRun.State.CANCELLED, finished_at=timezone.now()))
+
+
+def continue_run(run: ScoringRun, queue: Queue) -> int:
+    """Queue again the shards that nobody works on; how many. Scores that are stored stay."""
+    dead = ScoringShard.objects.filter(run=run).exclude(state=ScoringShard.State.DONE)
+    dead = dead.filter(~Q(state=ScoringShard.State.RUNNING) | stale())
+    with transaction.atomic():
+        ScoringRun.objects.filter(pk=run.pk).update(
+            state=ScoringRun.State.WORKING, finished_at=None
+        )
+        shards = list(dead.values_list("pk", flat=True))
+        dead.update(state=ScoringShard.State.QUEUED, error="", heartbeat_at=timezone.now())
+        transaction.on_commit(lambda: [queue(pk) for pk in shards] and None)
+    finish(run.pk)
+    return len(shards)
+
+
+def heal(queue: Queue) -> int:
+    """Queue again every shard whose worker died; how many."""
+    working = ScoringShard.objects.filter(run__state=ScoringRun.State.WORKING)
+    found = working.filter(stale(), state=ScoringShard.State.RUNNING)
+    pks = list(found.values_list("pk", flat=True))
+    for pk in pks:  # its state changes when a worker takes it; a beat keeps it from coming twice
+        ScoringShard.objects.filter(pk=pk).update(heartbeat_at=timezone.now())
+        queue(pk)
+    return len(pks)
+
+
+def stale() -> Q:
+    """Shards without a heartbeat for `STALE_S`."""
+    return Q(heartbeat_at__lt=timezone.now() - timedelta(seconds=STALE_S))
+
+
+def work_on(shard_id: int, queue: Queue) -> None:
+    """Score what a shard still misses; returns at once when another worker is at it."""
+    shard = ScoringShard.objects.select_related("run__study").filter(pk=shard_id).first()
+    if shard is None or shard.state == ScoringShard.State.DONE:
+        return
+    if shard.run.state != ScoringRun.State.WORKING:
+        return
+    with alone(shard_id) as mine:
+        if not mine:
+            log.info("%s: another worker is at it", shard)
+            return
+        try:
+            with beating(shard_id):
+                _score(shard)
+        except Later:
+            ScoringShard.objects.filter(pk=shard_id).update(state=ScoringShard.State.QUEUED)
+            queue(shard_id)
+        except Cancelled:
+            log.info("%s: cancelled", shard)
+        except Exception as error:
+            known = isinstance(error, NoStimuli | ValueError)
+            if not known:
+                log.exception("%s broke", shard)
+            told = str(error) if known else f"{type(error).__name__}: {error}"
+            _end(shard, ScoringShard.State.FAILED, told or type(error).__name__)
+        else:
+            _end(shard, ScoringShard.State.DONE, "")
+
+
+def _score(shard: ScoringShard) -> None:
+    metrics = metrics_of([Choice(m["metric"], m["parameters"]) for m in shard.run.metrics])
+    count = ScoringShard.objects.filter(run=shard.run_id).count()
+    clips = [
+        clip
+        for clip in study_clips(shard.run.study.key, metrics)
+        if shard_of(clip.sha256, count) == shard.number
+    ]
+    device = runner.resolve_device(shard.run.device)
+    teller = Teller(shard, clips, len(metrics))
+    work, stored = scoring.missing(clips, metrics)
+    teller.begin(sum(stored.values()), sum(len(wanted) for _, wanted in work))
+    try:
+        scoring.score_and_store(clips, metrics, device, report=teller.batch)
+    finally:
+        teller.tell()
+
+
+class Teller:
+    """Stores how far a shard is; ends its job when the run is cancelled or the time is over."""
+
+    def __init__(self, shard: ScoringShard, clips: Sequence[Clip], metrics: int) -> None:
+        self.shard, self.began = shard, time.monotonic()
+        self.total = self.done = self.failed = 0
+        self.doing, self.told_at = "", float("-inf")
+
+    def begin(self, stored: int, missing: int) -> None:
+        """``stored`` scores are there already, ``missing`` are to be made."""
+        self.total, self.done, self.doing = stored + missing, stored, "loading models"
+        self.tell()
+
+    def batch(self, batch: ScoredBatch) -> None:
+        """A batch is stored."""
+        failed = sum(each.score.failed for each in batch.clips)
+        self.done, self.failed = self.done + len(batch.clips), self.failed + failed
+        self.doing = batch.metric.key
+        if time.monotonic() - self.told_at > TELL_EVERY_S:
+            self.tell()
+        if not ScoringRun.objects.filter(
+            pk=self.shard.run_id, state=ScoringRun.State.WORKING
+        ).exists():
+            raise Cancelled
+        if time.monotonic() - self.began > SLICE_S and self.done < self.total:
+            raise Later
+
+    def tell(self) -> None:
+        """Write it down."""
+        self.told_at = time.monotonic()
+        ScoringShard.objects.filter(pk=self.shard.pk).update(
+            state=ScoringShard.State.RUNNING,
+            total=self.total,
+            done=self.done,
+            failed=self.failed,
+            doing=self.doing[:200],
+            worker=f"{platform.node()} {os.getpid()}",
+            heartbeat_at=timezone.now(),
+            error="",
+        )
+
+
+def _end(shard: ScoringShard, state: str, error: str) -> None:
+    ScoringShard.objects.filter(pk=shard.pk).update(
+        state=state, error=error, doing="", heartbeat_at=timezone.now()
+    )
+    finish(shard.run_id)
+
+
+def finish(run_id: int) -> None:
+    """End a run none of whose shards waits any more."""
+    with transaction.atomic():
+        run = ScoringRun.objects.select_for_update().get(pk=run_id)
+        shards = ScoringShard.objects.filter(run=run)
+        if run.state != ScoringRun.State.WORKING or shards.filter(state__in=WAITING).exists():
+            return
+        broke = shards.filter(state=ScoringShard.State.FAILED).exists()
+        run.state = ScoringRun.State.FAILED if broke else ScoringRun.State.DONE
+        run.finished_at = timezone.now()
+        run.save(update_fields=["state", "finished_at"])
+
+
+@contextlib.contextmanager
+def alone(shard_id: int) -> Iterator[bool]:
+    """Whether no other worker is at this shard: PostgreSQL lets go of the lock when one dies."""
+    number = int.from_bytes(
+        hashlib.sha256(b"metrics shard %d" % shard_id).digest()[:8], signed=True
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
+        (mine,) = cursor.fetchone()
+    try:
+        yield bool(mine)
+    finally:
+        if mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
+
+
+@contextlib.contextmanager
+def beating(shard_id: int) -> Iterator[None]:
+    """Say every `BEAT_S` that this process lives, however long a batch takes."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT_S):
+            try:
+                ScoringShard.objects.filter(pk=shard_id).update(heartbeat_at=timezone.now())
+            except Exception:
+                log.exception("no heartbeat of shard %d", shard_id)
+            finally:
+                connection.close()  # this thread's own
+
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(BEAT_S)
+
+
+def progress(run: ScoringRun) -> dict[str, Any]:
+    """How far a run is, as plain values: counts over its shards, and which of them are stuck."""
+    shards = ScoringShard.objects.filter(run=run)
+    sums = shards.aggregate(
+        total=models.Sum("total"), done=models.Sum("done"), failed=models.Sum("failed")
+    )
+    total, done = sums["total"] or 0, sums["done"] or 0
+    ended = run.state in (ScoringRun.State.DONE, ScoringRun.State.FAILED)
+    running = shards.filter(state=ScoringShard.State.RUNNING)
+    stuck = running.filter(stale()).count()
+    doing = sorted(set(running.exclude(doing="").values_list("doing", flat=True)))
+    return {
+        "run": run.pk,
+        "state": str(run.state),
+        "total": total,
+        "done": min(done, total),
+        "failed": sums["failed"] or 0,
+        "percent": 100 if ended else int(100 * min(done / total, 1.0)) if total else 0,
+        "shards": shards.count(),
+        "shards_done": shards.filter(state=ScoringShard.State.DONE).count(),
+        "workers": running.count() - stuck,
+        "stuck": stuck,
+        "doing": ", ".join(doing),
+        "errors": sorted(set(shards.exclude(error="").values_list("error", flat=True))),
+    }

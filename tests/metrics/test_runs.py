@@ -1,0 +1,233 @@
+"""A study's scoring run in shards: asked for, worked on twice, cancelled, healed, continued."""
+
+import shutil
+from datetime import timedelta
+
+import psycopg
+import pytest
+from celery import current_app
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from listening.models import Condition, Item, Study
+from metrics import audio, jobs, runner, runs, scoring
+from metrics.models import MetricScore, ScoringRun, ScoringShard
+from metrics.presets import Choice
+from tests.factories import make_stimulus, make_user
+from tests.metrics import reference
+
+CLIPS = ("human-0880-clean", "human-0930-rt08", "flite_rms-0920-clean")
+STATE, SHARD = ScoringRun.State, ScoringShard.State
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A study of three clips whose originals lie in the test's folder."""
+    study = Study.objects.create(owner=make_user(), key="real", title="Real", seed=1)
+    condition = Condition.objects.create(study=study, key="c")
+    monkeypatch.setattr("listening.audio.local_path", lambda name: tmp_path / name)
+    for clip in CLIPS:
+        path = tmp_path / f"{clip}.flac"
+        shutil.copyfile(reference.path(clip), path)
+        stimulus = make_stimulus(study, condition, Item.objects.create(study=study, key=clip))
+        stimulus.original, stimulus.sha256 = path.name, audio.file_sha256(path)
+        stimulus.save()
+    return study
+
+
+@pytest.fixture
+def queue():
+    """What would have been queued."""
+    return []
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The clips that are really scored."""
+    seen = []
+    original = runner.score_batch
+
+    def spy(metric, clips, device):
+        seen.extend(clip.sha256 for clip, _ in clips)
+        return original(metric, clips, device)
+
+    monkeypatch.setattr(runner, "score_batch", spy)
+    return seen
+
+
+def ask(study, queue, shards=2, keys=("srmr",)):
+    choices = [Choice(key) for key in keys]
+    return runs.ask(study.pk, study.key, choices, queue.append, by="me", shards=shards)
+
+
+def work(queue):
+    while queue:
+        runs.work_on(queue.pop(0), queue.append)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_split_by_the_hash_of_its_clips_and_ends_when_all_shards_have(study, queue):
+    run = ask(study, queue)
+    hashes = [stimulus.sha256 for stimulus in study.stimuli.all()]
+    sizes = [sum(int(sha[:8], 16) % 2 == n for sha in hashes) for n in (0, 1)]
+    assert list(run.shards.values_list("total", flat=True)) == sizes
+    assert len(queue) == 2
+    runs.work_on(queue[0], queue.append)
+    run.refresh_from_db()
+    assert run.state == STATE.WORKING
+    assert MetricScore.objects.count() == sizes[0]
+    work(queue)
+    run.refresh_from_db()
+    assert (run.state, run.finished_at is None) == (STATE.DONE, False)
+    told = runs.progress(run)
+    assert (told["total"], told["done"], told["failed"], told["percent"]) == (3, 3, 0, 100)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_comes_twice_works_once(study, queue, counted):
+    ask(study, queue)
+    work([*queue, *queue])
+    assert len(counted) == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_shard_that_another_worker_holds_is_left_to_it(study, queue, counted):
+    ask(study, queue, shards=1)
+    given = connection.get_connection_params()
+    names = ("host", "port", "user", "password", "dbname")
+    with psycopg.connect(**{k: given[k] for k in names if given.get(k)}) as other:
+        connection_of = connection.connection
+        assert connection_of is not other
+        with runs.alone(queue[0]) as mine:
+            assert mine
+            number = _lock_number(other)
+            (free,) = other.execute("SELECT pg_try_advisory_lock(%s)", [number]).fetchone()
+            assert not free  # another worker finds it taken
+        (free,) = other.execute("SELECT pg_try_advisory_lock(%s)", [number]).fetchone()
+        assert free
+        runs.work_on(queue[0], queue.append)
+        assert counted == []
+    work(queue)  # the other one's connection is gone, and its lock with it
+    assert len(counted) == 3
+
+
+def _lock_number(other):
+    """The number of the one advisory lock that is held."""
+    rows = other.execute(
+        "SELECT classid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    ).fetchall()
+    ((high, low),) = rows
+    number = (high << 32) | low
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+@pytest.mark.django_db(transaction=True)
+def test_asking_again_joins_the_run_that_works(study, queue):
+    assert ask(study, queue) == ask(study, queue)
+    assert ask(study, queue, keys=("srmr_norm",)) != ask(study, queue)
+    assert ScoringRun.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cancelled_run_stops_after_its_batch_and_can_be_continued(
+    study, queue, counted, monkeypatch
+):
+    monkeypatch.setitem(runner.BATCH_S, "cpu", 0.1)  # a batch per clip
+    run = ask(study, queue, shards=1)
+    store = scoring.store
+
+    def cancelling(batch, device):
+        store(batch, device)
+        runs.cancel(run)
+
+    monkeypatch.setattr(scoring, "store", cancelling)
+    work(queue)
+    run.refresh_from_db()
+    assert run.state == STATE.CANCELLED
+    assert MetricScore.objects.count() == len(counted) == 1
+    monkeypatch.setattr(scoring, "store", store)
+    assert not runs.cancel(run)
+    assert runs.continue_run(run, queue.append) == 0  # its worker may be at it still
+    ScoringShard.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=5))
+    assert runs.continue_run(run, queue.append) == 1
+    work(queue)
+    run.refresh_from_db()
+    assert run.state == STATE.DONE
+    assert len(counted) == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dead_worker_shows_and_its_shard_is_queued_again_once(study, queue):
+    run = ask(study, queue, shards=1)
+    shard = run.shards.get()
+    queue.clear()
+    long_ago = timezone.now() - timedelta(minutes=5)
+    ScoringShard.objects.update(state=SHARD.RUNNING, heartbeat_at=long_ago)
+    assert runs.progress(run)["stuck"] == 1
+    assert runs.heal(queue.append) == 1
+    assert runs.heal(queue.append) == 0
+    assert queue == [shard.pk]
+    work(queue)
+    run.refresh_from_db()
+    assert run.state == STATE.DONE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_makes_way_after_its_time_and_the_rest_is_done_by_another(
+    study, queue, counted, monkeypatch
+):
+    monkeypatch.setitem(runner.BATCH_S, "cpu", 0.1)
+    monkeypatch.setattr(runs, "SLICE_S", 0.0)
+    run = ask(study, queue, shards=1)
+    jobs_done = 0
+    while queue:
+        jobs_done += 1
+        runs.work_on(queue.pop(0), queue.append)
+    run.refresh_from_db()
+    assert (jobs_done, len(counted), run.state) == (3, 3, STATE.DONE)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_shard_that_breaks_says_why_and_the_run_can_be_continued(study, queue, monkeypatch):
+    run = ask(study, queue, shards=1)
+
+    def broken(*given, **named):
+        raise RuntimeError("disk on fire")
+
+    monkeypatch.setattr(runs, "_score", broken)
+    work(queue)
+    run.refresh_from_db()
+    assert run.state == STATE.FAILED
+    assert runs.progress(run)["errors"] == ["RuntimeError: disk on fire"]
+    monkeypatch.undo()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_failed_scores_are_counted_and_a_new_run_tries_them_again(study, queue, tmp_path):
+    file = tmp_path / f"{CLIPS[0]}.flac"
+    good = file.read_bytes()
+    file.write_bytes(b"no audio")
+    run = ask(study, queue, shards=1)
+    work(queue)
+    assert runs.progress(run)["failed"] == 1
+    file.write_bytes(good)
+    again = ask(study, queue, shards=1)
+    work(queue)
+    assert again != run
+    assert runs.progress(again)["failed"] == 0
+    assert not MetricScore.objects.filter(failed=True).exists()
+
+
+def test_jobs_go_to_queue_gpu_and_dead_shards_are_looked_for_on_another():
+    route = current_app.amqp.router.route({}, jobs.score_shard.name)
+    assert route["queue"].name == "gpu"
+    scheduled = settings.CELERY_BEAT_SCHEDULE["continue-dead-shards"]
+    assert scheduled["task"] == jobs.continue_dead_shards.name
+    assert scheduled["options"]["queue"] == "default"
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_a_shard_is_the_hash_modulo_their_number(count):
+    assert runs.shard_of("0000000aff", count) == 10 % count
