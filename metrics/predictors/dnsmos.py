@@ -32,7 +32,7 @@ EDGE = 4  # frames that the padding of a hop reaches through the first four laye
 P835_POOLS = frozenset({3, 4, 5})  # layers before a 2 × 2 maximum
 P808_POOLS = frozenset({0, 1, 3})
 SHARED = range(EDGE)  # the layers that hops share
-AT_ONCE = {"cpu": 4, "cuda": 64}  # hops
+AT_ONCE = {"cpu": 1, "cuda": 64}  # hops
 BLOCKS_AT_ONCE = {"cpu": 1, "cuda": 64}  # one at a time stays in the processor's cache
 RULES = ("speechmos", "all_hops")
 
