@@ -7,7 +7,17 @@ from typing import Any
 
 from metrics import vocalisations
 from metrics.judges.schema import Malformed, printable
+from metrics.material import Material
 from metrics.vocalisations import Vocalisation
+
+
+def asked_for(material: Material) -> str:
+    """What says which vocalisations were asked for: the attribute nvv_target, else a marked text.
+
+    Empty when neither says anything.
+    """
+    marked = vocalisations.parse_marked(material.text, material.language)[1]
+    return material.attribute("nvv_target") or (material.text if marked else "")
 
 
 def check_marked(answer: Mapping[str, Any], text: str, target: str, language: str) -> None:

@@ -12,7 +12,7 @@ from metrics.judges import asking
 from metrics.judges.client import Reply
 from metrics.judges.judge import Judge, JudgeParameters
 from metrics.judges.question import Question
-from metrics.judges.verification import check_marked, other_types, verified
+from metrics.judges.verification import asked_for, check_marked, other_types, verified
 from metrics.suite.nvv import comparison, plain, rates, spoken
 from metrics.vocalisations import Vocalisation
 
@@ -83,9 +83,9 @@ class JudgeNvv(Judge):
     def asked(self, take: Take) -> _Asked | Score:
         """What is asked about a take; or why it has no value."""
         material = take.material
-        target = material.attribute("nvv_target")
+        target = asked_for(material)
         if not target:
-            return undefined("the clip has no attribute nvv_target")
+            return undefined("the clip has no attribute nvv_target, and its text no marker")
         if not material.language:
             return undefined("no language")
         try:

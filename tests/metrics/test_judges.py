@@ -235,6 +235,13 @@ def test_a_changed_transcript_is_a_failure_and_not_an_absent_sound(server):
     assert score.details["reasons"] == {"transcript changed": 1}
 
 
+def test_a_marked_text_says_what_was_asked_for(server):
+    marked = Material(text="[laughs] she laughed and left", language="en")
+    score = measured(judge("judge_nvv"), tone(2, -30), marked)
+    assert "<text>\nshe laughed and left\n</text>" in text_of(server.requests[0])
+    assert (score.details["missed"], score.details["predicted"]) == ([["laugh", 0]], [["laugh", 3]])
+
+
 def test_counts_are_pooled_over_clips(server):
     metric = judge("judge_nvv")
     hit = measured(metric, tone(2, -30))
@@ -259,7 +266,7 @@ def test_each_type_asked_for_is_a_question(server):
 @pytest.mark.parametrize(
     ("attributes", "reason"),
     [
-        ({}, "the clip has no attribute nvv_target"),
+        ({}, "the clip has no attribute nvv_target, and its text no marker"),
         ({"nvv_target": TEXT}, "no vocalisation was asked for"),
         ({"nvv_target": "laugh@x; sigh@2"}, "'laugh@x' is not TYPE@PLACE, such as laugh@3"),
     ],
