@@ -88,10 +88,7 @@ class Voices:
     def windows(self, waves: Sequence[torch.Tensor]) -> list[VoiceWindows]:
         """The full windows of each wave, (samples,) at `rate_hz`; what is left is dropped."""
         starts = [list(speech.window_starts(len(wave), self.size, self.hop)) for wave in waves]
-        sounding = [
-            [start for start in own if not silent(wave[start : start + self.size])]
-            for wave, own in zip(waves, starts, strict=True)
-        ]
+        sounding = [self._sounding(wave, own) for wave, own in zip(waves, starts, strict=True)]
         used = self._with_speech(waves, sounding)
         vectors = self._vectors(waves, used)
         return [
@@ -105,6 +102,14 @@ class Voices:
         """The unit vector [dimensions] of a whole wave, (samples,) at `rate_hz`."""
         vector: NDArray[np.float64] = self.embedding.embed(wave[None])[0].cpu().numpy()
         return vector
+
+    def _sounding(self, wave: torch.Tensor, starts: list[int]) -> list[int]:
+        """The starts of the windows that are not digital silence."""
+        if not starts:
+            return []
+        cut = wave.unfold(0, self.size, self.hop)
+        sound = (cut.amax(dim=1) > cut.amin(dim=1)).tolist()
+        return [start for start, heard in zip(starts, sound, strict=True) if heard]
 
     def _with_speech(
         self, waves: Sequence[torch.Tensor], starts: Sequence[list[int]]
