@@ -36,6 +36,7 @@ class ScoreRow(TypedDict):
     version: str
     value: float | None
     higher_is_better: bool | None  # None: no direction is claimed
+    reason: str  # why there is no value
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
                         version=series.version,
                         value=score.value,
                         higher_is_better=series.output.higher_is_better,
+                        reason=score.reason,
                     )
                 )
     return rows
