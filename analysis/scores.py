@@ -197,9 +197,9 @@ def reasons(scores: pd.DataFrame, metric: str, stimuli: Sequence[str]) -> dict[s
     own = scores[(scores["metric"] == metric) & scores["stimulus"].isin(stimuli)]
     empty = own[own["value"].isna()]
     told = empty[REASON] if REASON in own else pd.Series([""] * len(empty), dtype=object)
-    counts = told.replace("", "no value, and no reason given").value_counts(sort=False)
+    counts = told.replace("", "no value").value_counts(sort=False)
     found = {str(reason): int(count) for reason, count in counts.items()}
     unscored = len(set(stimuli) - set(own["stimulus"]))
     if unscored:
-        found["not scored"] = unscored
+        found["not scored, or the run broke"] = unscored
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))

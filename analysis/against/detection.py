@@ -106,10 +106,11 @@ def area_interval(area: float, n: int, m: int, level: float) -> tuple[float, flo
         return float(abs(area - true) - z * variance**0.5)
 
     low, high = 0.0, 1.0
+    below, above = min(area, 1 - 1e-9), max(area, 1e-9)  # at the ends the distance is 0 itself
     if area > 0 and apart(1e-12) > 0:
-        low = float(optimize.brentq(apart, 1e-12, area))
+        low = float(optimize.brentq(apart, 1e-12, below))
     if area < 1 and apart(1 - 1e-12) > 0:
-        high = float(optimize.brentq(apart, area, 1 - 1e-12))
+        high = float(optimize.brentq(apart, above, 1 - 1e-12))
     return low, high
 
 

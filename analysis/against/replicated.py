@@ -31,9 +31,13 @@ def replicates(name: str, sample: Sample, pairs: tuple[Codes, Codes] | None) -> 
         if name == "krcc":
             assert pairs is not None
             b = replicates_for(len(sample.y), len(sample.h), OF_ERRORS)
-            return by_weight.kendall(sample.x, sample.h[:b], sample.w[:b], pairs)
-        made = by_weight.pearson if name == "plcc" else by_weight.spearman
-        return made(sample.x, sample.h, sample.w)
+            found = by_weight.kendall(sample.x, sample.h[:b], sample.w[:b], pairs)
+        else:
+            made = by_weight.pearson if name == "plcc" else by_weight.spearman
+            found = made(sample.x, sample.h, sample.w)
+        few = (sample.w[: len(found)] > 0).sum(axis=1) < FEWEST
+        found[few] = np.nan
+        return found
     return of_conditions(name, sample.redrawn, sample.h, sample.w, pairs)
 
 

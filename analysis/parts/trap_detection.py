@@ -97,7 +97,8 @@ class TrapDetection(Part):
         warnings = [*_few(len(human), len(other)), *_upside_down(scored)]
         if unscored:
             warnings.append(f"No score of both kinds of trap clips: {', '.join(unscored)}.")
-        table = Table("detection", "Human or machine, on the trap clips", _COLUMNS, rows, NOTE)
+        columns = [column for column in _COLUMNS if _some(column, rows)]
+        table = Table("detection", "Human or machine, on the trap clips", columns, rows, NOTE)
         return Shown(
             sentences=[_sentence(scored)],
             figures=list(_curves(scored)),
@@ -152,6 +153,12 @@ def _row(each: Judged, clips: int) -> dict[str, Any]:
     return row
 
 
+def _some(column: Column, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the column holds anything."""
+    key = f"{column.key}_low" if column.kind == "interval" else column.key
+    return any(row.get(key) not in (None, "") for row in rows)
+
+
 def _sentence(scored: Sequence[Judged]) -> str:
     best = scored[0]
     found = best.found
@@ -169,7 +176,7 @@ def _sentence(scored: Sequence[Judged]) -> str:
 def _few(human: int, other: int) -> Iterator[str]:
     if min(human, other) < 10:
         yield (
-            f"Only {human} human and {other} flawed trap clips: F1 moves by whole steps of a clip, "
+            f"{human} human and {other} flawed trap clips are few: F1 moves by whole steps of a clip, "
             "and the intervals are wide."
         )
 

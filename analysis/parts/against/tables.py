@@ -25,6 +25,7 @@ UNITS = (CONDITION, STIMULUS, WITHIN)
 NAMES = {"srcc": "SRCC", "plcc": "PLCC", "krcc": "KRCC", "qwk": "QWK", "mae": "MAE"}
 PLURALS = {"stimulus": "stimuli", "pair": "pairs"}
 NAMES |= {"rmse": "RMSE", "rmse_star": "RMSE*"}
+LEAST_CLIPS = 3  # for an interval of a metric's mean: of two it is wider than any drawing
 _ERRORS = ("plcc", "rmse", "rmse_star", "mae", "qwk")
 MANY_UNITS, MANY_RATINGS = 1000, 100_000
 _SIGNS = {True: "+", False: "−", None: ""}
@@ -62,6 +63,7 @@ def correlation_table(of: Gathered, ceilings: Ceilings, suffix: str) -> Table:
     )
     if len(of.metrics) == 1:
         note = note.replace("1 metrics", "one metric")
+    note += "".join(dict.fromkeys(_reason(row) for row in rows))
     return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, of.title)
 
 
@@ -85,8 +87,12 @@ def _columns(rows: list[dict[str, Any]]) -> list[Column]:
         Column("krcc", "KRCC", "number", sign=True),
         *[Column("wide", "SRCC, other conditions too", "interval")] * some("wide_low"),
         *[Column("n_missing", "Missing", "count")] * some("n_missing"),
-        *[Column("note", "Note")] * some("note"),
     ]
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    """Why a line has no coefficient or no interval, as a sentence."""
+    return f" {row['metric']} per {row['unit']}: {row['note']}." if row["note"] else ""
 
 
 def mapped_table(of: Gathered, suffix: str) -> list[Table]:
@@ -266,11 +272,17 @@ def point_rows(of: Gathered, metric: str, level: float) -> list[dict[str, Any]]:
         inside = values[(units.condition == c) & np.isfinite(values)]
         if not len(inside):
             continue
-        bounds = naive_interval(inside, level) or (None, None)
+        bounds = naive_interval(inside, level) if len(inside) >= LEAST_CLIPS else None
         mean, low, high = human[c]
         rows.append(
             {"metric": metric, "condition": condition, "x": float(inside.mean())}
-            | {"x_low": bounds[0], "x_high": bounds[1], "y": mean, "y_low": low, "y_high": high}
+            | {
+                "x_low": bounds and bounds[0],
+                "x_high": bounds and bounds[1],
+                "y": mean,
+                "y_low": low,
+                "y_high": high,
+            }
             | {
                 "n_stimuli": len(inside),
                 "n_ratings": int(units.ratings[units.condition == c].sum()),
@@ -292,7 +304,10 @@ def point_table(of: Gathered, level: float, suffix: str) -> Table:
         Column("n_stimuli", "Clips", "count"),
         Column("n_ratings", "Ratings", "count"),
     ]
-    note = "Metric: t interval over clips. Human: two-way clustered over raters and items."
+    note = (
+        f"Metric: t interval over {LEAST_CLIPS} clips or more. Human: two-way clustered over "
+        "raters and items."
+    )
     return Table(f"points{suffix}", "Means of the conditions", columns, rows, note, of.title, True)
 
 
@@ -322,8 +337,8 @@ def ordered(of: Gathered) -> list[str]:
 def words_of(unit: str, of: Gathered) -> str:
     """What a line counts, in words: of comparisons it is pairs."""
     if not of.units.compared:
-        return unit
-    return {STIMULUS: "pair", CONDITION: "pair of conditions", WITHIN: "pair within conditions"}[
+        return "within conditions" if unit == WITHIN else unit
+    return {STIMULUS: "pair", CONDITION: "pair of conditions", WITHIN: "pair, within conditions"}[
         unit
     ]
 

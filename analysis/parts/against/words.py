@@ -11,7 +11,7 @@ from analysis.parts.against.tables import PLURALS, Ceilings, holm_of, ordered, w
 from analysis.parts.base import Given
 from analysis.scores import reasons
 
-FEW_CONDITIONS = 5
+FEW_CONDITIONS, FEW_ITEMS = 5, 5
 _MOST_NAMED = 3
 
 
@@ -23,18 +23,17 @@ def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
     if first is None or first.value is None:
         yield f"{of.title}: no metric has a defined correlation with people per {what}."
         return
-    among = (
-        f"of {len(names)} metrics {names[0]} follows" if len(names) > 1 else f"{names[0]} follows"
-    )
+    among = f"of {len(names)} metrics, {names[0]} goes" if len(names) > 1 else f"{names[0]} goes"
     closely = " most closely" if len(names) > 1 else ""
-    told = f"{of.title}: {among} people{closely} per {what} ({_valued(first)} over {first.n})"
+    told = f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
+    told += _clear(first)
     top = ceilings.get((STIMULUS, "srcc"), {}).get("ceiling")
     if top is not None:
         told += f"; with so many ratings a perfect metric could reach about {top:.2f}"
     of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
         kinds = "pairs of conditions" if of.units.compared else "conditions"
-        told += f". Over the {of_conditions.n} {kinds} its {_valued(of_conditions)}"
+        told += f". Over the {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
     yield f"{told}."
     if len(names) > 1:
         adjusted = holm_of(of.found)
@@ -85,6 +84,8 @@ def _of_the_study(of: Gathered) -> Iterator[str]:
         )
     if units.n_items == 1:
         yield "one item only, so intervals hold for this item alone."
+    elif units.n_items < FEW_ITEMS:
+        yield f"{units.n_items} items only, so intervals over items are rough."
     unnamed = len(of.family.table) - len(units.score)
     if unnamed:
         yield f"{unnamed} ratings name no stimulus and are left out here."
@@ -114,6 +115,15 @@ def _missing(of: Gathered, name: str, metric: str, first: Correlated, given: Giv
     inside = f" (clips, {', '.join(told)}{more})" if told else ""
     missing = f"{first.n_missing} of {whole} {PLURALS[what]}"
     return f"{name} has no value for {missing}{inside}; they are left out."
+
+
+def _clear(first: Correlated) -> str:
+    """Whether the interval says which way it goes."""
+    if first.low is None or first.high is None:
+        return ", of which nothing more can be said"
+    if first.low <= 0 <= first.high:
+        return ", which cannot be told apart from none"
+    return "" if first.high > 0 else " (the higher the metric, the worse for people)"
 
 
 def _valued(each: Correlated) -> str:
