@@ -176,7 +176,7 @@ def _sentence(scored: Sequence[Judged]) -> str:
 def _few(human: int, other: int) -> Iterator[str]:
     if min(human, other) < 10:
         yield (
-            f"{human} human and {other} flawed trap clips are few: F1 moves by whole steps of a clip, "
+            f"{human} human and {other} flawed trap clips are few: F1 moves by whole clips, "
             "and the intervals are wide."
         )
 
