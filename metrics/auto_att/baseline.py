@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,16 +74,30 @@ def fitted(table: Floats, true: Floats, names: Sequence[str], penalty: float) ->
     Minimises |y - Xw - b|^2 / n + penalty |w|^2 by the singular values of X (Hoerl and Kennard
     1970); the intercept is not penalised.
     """
+    return next(fitted_for_each(table, true, names, [penalty]))
+
+
+def fitted_for_each(
+    table: Floats, true: Floats, names: Sequence[str], penalties: Sequence[float]
+) -> Iterator[Ridge]:
+    """`fitted` for several penalties, from one decomposition."""
     mean, scale = standards(table, names)
     x = scaled(table, mean, scale)
     centre = x.mean(axis=0)
     u, s, vt = np.linalg.svd(x - centre, full_matrices=False)
     level = float(true.mean())
-    shrunk = s / (s**2 + penalty * len(true))
-    coefficients = vt.T @ (shrunk * (u.T @ (true - level)))
-    return Ridge(
-        list(names), mean, scale, coefficients, level - float(centre @ coefficients), penalty
-    )
+    along = u.T @ (true - level)
+    for penalty in penalties:
+        coefficients = vt.T @ (_shrunk(s, penalty * len(true)) * along)
+        intercept = level - float(centre @ coefficients)
+        yield Ridge(list(names), mean, scale, coefficients, intercept, penalty)
+
+
+def _shrunk(singular: Floats, penalty: float) -> Floats:
+    """s / (s^2 + penalty); 0 for the directions that the table does not span."""
+    spanned = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
+    safe = np.where(spanned, singular, 1.0)
+    return np.where(spanned, safe / (safe**2 + penalty), 0.0)
 
 
 def chosen_penalty(
@@ -97,9 +111,8 @@ def chosen_penalty(
     errors = dict.fromkeys(PENALTIES, 0.0)
     for fold in dict.fromkeys(folds):
         out = np.array([each == fold for each in folds])
-        for penalty in PENALTIES:
-            model = fitted(table[~out], true[~out], names, penalty)
-            errors[penalty] += float(((model.predict(table[out]) - true[out]) ** 2).sum())
+        for model in fitted_for_each(table[~out], true[~out], names, PENALTIES):
+            errors[model.penalty] += float(((model.predict(table[out]) - true[out]) ** 2).sum())
     best = min(PENALTIES, key=lambda penalty: (errors[penalty], -penalty))
     return best, {f"{p:g}": error / len(true) for p, error in errors.items()}
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from metrics.auto_att.labels import LABELS, SCORES, final_label, mean_score
-from metrics.auto_att.sources import DatasetError, Rating, Source
+from metrics.auto_att.sources import TRAINING, DatasetError, Rating, Source
 
 TRAIN, TEST, TRAP = "train", "test", "trap"
 CLIPS, SUMMARY = "clips.jsonl", "dataset.json"
@@ -129,6 +129,8 @@ def usable_ratings(ratings: Sequence[Rating], rule: Rule) -> tuple[list[Rating],
             reason = f"not one of {', '.join(LABELS)}"
         elif rule.criterion and rating.criterion != rule.criterion:
             reason = "another criterion"
+        elif rating.trap == TRAINING:
+            reason = "training trial"
         elif rating.set in failed:
             reason = "its set failed the traps"
         elif rating.review == "unfit":
@@ -174,7 +176,7 @@ def labelled_clips(
         if not source.sha256:
             reason = "no audio file"
         elif source.trap not in ("", "human", "flawed"):
-            reason = "trap of a kind that is neither human nor flawed"
+            reason = "a trap that is neither human nor flawed, or was never played"
         elif not source.trap and sum(counts.values()) < rule.labels_per_clip:
             reason = f"fewer than {rule.labels_per_clip} labels"
         elif not source.trap and tie and rule.ties == "leave_out":

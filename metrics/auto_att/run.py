@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +45,12 @@ def predict_clips(
 
 
 def train_baseline(
-    made: Dataset, keys: Sequence[str], device: str, leave_out: str = ""
-) -> tuple[baseline.Ridge, list[Prediction]]:
+    made: Dataset, keys: Sequence[str], device: str, leave_out: Sequence[str] = ()
+) -> tuple[baseline.Ridge, dict[str, list[Prediction]]]:
     """The baseline of a dataset, and predictions of every clip by baselines without its group.
 
     ``keys``: embeddings and metrics; none: those of `features.DEFAULT` that can be loaded here.
-    ``leave_out``: "", "voice" or "item" (see `baseline.left_out_in_turn`).
+    ``leave_out``: "voice", "item", both or none (see `baseline.left_out_in_turn`).
     """
     known = loaded_features(keys, device)
     clips = list(made.clips)
@@ -59,13 +58,17 @@ def train_baseline(
     places = baseline.training_clips(clips)
     ridge = baseline.train([clips[i] for i in places], table[places], names)
     ridge.notes["features_sha256"] = known.weights
-    if not leave_out:
-        return ridge, []
-    found = [
-        predict.prediction(clip, Score(score), trained_on)
-        for clip, score, trained_on in baseline.left_out_in_turn(clips, table, names, leave_out)
+    return ridge, {by: without_own(clips, table, names, by) for by in leave_out}
+
+
+def without_own(
+    clips: Sequence[LabelledClip], table: baseline.Floats, names: Sequence[str], by: str
+) -> list[Prediction]:
+    """Predictions of clips, each by a baseline without its voice, or without its item."""
+    return [
+        predict.prediction(clip, Score(score, details={"without_own": by}), trained_on)
+        for clip, score, trained_on in baseline.left_out_in_turn(clips, table, names, by)
     ]
-    return ridge, [replace(each, details={"without_own": leave_out}) for each in found]
 
 
 def loaded_features(keys: Sequence[str], device: str) -> features.Features:

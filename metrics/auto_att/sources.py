@@ -13,6 +13,7 @@ from typing import Any
 from metrics import audio
 
 NEEDED = ("stimulus", "rater", "label")
+TRAINING = "training"  # stands in the column trap of training trials
 
 
 class DatasetError(ValueError):
@@ -53,10 +54,11 @@ def from_study(study: str) -> tuple[list[Rating], list[Source]]:
     from listening.selectors import rating_rows, stimulus_rows
 
     rows = list(rating_rows(study))
-    told = {row["stimulus"]: row for row in rows}
+    told = {row["stimulus"]: row for row in rows if row["trap"] != TRAINING}
     sources = []
     for row in stimulus_rows(study):
         rated = told.get(row["stimulus"])
+        kind = (rated["trap"] if rated else "not played yet") if row["role"] == "trap" else ""
         sources.append(
             Source(
                 clip=row["stimulus"],
@@ -66,7 +68,7 @@ def from_study(study: str) -> tuple[list[Rating], list[Source]]:
                 voice=row["voice"] or row["condition"],
                 item=row["item"],
                 dimension=rated["dimension"] if rated else "",
-                trap=(rated["trap"] if rated else "") if row["role"] == "trap" else "",
+                trap=kind,
             )
         )
     return [rating_of(row) for row in rows], sources
@@ -80,7 +82,7 @@ def from_csv(ratings: Path | str, manifest: Path | str) -> tuple[list[Rating], l
     and, where the ratings do not tell them: system, voice, dimension, trap. Raises DatasetError.
     """
     rows = list(_table(Path(ratings), NEEDED))
-    told = {row["stimulus"]: row for row in rows}
+    told = {row["stimulus"]: row for row in rows if row.get("trap", "") != TRAINING}
     sources = []
     for row in _table(Path(manifest), ("stimulus",)):
         known = {**told.get(row["stimulus"], {}), **{k: v for k, v in row.items() if v}}

@@ -10,6 +10,7 @@ from metrics.auto_att.dataset import Rule, build
 from metrics.auto_att.labels import final_label, mean_score
 from metrics.auto_att.sampler import batches
 from metrics.auto_att.sources import DatasetError, Rating, Source
+from tests.factories import answer_all, arrive, make_study
 
 COLUMNS = ("stimulus", "rater", "label", "session", "block", "trap", "trap_passed", "dimension")
 
@@ -78,6 +79,7 @@ def test_failed_sets_other_scales_repeats_and_unfit_reasons_do_not_label():
     rows += [Rating("x", "half", "Unclear", set="s3/b1")]  # 1 of 2 human ones passed: valid
     rows += [Rating("x", "r0", "Machine"), Rating("x", "m", "4"), Rating("x", "u", "Machine",
              review="unfit"), Rating("x", "n", "Human", method="mos")]  # fmt: skip
+    rows += [Rating("x", "t", "Machine", trap="training")]
     made = build(rows, [source("x")], Rule())
     assert made.clips[0].labels == {"Human": 3, "Unclear": 1}
     assert made.summary["ratings_left_out"] == {
@@ -85,6 +87,7 @@ def test_failed_sets_other_scales_repeats_and_unfit_reasons_do_not_label():
         "the rater had labelled the clip before": 1,
         "not one of Human, Unclear, Machine": 2,
         "experts called its reason unfit": 1,
+        "training trial": 1,
     }
     all_sets = build(rows, [source("x")], Rule(valid_sets_only=False))
     assert all_sets.clips[0].labels == {"Human": 3, "Unclear": 1, "Machine": 1}
@@ -192,3 +195,28 @@ def test_several_criteria_must_be_chosen_from():
     assert build(rows, [source("x")], Rule(criterion="q")).clips[0].label == "Machine"
     with pytest.raises(DatasetError, match="no clip is left to train on"):
         build([], [source("x")], Rule())
+
+
+@pytest.mark.django_db
+def test_a_study_of_this_installation_makes_a_dataset():
+    kinds = [
+        {"kind": "flawed", "count": 1, "expected": ["Machine"], "pass_at_least": 1},
+        {"kind": "human", "count": 2, "expected": ["Human"], "pass_at_least": 1},
+    ]
+    task = {"method": "att", "block_size": 4, "ratings_per_stimulus": 3}
+    task["traps"] = {"placement": "outside", "per": 4, "kinds": kinds}
+    study = make_study(conditions=2, items=2, traps={"flawed": 1, "human": 2}, task=task)
+    for k in range(3):
+        answer_all(arrive(study), pass_traps=k != 1)
+    rows, clips = sources.from_study(study.key)
+    made = build(rows, clips, Rule(labels_per_clip=1))
+    failed = {row.set for row in rows if row.trap_passed is False}
+    assert len(failed) == 1
+    assert len({row.set for row in rows}) == 3
+    out = sum(row.set in failed for row in rows)
+    assert made.summary["ratings_left_out"] == {"its set failed the traps": out}
+    kept = sum(not row.trap and row.set not in failed for row in rows)
+    assert sum(sum(clip.labels.values()) for clip in made.split("train")) == kept > 0
+    for clip in made.split("train"):
+        assert (clip.label, clip.voice) == ("Human", clip.clip.split("_")[0])
+    assert sorted(clip.trap for clip in made.split("trap")) == ["flawed", "human", "human"]

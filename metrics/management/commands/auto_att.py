@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from argparse import ArgumentTypeError
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from metrics import runner
 from metrics.auto_att import baseline, dataset, evaluate, predict, report, run, sources
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
+from metrics.management.options import thread_count
 from metrics.weights import Unavailable
 
 KNOWN = (ValueError, Unavailable)  # each message names the remedy
@@ -35,7 +37,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            getattr(self, f"do_{options['part']}")(options)
+            computes = "threads" in options  # the others need no torch
+            with runner.torch_threads(options["threads"]) if computes else nullcontext():
+                getattr(self, f"do_{options['part']}")(options)
         except KNOWN as error:
             raise CommandError(str(error)) from error
 
@@ -91,10 +95,10 @@ class Command(BaseCommand):
         model, found = run.train_baseline(made, keys, device, options["leave_out"])
         self.stdout.write(f"written: {baseline.write(model, options['out'])}")
         self.stdout.write(f"penalty {model.penalty:g}, {len(model.names)} features")
-        if options["leave_out"]:
-            path = Path(options["out"]) / f"without-own-{options['leave_out']}.jsonl"
-            predict.write(found, path)
-            self.stdout.write(report.prediction_lines(found, path))
+        for by, predictions in found.items():
+            path = Path(options["out"]) / f"without-own-{by}.jsonl"
+            predict.write(predictions, path)
+            self.stdout.write(report.prediction_lines(predictions, path))
 
     def do_evaluate(self, options: dict[str, Any]) -> None:
         """Each file of predictions against the dataset's labels."""
@@ -161,7 +165,7 @@ def add_baseline(parser: CommandParser) -> None:
     parser.add_argument("dataset", metavar="DIR")
     parser.add_argument("--out", required=True, metavar="FOLDER")
     parser.add_argument("--features", default="", help="embeddings and metrics, commas between")
-    parser.add_argument("--leave-out", default="", choices=["", "voice", "item"])
+    parser.add_argument("--leave-out", nargs="*", default=[], choices=["voice", "item"])
     add_device(parser)
 
 
@@ -174,7 +178,8 @@ def add_evaluate(parser: CommandParser) -> None:
 
 
 def add_device(parser: CommandParser) -> None:
-    """Add --device."""
+    """Add --device and --threads."""
+    parser.add_argument("--threads", type=thread_count, default=1, help="CPU threads (default 1)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
 
 
