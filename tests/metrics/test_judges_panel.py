@@ -210,6 +210,10 @@ def test_the_command_rates_a_manifest_and_writes_what_can_be_imported(server, ma
     assert head["rubric"] == "nvv_tags.v1"
     assert [line["failed"] for line in lines].count("refused") == 1
     assert len(lines) == 6
+    again = io.StringIO()  # asks only what failed
+    call_command("judge_study", manifest, task="tags", out=str(out), stdout=again, stderr=said[1])
+    assert "6 questions, 5 from the cache, 0 failed" in again.getvalue()
+    assert len(server.requests) == 7
 
 
 @pytest.mark.parametrize(
@@ -217,14 +221,14 @@ def test_the_command_rates_a_manifest_and_writes_what_can_be_imported(server, ma
     [
         ({"task": "captions"}, "no clip is left"),
         ({"task": "tags", "raters_per_item": 9}, "9 of 4 raters"),
+        ({"task": "tags", "out": "no/such/x"}, "no folder no/such"),
         ({"task": "tags", "conditions": "loud,quiet"}, "no clip has the condition quiet"),
     ],
 )
 def test_what_cannot_be_rated_is_said(server, manifest, options, reason):
+    options = {"out": "x", "stdout": io.StringIO(), "stderr": io.StringIO(), **options}
     with pytest.raises(CommandError, match=reason):
-        call_command(
-            "judge_study", manifest, out="x", stdout=io.StringIO(), stderr=io.StringIO(), **options
-        )
+        call_command("judge_study", manifest, **options)
 
 
 def test_the_stability_command_tells_how_much_of_the_variance_is_the_clips(server, manifest):

@@ -34,6 +34,7 @@ from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.stability import stability
 from metrics.judges.verification import asked_for
 from metrics.management.judging import add_source, number, source_clips, table
+from metrics.management.progress import Progress
 from metrics.suite.nvv import spoken
 from metrics.weights import Unavailable
 
@@ -65,6 +66,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         told = rubric(TASKS[options["task"]])
+        out = Path(options["out"])
+        if not out.parent.is_dir():
+            raise CommandError(f"there is no folder {out.parent} to write to")
         try:
             plan = plan_of(options)
             server = endpoint.required(plan.models[0])
@@ -80,11 +84,14 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{len(candidates)} clips, {len(planned)} questions")
+        found = []
         try:
-            found = list(ask_panel(planned, told, plan, Client(server), wav_of))
+            with Progress(len(planned), self.stderr, "questions") as progress:
+                for answered in ask_panel(planned, told, plan, Client(server), wav_of):
+                    found.append(answered)
+                    progress.add(1, answered[0].item)
         except Unavailable as error:
             raise CommandError(f"{error}; what was answered is in the cache") from error
-        out = Path(options["out"])
         ratings = [rating for _, _, rated in found for rating in rated]
         write_ratings(out.with_name(f"{out.name}.jsonl"), found, told, plan)
         write_scores(out.with_name(f"{out.name}.csv"), candidates, ratings, told)
