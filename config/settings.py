@@ -229,8 +229,8 @@ CELERY_BEAT_SCHEDULE = {
     },
     "continue-dead-shards": {
         "task": "metrics.jobs.continue_dead_shards",
-        "schedule": 60.0,
-        "options": {"expires": 60.0, "queue": "default"},  # those of queue gpu may all be busy
+        "schedule": 20.0,
+        "options": {"expires": 20.0, "queue": "default"},  # those of queue gpu may all be busy
     },
 }
 

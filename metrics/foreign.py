@@ -68,9 +68,8 @@ class Clips:
 
 def file_names(row: Mapping[str, Any]) -> list[str]:
     """The names of the file from which a stimulus was imported, with and without its ending."""
-    told = [str(row.get("attributes", {}).get("file", ""))]
-    paths = [PurePosixPath(name) for name in told if name]
-    return [name for path in paths for name in (str(path), path.name, path.stem)]
+    path = PurePosixPath(str(row.get("file") or ""))
+    return [str(path), path.name, path.stem] if path.name else []
 
 
 def read_scores(
@@ -87,20 +86,12 @@ def read_scores(
         raise ForeignError(str(error)) from error
     if not rows:
         raise ForeignError(f"{path.name}: no rows; add one per clip")
-    clips, problems = Clips(stimuli), []
-    found: dict[tuple[str, str, str], ForeignScore] = {}
+    table = _Table(Clips(stimuli), prefix)
     for where, row in rows:
-        try:
-            scores = list(row_scores(clips.find(row), row, prefix))
-        except InputError as error:
-            problems.append(f"{where}: {error}")
-            continue
-        for score in scores:
-            key = (score.sha256, score.metric, score.version)
-            if key in found and found[key].value != score.value:
-                problems.append(f"{where}: {score.metric} of this clip is there twice; remove one")
-            found[key] = score
-    for name in sorted({score.metric for score in found.values()} & set(taken)):
+        table.add(where, row)
+    found = [score for score in table.found.values() if score.metric not in table.words]
+    problems = table.problems
+    for name in sorted({score.metric for score in found} & set(taken)):
         problems.append(f"{name} is a metric of Earnest's own; give a prefix, such as versa_")
     if not found and not problems:
         problems.append(f"{path.name}: no column with scores; name metric and value, or metrics")
@@ -108,7 +99,33 @@ def read_scores(
         more = len(problems) - MOST_PROBLEMS
         told = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
         raise ForeignError("\n".join(told))
-    return [*found.values()]
+    return found
+
+
+class _Table:
+    """What the rows of a file gave so far."""
+
+    def __init__(self, clips: Clips, prefix: str) -> None:
+        self.clips, self.prefix = clips, prefix
+        self.found: dict[tuple[str, str, str], ForeignScore] = {}
+        self.words: set[str] = set()  # columns of text, such as VERSA's transcripts: no metrics
+        self.problems: list[str] = []
+
+    def add(self, where: str, row: Mapping[str, Any]) -> None:
+        """One more row, or what is wrong with it."""
+        try:
+            scores = list(row_scores(self.clips.find(row), row, self.prefix))
+        except InputError as error:
+            self.problems.append(f"{where}: {error}")
+            return
+        for score in scores:
+            key = (score.sha256, score.metric, score.version)
+            before = self.found.setdefault(key, score)
+            if score.reason == NO_NUMBER:
+                self.words.add(score.metric)
+            elif before.value != score.value:
+                told = f"{score.metric} of this clip is there twice; remove one"
+                self.problems.append(f"{where}: {told}")
 
 
 def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[ForeignScore]:
@@ -128,9 +145,7 @@ def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[For
             continue
         if not isinstance(told, str | int | float | None):
             continue  # VERSA's lists and words beside its numbers
-        value, reason = _wide_value(name, told)
-        if reason != NO_NUMBER:
-            yield ForeignScore(sha256, metric_name(prefix, name), "1", value, reason)
+        yield ForeignScore(sha256, metric_name(prefix, name), "1", *_wide_value(name, told))
 
 
 NO_VALUE, NO_NUMBER = "no value in the imported file", "no number"

@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 
 CLIPS_PER_SHARD = 20  # a smaller study has fewer shards than the setting allows
 BEAT_S = 15.0
-STALE_S = 90.0  # without a heartbeat for this long, the worker is taken for dead
+STALE_S = 60.0  # without a heartbeat for this long, the page says so
+LOST_S = 40 * 60.0  # a job that waits for longer is queued again, in case that it got lost
 SLICE_S = 15 * 60.0  # then a job makes way: brokers take longer ones for lost and repeat them
 TELL_EVERY_S = 1.0
 WAITING = (ScoringShard.State.QUEUED, ScoringShard.State.RUNNING)
@@ -73,10 +74,20 @@ def ask(
         for clip in clips:
             sizes[shard_of(clip.sha256, count)] += len(metrics)
         made = ScoringShard.objects.bulk_create(
-            ScoringShard(run=run, number=number, total=size) for number, size in enumerate(sizes)
+            ScoringShard(run=run, number=number, total=size, heartbeat_at=timezone.now())
+            for number, size in enumerate(sizes)
         )
         transaction.on_commit(lambda: [queue(shard.pk) for shard in made] and None)
     return run
+
+
+def ask_by_key(study: str, choices: Sequence[Choice], queue: Queue, shards: int = 0) -> ScoringRun:
+    """`ask` for a study of which only the key is known; NoStimuli when there is none."""
+    related: Any = ScoringRun._meta.get_field("study").related_model
+    found = related.objects.filter(key=study).values_list("pk", flat=True).first()
+    if found is None:
+        raise NoStimuli(f"study {study!r}: there is no such study")
+    return ask(found, study, choices, queue, by="command", shards=shards)
 
 
 def shard_of(sha256: str, count: int) -> int:
@@ -93,7 +104,8 @@ def cancel(run: ScoringRun) -> bool:
 def continue_run(run: ScoringRun, queue: Queue) -> int:
     """Queue again the shards that nobody works on; how many. Scores that are stored stay."""
     dead = ScoringShard.objects.filter(run=run).exclude(state=ScoringShard.State.DONE)
-    dead = dead.filter(~Q(state=ScoringShard.State.RUNNING) | stale())
+    held = [pk for pk in dead.values_list("pk", flat=True) if not is_free(pk)]
+    dead = dead.exclude(pk__in=held)
     with transaction.atomic():
         ScoringRun.objects.filter(pk=run.pk).update(
             state=ScoringRun.State.WORKING, finished_at=None
@@ -106,14 +118,28 @@ def continue_run(run: ScoringRun, queue: Queue) -> int:
 
 
 def heal(queue: Queue) -> int:
-    """Queue again every shard whose worker died; how many."""
-    working = ScoringShard.objects.filter(run__state=ScoringRun.State.WORKING)
-    found = working.filter(stale(), state=ScoringShard.State.RUNNING)
-    pks = list(found.values_list("pk", flat=True))
-    for pk in pks:  # its state changes when a worker takes it; a beat keeps it from coming twice
-        ScoringShard.objects.filter(pk=pk).update(heartbeat_at=timezone.now())
+    """Queue again every shard that no worker holds though one took it, or whose job got lost."""
+    waiting = ScoringShard.objects.filter(run__state=ScoringRun.State.WORKING)
+    lost = timezone.now() - timedelta(seconds=LOST_S)
+    dead = [
+        pk
+        for pk in waiting.filter(state=ScoringShard.State.RUNNING).values_list("pk", flat=True)
+        if is_free(pk)
+    ]
+    queued = waiting.filter(state=ScoringShard.State.QUEUED, heartbeat_at__lt=lost)
+    found = [*dead, *queued.values_list("pk", flat=True)]
+    ScoringShard.objects.filter(pk__in=found).update(
+        state=ScoringShard.State.QUEUED, heartbeat_at=timezone.now(), error=""
+    )
+    for pk in found:
         queue(pk)
-    return len(pks)
+    return len(found)
+
+
+def is_free(shard_id: int) -> bool:
+    """Whether no worker holds this shard just now: those that died hold nothing."""
+    with alone(shard_id) as free:
+        return free
 
 
 def stale() -> Q:
@@ -122,24 +148,34 @@ def stale() -> Q:
 
 
 def work_on(shard_id: int, queue: Queue) -> None:
-    """Score what a shard still misses; returns at once when another worker is at it."""
+    """Score what a shard still misses; returns at once when another worker is at it.
+
+    A shard is RUNNING only while its lock is held, so one that is RUNNING and free has lost its
+    worker.
+    """
     shard = ScoringShard.objects.select_related("run__study").filter(pk=shard_id).first()
     if shard is None or shard.state == ScoringShard.State.DONE:
         return
     if shard.run.state != ScoringRun.State.WORKING:
         return
+    more = False
     with alone(shard_id) as mine:
         if not mine:
             log.info("%s: another worker is at it", shard)
             return
+        ScoringShard.objects.filter(pk=shard_id).update(
+            state=ScoringShard.State.RUNNING, heartbeat_at=timezone.now(), error=""
+        )
         try:
             with beating(shard_id):
                 _score(shard)
         except Later:
-            ScoringShard.objects.filter(pk=shard_id).update(state=ScoringShard.State.QUEUED)
-            queue(shard_id)
+            later = {"state": ScoringShard.State.QUEUED, "heartbeat_at": timezone.now()}
+            ScoringShard.objects.filter(pk=shard_id).update(**later)
+            more = True
         except Cancelled:
             log.info("%s: cancelled", shard)
+            ScoringShard.objects.filter(pk=shard_id).update(state=ScoringShard.State.QUEUED)
         except Exception as error:
             known = isinstance(error, NoStimuli | ValueError)
             if not known:
@@ -148,6 +184,8 @@ def work_on(shard_id: int, queue: Queue) -> None:
             _end(shard, ScoringShard.State.FAILED, told or type(error).__name__)
         else:
             _end(shard, ScoringShard.State.DONE, "")
+    if more:  # now that the lock is gone
+        queue(shard_id)
 
 
 def _score(shard: ScoringShard) -> None:
@@ -247,6 +285,12 @@ def alone(shard_id: int) -> Iterator[bool]:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
 
 
+def lock_number(shard_id: int) -> int:
+    """The number of a shard's advisory lock: one that nothing else in the database uses."""
+    digest = hashlib.sha256(b"metrics shard %d" % shard_id).digest()
+    return int.from_bytes(digest[:8], signed=True)
+
+
 @contextlib.contextmanager
 def beating(shard_id: int) -> Iterator[None]:
     """Say every `BEAT_S` that this process lives, however long a batch takes."""
@@ -291,7 +335,7 @@ def progress(run: ScoringRun) -> dict[str, Any]:
         "shards": shards.count(),
         "shards_done": shards.filter(state=ScoringShard.State.DONE).count(),
         "workers": running.count() - stuck,
-        "stuck": stuck,
+        "stuck": stuck if run.state == ScoringRun.State.WORKING else 0,
         "doing": ", ".join(doing),
         "errors": sorted(set(shards.exclude(error="").values_list("error", flat=True))),
     }

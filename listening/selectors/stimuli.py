@@ -27,6 +27,7 @@ class StimulusRow(TypedDict):
     system: str
     voice: str
     role: str
+    file: str  # in the study's folder, as imported
     path: str
     sha256: str
     text: str
@@ -37,9 +38,6 @@ class StimulusRow(TypedDict):
     reference_sha256: str
     turns: list[TurnRow]
     attributes: dict[str, str]
-
-
-FFMPEG_ONLY = ("m4a", "mp4", "m4b", "mov", "aac", "webm", "mkv", "mka", "3gp")
 
 
 def stimulus_rows(study: str) -> list[StimulusRow]:
@@ -64,13 +62,14 @@ def _stimulus_row(
         system=s.condition.system,
         voice=s.condition.voice,
         role="trap" if s.trap else s.condition.role,
-        path=_readable(s),
+        file=s.file,
+        path=_original(s),
         sha256=s.sha256,
         text=s.item.text,
         language=s.item.language or s.study.language,
         speaker=s.item.speaker,
         duration_s=_rated_s(s),
-        reference_path=_readable(reference) if reference else "",
+        reference_path=_original(reference) if reference else "",
         reference_sha256=reference.sha256 if reference else "",
         turns=_turns(s, speakers),
         attributes={str(k): str(v) for k, v in s.attributes.items()},
@@ -100,7 +99,5 @@ def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
     ]
 
 
-def _readable(s: Stimulus) -> str:
-    """The original; its lossless copy where only FFmpeg reads it, so that every metric can."""
-    needs_ffmpeg = s.original.rpartition(".")[2] in FFMPEG_ONLY
-    return str(audio.local_path(s.served if needs_ffmpeg else s.original))
+def _original(s: Stimulus) -> str:
+    return str(audio.local_path(s.original))

@@ -1,5 +1,6 @@
 """A study's scoring run in shards: asked for, worked on twice, cancelled, healed, continued."""
 
+import contextlib
 import shutil
 from datetime import timedelta
 
@@ -14,6 +15,7 @@ from listening.models import Condition, Item, Study
 from metrics import audio, jobs, runner, runs, scoring
 from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.presets import Choice
+from tests.config.helpers import wait_for
 from tests.factories import make_stimulus, make_user
 from tests.metrics import reference
 
@@ -94,33 +96,29 @@ def test_a_job_that_comes_twice_works_once(study, queue, counted):
 @pytest.mark.django_db(transaction=True)
 def test_a_shard_that_another_worker_holds_is_left_to_it(study, queue, counted):
     ask(study, queue, shards=1)
-    given = connection.get_connection_params()
-    names = ("host", "port", "user", "password", "dbname")
-    with psycopg.connect(**{k: given[k] for k in names if given.get(k)}) as other:
-        connection_of = connection.connection
-        assert connection_of is not other
-        with runs.alone(queue[0]) as mine:
-            assert mine
-            number = _lock_number(other)
-            (free,) = other.execute("SELECT pg_try_advisory_lock(%s)", [number]).fetchone()
-            assert not free  # another worker finds it taken
-        (free,) = other.execute("SELECT pg_try_advisory_lock(%s)", [number]).fetchone()
+    shard = queue[0]
+    with elsewhere(shard) as free:
         assert free
-        runs.work_on(queue[0], queue.append)
+        runs.work_on(shard, queue.append)
         assert counted == []
-    work(queue)  # the other one's connection is gone, and its lock with it
+        ScoringShard.objects.update(state=SHARD.RUNNING)
+        assert runs.heal(queue.append) == 0  # somebody holds it
+    queue.clear()
+    wait_for(lambda: runs.heal(queue.append), 10)  # its connection is gone, and its lock with it
+    work(queue)
     assert len(counted) == 3
 
 
-def _lock_number(other):
-    """The number of the one advisory lock that is held."""
-    rows = other.execute(
-        "SELECT classid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted"
-        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-    ).fetchall()
-    ((high, low),) = rows
-    number = (high << 32) | low
-    return number - (1 << 64) if number >= 1 << 63 else number
+@contextlib.contextmanager
+def elsewhere(shard):
+    """Another worker's connection, that tries to take the shard."""
+    given = connection.get_connection_params()
+    names = ("host", "port", "user", "password", "dbname")
+    with psycopg.connect(**{k: given[k] for k in names if given.get(k)}) as other:
+        (free,) = other.execute(
+            "SELECT pg_try_advisory_lock(%s)", [runs.lock_number(shard)]
+        ).fetchone()
+        yield free
 
 
 @pytest.mark.django_db(transaction=True)
@@ -149,8 +147,6 @@ def test_a_cancelled_run_stops_after_its_batch_and_can_be_continued(
     assert MetricScore.objects.count() == len(counted) == 1
     monkeypatch.setattr(scoring, "store", store)
     assert not runs.cancel(run)
-    assert runs.continue_run(run, queue.append) == 0  # its worker may be at it still
-    ScoringShard.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=5))
     assert runs.continue_run(run, queue.append) == 1
     work(queue)
     run.refresh_from_db()
@@ -166,6 +162,8 @@ def test_a_dead_worker_shows_and_its_shard_is_queued_again_once(study, queue):
     long_ago = timezone.now() - timedelta(minutes=5)
     ScoringShard.objects.update(state=SHARD.RUNNING, heartbeat_at=long_ago)
     assert runs.progress(run)["stuck"] == 1
+    with runs.alone(shard.pk), elsewhere(shard.pk) as free:
+        assert not free
     assert runs.heal(queue.append) == 1
     assert runs.heal(queue.append) == 0
     assert queue == [shard.pk]

@@ -1,0 +1,147 @@
+"""Scores computed elsewhere: every form, every mistake at once, nothing half-saved."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from metrics import selectors
+from metrics.foreign import ForeignError
+from metrics.imports import import_scores
+from metrics.models import MetricScore
+
+pytestmark = pytest.mark.django_db
+
+ROWS = [
+    {"stimulus": "a_one", "sha256": "a" * 64, "file": "clips/one.wav"},
+    {"stimulus": "b_one", "sha256": "b" * 64, "file": "other/two.wav"},
+    {"stimulus": "c_same", "sha256": "a" * 64},
+]
+
+
+@pytest.fixture(autouse=True)
+def study(monkeypatch):
+    monkeypatch.setattr(
+        "listening.selectors.stimulus_rows", lambda key: ROWS if key in ("mine", "other") else []
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(text, name="scores.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return make
+
+
+def rows(study="mine"):
+    return {(r["stimulus"], r["metric"]): r["value"] for r in selectors.score_rows(study)}
+
+
+def test_the_long_form_keeps_version_direction_and_unit(file):
+    path = file(
+        "stimulus,metric,value,version,higher_is_better,unit\n"
+        "a_one,utmos_x,3.5,2.1,true,MOS\nb_one,utmos_x,,2.1,true,MOS\n"
+    )
+    assert import_scores("mine", path) == {"utmos_x": 2}
+    found = selectors.score_rows("mine")
+    assert [(r["stimulus"], r["value"], r["version"], r["higher_is_better"]) for r in found] == [
+        ("a_one", 3.5, "2.1", True),
+        ("b_one", None, "2.1", True),
+        ("c_same", 3.5, "2.1", True),  # the same audio
+    ]
+    kept = MetricScore.objects.get(value=None)
+    assert kept.reason == "no value in the imported file"
+    assert kept.provenance == {"imported from": "scores.csv"}
+
+
+def test_the_wide_form_has_a_column_per_metric(file):
+    import_scores("mine", file("file,mcd,f0_corr\none.wav,4.5,0.9\nother/two.wav,,0.5\n"))
+    assert rows() == {
+        ("a_one", "f0_corr"): 0.9,
+        ("b_one", "f0_corr"): 0.5,
+        ("c_same", "f0_corr"): 0.9,
+        ("a_one", "mcd"): 4.5,
+        ("b_one", "mcd"): None,
+        ("c_same", "mcd"): 4.5,
+    }
+
+
+def test_versas_lines_work_as_they_are(file):
+    lines = [
+        {
+            "key": "one",
+            "utmos_v": 3.25,
+            "whisper_hyp": "hello there",
+            "wer_delete": 1,
+            "pesq_v": None,
+        },
+        {"key": "two", "utmos_v": 2.0, "whisper_hyp": "", "langs": ["en"]},
+    ]
+    path = file("\n".join(map(json.dumps, lines)), "versa.jsonl")
+    found = import_scores("mine", path)
+    assert found == {"utmos_v": 2, "wer_delete": 1, "pesq_v": 1}
+    assert rows()["a_one", "utmos_v"] == 3.25
+    assert rows()["a_one", "pesq_v"] is None
+
+
+def test_every_mistake_is_named_at_once_and_nothing_is_stored(file):
+    path = file(
+        "stimulus,metric,value,higher_is_better\n"
+        "nobody,x,1,\n,x,1,\na_one,x,much,\na_one,x,inf,\na_one,x,1,perhaps\n"
+        "a_one,bad name!,1,\nb_one,x,1,\nb_one,x,2,\nb_one,srmr,2,\n"
+    )
+    with pytest.raises(ForeignError) as caught:
+        import_scores("mine", path)
+    found = str(caught.value).splitlines()
+    for row, said in [
+        (2, "no clip of the study is called 'nobody'; use its stimulus' key"),
+        (3, "fill one of the columns"),
+        (4, "'much' is no number; leave the cell empty"),
+        (5, "'inf' is no finite number"),
+        (6, "write true, false, or nothing"),
+        (7, "cannot be a metric's name"),
+        (9, "x of this clip is there twice"),
+    ]:
+        assert any(line.startswith(f"{path}, row {row}: ") and said in line for line in found)
+    assert "srmr is a metric of Earnest's own; give a prefix" in found[-1]
+    assert len(found) == 8
+    assert not MetricScore.objects.exists()
+
+
+def test_a_prefix_makes_another_name(file):
+    path = file("stimulus,srmr\na_one,2\n")
+    with pytest.raises(ForeignError, match="give a prefix"):
+        import_scores("mine", path)
+    assert import_scores("mine", path, prefix="versa_") == {"versa_srmr": 1}
+
+
+def test_imported_scores_belong_to_their_study_and_may_be_replaced_and_removed(file):
+    import_scores("mine", file("stimulus,x\na_one,1\n"))
+    assert rows("other") == {}
+    mark = selectors.scores_mark("mine")
+    import_scores("mine", file("stimulus,x\na_one,2\n"))
+    assert rows()["a_one", "x"] == 2.0
+    assert selectors.scores_mark("mine") != mark
+    out = StringIO()
+    call_command("import_scores", "mine", "--remove", "x", stdout=out)
+    assert "1 imported scores of x deleted" in out.getvalue()
+    assert rows() == {}
+
+
+def test_the_command_says_what_came_in_and_what_is_wrong(file):
+    out = StringIO()
+    call_command("import_scores", "mine", str(file("stimulus,x\na_one,1\n")), stdout=out)
+    assert "x: 1 scores imported" in out.getvalue()
+    for wrong, said in [
+        (file("stimulus\na_one\n", "w1.csv"), "no column with scores"),
+        (file("", "w2.csv"), "no rows"),
+        (file("{", "w3.jsonl"), "line 1: no JSON"),
+    ]:
+        with pytest.raises(CommandError, match=said):
+            call_command("import_scores", "mine", str(wrong))
+    with pytest.raises(CommandError, match="no such study"):
+        call_command("import_scores", "nowhere", str(file("a\n")))
