@@ -1,26 +1,69 @@
-"""Envelopes by the analytic signal, exact and quick at any length."""
+"""Envelopes of the gammatone channels by the analytic signal: exact, in double precision."""
 
 from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from metrics import filterbanks
 
 if TYPE_CHECKING:
     import torch
 
+RATE_HZ = 16_000
+N_CHANNELS = 23
+STRETCH = 48_000  # samples: longer waves go through the gammatone filters in pieces
+TAIL = 6000  # samples after which a channel has died away
 
-def envelopes(filtered: torch.Tensor, padded: int, step: int) -> torch.Tensor:
-    """Magnitude of the analytic signal of `filtered`, (..., samples), as (..., padded // step).
 
-    Each value is the mean of `step` neighbours: a mere pick would fold sharp edges into the
-    result. What the mean takes from the spectrum is given back by `boxcar_gain`.
+@dataclass(frozen=True)
+class Prepared:
+    """Waves made ready for `envelopes`; batch first."""
+
+    n_samples: int
+    length: int  # of a transform
+    spectra: torch.Tensor  # (batch, pieces, bins)
+
+
+def prepare(waves: torch.Tensor) -> Prepared:
+    """Spectra of `waves`, (batch, samples), float64, in pieces that begin `TAIL` samples early."""
+    n_samples = waves.shape[-1]
+    length = round_up(min(n_samples, STRETCH) + TAIL)
+    return Prepared(n_samples, length, overlapping_spectra(waves, length, TAIL))
+
+
+def envelopes(waves: Prepared, channels: slice) -> torch.Tensor:
+    """Envelopes at 16 kHz, (batch, channels, samples), a multiple of 16 samples long."""
+    import torch
+
+    response = gammatone(waves.length, str(waves.spectra.device))[channels, None]
+    pieces = torch.fft.irfft(waves.spectra[:, None] * response, n=waves.length)
+    filtered = pieces[..., TAIL:].flatten(-2)[..., : waves.n_samples]
+    return analytic_magnitude(filtered, math.ceil(waves.n_samples / 16) * 16)
+
+
+def overlapping_spectra(waves: torch.Tensor, length: int, tail: int) -> torch.Tensor:
+    """Spectra of pieces of `length` that begin `tail` samples early: (batch, pieces, bins).
+
+    The first `tail` samples of each filtered piece are to be thrown away; what is left of the
+    pieces, side by side, is the filtered wave (overlap-save).
     """
-    envelope = analytic_magnitude(filtered, padded)
-    if step == 1:
-        return envelope
-    means: torch.Tensor = envelope.reshape(*envelope.shape[:-1], -1, step).mean(-1)
-    return means
+    import torch
+
+    step = length - tail
+    pieces = -(-waves.shape[-1] // step)
+    longer = torch.nn.functional.pad(waves, (tail, pieces * step - waves.shape[-1]))
+    spectra: torch.Tensor = torch.fft.rfft(longer.unfold(-1, length, step))
+    return spectra
+
+
+@functools.lru_cache(maxsize=3)
+def gammatone(length: int, device: str) -> torch.Tensor:
+    """Responses of the gammatone channels, (23, length // 2 + 1), complex128."""
+    centres = filterbanks.centre_frequencies(N_CHANNELS)
+    return filterbanks.gammatone_response(centres, length, RATE_HZ, device)
 
 
 def analytic_magnitude(filtered: torch.Tensor, padded: int) -> torch.Tensor:
@@ -66,15 +109,6 @@ def hilbert_kernel(padded: int, length: int, dtype: torch.dtype, device: str) ->
     kernel[length - padded + 1 :: 2] = values  # the periods before: n - padded
     spectrum: torch.Tensor = torch.fft.rfft(kernel)
     return spectrum.to(torch.complex64 if dtype == torch.float32 else torch.complex128)
-
-
-def boxcar_gain(length: int, n_bins: int, step: int, device: str) -> torch.Tensor:
-    """Response, (n_bins,), complex128, of a mean of `step` samples on the bins of `length`."""
-    import torch
-
-    angle = torch.arange(n_bins, dtype=torch.float64, device=device) * (2 * math.pi / length)
-    ones = torch.ones_like(angle)
-    return torch.stack([torch.polar(ones, angle * n) for n in range(step)]).mean(0)
 
 
 def round_up(n_samples: int) -> int:

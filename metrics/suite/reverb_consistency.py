@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ class ReverbConsistencyParameters(SrmrParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        shortest_s = max(modulation.FRAME, modulation.shortest(self.variant)) / modulation.RATE_HZ
+        shortest_s = math.ceil(modulation.shortest(self.variant) / 16) / 1000
         if not self.window_s >= shortest_s:
             raise ParameterError(f"window_s is {self.window_s}; it must be {shortest_s} or more")
         if not self.hop_s >= 0.001:
@@ -46,7 +47,7 @@ class ReverbConsistency(Metric):
     source = "LFS-Bench: reverb consistency; SRMR of Falk et al. (2010); silero-vad for speech"
     low = 0.0
     higher_is_better = False
-    packages = ("torch", "numpy", "scipy", "soundfile", "silero-vad")
+    packages: tuple[str, ...] = ("torch", "numpy", "scipy", "soundfile", "silero-vad")
     parameters_type = ReverbConsistencyParameters
     parameters: ReverbConsistencyParameters
 

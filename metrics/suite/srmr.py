@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from metrics import modulation
 from metrics.base import Metric, ParameterError, Parameters, Score
+from metrics.modulation_filters import PRECISIONS
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +24,7 @@ class SrmrParameters(Parameters):
 
     def __post_init__(self) -> None:
         check_choice("variant", self.variant, modulation.VARIANTS)
-        check_choice("precision", self.precision, modulation.PRECISIONS)
+        check_choice("precision", self.precision, PRECISIONS)
 
 
 class Srmr(Metric):
