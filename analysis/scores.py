@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -193,11 +194,15 @@ def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
 
 
 def reasons(scores: pd.DataFrame, metric: str, stimuli: Sequence[str]) -> dict[str, int]:
-    """Why the metric has no value for some of these stimuli: each reason with its number."""
+    """Why the metric has no value for some of these stimuli: each reason with its number.
+
+    Of a reason that goes on with the clip's own numbers, only the beginning counts.
+    """
     own = scores[(scores["metric"] == metric) & scores["stimulus"].isin(stimuli)]
     empty = own[own["value"].isna()]
     told = empty[REASON] if REASON in own else pd.Series([""] * len(empty), dtype=object)
-    counts = told.replace("", "no value").value_counts(sort=False)
+    short = [re.split(r"[,;:(]", str(reason))[0].strip() or "no value" for reason in told]
+    counts = pd.Series(short, dtype=object).value_counts(sort=False)
     found = {str(reason): int(count) for reason, count in counts.items()}
     unscored = len(set(stimuli) - set(own["stimulus"]))
     if unscored:

@@ -38,10 +38,11 @@ class Point:
     series: int
     x_low: float | None = None
     x_high: float | None = None
+    title: str = ""  # told for a point without a name, which is then not numbered
 
     def told(self) -> str:
         """The point in words."""
-        return f"{self.name}: {self.x:.3g}, {self.y:.3g}"
+        return f"{self.name or self.title}: {self.x:.3g}, {self.y:.3g}"
 
 
 def scatter(figure: Figure) -> Canvas:
@@ -56,7 +57,7 @@ def scatter(figure: Figure) -> Canvas:
     )
     edges = [edge for p in points for edge in (p.y, p.low, p.high)]
     up = axis_of([*edges, *figure.at], bottom - 12, top + 36, figure.ends)
-    numbered = len(points) <= MOST_NUMBERED
+    numbered = len(points) <= MOST_NUMBERED and all(point.name for point in points)
     body = [*head, *frame(across, up, figure.x, figure.y, figure.at)]
     for number, point in enumerate(points, start=1):
         body += _drawn(point, number if numbered else None, across, up)
@@ -79,8 +80,9 @@ def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
     if x is None or y is None:
         return None
     name = str(row.get("name") or "")
-    of_x = (known(row.get(key)) for key in ("x_low", "x_high"))
-    return Point(name, x, y, low, high, groups.index(str(row.get("group") or "")), *of_x)
+    x_low, x_high = (known(row.get(key)) for key in ("x_low", "x_high"))
+    series = groups.index(str(row.get("group") or ""))
+    return Point(name, x, y, low, high, series, x_low, x_high, str(row.get("title") or ""))
 
 
 def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> Iterator[str]:

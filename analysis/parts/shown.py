@@ -53,7 +53,7 @@ class Figure:
     - ``intervals``: ``name``, ``value``, ``low``, ``high`` (None: no interval), optional
       ``naive_low``, ``naive_high``, ``mark`` (letters of tiers), ``group`` (its own heading)
     - ``scatter``: ``name``, ``x``, ``y``, optional ``group`` (its own sign), ``low`` and ``high``
-      of y, ``x_low`` and ``x_high``
+      of y, ``x_low`` and ``x_high``; ``title`` instead of ``name``: not numbered
     - ``lines``: ``group`` (one line each), ``x``, ``y``, optional ``low``, ``high`` (a band)
     - ``heatmap``: ``row``, ``column``, ``value`` (None: blank), optional ``text``
     - ``shares``: ``name``, ``label``, ``value`` (0 to 1): bars of 100 %, labels in their order

@@ -10,6 +10,7 @@ from analysis.parts.shown import Column, Figure, Kind, Table
 
 _HEADINGS = {
     "name": "Name",
+    "title": "Name",
     "group": "Group",
     "value": "Value",
     "low": "Low",
@@ -27,7 +28,7 @@ _HEADINGS = {
 }
 _KEYS: dict[str, tuple[str, ...]] = {
     "intervals": ("group", "name", "mark", "value", "low", "high", "naive_low", "naive_high"),
-    "scatter": ("group", "name", "x", "x_low", "x_high", "y", "low", "high"),
+    "scatter": ("group", "name", "title", "x", "x_low", "x_high", "y", "low", "high"),
     "lines": ("group", "x", "y", "low", "high"),
     "heatmap": ("row", "column", "value", "text"),
     "shares": ("name", "label", "value"),

@@ -14,7 +14,7 @@ from analysis.parts.against.tables import ordered, point_rows
 from analysis.parts.shown import Figure
 from analysis.scales import NAMES
 
-MOST_OF_CONDITIONS, MOST_OF_STIMULI = 6, 3  # metrics that are drawn; tables have all
+MOST_OF_CONDITIONS, MOST_OF_STIMULI = 4, 2  # metrics that are drawn; tables have all
 MOST_POINTS = 600
 MOST_GROUPS = 8
 
@@ -66,7 +66,7 @@ def _of_stimuli(of: Gathered, metric: str, human: str, suffix: str) -> Figure:
     names = units.names()
     rows: list[dict[str, Any]] = []
     for s in sorted(held.tolist(), key=lambda s: int(units.condition[s])):
-        row = {"name": names[s], "x": float(values[s]), "y": float(units.human[s])}
+        row: dict[str, Any] = {"title": names[s], "x": float(values[s]), "y": float(units.human[s])}
         if grouped:
             row["group"] = units.conditions[units.condition[s]]
         rows.append(row)

@@ -325,11 +325,14 @@ def holm_of(found: Iterable[Correlated]) -> dict[tuple[str, str, str], float | N
 
 
 def ordered(of: Gathered) -> list[str]:
-    """The metrics, the one that follows people most closely per stimulus first."""
+    """The metrics by the size of their SRCC per stimulus; those with few values come last."""
+    most = max((each.n for each in of.found if each.unit == STIMULUS), default=0)
 
-    def place(name: str) -> tuple[float, str]:
+    def place(name: str) -> tuple[bool, float, str]:
         each = of.number(name, STIMULUS, "srcc", AS_IS)
-        return (-abs(each.value) if each is not None and each.value is not None else 2.0), name
+        if each is None or each.value is None:
+            return True, 2.0, name
+        return each.n < most / 2, -abs(each.value), name
 
     return sorted(of.values, key=place)
 
