@@ -36,6 +36,7 @@ PURE = (
     "metrics.modulation_filters",
     "metrics.envelopes",
     "metrics.quick_envelopes",
+    "metrics.predictors",
     "metrics.runner",
     "metrics.inputs",
     "metrics.foreign",
