@@ -17,7 +17,7 @@ from metrics.summary import Summary
 
 CLIPS_SHOWN = 8  # of the highest and of the lowest
 WAYS_SHOWN = 5  # of computing it, where there are several
-WIDTH = 100.0  # of the drawing of intervals, in its own units
+WIDTH = 300.0  # of the drawing of intervals, in its own units
 
 
 def metric_details(study: str, label: str) -> dict[str, Any] | None:

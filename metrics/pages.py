@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ from metrics.summary import Summary, summarise
 REFRESH_S = 3
 MOST_CONDITIONS = 40  # in one table
 MOST_REASONS = 6
+NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 Stimuli = Sequence[tuple[Mapping[str, Any], Material]]
 
@@ -149,18 +151,22 @@ def pooled_details(series: Series) -> dict[tuple[str, str], dict[str, Any]]:
     return {(sha256, given): details for sha256, given, details in rows}
 
 
-def troubles_of(scores: Any) -> list[Trouble]:
-    """The reasons for missing values, the most frequent first; numbers in them are not told apart.
+def troubles_of(scores: Iterable[Score]) -> list[Trouble]:
+    """The reasons for missing values, the most frequent first.
 
-    Only some are shown; the file of scores has them all.
+    Those that differ in numbers only are counted together under the first of them; only some are
+    shown, and the file of scores has them all.
     """
     counts: Counter[tuple[str, bool]] = Counter()
+    first: dict[tuple[str, bool], str] = {}
     for score in scores:
         if score.value is None:
-            counts[score.reason, score.failed] += 1
+            key = (NUMBERS.sub("#", score.reason), score.failed)
+            counts[key] += 1
+            first.setdefault(key, score.reason)
     return [
-        Trouble(reason, count, remedies.remedy(reason, failed), failed)
-        for (reason, failed), count in counts.most_common(MOST_REASONS)
+        Trouble(first[key], count, remedies.remedy(first[key], key[1]), key[1])
+        for key, count in counts.most_common(MOST_REASONS)
     ]
 
 
