@@ -29,6 +29,8 @@ class ChunkRule(Parameters):
     rest_s: float = 1.0
 
     def __post_init__(self) -> None:
+        for name in ("chunk_s", "rest_s"):  # 10 and 10.0 are stored alike
+            object.__setattr__(self, name, float(getattr(self, name)))
         if self.chunk_s and not self.chunk_s >= 1:
             raise ParameterError(f"chunk_s is {self.chunk_s}; it must be 0 (whole clip), 1 or more")
         if not SHORTEST_S <= self.rest_s <= 10:

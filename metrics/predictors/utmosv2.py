@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 INSTALL = "pip install git+https://github.com/sarulab-speech/UTMOSv2.git"
 REPETITIONS = 5  # random stretches of a clip, as in the paper
 SEED = 20240909
+CACHE = Path("~/.cache/utmosv2")  # where the package puts what it fetches
 
 
 class Utmosv2(Predictor):
@@ -42,8 +42,7 @@ class Utmosv2(Predictor):
             with contextlib.redirect_stdout(io.StringIO()):
                 utmosv2.create_model(pretrained=True)
 
-        home = os.environ.get("UTMOSV2_CHACHE", "~/.cache/utmosv2")  # spelt so by the package
-        cached = Path(home).expanduser() / "models" / self.default_model
+        cached = CACHE.expanduser() / "models" / self.default_model
         path = weights.model_file(self.model_name, cached, fetch)
         self.weights = weights.hashes([path])
         with contextlib.redirect_stdout(io.StringIO()):

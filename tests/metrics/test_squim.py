@@ -116,3 +116,8 @@ def test_torchaudio_s_own_network_is_loaded_from_its_file(offline, tmp_path):
 def test_a_rule_that_cannot_be_is_refused(wrong):
     with pytest.raises(ParameterError, match="must be"):
         make_metric("squim_pesq", wrong)
+
+
+def test_whole_seconds_and_their_fractions_are_the_same_parameter():
+    one, other = (make_metric("squim_pesq", {"chunk_s": each}) for each in (10, 10.0))
+    assert repr(one.parameters_dict()) == repr(other.parameters_dict())
