@@ -127,6 +127,22 @@ def modulation_response(
     return torch.stack(rows)
 
 
+def modulation_poles(
+    centre_hz: NDArray[np.float64], rate_hz: float = 16_000.0
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """(poles, residues), each (n_filters,), of the modulation filters.
+
+    The impulse response after its first sample is twice the real part of residue * pole ** n.
+    """
+    warped = np.tan(math.pi * centre_hz / rate_hz)
+    width = warped / MODULATION_Q
+    lead = 1 + width + warped**2
+    half = (warped**2 - 1) / lead
+    poles = -half + 1j * np.sqrt((1 - width + warped**2) / lead - half**2)
+    residues = width / lead * (1 - poles**-2) / (1 - poles.conj() / poles)
+    return poles, residues
+
+
 def _unit_delay(length: int, decimation: int, device: str) -> torch.Tensor:
     """z^-1 on the first `length // (2 * decimation) + 1` bins of a DFT of `length`."""
     import torch

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from metrics import filterbanks, gammatonegram
 from metrics.envelopes import round_up
 
@@ -18,6 +20,8 @@ FRAME = 4096  # samples: 256 ms
 HOP = 1024  # samples: 64 ms
 FAST_FRAME = 103  # columns of the fast envelopes, 2.5 ms each
 FAST_HOP = 26
+TAIL = 64_000  # samples after which the slowest filter has died away
+DYING = 130_000  # samples times Hz: after so long a filter has died away to single precision
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,12 @@ class Precision:
     dtype: str  # of waves: "float32" or "float64"
     envelope_step: int  # each value of an envelope is the mean of so many samples
     decimated: bool  # whether modulation filters' outputs are computed at low rates only
-    modulation_tail: int  # samples after which a filter has died away
+    circular: bool  # whether envelopes may repeat at once: what a period leaves is taken off
 
 
 PRECISIONS = {
-    "float32": Precision("float32", 4, True, 32_000),
-    "float64": Precision("float64", 1, False, 64_000),
+    "float32": Precision("float32", 4, True, True),
+    "float64": Precision("float64", 1, False, False),
 }
 
 
@@ -51,15 +55,37 @@ def framed_energies(
     import torch
 
     step, device = precision.envelope_step, str(envelope.device)
-    length = round_up(padded + precision.modulation_tail)
+    length = round_up(padded if precision.circular else padded + TAIL)
     spectrum = torch.fft.rfft(envelope, n=length // step).unsqueeze(-2)
     frames = frame_count(padded)
+    states = None
+    if precision.circular:
+        states = envelope @ last_states(length, highest_hz, step, device)[: envelope.shape[-1]]
     parts = []
+    done = 0
     for decimation, response in modulation(length, highest_hz, precision, device):
         product = spectrum[..., : response.shape[-1]] * response
         output = torch.fft.irfft(product, n=length // decimation)
+        if states is not None:
+            own = states[..., 2 * done : 2 * (done + len(response))]
+            take_off_last_period(output, own, done, decimation, highest_hz)
+        done += len(response)
         parts.append(frame_energy(output, frames, decimation, hamming_hops(decimation, output)))
     return torch.cat(parts, dim=-2)
+
+
+def take_off_last_period(
+    output: torch.Tensor, states: torch.Tensor, first: int, decimation: int, highest_hz: float
+) -> None:
+    """Subtract from outputs, (..., filters, samples), what the period before left in the filters.
+
+    Filtering by spectra sees an envelope that repeats. A filter has one pair of poles, so that
+    what it does unfed is its state, a complex number in `states`, times a known decay.
+    """
+    decays = free_decays(highest_hz, decimation, str(output.device))
+    for place in range(output.shape[-2]):
+        decay = decays[first + place][:, : output.shape[-1]]
+        output[..., place, : decay.shape[-1]] -= states[..., 2 * place : 2 * place + 2] @ decay
 
 
 def fast_framed_energies(
@@ -69,7 +95,7 @@ def fast_framed_energies(
     import torch
 
     columns = envelope.shape[-1]
-    length = round_up(columns + precision.modulation_tail // gammatonegram.HOP)
+    length = round_up(columns + TAIL // gammatonegram.HOP)
     response = fast_modulation(length, highest_hz, precision.dtype, str(envelope.device))
     spectrum = torch.fft.rfft(envelope, n=length).unsqueeze(-2)
     output = torch.fft.irfft(spectrum * response, n=length)[..., :columns]
@@ -118,6 +144,39 @@ def modulation(
         kind = torch.complex64 if precision.dtype == "float32" else torch.complex128
         groups.append((decimation, (response * gain).to(kind)))
     return groups
+
+
+@functools.lru_cache(maxsize=16)
+def last_states(length: int, highest_hz: float, step: int, device: str) -> torch.Tensor:
+    """What gives the filters' states after `length` samples from an envelope: (samples, 16).
+
+    Two columns per filter, real and imaginary part of the sum of an envelope's values (means of
+    `step` samples) times its pole to the number of samples to come.
+    """
+    import torch
+
+    poles = filterbanks.modulation_poles(filterbanks.modulation_centres(4.0, highest_hz))[0]
+    to_come = torch.arange(length, 0, -step, dtype=torch.float64)
+    columns = []
+    for pole in poles:
+        mean = (pole ** np.arange(step)).mean()
+        powers = torch.from_numpy(pole ** to_come.numpy() * (step / mean))
+        columns += [powers.real, powers.imag]
+    return torch.stack(columns, dim=1).float().to(device)
+
+
+@functools.lru_cache(maxsize=8)
+def free_decays(highest_hz: float, decimation: int, device: str) -> list[torch.Tensor]:
+    """What each filter does unfed from the states of `last_states`: (2, samples) per filter."""
+    import torch
+
+    centres = filterbanks.modulation_centres(4.0, highest_hz)
+    decays = []
+    for centre, pole, residue in zip(centres, *filterbanks.modulation_poles(centres), strict=True):
+        time = np.arange(0, DYING / centre, decimation)
+        powers = torch.from_numpy(2 * residue * pole**time)
+        decays.append(torch.stack([powers.real, -powers.imag]).float().to(device))
+    return decays
 
 
 @functools.lru_cache(maxsize=4)
