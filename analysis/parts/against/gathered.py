@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _ON_THE_SCALE = ("judge_", "mos", "auto_att", "hls")  # in names of metrics that speak as raters do
 
+_OVERSHOOT = 0.1  # of the scale, by which a predictor of opinions may leave it
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -110,7 +112,7 @@ def _steps(units: Units) -> tuple[float, ...]:
 
 
 def _on_the_scale(units: Units, values: Mapping[str, Floats]) -> frozenset[str]:
-    """Judges and predictors of opinions, and what takes the scale's steps alone, if in its ends."""
+    """Judges and predictors of opinions, and what takes the scale's steps alone, about in its ends."""
     ends = scale_ends(units.score, units.estimand)
     if ends is None or units.compared:
         return frozenset()
@@ -118,7 +120,8 @@ def _on_the_scale(units: Units, values: Mapping[str, Floats]) -> frozenset[str]:
     found = set()
     for name, of in values.items():
         known = of[np.isfinite(of)]
-        inside = bool(ends[0] <= known.min() and known.max() <= ends[1])
+        spare = _OVERSHOOT * (ends[1] - ends[0])
+        inside = bool(ends[0] - spare <= known.min() and known.max() <= ends[1] + spare)
         as_raters = len(steps) > 1 and bool(np.isin(known, steps).all())
         if inside and (as_raters or any(word in name.lower() for word in _ON_THE_SCALE)):
             found.add(name)
