@@ -38,10 +38,12 @@ def main(folder: Path) -> None:
         stimuli = list(csv.DictReader(source))
     write_manifest(stimuli, folder / "clips.csv")
     write_ratings(stimuli, folder / "ratings.csv")
-    made, base = folder / "dataset", folder / "baseline"
+    made = folder / "dataset"
     att("dataset", folder / "ratings.csv", "--manifest", folder / "clips.csv", "--out", made)
-    att("baseline", made, "--out", base, "--leave-out", "voice", "item")
-    att("evaluate", made, *(base / f"without-own-{by}.jsonl" for by in ("voice", "item")))
+    for features in ("", "distillmos", "resemblyzer"):
+        base = folder / f"baseline-{features or 'all'}"
+        att("baseline", made, "--out", base, "--features", features, "--leave-out", "voice", "item")
+        att("evaluate", made, *(base / f"without-own-{by}.jsonl" for by in ("voice", "item")))
 
 
 def write_manifest(stimuli: list[dict[str, str]], path: Path) -> None:

@@ -212,6 +212,20 @@ def test_gradient_checkpointing_changes_the_memory_and_not_the_numbers(folder, m
         torch.testing.assert_close(tensor, adapter_of(saved)[name])
 
 
+@pytest.mark.gpu
+def test_a_gpu_trains_in_bfloat16_and_hears_what_the_cpu_hears(folder, listener, made, tmp_path):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    waves = [noise(1.0), noise(0.4, 1)]
+    on_gpu = model.load(listener.plan, "cuda")
+    with torch.inference_mode():
+        found, wanted = on_gpu.probabilities(waves).cpu(), listener.probabilities(waves)
+    assert torch.allclose(found, wanted, atol=0.03)
+    train.train(made, ModelPlan(name=str(folder), rank=4, alpha=4), PLAN, tmp_path / "r", "cuda")
+    losses = [line["loss"] for line in log_of(tmp_path / "r")]
+    assert sum(losses[-4:]) < sum(losses[:4])
+
+
 def test_without_a_checkpoint_or_a_model_the_metric_says_what_to_do(tmp_path):
     with pytest.raises(weights.Unavailable, match="auto_att train"):
         make_metric("auto_att").load("cpu")
