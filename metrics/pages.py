@@ -47,6 +47,10 @@ class TableRow:
     troubles: list[Trouble] = field(default_factory=list)
 
     @property
+    def without(self) -> int:
+        return sum(s.n_undefined + s.n_failed for s in self.summaries if s is not None)
+
+    @property
     def imported(self) -> bool:
         return self.series.origin == IMPORTED
 
