@@ -112,7 +112,7 @@ def _steps(units: Units) -> tuple[float, ...]:
 
 
 def _on_the_scale(units: Units, values: Mapping[str, Floats]) -> frozenset[str]:
-    """Judges and predictors of opinions, and what takes the scale's steps alone, about in its ends."""
+    """Judges, predictors of opinions, and what takes the scale's steps alone; about in its ends."""
     ends = scale_ends(units.score, units.estimand)
     if ends is None or units.compared:
         return frozenset()
