@@ -1,7 +1,9 @@
 """Labelled clips from ratings: majority, ties, sets, splits, sampler, files; counts of the rest."""
 
 import csv
+import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +93,30 @@ def test_failed_sets_other_scales_repeats_and_unfit_reasons_do_not_label():
     }
     all_sets = build(rows, [source("x")], Rule(valid_sets_only=False))
     assert all_sets.clips[0].labels == {"Human": 3, "Unclear": 1, "Machine": 1}
+
+
+def test_failed_sets_are_those_of_the_reference_analysis():
+    data = Path(__file__).parent.parent / "data" / "analysis"
+    with gzip.open(data / "att_s1.csv.gz", "rt") as source_file:
+        rows = [
+            Rating(
+                row["stimulus"],
+                row["rater"],
+                row["label"],
+                set=f"{row['rater']}/{row['batch']}",
+                trap=row["trap_kind"],
+                trap_passed=row["label"] == row["expected_label"] if row["trap_kind"] else None,
+            )
+            for row in csv.DictReader(source_file)
+        ]
+    told = json.loads((data / "att_s1.ref.json").read_text())["screening"]
+    failed = dataset.failed_sets(rows)
+    assert len(failed) == told["invalid_batches"] == 317
+    assert {f"{each['rater']}/{each['batch']}" for each in told["invalid"]} == failed
+    kept, _ = dataset.usable_ratings([row for row in rows if not row.trap], Rule())
+    assert len(kept) == told["labels_before"]  # without the traps no set can fail
+    kept, _ = dataset.usable_ratings(rows, Rule())
+    assert sum(not row.trap for row in kept) == told["labels_after"]
 
 
 def test_one_voice_of_each_system_is_held_out_and_no_clip_of_it_is_trained_on():
