@@ -1,10 +1,13 @@
 """SRMR of Earnest against torchmetrics: CPU seconds per second of audio, in one run.
 
-    python benchmarks/bench_srmr.py [FILE ...] [--seconds 30] [--repeats 3] [--threads 1,2]
+    python benchmarks/bench_srmr.py [FILE ...] [--seconds 30] [--repeats 5] [--threads 1]
+        [--flat 10,100,1000]
 
 The rival is torchmetrics (`speech_reverberation_modulation_energy_ratio`, float64, which it needs).
-SRMRpy, whose numbers both reproduce, is in no package registry and therefore not run here. Every
-row is the median of the repeats, measured in turn so that a busy machine is busy for all.
+SRMRpy, whose numbers both reproduce, is in no package registry and therefore not run here. Rounds
+measure all in turn, so that a busy machine is busy for all; a ratio is the median of the rounds'
+ratios, in CPU seconds (GPU rows: in seconds of waiting). A second table has the cost of a window
+and the peak memory from few windows to many. GPU rows appear where torch finds a CUDA device.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import functools
 import os
+import resource
 import statistics
 import sys
 import time
@@ -32,7 +36,9 @@ CLIPS = [
     ROOT / "tests/data/metrics/audio" / f"{name}.flac"
     for name in ("long_same-human", "long_dialog-human-flite_slt")
 ]
-RIVAL = "torchmetrics float64"
+RIVAL = "torchmetrics slow float64"
+WAYS = [("slow", "float32"), ("slow_norm30", "float32"), ("fast", "float32"), ("slow", "float64")]
+AT_ONCE = 64  # windows in a batch, as reverb consistency has them
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Contender:
     name: str
     audio_s: float
     run: Callable[[], Sequence[float]]
+    device: str = "cpu"
 
 
 @dataclass
@@ -53,6 +60,11 @@ class Timing:
     cpu_s: list[float]
     wall_s: list[float]
     values: Sequence[float]
+
+    @property
+    def cost_s(self) -> list[float]:
+        """What counts: CPU seconds; on a GPU, seconds of waiting."""
+        return self.cpu_s if self.contender.device == "cpu" else self.wall_s
 
     def per_second(self, seconds: list[float]) -> float:
         """Median seconds per second of audio."""
@@ -65,6 +77,8 @@ def main() -> None:
     wave = speech(options.files, options.seconds)
     contenders = all_contenders(wave)
     print(f"{len(wave) / RATE_HZ:g} s of speech, median of {options.repeats}; {machine()}")
+    set_threads(1)
+    print_flat(wave, options.flat)  # first: what the rival takes would count as our memory
     for threads in options.threads:
         set_threads(threads)
         timings = measure(contenders, options.repeats)
@@ -77,9 +91,15 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("files", nargs="*", type=Path, default=CLIPS, metavar="FILE")
     parser.add_argument("--seconds", type=float, default=30.0, help="of audio, at least 3")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", default="1,2", type=lambda t: [int(n) for n in t.split(",")])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", default="1", type=whole_numbers, help="such as 1,2")
+    parser.add_argument("--flat", default="10,100,1000", type=whole_numbers, help="windows")
     return parser.parse_args()
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Numbers between commas."""
+    return [int(part) for part in text.split(",")]
 
 
 def speech(files: Sequence[Path], seconds: float) -> torch.Tensor:
@@ -95,12 +115,8 @@ def speech(files: Sequence[Path], seconds: float) -> torch.Tensor:
 
 def all_contenders(wave: torch.Tensor) -> list[Contender]:
     """What is compared: 3 s windows every 2 s, the whole clip, and reverb consistency."""
-    from metrics import modulation
     from metrics.base import make_metric
     from metrics.speech import window_starts
-
-    def ours(waves: torch.Tensor, precision: str) -> list[float]:
-        return [float(found.value or 0) for found in modulation.srmr(waves, "slow", precision)]
 
     def rival(waves: torch.Tensor) -> list[float]:
         return [float(value) for part in waves for value in torchmetrics_srmr(part)]
@@ -110,9 +126,12 @@ def all_contenders(wave: torch.Tensor) -> list[Contender]:
     contenders = []
     for task, waves in ((f"{len(starts)} windows of 3 s", windows), ("whole clip", wave[None])):
         seconds = waves.numel() / RATE_HZ
-        for precision in ("float32", "float64"):
-            run = functools.partial(ours, waves, precision)
-            contenders.append(Contender(task, f"Earnest {precision}", seconds, run))
+        for device in devices():
+            there = waves.to(device)
+            for variant, precision in WAYS:
+                run = functools.partial(ours, there, variant, precision)
+                name = f"Earnest {variant} {precision}" + " GPU" * (device != "cpu")
+                contenders.append(Contender(task, name, seconds, run, device))
         contenders.append(Contender(task, RIVAL, seconds, functools.partial(rival, waves)))
     metric = make_metric("reverb_consistency")
     metric.load("cpu")
@@ -122,6 +141,20 @@ def all_contenders(wave: torch.Tensor) -> list[Contender]:
 
     name = "Earnest float32 with silero-vad"
     return [*contenders, Contender("reverb consistency", name, len(wave) / RATE_HZ, whole)]
+
+
+def devices() -> list[str]:
+    """The CPU, and a GPU where there is one."""
+    import torch
+
+    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
+
+def ours(waves: torch.Tensor, variant: str, precision: str) -> list[float]:
+    """Earnest's scores of a batch, on the device where it lies."""
+    from metrics import modulation
+
+    return [float(found.value or 0) for found in modulation.srmr(waves, variant, precision)]
 
 
 def torchmetrics_srmr(wave: torch.Tensor) -> Any:
@@ -152,17 +185,47 @@ def measure(contenders: Sequence[Contender], repeats: int) -> list[Timing]:
 
 def print_table(timings: Sequence[Timing]) -> None:
     """One line each: seconds per second of audio, and how many times quicker than the rival."""
-    print(f"{'task':<22} {'what':<32} {'CPU s/s':>9} {'wall s/s':>9} {'ratio':>7} {'differs':>9}")
+    print(f"{'task':<20} {'what':<34} {'CPU s/s':>9} {'wall s/s':>9} {'ratio':>7} {'differs':>9}")
     rivals = {t.contender.task: t for t in timings if t.contender.name == RIVAL}
     for timing in timings:
         each = timing.contender
         cpu_s, wall_s = timing.per_second(timing.cpu_s), timing.per_second(timing.wall_s)
-        line = f"{each.task:<22} {each.name:<32} {cpu_s:9.5f} {wall_s:9.5f}"
+        line = f"{each.task:<20} {each.name:<34} {cpu_s:9.5f} {wall_s:9.5f}"
         rival = rivals.get(each.task)
         if rival:
-            ratio = rival.per_second(rival.cpu_s) / cpu_s
-            line += f" {ratio:7.1f} {largest_difference(timing.values, rival.values):9.1e}"
+            pairs = zip(rival.cpu_s, timing.cost_s, strict=True)
+            line += f" {statistics.median(theirs / mine for theirs, mine in pairs):7.1f}"
+        if rival and " slow float" in each.name:
+            line += f" {largest_difference(timing.values, rival.values):9.1e}"
         print(line)
+
+
+def print_flat(wave: torch.Tensor, counts: Sequence[int]) -> None:
+    """Cost per window and peak memory from few windows to many, in batches of `AT_ONCE`."""
+    import torch
+
+    windows = wave.unfold(0, 3 * RATE_HZ, 2 * RATE_HZ)
+    for device in devices():
+        here = windows.to(device)
+        ours(here[:1], "slow", "float32")
+        print(f"\n{device}: {'windows':>8} {'CPU ms each':>12} {'wall ms each':>13} {'peak MB':>8}")
+        for count in counts:
+            cpu_s, wall_s = time.process_time(), time.perf_counter()
+            for first in range(0, count, AT_ONCE):
+                places = torch.arange(first, min(first + AT_ONCE, count)) % len(here)
+                ours(here[places.to(device)], "slow", "float32")
+            cpu_ms = (time.process_time() - cpu_s) / count * 1e3
+            wall_ms = (time.perf_counter() - wall_s) / count * 1e3
+            print(f"     {count:>8} {cpu_ms:12.2f} {wall_ms:13.2f} {peak_mb(device):8.0f}")
+
+
+def peak_mb(device: str) -> float:
+    """The largest memory so far: of the process, or of the GPU's tensors."""
+    import torch
+
+    if device == "cpu":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return torch.cuda.max_memory_allocated() / 2**20
 
 
 def largest_difference(values: Sequence[float], others: Sequence[float]) -> float:
@@ -176,8 +239,9 @@ def machine() -> str:
     import torchmetrics
 
     load = os.getloadavg()[0]
+    gpu = f"{torch.cuda.get_device_name()}, " if torch.cuda.is_available() else "no GPU, "
     return (
-        f"{os.cpu_count()} processors (load {load:.1f}), torch {torch.__version__}, "
+        f"{os.cpu_count()} processors (load {load:.1f}), {gpu}torch {torch.__version__}, "
         f"torchmetrics {torchmetrics.__version__}"
     )
 

@@ -148,10 +148,10 @@ def modulation(
 
 @functools.lru_cache(maxsize=16)
 def last_states(length: int, highest_hz: float, step: int, device: str) -> torch.Tensor:
-    """What gives the filters' states after `length` samples from an envelope: (samples, 16).
+    """What gives the filters' states after periods of `length` from an envelope: (samples, 16).
 
     Two columns per filter, real and imaginary part of the sum of an envelope's values (means of
-    `step` samples) times its pole to the number of samples to come.
+    `step` samples) times its pole to the number of samples to come, over all periods before.
     """
     import torch
 
@@ -160,7 +160,7 @@ def last_states(length: int, highest_hz: float, step: int, device: str) -> torch
     columns = []
     for pole in poles:
         mean = (pole ** np.arange(step)).mean()
-        powers = torch.from_numpy(pole ** to_come.numpy() * (step / mean))
+        powers = torch.from_numpy(pole ** to_come.numpy() * (step / mean / (1 - pole**length)))
         columns += [powers.real, powers.imag]
     return torch.stack(columns, dim=1).float().to(device)
 
