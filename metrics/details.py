@@ -11,7 +11,7 @@ from typing import Any
 from metrics import pages
 from metrics.base import canonical_json
 from metrics.models import MetricScore
-from metrics.selectors import Series, stored_series
+from metrics.selectors import Keys, Series, stored_series
 from metrics.studymaterial import study_stimuli
 from metrics.summary import Summary
 
@@ -29,8 +29,9 @@ def metric_details(study: str, label: str) -> dict[str, Any] | None:
         return None
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
-    row = pages.table_row(study, series, rated, conditions)
-    clips = clip_values(study, series, rated)
+    keys = Keys(study, rated)
+    row = pages.table_row(series, keys, conditions)
+    clips = clip_values(series, keys)
     found = [summary for summary in row.summaries if summary is not None]
     return {
         "series": series,
@@ -59,11 +60,11 @@ def about(hint: Any, series: Series) -> bool:
     return bool(hint.output == series.output.key)
 
 
-def clip_values(study: str, series: Series, stimuli: pages.Stimuli) -> list[dict[str, Any]]:
+def clip_values(series: Series, keys: Keys) -> list[dict[str, Any]]:
     """Every stimulus with a value, the lowest first."""
     found = []
-    for row, material in stimuli:
-        score = series.scores.get((row["sha256"], series.given(material, study)))
+    for (row, _), key in zip(keys.stimuli, keys.of(series), strict=True):
+        score = series.scores.get(key)
         if score is not None and score.value is not None:
             found.append({**{n: row[n] for n in ("stimulus", "condition")}, "value": score.value})
     return sorted(found, key=lambda each: (each["value"], each["stimulus"]))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from django.db.models import Q
 
 from metrics import remedies, runs
 from metrics.base import Metric, Score, make_metric, registry
@@ -14,7 +16,7 @@ from metrics.management.commands.list_metrics import needed
 from metrics.material import Material
 from metrics.models import MetricScore, ScoringRun
 from metrics.presets import Choice, same, shipped
-from metrics.selectors import IMPORTED, Series, stored_series
+from metrics.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.studymaterial import study_stimuli
 from metrics.summary import Summary, summarise
 
@@ -108,23 +110,21 @@ def preset_told(choices: Sequence[Choice]) -> str:
 def metric_table(study: str, stimuli: Stimuli, conditions: Sequence[str]) -> list[TableRow]:
     """A row per stored output; each clip counts once per condition."""
     hashes = {row["sha256"] for row, _ in stimuli}
-    return [
-        table_row(study, series, stimuli, conditions) for series in stored_series(study, hashes)
-    ]
+    keys = Keys(study, stimuli)
+    return [table_row(series, keys, conditions) for series in stored_series(study, hashes)]
 
 
-def table_row(study: str, series: Series, stimuli: Stimuli, conditions: Sequence[str]) -> TableRow:
+def table_row(series: Series, keys: Keys, conditions: Sequence[str]) -> TableRow:
     """One output over the conditions, with what is missing and why."""
     details = pooled_details(series)
     scores: dict[tuple[str, str, str], Score] = {}
-    wanted = set()
-    for row, material in stimuli:
-        key = (row["sha256"], series.given(material, study))
-        wanted.add(key)
+    wanted = keys.of(series)
+    for (row, _), key in zip(keys.stimuli, wanted, strict=True):
         if key in series.scores:
             told = series.scores[key]
-            score = Score(told.value, told.reason, details.get(key, {}), told.failed)
-            scores[row["condition"], *key] = score
+            if key in details:
+                told = replace(told, details=details[key])
+            scores[row["condition"], *key] = told
     found = summarise(
         [(key[0], score) for key, score in scores.items()], series.metric, series.output.key
     )
@@ -132,7 +132,7 @@ def table_row(study: str, series: Series, stimuli: Stimuli, conditions: Sequence
     return TableRow(
         series=series,
         n=sum(summary.n for summary in found),
-        missing=len(wanted - {key[1:] for key in scores}),
+        missing=len(set(wanted) - set(series.scores)),
         summaries=[by_condition.get(name) for name in conditions],
         troubles=troubles_of(scores.values()),
     )
@@ -212,10 +212,13 @@ def lacking(metric: Metric, stimuli: Stimuli) -> list[str]:
 
 def load_troubles() -> dict[str, str]:
     """Why a metric could not be loaded when any study tried it last."""
-    stored = MetricScore.objects.filter(origin=MetricScore.Origin.COMPUTED, metric__in=registry())
-    newest = stored.order_by("metric", "-computed_at").distinct("metric")
+    stored = MetricScore.objects.filter(origin=MetricScore.Origin.COMPUTED)
+    missing = Q(reason__startswith="no weights") | Q(reason__startswith="no package")
+    newest = stored.filter(missing, failed=True).order_by("metric", "-computed_at")
     return {
         key: reason
-        for key, reason, failed in newest.values_list("metric", "reason", "failed")
-        if failed and reason.startswith(("no weights", "no package"))
+        for key, reason, at in newest.distinct("metric").values_list(
+            "metric", "reason", "computed_at"
+        )
+        if not stored.filter(metric=key, failed=False, computed_at__gt=at).exists()
     }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from django.db.models import Count, Max
+from django.db.models import Count, Max, TextField
+from django.db.models.functions import Cast
 
 from metrics.base import (
     Metric,
@@ -50,11 +51,24 @@ class Series:
     metric: Metric | None = None  # None: computed elsewhere
     scores: Mapping[tuple[str, str], Score] = field(default_factory=dict)  # by (sha256, given)
 
-    def given(self, material: Material, study: str) -> str:
-        """The mark under which this stimulus' score is stored."""
-        if self.metric is None:
-            return study_mark(study)
-        return material.fingerprint(self.metric.needs)
+
+class Keys:
+    """Under which (sha256, given) the scores of a study's stimuli are stored."""
+
+    def __init__(self, study: str, stimuli: Sequence[tuple[Mapping[str, Any], Material]]) -> None:
+        self.study, self.stimuli = study, stimuli
+        self._known: dict[tuple[str, ...] | None, list[tuple[str, str]]] = {}
+
+    def of(self, series: Series) -> list[tuple[str, str]]:
+        """The key of every stimulus, in their order; metrics with equal needs share them."""
+        needs = None if series.metric is None else tuple(sorted(series.metric.needs))
+        if needs not in self._known:
+            mark = study_mark(self.study)
+            self._known[needs] = [
+                (row["sha256"], mark if needs is None else material.fingerprint(needs))
+                for row, material in self.stimuli
+            ]
+        return self._known[needs]
 
 
 def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
@@ -65,12 +79,12 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
     was not scored yet, or whose run broke, has no row.
     """
     stimuli = study_stimuli(study_slug)
-    rows = []
+    keys, rows = Keys(study_slug, stimuli), []
     for series in stored_series(study_slug, {row["sha256"] for row, _ in stimuli}):
         if metric is not None and series.label != metric:
             continue
-        for row, material in stimuli:
-            score = series.scores.get((row["sha256"], series.given(material, study_slug)))
+        for (row, _), key in zip(stimuli, keys.of(series), strict=True):
+            score = series.scores.get(key)
             if score is not None and not score.failed:
                 rows.append(
                     ScoreRow(
@@ -92,15 +106,20 @@ def stored_series(study: str, hashes: Collection[str]) -> list[Series]:
     The scores are without their details.
     """
     found: dict[tuple[str, str, str, str], dict[tuple[str, str], Score]] = {}
+    own = study_mark(study)
     about: dict[str, dict[str, Any]] = {}
-    columns = ("sha256", "metric", "version", "parameters", "given", "origin")
+    columns = ("sha256", "metric", "version", "told", "given", "origin")
+    canonical: dict[str, str] = {}  # parsed once per set of parameters, not once per score
     for stored in _chunks(hashes):
-        for sha256, key, version, told, given, origin, *score in stored.values_list(
+        texts = stored.annotate(told=Cast("parameters", TextField()))
+        for sha256, key, version, told, given, origin, *score in texts.values_list(
             *columns, "value", "reason", "failed"
         ):
-            if origin == IMPORTED and given != study_mark(study):
+            if origin == IMPORTED and given != own:
                 continue
-            series = (key, version, canonical_json(told), origin)
+            if told not in canonical:
+                canonical[told] = canonical_json(json.loads(told))
+            series = (key, version, canonical[told], origin)
             value, reason, failed = score
             found.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
         elsewhere = stored.filter(origin=IMPORTED, given=study_mark(study))
