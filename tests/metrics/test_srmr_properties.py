@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import envelopes, filterbanks, gammatonegram, modulation
+from metrics import (
+    envelopes,
+    filterbanks,
+    gammatonegram,
+    modulation,
+    modulation_filters,
+    quick_envelopes,
+)
 from metrics.base import make_metric
 from tests.metrics import reference
 
@@ -125,6 +132,31 @@ def test_both_precisions_agree_at_every_length(n_samples):
     if exact.k90_margin > 0.01:
         assert quick.k_star == exact.k_star
         assert quick.value == pytest.approx(exact.value, rel=2e-4)  # the promise is for 3 s
+
+
+@pytest.mark.parametrize("n_samples", [4096, 16 * 257 + 5, 20_000, 48_000, 61_441])
+def test_the_quick_envelopes_are_the_exact_ones_up_to_single_precision(n_samples):
+    """Short, with a large prime factor, of one piece and of two; cut off in the middle of sound."""
+    wave = modulation.unit_peak(synthetic(n_samples, seed=3).unsqueeze(0))
+    exact = envelopes.envelopes(envelopes.prepare(wave.double()), slice(0, 23))
+    wanted = exact.unflatten(-1, (-1, 4)).mean(-1)
+    found = quick_envelopes.envelopes(quick_envelopes.prepare(wave), slice(0, 23))
+    off = (found - wanted).square().mean(-1).sqrt() / wanted.square().mean(-1).sqrt()
+    assert off.max() < 1e-3
+
+
+@pytest.mark.parametrize("n_samples", [4096, 8192, 48_000])
+def test_the_period_before_leaves_nothing_in_the_modulation_filters(n_samples):
+    """A short wave repeats several times while the slowest filter dies away."""
+    envelope = (synthetic(n_samples, seed=4).abs() + 1).unsqueeze(0).double()
+    quick, exact = (
+        modulation_filters.framed_energies(part, n_samples, 128.0, modulation.PRECISIONS[name])
+        for name, part in (
+            ("float32", envelope.unflatten(-1, (-1, 4)).mean(-1).float()),
+            ("float64", envelope),
+        )
+    )
+    assert quick[:, :3].numpy() == pytest.approx(exact[:, :3].numpy(), rel=2e-3)
 
 
 @pytest.mark.parametrize("padded", [4096, 16 * 257, 16 * 311])
