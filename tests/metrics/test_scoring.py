@@ -251,7 +251,9 @@ def test_score_files_names_the_files_that_failed_and_scores_the_rest(tmp_path):
     with pytest.raises(CommandError, match="2 scores failed"):
         call_command("score_files", *paths, "--metrics=srmr", stdout=out, stderr=err)
     assert "gone.wav" in err.getvalue()
-    lines = {line.split("  (")[0].rsplit("/", 1)[1]: line for line in out.getvalue().splitlines()}
+    scores, _, table = out.getvalue().partition("\n\n")
+    lines = {line.split("  (")[0].rsplit("/", 1)[1]: line for line in scores.splitlines()}
+    assert "srmr" in table
     assert "no audio" in lines["text.wav"]
     assert "too short" in lines["short.wav"]
     assert "2.2724" in lines["human-0880-clean.flac"]
