@@ -17,8 +17,17 @@ else:
 
 @admin.register(MetricScore)
 class MetricScoreAdmin(ScoreAdmin):
-    list_display = ("metric", "version", "sha256", "value", "reason", "failed", "computed_at")
-    list_filter = ("metric", "version", "failed")
+    list_display = (
+        "metric",
+        "version",
+        "origin",
+        "sha256",
+        "value",
+        "reason",
+        "failed",
+        "computed_at",
+    )
+    list_filter = ("metric", "version", "origin", "failed")
     search_fields = ("sha256", "reason")
     ordering = ("-computed_at",)
 

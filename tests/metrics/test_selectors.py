@@ -1,0 +1,90 @@
+"""Which stored scores a study's rows give: present material, parameters by name, direction."""
+
+import pytest
+
+from metrics import base, runner, scoring, selectors
+from metrics.base import Metric, Output, Score, make_metric
+from metrics.models import MetricScore
+from metrics.runner import Clip, ScoredBatch, ScoredClip
+from metrics.studymaterial import material_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rows(monkeypatch):
+    """One stimulus, whose text a test may change."""
+    row = {"stimulus": "s", "path": "s.wav", "sha256": "a" * 64, "text": "one", "attributes": {}}
+    monkeypatch.setattr("listening.selectors.stimulus_rows", lambda slug: [row])
+    return [row]
+
+
+@pytest.fixture
+def errors():
+    """A metric of two outputs that depends on the text."""
+
+    class Errors(Metric):
+        key = "test_errors"
+        needs = ("text",)
+        higher_is_better = False
+        more_outputs = (Output("test_insertions"),)
+
+    yield Errors()
+    runner.forget_models()
+    del base.REGISTRY["test_errors"]
+
+
+def keep(metric, row, value, more=None, failed=False):
+    clip = Clip(row["path"], row["sha256"], material=material_of(row))
+    also = {"test_insertions": more} if more is not None else {}
+    score = Score(value, "" if value is not None else "broke", failed=failed, also=also)
+    scoring.store(ScoredBatch(metric, [ScoredClip(clip, score)]), "cpu")
+    return clip
+
+
+def found():
+    return {row["metric"]: row["value"] for row in selectors.score_rows("demo")}
+
+
+def test_a_text_that_changed_hides_the_scores_that_depend_on_it(rows, errors):
+    clip = keep(errors, rows[0], 0.5, 2.0)
+    keep(make_metric("srmr"), rows[0], 7.0)
+    assert found() == {"test_errors": 0.5, "test_insertions": 2.0, "srmr": 7.0}
+    assert scoring.missing([clip], [errors])[0] == []
+    mark = selectors.scores_mark("demo")
+    rows[0]["text"] = "two"
+    assert found() == {"srmr": 7.0}
+    assert selectors.scores_mark("demo") != mark
+    changed = Clip("s.wav", rows[0]["sha256"], material=material_of(rows[0]))
+    assert [metrics for _, metrics in scoring.missing([changed], [errors])[0]] == [(errors,)]
+
+
+def test_other_parameters_have_a_name_of_their_own(rows):
+    keep(make_metric("srmr"), rows[0], 7.0)
+    keep(make_metric("srmr", {"variant": "slow_norm128"}), rows[0], 3.0)
+    assert found() == {"srmr": 7.0, "srmr[variant=slow_norm128]": 3.0}
+    (row,) = selectors.score_rows("demo", "srmr[variant=slow_norm128]")
+    assert (row["value"], row["higher_is_better"]) == (3.0, True)
+
+
+def test_an_output_without_a_value_has_a_row_and_a_failed_one_has_none(rows, errors):
+    keep(errors, rows[0], 0.5)
+    assert found() == {"test_errors": 0.5, "test_insertions": None}
+    MetricScore.objects.all().delete()
+    clip = keep(errors, rows[0], None, failed=True)
+    assert found() == {}
+    assert len(scoring.missing([clip], [errors])[0]) == 1
+
+
+def test_a_metric_is_done_only_with_every_output(rows, errors):
+    clip = keep(errors, rows[0], 0.5, 2.0)
+    MetricScore.objects.filter(metric="test_insertions").delete()
+    assert len(scoring.missing([clip], [errors])[0]) == 1
+
+
+def test_the_mark_changes_when_a_score_is_made_again_or_goes(rows):
+    marks = {selectors.scores_mark("demo")}
+    for value in (1.0, 2.0):
+        keep(make_metric("srmr"), rows[0], value)
+        marks.add(selectors.scores_mark("demo"))
+    assert len(marks) == 3
