@@ -13,7 +13,8 @@ from analysis.intervals import Codes, Floats
 
 def coefficient(name: str, x: Floats, y: Floats) -> float | None:
     """SRCC, PLCC or KRCC (tau-b) of x and y (n,); None where undefined."""
-    return None if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0 else scipys(name, x, y)[0]
+    flat = any(np.ptp(v) <= 1e-12 * np.abs(v).max(initial=1e-300) for v in (x, y))
+    return None if len(x) < FEWEST or flat else scipys(name, x, y)[0]
 
 
 def scipys(name: str, x: Floats, y: Floats) -> tuple[float, float]:
