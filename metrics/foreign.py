@@ -17,6 +17,8 @@ LEFT_OUT = ("condition", "item", "role", "text", "language", "speaker", "path") 
 METRIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+\-]{0,99}")
 TRUE, FALSE = ("1", "true", "yes", "higher"), ("0", "false", "no", "lower")
 MOST_PROBLEMS = 50
+MOST_VALUE = 1e100  # beyond it, means and deviations overflow
+LONGEST = {"version": 40, "unit": 40, "reason": 500}  # characters
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def read_scores(
         table.add(where, row)
     found = [score for score in table.found.values() if score.metric not in table.words]
     problems = table.problems
+    problems += two_meanings(found)
     for name in sorted({score.metric for score in found} & set(taken)):
         problems.append(f"{name} is a metric of Earnest's own; give a prefix, such as versa_")
     if not found and not problems:
@@ -100,6 +103,18 @@ def read_scores(
         told = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
         raise ForeignError("\n".join(told))
     return found
+
+
+def two_meanings(scores: Iterable[ForeignScore]) -> list[str]:
+    """Metrics that are said to have two directions or two units."""
+    said: dict[str, set[tuple[bool | None, str]]] = {}
+    for score in scores:
+        said.setdefault(score.metric, set()).add((score.higher_is_better, score.unit))
+    return [
+        f"{name} has several directions or units; write the same in each of its rows"
+        for name, told in sorted(said.items())
+        if len(told) > 1
+    ]
 
 
 class _Table:
@@ -131,6 +146,9 @@ class _Table:
 def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[ForeignScore]:
     """The scores of a row: one of the long form, all numbers of the wide one."""
     if "metric" in row:
+        for name, most in LONGEST.items():
+            if len(_text(row.get(name))) > most:
+                raise InputError(f"{name} is longer than {most} characters; shorten it")
         yield ForeignScore(
             sha256,
             metric_name(prefix, _text(row["metric"])),
@@ -180,8 +198,14 @@ def _value(told: Any, reason: str) -> tuple[float | None, str]:
         value = float(told)
     except (TypeError, ValueError):
         raise InputError(f"{told!r} is no number; leave the cell empty for no value") from None
+    except OverflowError:
+        value = math.inf
+    if isinstance(told, str) and "_" in told:
+        raise InputError(f"{told!r} is no number; leave the cell empty for no value")
     if isinstance(told, bool) or not math.isfinite(value):
-        raise InputError(f"{told!r} is no finite number; leave the cell empty for no value")
+        raise InputError(f"{str(told)[:40]!r} is no finite number; leave the cell empty for none")
+    if abs(value) > MOST_VALUE:
+        raise InputError(f"{value:g} is larger than {MOST_VALUE:g}; leave the cell empty for none")
     return value, ""
 
 

@@ -18,6 +18,9 @@ COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker
 KNOWN = (*COLUMNS, "reference")
 
 
+NO_TEXT = "holds characters that are no text (a NUL, half of a pair); write the file again"
+
+
 class InputError(ValueError):
     """Files or manifests that cannot be used; a line per problem, with its remedy."""
 
@@ -105,7 +108,10 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises InputError when the file cannot be read as that.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        raw = path.read_bytes()
+        if raw.startswith(b"PK\x03\x04"):
+            raise InputError(f"{path}: is a spreadsheet or an archive; save it as CSV (UTF-8)")
+        text = raw.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -117,6 +123,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     reader = csv.reader(text.splitlines(keepends=True), strict=True)
     try:
         names = [name.strip() for name in next(reader, [])]
+        if len(names) == 1 and (split := next((c for c in ";\t" if c in names[0]), "")):
+            told = "semicolons" if split == ";" else "tabs"
+            raise InputError(f"{path}, row 1: {told} between the columns; save it with commas")
         if twice := sorted({name for name in names if name and names.count(name) > 1}):
             raise InputError(f"{path}, row 1: the column {twice[0]} is there twice; rename one")
         for number, cells in enumerate(reader, 2):
@@ -125,6 +134,8 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             where = f"{path}, row {number}"
             if len(cells) > len(names):
                 raise InputError(f"{where}: more cells than the header has names; quote commas")
+            if any("\0" in cell for cell in cells):
+                raise InputError(f"{where}: {NO_TEXT}")
             padded = cells + [""] * (len(names) - len(cells))
             yield where, {n: c.strip() for n, c in zip(names, padded, strict=True) if n}
     except csv.Error as error:
@@ -138,11 +149,22 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         where = f"{path}, line {number}"
         try:
             row = json.loads(line)
+            fits = "\\u" not in line or _storable(row)
         except json.JSONDecodeError as error:
             raise InputError(f"{where}: no JSON ({error})") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}: numbers too long or lists too deep") from error
         if not isinstance(row, dict):
             raise InputError(f'{where}: must be a JSON object, such as {{"file": "a.wav"}}')
+        if not fits:
+            raise InputError(f"{where}: {NO_TEXT}")
         yield where, {str(name).strip(): value for name, value in row.items()}
+
+
+def _storable(row: Any) -> bool:
+    """Whether escapes such as \\u0000 or a lone \\ud800 are absent: databases refuse them."""
+    told = json.dumps(row, ensure_ascii=False).replace("\\\\", "")  # a backslash as such
+    return "\\u0000" not in told and not any("\ud800" <= c <= "\udfff" for c in told)
 
 
 def _row_clip(folder: Path, row: Mapping[str, Any]) -> InputClip:

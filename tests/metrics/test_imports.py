@@ -145,3 +145,37 @@ def test_the_command_says_what_came_in_and_what_is_wrong(file):
             call_command("import_scores", "mine", str(wrong))
     with pytest.raises(CommandError, match="no such study"):
         call_command("import_scores", "nowhere", str(file("a\n")))
+
+
+HOSTILE = {
+    "a.jsonl": ('{"key": "a_one", "m": %s}' % ("9" * 400), "no finite number"),
+    "b.jsonl": ('{"key": "a_one", "m": %s}' % ("9" * 5000), "numbers too long"),
+    "c.jsonl": ('{"key": "a_one", "m": %s1%s}' % ("[" * 99_999, "]" * 99_999), "lists too deep"),
+    "d.jsonl": (r'{"key": "a_one", "metric": "m", "value": 1, "unit": "\u0000"}', "no text"),
+    "e.jsonl": (r'{"key": "a_one", "metric": "m", "value": 1, "unit": "\ud800"}', "no text"),
+    "f.csv": ("stimulus,metric,value,unit\na_one,m,1,\0\n", "no text"),
+    "g.csv": ("stimulus,m\na_one,1e308\n", "larger than 1e\\+100"),
+    "h.csv": ("stimulus,m\na_one,1_000\n", "no number"),
+    "i.csv": (f"stimulus,metric,value,version\na_one,m,1,{'v' * 41}\n", "longer than 40"),
+    "j.csv": ("stimulus;m\na_one;1,5\n", "semicolons between the columns"),
+    "k.csv": ("stimulus\tm\na_one\t1.5\n", "tabs between the columns"),
+    "l.csv": ("PK\x03\x04", "is a spreadsheet"),
+    "n.csv": (
+        "stimulus,metric,value,higher_is_better\na_one,m,1,true\nb_one,m,1,false\n",
+        "m has several directions",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_with_a_reason(file, name):
+    text, told = HOSTILE[name]
+    with pytest.raises(ForeignError, match=told):
+        import_scores("mine", file(text, name))
+    assert not MetricScore.objects.exists()
+
+
+def test_text_with_escapes_that_are_text_is_stored(file):
+    line = r'{"key": "a_one", "metric": "m", "value": 1, "unit": "caf\u00e9 \ud83d\ude00 \\u0000"}'
+    import_scores("mine", file(line, "s.jsonl"))
+    assert MetricScore.objects.get().details["unit"] == "café 😀 \\u0000"
