@@ -17,11 +17,11 @@ run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until C
 	@$(VENV)/bin/python -m config.supervisor
 
 test: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## all tests, with coverage
-	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --durations=30 \
+	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=30 \
 		$(ROOMS:%=--cov=%) --cov-report=term:skip-covered
 
 quick: $(VENV)/dev.stamp  ## the tests that take seconds: no browser, nothing slow
-	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --durations=30 \
+	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=30 \
 		-m "not slow and not browser and not gpu" --ignore tests/browser
 
 check: $(VENV)/dev.stamp  ## style, types, and whether models and migrations agree

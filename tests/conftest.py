@@ -3,6 +3,7 @@
 # ruff: noqa: E402
 import os
 from collections.abc import Iterator
+from itertools import chain, zip_longest
 
 # Before NumPy is loaded: a process per core runs tests, and threads of linear algebra on small
 # matrices would only wait for one another.
@@ -26,6 +27,22 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         join(settings.EARNEST_VAR, settings.EMBEDDED)
     except EmbeddedError as error:
         pytest.exit(f"The embedded servers do not start. {error}", returncode=3)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A parallel run deals out whole files: long ones first, browser and others in turn."""
+    if not hasattr(config, "workerinput"):
+        return
+    slow = {item.path: False for item in items}
+    for item in items:
+        slow[item.path] |= item.get_closest_marker("slow") is not None
+    computing = [path for path in slow if path.parent.name != "browser"]
+    computing.sort(key=lambda path: not slow[path])
+    waiting = [path for path in slow if path.parent.name == "browser"]
+    waiting.sort(key=lambda path: not slow[path])
+    in_turn = chain.from_iterable(zip_longest(waiting, computing))
+    place = {path: index for index, path in enumerate(in_turn)}
+    items.sort(key=lambda item: place[item.path])
 
 
 @pytest.fixture(scope="session")

