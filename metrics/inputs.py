@@ -111,7 +111,7 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raw = path.read_bytes()
         if raw.startswith(b"PK\x03\x04"):
             raise InputError(f"{path}: is a spreadsheet or an archive; save it as CSV (UTF-8)")
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:

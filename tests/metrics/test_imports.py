@@ -150,7 +150,10 @@ def test_the_command_says_what_came_in_and_what_is_wrong(file):
 HOSTILE = {
     "a.jsonl": ('{"key": "a_one", "m": %s}' % ("9" * 400), "no finite number"),
     "b.jsonl": ('{"key": "a_one", "m": %s}' % ("9" * 5000), "numbers too long"),
-    "c.jsonl": ('{"key": "a_one", "m": %s1%s}' % ("[" * 99_999, "]" * 99_999), "lists too deep"),
+    "c.jsonl": (
+        '{{"key": "a_one", "m": {}1{}}}'.format("[" * 99_999, "]" * 99_999),
+        "lists too deep",
+    ),
     "d.jsonl": (r'{"key": "a_one", "metric": "m", "value": 1, "unit": "\u0000"}', "no text"),
     "e.jsonl": (r'{"key": "a_one", "metric": "m", "value": 1, "unit": "\ud800"}', "no text"),
     "f.csv": ("stimulus,metric,value,unit\na_one,m,1,\0\n", "no text"),
