@@ -75,9 +75,10 @@ class Client:
         except openai.APIStatusError as error:
             self._lost = 0
             if hopeless(error):
+                said = self.endpoint.hidden(message_of(error))
                 raise weights.Unavailable(
-                    f"the judge {question.model} at {self.endpoint.url} cannot be used: "
-                    f"http {error.status_code}, {message_of(error)}; check EARNEST_JUDGE_URL, "
+                    f"the judge {question.model} at {self.endpoint.shown} cannot be used: "
+                    f"http {error.status_code}, {said}; check EARNEST_JUDGE_URL, "
                     "EARNEST_JUDGE_MODEL and EARNEST_JUDGE_KEY"
                 ) from error
             return Reply(None, f"http {error.status_code}")
@@ -151,7 +152,7 @@ class Client:
 
     def _down(self) -> weights.Unavailable:
         return weights.Unavailable(
-            f"the judge at {self.endpoint.url} (EARNEST_JUDGE_URL) does not answer"
+            f"the judge at {self.endpoint.shown} (EARNEST_JUDGE_URL) does not answer"
         )
 
 

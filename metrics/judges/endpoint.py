@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,16 @@ class Endpoint:
     retries: int = 5  # further tries after 408, 409, 429, 5xx, a timeout or a lost connection
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.url!r}, {self.model!r})"  # the key is never printed
+        return f"Endpoint({self.shown!r}, {self.model!r})"  # the key is never printed
+
+    @property
+    def shown(self) -> str:
+        """The URL without a name and password in it."""
+        return re.sub(r"//[^/@]*@", "//", self.url)
+
+    def hidden(self, text: str) -> str:
+        """A server's words without the key, which some servers repeat."""
+        return text.replace(self.key, "(key)") if self.key else text
 
 
 class _Current:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from metrics.base import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
-from metrics.judges.question import RATE_HZ, Question, sound
+from metrics.judges.question import RATE_HZ, Question, Sound, sound
 from metrics.judges.rubric import Rubric, names, rubric
 from metrics.judges.schema import check_object, object_schema
 
@@ -92,14 +92,14 @@ class Judge(Metric):
         """Counts, reasons, tokens and cost for a score's details."""
         return asking.tally(replies, endpoint.current().prices)
 
-    def question(self, wave: torch.Tensor, repeat: int = 0, **known: str) -> Question:
-        """The rubric's question about one wave, (samples,) at 16 kHz."""
+    def question(self, heard: Sound, repeat: int = 0, **known: str) -> Question:
+        """The rubric's question about one sound, which several questions may share."""
         told = self.rubric
         return Question(
             model=self.parameters.model,
             system=told.system,
             user=told.prompt(**known),
-            sounds=(sound(wave),),
+            sounds=(heard,),
             schema=object_schema(told.fields),
             check=lambda answer: check_object(answer, told.fields),
             rubric=told.name,
@@ -142,7 +142,8 @@ class RepeatedJudge(Judge):
             if not isinstance(parts, Score):
                 known = self.known(take)
                 repeats = range(self.parameters.repeats)
-                questions = [self.question(p, r, **known) for r in repeats for p in parts]
+                sounds = [sound(part) for part in parts]
+                questions = [self.question(s, r, **known) for r in repeats for s in sounds]
                 asked.append((place, len(parts), questions))
         replies = iter(self.ask([question for *_, many in asked for question in many]))
         for place, n_parts, questions in asked:

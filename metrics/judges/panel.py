@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import statistics
 import string
@@ -18,6 +19,7 @@ from metrics.judges.rubric import Rubric
 from metrics.judges.schema import Field, check_table, table_schema
 
 ARTEFACTS = "artefacts"  # the field of a rubric that lists what was heard
+MOST_TEAMS = 200_000  # all of them are listed
 BATCH = 32  # sheets whose audio is in memory at once
 
 
@@ -50,6 +52,11 @@ class Plan:
             raise ValueError(
                 f"{self.raters_per_item} of {self.raters} raters per item cannot be; "
                 "give at least one, and no more than there are"
+            )
+        if math.comb(self.raters, self.raters_per_item) > MOST_TEAMS:
+            raise ValueError(
+                f"{self.raters_per_item} of {self.raters} raters per item make more than "
+                f"{MOST_TEAMS} teams; give fewer raters, or one or two per item"
             )
         if self.folds < 1 or not 1 <= self.together <= 26:
             raise ValueError("there must be 1 fold or more, and 1 to 26 clips together")

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics import texts, vocalisations
 from metrics.base import Output, ParameterError, Score, Take, undefined
 from metrics.judges import asking
 from metrics.judges.client import Reply
 from metrics.judges.judge import Judge, JudgeParameters
-from metrics.judges.question import Question
+from metrics.judges.question import Question, Sound, sound
 from metrics.judges.verification import asked_for, check_marked, other_types, verified
 from metrics.suite.nvv import comparison, plain, rates, spoken
 from metrics.vocalisations import Vocalisation
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -67,9 +64,10 @@ class JudgeNvv(Judge):
         """One score per take; all questions of the batch are asked together."""
         asked = [self.asked(take) for take in takes]
         questions = [
-            self.verification(take.wave, known, name)
+            self.verification(heard, known, name)
             for take, known in zip(takes, asked, strict=True)
             if isinstance(known, _Asked)
+            for heard in (sound(take.wave),)
             for name in known.types
         ]
         replies = iter(self.ask(questions))
@@ -99,9 +97,9 @@ class JudgeNvv(Judge):
             return undefined("no text")
         return self.unfit(take) or _Asked(wanted, text, material.language)
 
-    def verification(self, wave: torch.Tensor, known: _Asked, target: str) -> Question:
+    def verification(self, heard: Sound, known: _Asked, target: str) -> Question:
         """The question whether one type is heard, and where in the text."""
-        question = self.question(wave, text=known.text, language=known.language, target=target)
+        question = self.question(heard, text=known.text, language=known.language, target=target)
         fields = question.check
 
         def check(answer: Any) -> dict[str, Any]:

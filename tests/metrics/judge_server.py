@@ -28,7 +28,7 @@ STATUS = {  # fault -> status, headers, error
     "500": (500, {"retry-after-ms": "5"}, {"message": "oops"}),
     "503": (503, {"retry-after-ms": "5"}, {"message": "loading"}),
     "400": (400, {}, {"message": "this model does not take audio"}),
-    "401": (401, {}, {"message": "wrong key", "code": "invalid_api_key"}),
+    "401": (401, {}, {"message": "wrong key: secret", "code": "invalid_api_key"}),
     "404": (404, {}, {"message": "no such model"}),
     "no credit": (429, {"x-should-retry": "false"}, {"message": "x", "code": "insufficient_quota"}),
 }

@@ -6,6 +6,7 @@ import pytest
 
 from metrics.base import ParameterError, make_metric
 from metrics.judges import endpoint
+from metrics.judges import judge as judge_module
 from metrics.judges.rubric import names, rubric
 from metrics.judges.schema import Malformed
 from metrics.judges.verification import check_marked, other_types
@@ -62,6 +63,14 @@ def test_coherence_is_the_mean_of_ten_answers_with_seeds_of_their_own(server):
     assert (details["tokens_in"], details["tokens_out"]) == (3000, 400)
     assert details["cost"] == pytest.approx(10 * (100 * 1 + 200 * 5 + 40 * 10) / 1e6)
     assert details["models"] == ["tester-2026-11"]
+
+
+def test_the_repeats_share_one_file_of_audio(server, monkeypatch):
+    made = []
+    real = judge_module.sound
+    monkeypatch.setattr(judge_module, "sound", lambda wave: made.append(1) or real(wave))
+    measured(judge("judge_prosodic_coherence", repeats=5), tone(2, -30))
+    assert (len(made), len(server.requests)) == (1, 5)
 
 
 def test_a_second_run_and_more_repeats_ask_only_what_is_new(server):

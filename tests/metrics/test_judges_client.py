@@ -257,4 +257,5 @@ def test_prices_are_read_from_a_setting():
 
 
 def test_the_key_is_not_printed():
-    assert "secret" not in repr(Endpoint("http://x/v1", "m", "secret"))
+    told = repr(Endpoint("http://me:secret@x/v1", "m", "secret"))
+    assert told == "Endpoint('http://x/v1', 'm')"

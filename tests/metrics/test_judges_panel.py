@@ -86,6 +86,11 @@ def test_a_plan_that_cannot_be_is_refused(wrong):
         Plan(**wrong)
 
 
+def test_more_teams_of_raters_than_can_be_listed_are_refused():
+    with pytest.raises(ValueError, match="fewer raters"):
+        Plan(raters=100, raters_per_item=50)
+
+
 def test_a_question_names_no_system_and_plays_the_clips_in_the_order_of_letters(server):
     tones = {"one": 0.01, "two": 0.03, "three": 0.1}
     load = lambda path: sound_of(np.full(8_000, tones[path.removesuffix(".wav")]))  # noqa: E731
