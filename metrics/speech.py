@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from metrics import weights
+
 if TYPE_CHECKING:
     import torch
 
@@ -25,6 +27,11 @@ def load_detector(device: str = "cpu") -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`torch.jit.load` is deprecated", FutureWarning)
         return silero_vad.load_silero_vad().to(device)
+
+
+def detector_weights() -> dict[str, str]:
+    """File name -> SHA-256 of the detector's weights, for a metric's ``weights``."""
+    return weights.hashes([weights.package_file("silero_vad", "data/silero_vad.jit")])
 
 
 def speech_segments(waves: Sequence[torch.Tensor], detector: Any) -> list[Segments]:

@@ -72,6 +72,7 @@ class Voices:
         self.rate_hz = self.embedding.rate_hz
         self.size = round(parameters.window_s * self.rate_hz)
         self.hop = round(parameters.hop_s * self.rate_hz)
+        self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -82,8 +83,10 @@ class Voices:
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and the speech detector where windows without speech do not count."""
         self.embedding.load(device)
+        self.weights = dict(self.embedding.weights)
         if self.parameters.speech_only:
             self.detector = speech.load_detector(device)
+            self.weights |= speech.detector_weights()
 
     def windows(self, waves: Sequence[torch.Tensor]) -> list[VoiceWindows]:
         """The full windows of each wave, (samples,) at `rate_hz`; what is left is dropped."""

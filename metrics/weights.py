@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 
 class Unavailable(RuntimeError):
@@ -34,6 +36,12 @@ def offline() -> bool:
 def folder() -> Path:
     """The folder of model files that people put there (setting EARNEST_MODELS)."""
     return _Place.folder
+
+
+def need_package(package: str, install: str) -> None:
+    """Unavailable, with what to install, when a Python package is not there."""
+    if importlib.util.find_spec(package) is None:
+        raise Unavailable(f"no package: {package} is missing; pip install {install}")
 
 
 def package_file(package: str, inside: str) -> Path:
@@ -110,3 +118,26 @@ def _sha256(path: str, size: int, changed_ns: int) -> str:
 def hashes(paths: list[Path]) -> dict[str, str]:
     """File name -> SHA-256 of each file, for a metric's ``weights``."""
     return {path.name: sha256_of(path) for path in sorted(paths)}
+
+
+def model_hashes(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
+    """SHA-256 of a folder's files of weights; Unavailable when no file fits a pattern."""
+    files = {path for pattern in patterns for path in folder.glob(pattern)}
+    if not files:
+        raise Unavailable(f"no weights: {folder} holds no {' or '.join(patterns)}")
+    return hashes(list(files))
+
+
+@contextlib.contextmanager
+def silent_transformers() -> Iterator[None]:
+    """No progress bars of transformers on the terminal, where the runner shows its own."""
+    from transformers import utils
+
+    logging: Any = utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

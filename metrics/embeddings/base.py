@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from metrics.base import ParameterError
+from metrics.predictors.inference import exact
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +47,7 @@ class SpeakerEmbedding:
         """
         import torch
 
-        with torch.inference_mode():
+        with exact():
             vectors = torch.cat([self._embed(part.float()) for part in self._batches(windows)])
         return torch.nn.functional.normalize(vectors.double(), dim=1)
 

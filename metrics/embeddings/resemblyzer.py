@@ -53,8 +53,7 @@ class Resemblyzer(SpeakerEmbedding):
         missing = (starts[-1] + FRAMES) * STEP - windows.shape[1]
         mels = mel_frames(torch.nn.functional.pad(windows, (0, max(0, missing))))
         partials = torch.stack([mels[:, start : start + FRAMES] for start in starts], dim=1)
-        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-            _, (hidden, _) = self.lstm(partials.flatten(0, 1))
+        _, (hidden, _) = self.lstm(partials.flatten(0, 1))
         raw = torch.relu(self.linear(hidden[-1]))
         vectors = torch.nn.functional.normalize(raw, dim=1)
         return vectors.reshape(len(windows), len(starts), SIZE).mean(dim=1)

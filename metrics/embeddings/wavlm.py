@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ class WavlmXvector(SpeakerEmbedding):
         from transformers import Wav2Vec2FeatureExtractor, WavLMForXVector
 
         place = weights.model_files(self.model, FILES, "of the last two one is enough")
-        with silent_transformers():
+        with weights.silent_transformers():
             try:
                 self.features = Wav2Vec2FeatureExtractor.from_pretrained(place)
                 network: Any = WavLMForXVector.from_pretrained(place)
@@ -50,18 +49,3 @@ def weight_files(place: Path) -> list[Path]:
     """The file of weights that is loaded: safetensors where both are there."""
     found = [place / name for name in FILES[2:] if (place / name).is_file()]
     return found[:1]
-
-
-@contextlib.contextmanager
-def silent_transformers() -> Any:
-    """No progress bars of transformers on the terminal, where the runner shows its own."""
-    from transformers import utils
-
-    logging: Any = utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

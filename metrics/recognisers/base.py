@@ -5,14 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import importlib.util
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metrics import texts, weights
+from metrics import texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,20 +103,6 @@ def whisper_code(language: str) -> str:
     if subtag in texts.CHINESE_LANGUAGES - {"yue"}:
         return "zh"
     return {"nb": "no", "fil": "tl", "iw": "he"}.get(subtag, subtag)
-
-
-def need_package(package: str, install: str) -> None:
-    """Unavailable, with what to install, when a Python package is not there."""
-    if importlib.util.find_spec(package) is None:
-        raise weights.Unavailable(f"no recogniser: {package} is missing; pip install {install}")
-
-
-def model_hashes(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
-    """SHA-256 of the files of weights in a folder; Unavailable when there is none."""
-    files = sorted({path for pattern in patterns for path in folder.glob(pattern)})
-    if not files:
-        raise weights.Unavailable(f"no weights: {folder} holds no {' or '.join(patterns)}")
-    return weights.hashes(files)
 
 
 def registry() -> dict[str, type[Recogniser]]:

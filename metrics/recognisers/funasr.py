@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.recognisers.base import Recogniser, model_hashes, need_package
+from metrics.recognisers.base import Recogniser
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,11 +26,11 @@ class FunAsr(Recogniser):
 
     def load(self) -> None:
         """Load the network from a folder, without FunASR's own search for updates."""
-        need_package("funasr", "funasr")
+        weights.need_package("funasr", "funasr")
         from funasr import AutoModel
 
         folder = weights.model_files(self.model, WANTED)
-        self.weights = model_hashes(folder, ["*.pt"])
+        self.weights = weights.model_hashes(folder, ["*.pt"])
         self.network = AutoModel(
             model=str(folder), device=self.device, disable_update=True, disable_pbar=True
         )

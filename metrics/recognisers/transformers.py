@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.recognisers.base import (
-    RATE_HZ,
-    Recogniser,
-    model_hashes,
-    need_package,
-    whisper_code,
-)
+from metrics.recognisers.base import RATE_HZ, Recogniser, whisper_code
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,18 +25,19 @@ class Transformers(Recogniser):
 
     def load(self) -> None:
         """Load network, feature extractor and tokenizer from a folder."""
-        need_package("transformers", "transformers")
+        weights.need_package("transformers", "transformers")
         import torch
         import transformers
 
         folder = weights.model_files(self.model, WANTED)
-        self.weights = model_hashes(folder, ["*.safetensors", "pytorch_model*.bin"])
-        self.pipeline = transformers.pipeline(
-            "automatic-speech-recognition",
-            model=str(folder),
-            device=self.device,
-            dtype=getattr(torch, self.options.precision),
-        )
+        self.weights = weights.model_hashes(folder, ["*.safetensors", "pytorch_model*.bin"])
+        with weights.silent_transformers():
+            self.pipeline = transformers.pipeline(
+                "automatic-speech-recognition",
+                model=str(folder),
+                device=self.device,
+                dtype=getattr(torch, self.options.precision),
+            )
 
     @property
     def is_whisper(self) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
 from metrics.base import Metric, ParameterError, Parameters, Score, Take, undefined
-from metrics.recognisers.base import model_hashes, need_package
+from metrics.predictors import lengths
+from metrics.predictors.inference import exact
 
 if TYPE_CHECKING:
     import torch
@@ -54,15 +56,16 @@ class Clap(Metric):
     def load(self, device: str = "cpu") -> None:
         """Load network, feature extractor and tokenizer from a folder or the hub."""
         super().load(device)
-        need_package("transformers", "transformers")
+        weights.need_package("transformers", "transformers")
         import transformers
 
         given: Any = transformers  # its classes are typed for other uses
         folder = weights.model_files(self.parameters.model, WANTED)
-        self.weights = model_hashes(folder, ["*.safetensors", "pytorch_model.bin"])
-        self.network: Any = given.ClapModel.from_pretrained(folder).to(device).eval()
-        self.hearing: Any = given.AutoFeatureExtractor.from_pretrained(folder)
-        self.reading: Any = given.AutoTokenizer.from_pretrained(folder)
+        self.weights = weights.model_hashes(folder, ["*.safetensors", "pytorch_model.bin"])
+        with weights.silent_transformers():
+            self.network: Any = given.ClapModel.from_pretrained(folder).to(device).eval()
+            self.hearing: Any = given.AutoFeatureExtractor.from_pretrained(folder)
+            self.reading: Any = given.AutoTokenizer.from_pretrained(folder)
         if self.hearing.sampling_rate != self.sample_rate_hz:
             raise weights.Unavailable(
                 f"{self.parameters.model} hears {self.hearing.sampling_rate} Hz, "
@@ -97,9 +100,8 @@ class Clap(Metric):
         if self.parameters.long == "centre":
             start = (len(wave) - window) // 2
             return [wave[start : start + window]]
-        tail = self.parameters.shortest_tail_s * self.sample_rate_hz
-        parts = [wave[start : start + window] for start in range(0, len(wave), window)]
-        return [part for part in parts if len(part) == window or len(part) >= tail]
+        tail = math.ceil(self.parameters.shortest_tail_s * self.sample_rate_hz)
+        return [wave[p.start : p.end] for p in lengths.cut(0, len(wave), window, tail)]
 
     def heard(self, chunks: list[torch.Tensor]) -> list[torch.Tensor]:
         """A unit embedding of each chunk; shorter ones are repeated up to the model's window."""
@@ -109,7 +111,7 @@ class Clap(Metric):
         for first in range(0, len(chunks), AT_ONCE):
             batch = [c.detach().cpu().float().numpy() for c in chunks[first : first + AT_ONCE]]
             features = self.hearing(batch, sampling_rate=self.sample_rate_hz, return_tensors="pt")
-            with torch.inference_mode():
+            with exact():
                 out = self.network.get_audio_features(
                     input_features=features["input_features"].to(self.device),
                     is_longer=torch.zeros(len(batch), 1, dtype=torch.bool, device=self.device),
@@ -119,11 +121,9 @@ class Clap(Metric):
 
     def read(self, caption: str) -> torch.Tensor:
         """The unit embedding of a caption, cut to what the text model takes."""
-        import torch
-
         most = self.network.config.text_config.max_position_embeddings - 2
         tokens = self.reading(caption, truncation=True, max_length=most, return_tensors="pt")
-        with torch.inference_mode():
+        with exact():
             out = self.network.get_text_features(**tokens.to(self.device))
         embedding: torch.Tensor = out.pooler_output[0].float().cpu()
         return embedding

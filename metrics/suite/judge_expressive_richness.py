@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from metrics.base import Score, Take, undefined
 from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range, silent
 from metrics.judges.question import RATE_HZ
+from metrics.predictors import lengths
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +51,4 @@ class JudgeExpressiveRichness(RepeatedJudge):
 def chunks(wave: torch.Tensor, chunk_s: float, rest_s: float) -> list[torch.Tensor]:
     """Pieces of chunk_s one after the other; the rest too where it lasts rest_s or more."""
     size, least = round(chunk_s * RATE_HZ), round(rest_s * RATE_HZ)
-    pieces = [wave[start : start + size] for start in range(0, len(wave), size)]
-    if len(pieces) > 1 and len(pieces[-1]) < least:
-        pieces.pop()
-    return pieces
+    return [wave[piece.start : piece.end] for piece in lengths.cut(0, len(wave), size, least)]

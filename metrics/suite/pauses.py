@@ -54,6 +54,7 @@ class Pauses(Metric):
         """Load the speech detector onto `device`."""
         super().load(device)
         self.detector = speech.load_detector(device)
+        self.weights = speech.detector_weights()
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take; the detector runs over all waves side by side."""

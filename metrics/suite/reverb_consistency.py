@@ -55,6 +55,7 @@ class ReverbConsistency(Metric):
         """Load the speech detector onto `device`."""
         super().load(device)
         self.detector = speech.load_detector(device)
+        self.weights = speech.detector_weights()
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One deviation per wave, (samples,) at 16 kHz; the windows of all waves are batched."""

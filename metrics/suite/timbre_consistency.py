@@ -57,7 +57,7 @@ class TimbreConsistency(Metric):
         """Load the embedding, and what finds speech or turns where it is asked for."""
         super().load(device)
         self.voices.load(device)
-        self.weights = dict(self.voices.embedding.weights)
+        self.weights = dict(self.voices.weights)
         if self.aligner:
             self.aligner.load(device)
             self.weights |= self.aligner.weights

@@ -55,7 +55,7 @@ class TimbreSimilarity(Metric):
         """Load the embedding, and what finds speech where it is asked for."""
         super().load(device)
         self.voices.load(device)
-        self.weights = dict(self.voices.embedding.weights)
+        self.weights = dict(self.voices.weights)
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One value per take with a reference; the windows of all takes are batched."""

@@ -15,13 +15,24 @@ TEXT = "He was not an ill-disposed young man,"
 
 @pytest.fixture(scope="module")
 def pauses():
-    made = make_metric("pauses")
-    made.load("cpu")
-    return made
+    return make_loaded("pauses")
 
 
 def seconds(*spans):
     return [(round(start * 16_000), round(end * 16_000)) for start, end in spans]
+
+
+def test_the_detectors_weights_are_named(pauses):
+    assert list(pauses.weights) == ["silero_vad.jit"]
+    assert pauses.weights == make_loaded("reverb_consistency").weights
+    voices = make_loaded("timbre_consistency", speech_only=True).weights
+    assert voices == pauses.weights | {"pretrained.pt": voices["pretrained.pt"]}
+
+
+def make_loaded(key, **parameters):
+    made = make_metric(key, parameters)
+    made.load("cpu")
+    return made
 
 
 def test_pauses_by_hand():

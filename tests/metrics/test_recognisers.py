@@ -82,6 +82,9 @@ def test_a_missing_model_is_named_with_its_place(tmp_path):
     with pytest.raises(weights.Unavailable, match=r"mine holds no model.bin"):
         base.loaded("faster_whisper", Options("mine"), "cpu")
     (tmp_path / "models" / "mine" / "model.bin").write_bytes(b"cut off")
+    with pytest.raises(weights.Unavailable, match=r"tokenizer.json is missing"):
+        base.loaded("faster_whisper", Options("mine"), "cpu")
+    (tmp_path / "models" / "mine" / "tokenizer.json").write_text("{}")
     with pytest.raises(weights.Unavailable, match="mine does not load"):
         base.loaded("faster_whisper", Options("mine"), "cpu")
 
@@ -94,8 +97,8 @@ def test_codes_of_languages():
 
 def test_funasr_is_asked_for_by_name_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "funasr", None)
-    monkeypatch.setattr(base.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(weights.Unavailable, match="pip install funasr"):
+    monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(weights.Unavailable, match=r"no package: .* pip install funasr"):
         base.loaded("funasr", Options(), "cpu")
 
 
