@@ -62,9 +62,9 @@ def test_the_absolute_icc_holds_with_raters_of_their_own_level(form, truth):
 @pytest.mark.slow
 def test_the_interval_of_the_mixed_model_holds_where_ratings_are_missing():
     got = coverage(
-        lambda rng, _: icc_mixed(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5, runs=400
+        lambda rng, _: icc_mixed(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5, runs=120
     )
-    assert 0.91 <= got <= 0.985
+    assert 0.90 <= got <= 0.99  # 2.5 standard errors of 120 runs below 0.95
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from tests.analysis.mixed_data import att, column, mos, posterior_reference, val
 from tests.analysis.reference import expected
 
 HLS = np.array([0.0, 0.5, 1.0])
+LARGE = pytest.param("att_s1", marks=pytest.mark.slow)  # 857 raters
 
 
 def counts_of(data, label=None):
@@ -45,7 +46,7 @@ def simulated_labels(rng, *, raters, repeats, p):
     return (latent[:, None] > p.cut).sum(axis=1).astype(np.int64), rater, condition
 
 
-@pytest.mark.parametrize("name", ["att_s1", "att_s2"])
+@pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_the_maximum_is_that_of_adaptive_quadrature(name):
     r = posterior_reference(name)["aghq_mle"]
     fit = ordinal_ml(counts_of(att(name)))
@@ -61,7 +62,7 @@ def test_the_maximum_is_that_of_adaptive_quadrature(name):
     assert (found.degrees == np.inf).all()
 
 
-@pytest.mark.parametrize("name", ["att_s1", "att_s2"])
+@pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_contrasts_are_clmms_but_for_its_laplace_error(name):
     fit, r = ordinal_ml(counts_of(att(name))), expected(name)["clmm"]
     names = att(name).names()
@@ -71,6 +72,7 @@ def test_contrasts_are_clmms_but_for_its_laplace_error(name):
     assert fit.sds["rater:condition"] > r["sd"]["rs"]
 
 
+@pytest.mark.slow
 def test_two_labels_are_the_binary_model():
     """glmer is Laplace: its log-likelihood and SD are too low, its contrasts 1 % off."""
     data, r = att("att_s1"), expected("att_s1")["glmm_binary"]
@@ -83,7 +85,7 @@ def test_two_labels_are_the_binary_model():
     assert fit.log_likelihood > r["logLik"]
 
 
-@pytest.fixture(scope="module", params=["att_s1", "att_s2"])
+@pytest.fixture(scope="module", params=[LARGE, "att_s2"])
 def case(request):
     data = att(request.param)
     posterior = ordinal_posterior(counts_of(data), scores=HLS, seed=2)
@@ -148,7 +150,7 @@ def test_the_likelihood_is_the_integral_by_brute_force():
     assert model.log_likelihood(p, FAST) == pytest.approx(total, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["att_s1", "att_s2"])
+@pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_both_grids_are_fine_enough(name):
     model, p = (
         NestedOrdinal(counts_of(att(name))),
@@ -220,6 +222,7 @@ def test_contrasts_of_mos_s2_are_near_the_truth():
     np.testing.assert_allclose(mine, [r[f"system{s}"] for s in "BCDE"], atol=0.08)
 
 
+@pytest.mark.slow
 def test_separated_conditions_have_no_maximum_but_a_posterior():
     label = np.repeat([2, 0, 1], 20)
     condition = np.repeat([0, 1, 2], 20)
@@ -267,7 +270,7 @@ def test_ranks_of_the_truth_among_draws_are_uniform():
         labels = simulated_labels(rng, raters=10, repeats=4, p=p)
         if len(np.unique(labels[0])) < 3:
             continue  # nearly always the smallest gap: the rank of the gap is not tested
-        draws = ordinal_posterior(label_counts(*labels), seed=seed, draws=250).draws
+        draws = ordinal_posterior(label_counts(*labels), seed=seed, draws=100).draws
         named = [draws["condition"][:, :, 0], draws["sd_rater"], draws["sd_rater_condition"]]
         ranks.append(
             [(d < t).mean() for d, t in zip(named, (p.beta[0], rater, inner), strict=True)]

@@ -23,13 +23,14 @@ CASES = {
     "mos_s1": ("mos_s1", "lmm_isolation_simple"),
     "mos_s2": ("mos_s2", "lmm_isolation_simple"),
 }
+LARGE = pytest.param("att_s1", marks=pytest.mark.slow)  # 857 raters
 
 
 def data_of(name):
     return att(name) if name.startswith("att") else mos(name)
 
 
-@pytest.fixture(scope="module", params=list(CASES))
+@pytest.fixture(scope="module", params=[LARGE, "att_s2", "mos_s1", "mos_s2"])
 def case(request):
     name, model = CASES[request.param]
     data = data_of(name)
@@ -74,7 +75,7 @@ def test_all_pairs_plain_holm_and_tukey_are_emmeans(case):
             )
 
 
-@pytest.mark.parametrize("name", ["att_s1", "att_s2"])
+@pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_cells_of_condition_and_dimension_share_the_raters_leaning(name):
     data, r = att(name), expected(name)["lmm_dimension"]
     cells = (

@@ -188,6 +188,7 @@ def test_the_ordinal_model_is_the_reference():
     assert varies["rater"]["ml"] == pytest.approx(exact["sd_rater"], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_predicted_label_shares_hold_the_observed_ones():
     made = shown("ordinal", "mos_s2")  # made by an ordinal model
     (shares,) = [each for each in made.tables if each.key == "ordinal-1-shares"]

@@ -219,8 +219,16 @@ def test_a_cancelled_run_stops_the_sampler():
 
 
 @pytest.mark.slow
-def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
-    pytest.importorskip("nutpie")
+def test_numbers_are_sampled_alike_by_the_general_gaussian_model(monkeypatch):
+    nutpie = pytest.importorskip("nutpie")
+    compiled = []  # the second time is sampled by the program of the first: compiling is slow
+    compile_it = nutpie.compile_pymc_model
+
+    def once(model, **options):
+        compiled.append(compiled[0] if compiled else compile_it(model, **options))
+        return compiled[0]
+
+    monkeypatch.setattr(nutpie, "compile_pymc_model", once)
     table = small()
     made = GeneralGaussian().make(given(table))
     (rows,) = [t.rows for t in made.tables if t.key == "general_gaussian-1-means"]
@@ -235,6 +243,7 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
         assert row["mean_sd"] == pytest.approx(se, rel=0.3)
     again = GeneralGaussian().make(given(table))
     assert plain_of(again.plain()) == plain_of(made.plain())
+    assert len(compiled) == 2
 
 
 @pytest.mark.slow

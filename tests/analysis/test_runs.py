@@ -291,6 +291,7 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
         assert (file.state, file.error, file.content) == ("failed", "no ink", None)
 
 
+@pytest.mark.slow
 def test_the_draws_of_a_model_are_those_of_the_analysis(
     study, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -313,6 +314,7 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
     assert "the ratings changed since" in RunFile.objects.get().error
 
 
+@pytest.mark.slow
 def test_the_bundle_holds_the_report_and_the_ratings(
     study, monkeypatch, django_capture_on_commit_callbacks
 ):

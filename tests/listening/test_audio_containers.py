@@ -169,6 +169,7 @@ def test_blocks_have_the_wanted_size_and_lose_nothing(tmp_path: Path, frames: in
     assert np.array_equal(np.concatenate(blocks), decode(path))
 
 
+@pytest.mark.slow
 def test_long_m4a_is_decoded_with_little_memory(tmp_path: Path) -> None:
     path = encode(tmp_path / "long.m4a", "aac", np.tile(chirp(10, 16_000), (30, 1)), 16_000)
     probed(path)
