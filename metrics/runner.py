@@ -309,7 +309,7 @@ def empty_cache(device: str) -> None:
 
 def failure(error: Exception) -> Score:
     """A score that says which error came; it is tried again in the next run."""
-    if isinstance(error, audio.AudioError):
+    if isinstance(error, audio.AudioError | Unavailable):
         return Score(None, str(error), failed=True)
     if is_out_of_memory(error):
         return Score(None, OUT_OF_MEMORY, failed=True)

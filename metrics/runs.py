@@ -271,9 +271,7 @@ def finish(run_id: int) -> None:
 @contextlib.contextmanager
 def alone(shard_id: int) -> Iterator[bool]:
     """Whether no other worker is at this shard: PostgreSQL lets go of the lock when one dies."""
-    number = int.from_bytes(
-        hashlib.sha256(b"metrics shard %d" % shard_id).digest()[:8], signed=True
-    )
+    number = lock_number(shard_id)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
         (mine,) = cursor.fetchone()

@@ -49,7 +49,7 @@ class TimbreSimilarity(Metric):
         super().__init__(**parameters)
         self.voices = Voices(self.parameters)
         self.packages = (*self.voices.packages, "soundfile")
-        self._references: dict[str, NDArray[np.float64] | str] = {}
+        self._references: dict[str, NDArray[np.float64] | Score] = {}
 
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech where it is asked for."""
@@ -63,41 +63,45 @@ class TimbreSimilarity(Metric):
         waves = [
             take.wave
             for take, reference in zip(takes, found, strict=True)
-            if not isinstance(reference, str)
+            if not isinstance(reference, Score)
         ]
         windows = iter(self.voices.windows(waves))
         return [
-            undefined(reference)
-            if isinstance(reference, str)
-            else self.summary(next(windows), reference)
+            reference if isinstance(reference, Score) else self.summary(next(windows), reference)
             for reference in found
         ]
 
-    def reference(self, material: Material) -> NDArray[np.float64] | str:
-        """The vector of the clip's reference voice, or why there is none."""
+    def reference(self, material: Material) -> NDArray[np.float64] | Score:
+        """The vector of the clip's reference voice, or the score that says why there is none.
+
+        A file that cannot be read, or has changed, is a failure: it is tried again.
+        """
         if not material.reference_path:
-            return "no reference voice"
+            return undefined("no reference voice")
         if len(turns.speakers_of(material.turns)) > 1:
-            return "several speakers, one reference voice"
+            return undefined("several speakers, one reference voice")
         name = material.reference_sha256 or material.reference_path
         if name not in self._references:
             if len(self._references) >= KEPT:
                 self._references.clear()
-            self._references[name] = self._embedded(material.reference_path)
+            try:
+                self._references[name] = self._embedded(material)
+            except audio.AudioError as error:
+                reason = f"the reference voice cannot be read: {error}"
+                return Score(None, reason, failed=True)
         return self._references[name]
 
-    def _embedded(self, path: str) -> NDArray[np.float64] | str:
+    def _embedded(self, material: Material) -> NDArray[np.float64] | Score:
         import torch
 
-        try:
-            wave = audio.load_wave(path, self.sample_rate_hz)
-        except audio.AudioError as error:
-            return f"the reference voice cannot be read: {error}"
+        if material.reference_sha256:
+            audio.check_unchanged(material.reference_path, material.reference_sha256)
+        wave = audio.load_wave(material.reference_path, self.sample_rate_hz)
         taken = torch.from_numpy(wave[: round(self.parameters.reference_s * self.sample_rate_hz)])
         if len(taken) < self.voices.embedding.shortest_s * self.sample_rate_hz:
-            return "the reference voice is too short"
+            return undefined("the reference voice is too short")
         if not bool(torch.isfinite(taken).all()) or voices.silent(taken):
-            return "the reference voice is silent or broken"
+            return undefined("the reference voice is silent or broken")
         return self.voices.whole(taken.to(self.device))
 
     def summary(self, found: VoiceWindows, reference: NDArray[np.float64]) -> Score:

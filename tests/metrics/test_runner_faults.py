@@ -121,6 +121,17 @@ def test_a_metric_without_weights_fails_all_its_clips_and_the_others_go_on(kinds
     assert all(found["test_peak", clip.sha256].value for clip in clips)
 
 
+def test_what_turns_out_to_be_missing_while_scoring_is_the_plain_reason(kinds, clips, monkeypatch):
+    def gone(self, waves):
+        raise Unavailable("the judge is gone")
+
+    monkeypatch.setattr(kinds["peak"], "score", gone)
+    found = scored([(clip, [kinds["peak"]()]) for clip in clips])
+    assert {(score.reason, score.failed) for score in found.values()} == {
+        ("the judge is gone", True)
+    }
+
+
 def test_a_package_that_is_missing_and_a_model_that_breaks_are_reasons(kinds, clips, monkeypatch):
     def no_package(self, device="cpu"):
         raise ModuleNotFoundError("No module named 'funasr'")

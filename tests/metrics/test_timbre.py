@@ -1,5 +1,6 @@
 """Timbre consistency and similarity: the reference's numbers, speakers apart, and why no value."""
 
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics import voices, weights
+from metrics import audio, voices, weights
 from metrics.base import ParameterError, Take, make_metric
 from metrics.forced_alignment import AlignmentError
 from metrics.material import Material, Turn
@@ -21,7 +22,8 @@ KNOWN = json.loads((reference.DATA / "timbre.json").read_text())
 DIALOGUE = "long_dialog-human-flite_slt"
 LONG = [clip for clip in KNOWN if clip.startswith("long_") or "rms" in clip]
 TURNS = tuple(Turn(*turn) for turn in KNOWN[DIALOGUE]["turns"])
-VOICE = Material(reference_path=str(reference.path("human-0920-clean")), reference_sha256="#0920")
+VOICE_PATH = reference.path("human-0920-clean")
+VOICE = Material(reference_path=str(VOICE_PATH), reference_sha256=audio.file_sha256(VOICE_PATH))
 
 
 def made(key, **parameters):
@@ -161,7 +163,18 @@ def test_the_reference_voice_is_read_once_and_may_be_missing(similarity, tmp_pat
     assert scores[0].value == scores[2].value
     assert scores[1].reason == "no reference voice"
     assert "there is no such file" in scores[3].reason
+    assert [score.failed for score in scores] == [False, False, False, True, False]
     assert scores[4].reason == "several speakers, one reference voice"
+
+
+def test_a_reference_that_has_changed_fails_until_it_is_back(similarity, tmp_path):
+    path, wave = tmp_path / "voice.wav", reference.wave("human-0930-rt08")
+    given = Material(reference_path=str(path), reference_sha256="0" * 64)
+    path.write_bytes(Path(VOICE.reference_path).read_bytes())
+    (score,) = similarity.measure([wave], [given])
+    assert (score.failed, "has changed" in score.reason) == (True, True)
+    again = dataclasses.replace(given, reference_sha256=audio.file_sha256(path))
+    assert similarity.measure([wave], [again])[0].value is not None
 
 
 def test_another_voice_is_less_alike(similarity):
