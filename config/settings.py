@@ -237,6 +237,8 @@ CELERY_BEAT_SCHEDULE = {
 # --- Metrics -----------------------------------------------------------------------------------
 EARNEST_MODELS = _env.folder("EARNEST_MODELS", EARNEST_VAR / "models")  # weights put there by hand
 EARNEST_OFFLINE = _env.switch("EARNEST_OFFLINE", False)  # never fetch weights from the network
+if EARNEST_OFFLINE:
+    os.environ["HF_HUB_OFFLINE"] = "1"  # of packages that would fetch on their own
 EARNEST_SCORING_SHARDS = _env.number("EARNEST_SCORING_SHARDS", 8, 1, 1024)  # parts of a run
 EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
 EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")

@@ -153,3 +153,9 @@ def test_a_damaged_key_file_is_not_used(tmp_path: Path):
     done = start(tmp_path, "manage.py", "check")
     assert done.returncode == 1
     assert "secret_key is damaged" in done.stderr
+
+
+def test_offline_holds_for_packages_that_fetch_on_their_own(tmp_path):
+    show = "import os, config.settings; print(os.environ.get('HF_HUB_OFFLINE'))"
+    told = [start(tmp_path, "-c", show, EARNEST_OFFLINE=to).stdout.strip() for to in ("1", "0")]
+    assert told == ["1", os.environ.get("HF_HUB_OFFLINE", "None")]
