@@ -10,6 +10,8 @@ from analysis.against.resampling import OF_ERRORS, replicates_for
 from analysis.against.samples import FEWEST, Sample, without_dust
 from analysis.intervals import Codes, Floats
 
+_MOST_PAIRS = 4000  # of conditions, for tau in each replicate
+
 
 def coefficient(name: str, x: Floats, y: Floats) -> float | None:
     """SRCC, PLCC or KRCC (tau-b) of x and y (n,); None where undefined."""
@@ -58,11 +60,14 @@ def of_conditions(
     """A coefficient (B, M) of x (B, M, C) and h (B, C); NaN where a condition was not drawn."""
     full = np.asarray((w > 0).all(axis=1))[:, None]
     if name == "krcc" and pairs is not None:
-        i, j = (each[:4000] for each in pairs)
-        across = np.sign(x[:, :, i] - x[:, :, j])
-        up = np.sign(h[:, i] - h[:, j])[:, None, :]
-        room = np.abs(across).sum(axis=2) * np.abs(up).sum(axis=2)
-        cross = (across * up).sum(axis=2)
+        some = np.linspace(0, len(pairs[0]) - 1, min(len(pairs[0]), _MOST_PAIRS)).astype(int)
+        i, j = (each[some] for each in pairs)
+        up = np.sign(h[:, i] - h[:, j])
+        room, cross = np.empty(x.shape[:2]), np.empty(x.shape[:2])
+        for m in range(x.shape[1]):  # one metric at a time, so that memory stays small
+            across = np.sign(x[:, m, i] - x[:, m, j])
+            room[:, m] = np.abs(across).sum(axis=1) * np.abs(up).sum(axis=1)
+            cross[:, m] = (across * up).sum(axis=1)
         fits = full & (room > 0)
         return np.where(fits, cross / np.sqrt(np.where(fits, room, 1.0)), np.nan)
     if name == "srcc":

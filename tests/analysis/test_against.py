@@ -22,6 +22,7 @@ from analysis.against import (
 )
 from analysis.against import coefficients as by_weight
 from analysis.against.detection import area_interval, f1_curve
+from analysis.against.replicated import of_conditions
 from analysis.against.resampling import centred_interval
 from analysis.against.result import AS_IS, MAPPED
 from analysis.agreement.kappa import bare_kappa
@@ -106,6 +107,17 @@ def test_weighted_kappa_is_that_of_repeated_units():
         pair = (np.repeat(x[1], times) + 1.0, np.repeat(h[b], times) + 1.0)
         value, _ = bare_kappa(*pair, "quadratic", FIVE, 0.95, 0, 0)
         assert found[b, 1] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(("conditions", "within"), [(6, 1e-12), (120, 0.05)])
+def test_tau_of_conditions_is_scipys_in_every_replicate(conditions, within):
+    rng = np.random.default_rng(4)
+    h = rng.normal(size=(3, conditions)).round(1)
+    x = (h[:, None] + rng.normal(size=(3, 2, conditions))).round(1)
+    pairs = by_weight.pairs_of(conditions, rng)  # of 120, only some are tried
+    found = of_conditions("krcc", x, h, np.ones(h.shape), pairs)
+    wanted = [[stats.kendalltau(own, h[b]).statistic for own in x[b]] for b in range(3)]
+    assert found == pytest.approx(np.array(wanted), abs=within)
 
 
 def test_tau_of_many_units_is_about_that_of_all_pairs():
