@@ -54,8 +54,10 @@ def test_a_fault_would_be_found(serve: Serve, new_page: NewPage) -> None:
 # --- Raters --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", ["en", "zh-Hans", "ar"])
-@SCHEMES
+@pytest.mark.parametrize(
+    ("scheme", "language"),
+    [("light", "en"), ("light", "ar"), ("dark", "zh-Hans"), ("dark", "ar")],
+)
 def test_from_the_door_to_the_end(
     serve: Serve, new_page: NewPage, report: Report, scheme: str, language: str
 ) -> None:

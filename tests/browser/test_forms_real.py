@@ -24,7 +24,7 @@ NewPage = Callable[..., Page]
 HUGGINS = """
 [[study.checks]]
 key = "huggins"
-trials = 3
+trials = 2
 pass_at_least = 2
 attempts = 2
 """
