@@ -12,8 +12,15 @@ from scipy import stats
 from analysis.against import coefficients as by_weight
 from analysis.against.errors import errors, mapped_errors
 from analysis.against.replicated import coefficient, elsewhere, replicates, scipys
-from analysis.against.resampling import centred_interval, p_of, replicates_for, resampled
-from analysis.against.result import AS_IS, COEFFICIENTS, Correlated, Wanted, made
+from analysis.against.resampling import (
+    centred_interval,
+    fisher_interval,
+    p_of,
+    replicates_for,
+    resampled,
+    wider_over,
+)
+from analysis.against.result import AS_IS, COEFFICIENTS, FEW_CONDITIONS, Correlated, Wanted, made
 from analysis.against.samples import FEWEST, Bools, Sample, samples_of
 from analysis.against.units import CONDITION, STIMULUS, WITHIN, Units
 from analysis.intervals import Floats, percentile_interval
@@ -92,17 +99,30 @@ def _coefficient(
     if value is None:
         why = _undefined(sample.x[m], sample.y, sample.unit)
         return made(metric, sample, name, AS_IS, None, None, note=why)
-    bounds = centred_interval(value, drawn, wanted.level)
+    wider = wider_over(len(sample.y)) if sample.unit == CONDITION and name == "plcc" else 1.0
+    bounds = centred_interval(value, drawn, wanted.level, wider=wider)
     note = "" if bounds else _unbounded(value, drawn, len(sample.y))
     if sample.unit == CONDITION:
         p = _p_over_conditions(name, sample.x[m], sample.y)
     else:
         p = p_of(value, drawn)
-    far = percentile_interval(wide, wanted.level) if wide is not None else None
-    if far is not None and far[1] - far[0] <= 1e-9:
-        far = None
+    far = _elsewhere(name, value, wide, len(sample.y), wanted.level)
     found = made(metric, sample, name, AS_IS, value, bounds, p=p, note=note)
     return replace(found, low_conditions=far[0], high_conditions=far[1]) if far else found
+
+
+def _elsewhere(
+    name: str, value: float, wide: Floats | None, n: int, level: float
+) -> tuple[float, float] | None:
+    """The interval for other conditions too: of PLCC over few conditions it is Fisher's."""
+    if wide is None:
+        return None
+    if name == "plcc" and n < FEW_CONDITIONS:
+        return fisher_interval(value, n, level)
+    far = percentile_interval(wide, level)
+    if far is None or far[1] - far[0] <= 1e-9:
+        return None
+    return min(far[0], value), max(far[1], value)
 
 
 def _p_over_conditions(name: str, x: Floats, y: Floats) -> float | None:

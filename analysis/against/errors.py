@@ -9,7 +9,13 @@ import numpy as np
 from analysis.against import coefficients as by_weight
 from analysis.against.mapping import DEGREES, Cubic, monotonic_cubic
 from analysis.against.replicated import coefficient, of_conditions
-from analysis.against.resampling import OF_ERRORS, centred_interval, replicates_for
+from analysis.against.resampling import (
+    OF_ERRORS,
+    centred_interval,
+    replicates_for,
+    wider_of,
+    wider_over,
+)
 from analysis.against.result import AS_IS, ERRORS, MAPPED, Correlated, Wanted, made
 from analysis.against.samples import Bools, Sample
 from analysis.against.units import STIMULUS
@@ -35,7 +41,12 @@ def mapped_errors(sample: Sample, wanted: Wanted) -> Iterator[Correlated]:
         drawn = of_conditions("plcc", again, sample.h, sample.w, None)
     for place, m in enumerate(cubics):
         value = coefficient("plcc", mapped[place], sample.y)
-        bounds = None if value is None else centred_interval(value, drawn[:, place], wanted.level)
+        again_of = drawn[:, place]
+        bounds = (
+            None
+            if value is None
+            else centred_interval(value, again_of, wanted.level, wider=_wider(sample))
+        )
         note = "the mapped metric is constant" if value is None else ""
         yield made(sample.names[m], sample, "plcc", MAPPED, value, bounds, note=note)
     yield from errors(sample, list(cubics), cubics, wanted)
@@ -64,7 +75,7 @@ def errors(
             axis=1,
         )
     once = np.ones((1, len(sample.y)))
-    n = len(sample.y)
+    n, wider = len(sample.y), wider_of(sample.groups, wanted.level)
     if wanted.steps and sample.unit == STIMULUS:
         yield from _kappas(sample, which, x, mapping, wanted)
     for name in ERRORS:
@@ -83,8 +94,12 @@ def errors(
             value, drawn = float(of[0, place]), again[:, place]
             if power == 2:
                 value, drawn = (value * scale) ** 0.5, np.sqrt(drawn * scale)
-            bounds = centred_interval(value, drawn, wanted.level, "error")
+            bounds = centred_interval(value, drawn, wanted.level, "error", wider)
             yield made(sample.names[m], sample, name, mapping, value, bounds)
+
+
+def _wider(sample: Sample) -> float:
+    return 1.0 if sample.redrawn is None else wider_over(len(sample.y))
 
 
 def _errors_again(

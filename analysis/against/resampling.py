@@ -16,6 +16,7 @@ OF_ERRORS = 300_000  # the same of errors and of tau, which take longer
 _LEAST_FILLED = 0.9
 _MOST_AT_ENDS = 0.25
 _NO_WIDTH = 1e-9
+_FEWEST_GROUPS = 3
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,16 @@ def _drawn(n: int, replicates: int, rng: np.random.Generator) -> Floats:
 
 
 def centred_interval(
-    value: float, drawn: Floats, level: float, kind: str = "coefficient"
+    value: float, drawn: Floats, level: float, kind: str = "coefficient", wider: float = 1.0
 ) -> tuple[float, float] | None:
     """The middle ``level`` of the replicates (B,), moved so that their median is the value.
 
     Means of resampled raters are noisier than those found, so replicates lie too low (of errors:
-    too high); only their spread is taken. Coefficients are moved on Fisher's scale, errors on that
-    of logarithms, shares (``kind`` share) on that of log odds. Where the value or many replicates
-    stand at an end of the scale they stay in place. None when over 10 % of them are undefined or
-    all are one number.
+    too high); only their spread is taken. Coefficients are moved on Fisher's scale, shares
+    (``kind`` share) on that of log odds, errors (``kind`` error) as they are, but not below 0.
+    Where the value or many replicates stand at an end of the scale they stay in place, and the
+    interval reaches to the value. Elsewhere the ends are ``wider`` times as far from the value.
+    None when over 10 % of the replicates are undefined or all are one number.
     """
     known = drawn[np.isfinite(drawn)]
     if len(known) < _LEAST_FILLED * len(drawn) or np.ptp(known) <= _NO_WIDTH:
@@ -77,9 +79,37 @@ def centred_interval(
     at_ends = _at_end(known, kind)
     if not _at_end(np.array([value]), kind)[0] and at_ends.mean() <= _MOST_AT_ENDS:
         scaled = _scaled(known, kind)
-        move = float(_scaled(np.array([value]), kind)[0] - np.median(scaled))
-        low, high = _back(np.quantile(scaled, edges) + move, kind)
-    return float(low), float(high)
+        middle = float(_scaled(np.array([value]), kind)[0])
+        low, high = _back(middle + wider * (np.quantile(scaled, edges) - np.median(scaled)), kind)
+    return min(float(low), value), max(float(high), value)
+
+
+def wider_over(conditions: int) -> float:
+    """By how much intervals over so many conditions are widened: sqrt(C / (C - 2)).
+
+    The distances of C condition means from the line through them have C - 2 degrees of freedom, so
+    that resampling from them, as they were found, is too narrow by this with few conditions.
+    """
+    return float(np.sqrt(conditions / max(conditions - 2, 1)))
+
+
+def wider_of(groups: int, level: float) -> float:
+    """By how much intervals of errors are widened: t over z, and sqrt(G / (G - 1)), G >= 3.
+
+    G is the number of raters or of items, whichever is less: an error common to all clips, as
+    that of the raters' level, is known only as well as so many tell it.
+    """
+    g = max(groups, _FEWEST_GROUPS)
+    ratio = special.stdtrit(g - 1, (1 + level) / 2) / special.ndtri((1 + level) / 2)
+    return float(ratio * (g / (g - 1)) ** 0.5)
+
+
+def fisher_interval(r: float, n: int, level: float) -> tuple[float, float] | None:
+    """Fisher's (1921) interval of Pearson's r of n pairs; None for n < 4 or where r is 1 or -1."""
+    if n < 4 or abs(r) >= 1 - _NO_WIDTH:
+        return None
+    half = float(special.ndtri((1 + level) / 2)) / (n - 3) ** 0.5
+    return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
 
 
 def spread(drawn: Floats) -> float | None:
@@ -101,7 +131,7 @@ def p_of(value: float, drawn: Floats) -> float | None:
 
 def _at_end(values: Floats, kind: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     if kind == "error":
-        return values <= _NO_WIDTH
+        return np.zeros(len(values), dtype=np.bool_)
     if kind == "share":
         return (values <= _NO_WIDTH) | (values >= 1 - _NO_WIDTH)
     return np.abs(values) >= 1 - _NO_WIDTH
@@ -109,7 +139,7 @@ def _at_end(values: Floats, kind: str) -> np.ndarray[tuple[int], np.dtype[np.boo
 
 def _scaled(values: Floats, kind: str) -> Floats:
     if kind == "error":
-        return np.log(np.maximum(values, _NO_WIDTH))
+        return values
     if kind == "share":
         return np.asarray(special.logit(np.clip(values, _NO_WIDTH, 1 - _NO_WIDTH)))
     return np.arctanh(np.clip(values, -1 + _NO_WIDTH, 1 - _NO_WIDTH))
@@ -117,5 +147,5 @@ def _scaled(values: Floats, kind: str) -> Floats:
 
 def _back(values: Floats, kind: str) -> Floats:
     if kind == "error":
-        return np.exp(values)
+        return np.maximum(values, 0.0)
     return np.asarray(special.expit(values)) if kind == "share" else np.tanh(values)

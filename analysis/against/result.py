@@ -11,9 +11,11 @@ from analysis.against.samples import Sample
 COEFFICIENTS = ("srcc", "plcc", "krcc")
 ERRORS = ("mae", "rmse", "rmse_star")
 FEWEST = 3
+FEW_CONDITIONS = 10  # below which intervals per condition are said to be rough
 AS_IS, MAPPED = "as it is", "after the mapping"
 TWO_WAY = "bootstrap over raters and items, centred"
 THREE_WAY = "bootstrap over conditions, raters and items, percentile"
+FISHER = "Fisher's over conditions"
 
 
 @dataclass(frozen=True)

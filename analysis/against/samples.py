@@ -29,6 +29,7 @@ class Sample:
     spare: Floats  # half widths of the human intervals (n,)
     n_missing: int
     n_ratings: int
+    groups: int  # raters or items, whichever are fewer, one alone left aside
     redrawn: Floats | None = None  # (B, M, n): metric means of resampled items
     places: Codes = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
 
@@ -43,10 +44,11 @@ def samples_of(
     rng: np.random.Generator,
 ) -> Iterator[Sample]:
     missing = int((~held).sum())
+    groups = min((n for n in (units.n_raters, units.n_items) if n > 1), default=1)
     h, w = drawn.human[:, held], drawn.weight[:, held]
     y, ratings = units.human[held], units.ratings[held]
     spare = units.half_widths(level)[held]
-    yield Sample(STIMULUS, names, x, y, h, w, spare, missing, int(ratings.sum()))
+    yield Sample(STIMULUS, names, x, y, h, w, spare, missing, int(ratings.sum()), groups)
     known, code = np.unique(units.condition[held], return_inverse=True)
     size = np.bincount(code)
     member = (code[:, None] == np.arange(len(known))).astype(np.float64)  # n, C
@@ -67,6 +69,7 @@ def samples_of(
             spare[inner],
             missing,
             int(ratings[inner].sum()),
+            groups,
         )
     weights = w * drawn.ratings[:, held]
     human = (y * ratings) @ member / (ratings @ member)
@@ -89,6 +92,7 @@ def samples_of(
         halves,
         missing,
         int(ratings.sum()),
+        groups,
         redrawn,
         rng.integers(0, len(known), (len(h), len(known))),
     )

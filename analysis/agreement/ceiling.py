@@ -38,6 +38,7 @@ def noise_ceiling(
     level: float = 0.95,
     replicates: int = 500,
     seed: int = 0,
+    within: Names | None = None,
 ) -> list[Agreement]:
     """Split-half reliability of the unit means, and the correlation a perfect metric could reach.
 
@@ -45,8 +46,10 @@ def noise_ceiling(
     rated every unit, else by ratings within each unit. ``split_half`` is the mean correlation of
     the halves, ``reliability`` = 2 r / (1 + r) (Spearman 1910, Brown 1910) that of the mean of all
     ratings, ``ceiling`` = sqrt(reliability) the correlation of that mean with the true scores
-    (Lord and Novick 1968, eq. 3.6.4). Undefined, with the reason, for fewer than 4 units with two
-    ratings, one rater, or no variation. Raises AgreementError on an unknown statistic.
+    (Lord and Novick 1968, eq. 3.6.4). ``within`` (n,) names each rating's group (condition): the
+    groups' means are then taken away from both halves. Undefined, with the reason, for fewer than
+    4 units with two ratings, one rater, or no variation. Raises AgreementError on an unknown
+    statistic.
     """
     if statistic not in STATISTICS:
         raise AgreementError(f"statistic {statistic!r} is none of {', '.join(STATISTICS)}")
@@ -58,6 +61,12 @@ def noise_ceiling(
         return [undefined(name, ratings, level, why, BOOTSTRAP) for name in names]
     rng = np.random.default_rng(seed)
     halves = _halves(kept, splits, rng)
+    if within is not None:
+        of = {str(name): group for name, group in zip(unit, within, strict=True)}
+        halves = _without_means(halves, [of[name] for name in kept.units])
+        if halves.shape[2] < FEWEST_UNITS:
+            why = f"{halves.shape[2]} units share a group, and {FEWEST_UNITS} or more are needed"
+            return [undefined(name, ratings, level, why, BOOTSTRAP) for name in names]
     r = float(np.nanmean(_correlations(halves, statistic)))
     if np.isnan(r):
         return [undefined(name, ratings, level, ALL_EQUAL, BOOTSTRAP) for name in names]
@@ -66,7 +75,7 @@ def noise_ceiling(
         few = stats.rankdata(few, axis=2)  # once: of units drawn again it would take long
     drawn = np.full(replicates, np.nan)
     for b in range(replicates):
-        units = rng.integers(0, halves.shape[2], halves.shape[2])
+        units = rng.integers(0, few.shape[2], few.shape[2])
         drawn[b] = _mean(_correlations(few[:, :, units], "pearson"))
     return [
         _result(name, step, r, drawn, ratings, level)
@@ -112,6 +121,14 @@ def _halves(ratings: Coded, splits: int, rng: np.random.Generator) -> Floats:
             total = np.bincount(ratings.unit[rows], weights=ratings.y[rows], minlength=n_units)
             found[s, half] = total / count
     return found
+
+
+def _without_means(halves: Floats, groups: Names) -> Floats:
+    """The halves (S, 2, U) less the mean of each unit's group; units alone in theirs left out."""
+    _, code, size = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
+    member = (code[:, None] == np.arange(len(size))).astype(np.float64)
+    apart = halves - (halves @ member / size)[:, :, code]
+    return np.asarray(np.round(apart[:, :, size[code] > 1], 12), dtype=np.float64)
 
 
 def _correlations(halves: Floats, statistic: str) -> Floats:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from analysis.against.mapping import FEWEST
 from analysis.breakdowns import families
+from analysis.parts.against.ceilings import ceiling_table, ceilings_of
 from analysis.parts.against.drawn import figures
 from analysis.parts.against.gathered import Gathered, gathered, metrics_of
 from analysis.parts.against.prefers import preferences
 from analysis.parts.against.tables import (
-    ceiling_table,
-    ceilings_of,
     correlation_table,
     mapped_table,
     number_table,

@@ -1,4 +1,4 @@
-"""The tables of metrics against people: the short one, mapped, ceilings, points, every number."""
+"""The tables of metrics against people: the short one, mapped, points, every number."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from analysis.against import (
-    CONDITION,
-    STIMULUS,
-    WITHIN,
-    condition_ceiling,
-    one_against_others,
+from analysis.against import CONDITION, STIMULUS, WITHIN
+from analysis.against.resampling import wider_over
+from analysis.against.result import (
+    AS_IS,
+    FEW_CONDITIONS,
+    FEWEST,
+    FISHER,
+    MAPPED,
+    THREE_WAY,
+    TWO_WAY,
+    Correlated,
 )
-from analysis.against.result import AS_IS, MAPPED, THREE_WAY, TWO_WAY, Correlated
-from analysis.agreement import noise_ceiling
 from analysis.intervals import holm, naive_interval
 from analysis.parts.against.gathered import Gathered
-from analysis.parts.base import Given
 from analysis.parts.shown import Column, Table
 
 UNITS = (CONDITION, STIMULUS, WITHIN)
@@ -27,7 +29,6 @@ PLURALS = {"stimulus": "stimuli", "pair": "pairs"}
 NAMES |= {"rmse": "RMSE", "rmse_star": "RMSE*"}
 LEAST_CLIPS = 3  # for an interval of a metric's mean: of two it is wider than any drawing
 _ERRORS = ("plcc", "rmse", "rmse_star", "mae", "qwk")
-MANY_UNITS, MANY_RATINGS = 1000, 100_000
 _SIGNS = {True: "+", False: "−", None: ""}
 Ceilings = Mapping[tuple[str, str], Mapping[str, Any]]  # by unit and statistic
 
@@ -56,15 +57,39 @@ def correlation_table(of: Gathered, ceilings: Ceilings, suffix: str) -> Table:
     columns = _columns(rows)
     note = (
         "SRCC, PLCC, KRCC: Spearman, Pearson, Kendall's tau-b with mean human scores. Intervals: "
-        "raters and items drawn anew together; for other conditions too, these are drawn as well. "
-        "Ceiling: the SRCC that a perfect metric could reach, by halves of the raters. p of SRCC, "
-        f"Holm's over the {len(of.metrics)} metrics of this table, per line of the same kind. "
-        f"Missing: {PLURALS[of.what]} without a value, left out."
+        "raters and items drawn anew together, for these very conditions; for other conditions "
+        "too, these are drawn as well. Ceiling: the SRCC that a perfect metric could reach, by "
+        f"halves of the raters. {_multiplicity(rows)}"
     )
-    if len(of.metrics) == 1:
-        note = note.replace("1 metrics", "one metric")
+    if any(row["n_missing"] for row in rows):
+        note += f" Missing: {PLURALS[of.what]} without a value, left out."
+    note += _few(of)
     note += "".join(dict.fromkeys(_reason(row) for row in rows))
     return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, of.title)
+
+
+def _multiplicity(rows: list[dict[str, Any]]) -> str:
+    """Over how many metrics p is adjusted: those that have one."""
+    n = len({row["metric"] for row in rows if row["p"] is not None})
+    if n < 2:
+        return "p of SRCC; there is one metric with a p, so nothing is adjusted."
+    return (
+        f"p of SRCC, Holm's over the {n} metrics that have one, for each kind of line on its own; "
+        "not over coefficients, tasks or criteria."
+    )
+
+
+def _few(of: Gathered) -> str:
+    """How rough the lines per condition are, where there are few."""
+    n = len(of.units.conditions)
+    if not FEWEST <= n < FEW_CONDITIONS:
+        return ""
+    kinds = "pairs of conditions" if of.units.compared else "conditions"
+    return (
+        f" With {n} {kinds} an SRCC takes few values and its interval is rough; that of PLCC "
+        f"is widened by sqrt(n / (n - 2)) = {wider_over(n):.2f}. For a claim about "
+        "other systems read the interval for other conditions, which is wide with so few."
+    )
 
 
 def _columns(rows: list[dict[str, Any]]) -> list[Column]:
@@ -92,7 +117,11 @@ def _columns(rows: list[dict[str, Any]]) -> list[Column]:
 
 def _reason(row: Mapping[str, Any]) -> str:
     """Why a line has no coefficient or no interval, as a sentence."""
-    return f" {row['metric']} per {row['unit']}: {row['note']}." if row["note"] else ""
+    if not row["note"]:
+        return ""
+    unit = str(row["unit"])
+    what = unit if "within" in unit else f"per {unit}"
+    return f" {row['metric']}, {what}: {row['note'].removeprefix('undefined: ')}."
 
 
 def mapped_table(of: Gathered, suffix: str) -> list[Table]:
@@ -145,89 +174,6 @@ def _before_and_after(name: str, rows: list[dict[str, Any]]) -> Iterator[Column]
                 yield Column(key, f"{NAMES[name]} after, interval", "interval")
 
 
-def ceilings_of(of: Gathered, given: Given) -> tuple[Ceilings, list[dict[str, Any]]]:
-    """What a perfect metric could reach, per stimulus and per condition; and rows of a table."""
-    units, options = of.units, given.options
-    seed = int(np.random.default_rng(of.family.seed(options.seed)).integers(2**31))
-    many = len(units.score) > MANY_RATINGS
-    splits, replicates = (
-        (10, 200) if many else (40, 200) if len(units.own) > MANY_UNITS else (100, 500)
-    )
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for statistic, name in (("spearman", "srcc"), ("pearson", "plcc")):
-        three = noise_ceiling(
-            units.unit,
-            units.rater,
-            units.score,
-            statistic=statistic,
-            splits=splits,
-            replicates=replicates,
-            level=options.level,
-            seed=seed,
-        )
-        half, reliability, top = three
-        found[STIMULUS, name] = {
-            "split_half": half.value,
-            "reliability": reliability.value,
-            "ceiling": top.value,
-            "ceiling_low": top.low,
-            "ceiling_high": top.high,
-            "n": top.n_units,
-            "note": top.note,
-        }
-    for each in condition_ceiling(units, level=options.level, seed=seed):
-        row = each.row()
-        row |= {"ceiling_low": row.pop("low"), "ceiling_high": row.pop("high")}
-        found[CONDITION, str(row.pop("statistic"))] = row
-    rows = [
-        {"unit": words_of(unit, of), "statistic": NAMES[name], **row}
-        for (unit, name), row in found.items()
-    ]
-    return found, rows
-
-
-def ceiling_table(of: Gathered, rows: list[dict[str, Any]], suffix: str) -> list[Table]:
-    """Split halves, and one rater against the others."""
-    columns = [
-        Column("unit", "Per"),
-        Column("statistic", "Coefficient"),
-        Column("split_half", "Between halves", "number"),
-        Column("reliability", "Spearman-Brown", "number"),
-        Column("ceiling", "Ceiling", "number"),
-        Column("ceiling", "Ceiling, interval", "interval"),
-        Column("n", "n", "count"),
-        Column("note", "Note"),
-    ]
-    note = (
-        "Halves of the raters, drawn many times: how their means correlate, the same for the mean "
-        "of all raters (Spearman-Brown), and its root, the correlation that a metric could reach "
-        "which knew the true scores. Intervals: per stimulus from a bootstrap over stimuli, per "
-        "condition the middle of the splits."
-    )
-    named = "What a perfect metric could reach"
-    tables = [Table(f"ceiling{suffix}", named, columns, rows, note, of.title, True)]
-    alone = one_against_others(of.units)
-    if alone["n_raters"]:
-        lines = [
-            {"statistic": NAMES[name], "value": alone[name], "n_raters": alone["n_raters"]}
-            | {"low": alone[f"{name}_low"], "high": alone[f"{name}_high"]}
-            for name in ("srcc", "plcc", "krcc")
-        ]
-        columns = [
-            Column("statistic", "Coefficient"),
-            Column("value", "Mean over raters", "number", sign=True),
-            Column("interval", "Middle half of the raters", "interval"),
-            Column("n_raters", "Raters", "count"),
-        ]
-        note = (
-            "Each rater left out in turn and correlated with the mean of the others, over the same "
-            "clips (5 or more). A metric above this follows the others better than one rater does."
-        )
-        named = "One rater against the others"
-        tables.append(Table(f"one_rater{suffix}", named, columns, lines, note, of.title, True))
-    return tables
-
-
 def number_table(of: Gathered, suffix: str) -> Table:
     """Every number as a line of its own, with its counts and how its interval was made."""
     adjusted = holm_of(of.found)
@@ -239,7 +185,7 @@ def number_table(of: Gathered, suffix: str) -> Table:
         row |= {"metric": own.metric, "version": own.version, "statistic": NAMES[each.statistic]}
         row["p_holm"] = adjusted.get((each.metric, each.unit, each.statistic))
         row["level"], row["interval"] = of.level, TWO_WAY if each.low is not None else ""
-        row["interval_conditions"] = THREE_WAY if each.low_conditions is not None else ""
+        row["interval_conditions"] = _over_conditions(each)
         row["n_raters"], row["n_items"] = of.units.n_raters, of.units.n_items
         rows.append(row)
     columns = [
@@ -247,7 +193,7 @@ def number_table(of: Gathered, suffix: str) -> Table:
         Column("version", "Version"),
         Column("unit", "Per"),
         Column("statistic", "Measure"),
-        Column("mapping", "Metric"),
+        Column("mapping", "Taken"),
         Column("value", "Value", "number"),
         Column("interval", "Interval", "interval"),
         Column("p", "p", "p"),
@@ -261,6 +207,13 @@ def number_table(of: Gathered, suffix: str) -> Table:
         "others from the spread of the bootstrap on Fisher's scale."
     )
     return Table(f"numbers{suffix}", "Every number", columns, rows, note, of.title, True)
+
+
+def _over_conditions(each: Correlated) -> str:
+    """How the interval for other conditions was made."""
+    if each.low_conditions is None:
+        return ""
+    return FISHER if each.statistic == "plcc" and each.n < FEW_CONDITIONS else THREE_WAY
 
 
 def point_rows(of: Gathered, metric: str, level: float) -> list[dict[str, Any]]:
