@@ -12,7 +12,7 @@ from typing import Any
 from metrics.base import Metric
 
 ROOM = Path(__file__).parent
-BESIDE = ("numpy", "soundfile", "soxr")  # these read every clip
+BESIDE = ("av", "numpy", "soundfile", "soxr")  # these read every clip
 
 
 def provenance(metric: Metric, device: str) -> dict[str, Any]:
