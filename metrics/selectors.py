@@ -37,6 +37,8 @@ class ScoreRow(TypedDict):
     version: str
     value: float | None
     higher_is_better: bool | None  # None: no direction is claimed
+    low: float | None  # the least and the greatest value that there can be
+    high: float | None
     reason: str  # why there is no value
 
 
@@ -94,6 +96,8 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
                         version=series.version,
                         value=score.value,
                         higher_is_better=series.output.higher_is_better,
+                        low=series.output.low,
+                        high=series.output.high,
                         reason=score.reason,
                     )
                 )
