@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from metrics.predictors.base import Predictor
 if TYPE_CHECKING:
     import torch
 
-INSTALL = "pip install git+https://github.com/sarulab-speech/UTMOSv2.git"
+PACKAGE = "git+https://github.com/sarulab-speech/UTMOSv2.git"
 REPETITIONS = 5  # random stretches of a clip, as in the paper
 SEED = 20240909
 CACHE = Path("~/.cache/utmosv2")  # where the package puts what it fetches
@@ -34,16 +33,16 @@ class Utmosv2(Predictor):
     def load(self, device: str = "cpu") -> None:
         """Build the package's model from a file of weights, or from what the package fetches."""
         super().load(device)
-        if importlib.util.find_spec("utmosv2") is None:
-            raise weights.Unavailable(f"the package utmosv2 is not installed; {INSTALL}")
+        weights.need_package("utmosv2", PACKAGE)
         import utmosv2
 
         def fetch() -> None:
             with contextlib.redirect_stdout(io.StringIO()):
                 utmosv2.create_model(pretrained=True)
 
-        cached = CACHE.expanduser() / "models" / self.default_model
-        path = weights.model_file(self.model_name, cached, fetch)
+        own = self.model_name == self.default_model  # no other file is the package's to fetch
+        cached = CACHE.expanduser() / "models" / self.model_name
+        path = weights.model_file(self.model_name, *((cached, fetch) if own else ()))
         self.weights = weights.hashes([path])
         with contextlib.redirect_stdout(io.StringIO()):
             self.model = utmosv2.create_model(checkpoint_path=path)
