@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -73,5 +75,10 @@ def window_starts(n_samples: int, window: int, hop: int) -> range:
 
 def non_speech_share(segments: Segments, start: int, end: int) -> float:
     """Share of samples start..end outside the speech segments, in [0, 1]."""
-    inside = sum(max(0, min(end, stop) - max(start, begin)) for begin, stop in segments)
+    first = bisect.bisect_right(segments, start, key=lambda part: part[1])
+    inside = 0
+    for begin, stop in itertools.islice(segments, first, None):
+        if begin >= end:
+            break
+        inside += min(end, stop) - max(start, begin)
     return 1.0 - inside / (end - start)

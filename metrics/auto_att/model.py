@@ -145,8 +145,9 @@ def load_base(plan: ModelPlan, device: str) -> Listener:
         raise weights.Unavailable(f"no model named; name one, such as {MODEL}, or its folder")
     folder = weights.model_files(plan.name, FILES)
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
-    processor = AutoProcessor.from_pretrained(folder)  # type: ignore[no-untyped-call]
-    model = AutoModelForMultimodalLM.from_pretrained(folder, dtype=dtype).to(device)
+    with weights.silent_transformers():
+        processor = AutoProcessor.from_pretrained(folder)  # type: ignore[no-untyped-call]
+        model = AutoModelForMultimodalLM.from_pretrained(folder, dtype=dtype).to(device)
     return Listener(model, processor, plan, device)
 
 

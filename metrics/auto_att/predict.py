@@ -13,7 +13,8 @@ from metrics.auto_att.dataset import LabelledClip
 from metrics.auto_att.labels import LABELS
 from metrics.auto_att.model import SHORTEST_S, Listener, expected_scores
 from metrics.auto_att.sources import DatasetError
-from metrics.base import Score, undefined
+from metrics.base import Score
+from metrics.predictors import lengths
 
 if TYPE_CHECKING:
     import torch
@@ -42,21 +43,14 @@ def scored(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:
     The details hold the three probabilities; ``heard_s`` where a clip is longer than the model
     hears. Silence and clips under 0.1 s have no value.
     """
-    reasons = [unheard(wave, listener.rate_hz) for wave in waves]
-    usable = [i for i, reason in enumerate(reasons) if not reason]
+    unfit = [lengths.unfit(wave, SHORTEST_S, listener.rate_hz) for wave in waves]
+    usable = [i for i, score in enumerate(unfit) if score is None]
     found: dict[int, Score] = {}
     for start in range(0, len(usable), BATCH):
         places = usable[start : start + BATCH]
         for i, score in zip(places, _batch(listener, [waves[i] for i in places]), strict=True):
             found[i] = score
-    return [found[i] if i in found else undefined(reasons[i]) for i in range(len(waves))]
-
-
-def unheard(wave: torch.Tensor, rate_hz: int) -> str:
-    """Why a wave, (samples,), cannot be judged; empty when it can."""
-    if len(wave) < SHORTEST_S * rate_hz:
-        return f"too short: {len(wave) / rate_hz:.3f} s, {SHORTEST_S} s are needed"
-    return "" if bool(wave.any()) else "silent"
+    return [score or found[i] for i, score in enumerate(unfit)]
 
 
 def _batch(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metrics.base import ParameterError, Parameters, Score, undefined
 from metrics.predictors.inference import exact
-from metrics.predictors.lengths import Piece, batches, chunks, stacked
+from metrics.predictors.lengths import Piece, batches, chunks, stacked, too_short
 
 if TYPE_CHECKING:
     import torch
@@ -82,9 +82,8 @@ def mean(samples: int, pieces: Sequence[Piece], found: dict[Piece, Values]) -> A
     """One clip's mean over those of its pieces that have values."""
     used = [piece for piece in pieces if piece in found]
     details = {"chunks_used": len(used), "chunks_total": len(pieces)}
-    if samples < SHORTEST_S * RATE_HZ:
-        reason = f"too short: {samples / RATE_HZ:.2f} s, {SHORTEST_S} s are needed"
-        return Averaged(None, undefined(reason), {})
+    if short := too_short(samples, SHORTEST_S):
+        return Averaged(None, short, {})
     if not used:
         return Averaged(None, undefined("silent", **details), details)
     values = np.stack([found[piece] for piece in used])

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metrics.base import Score, undefined
+
 if TYPE_CHECKING:
     import torch
 
@@ -22,6 +24,19 @@ class Piece:
     def samples(self) -> int:
         """How long it is."""
         return self.end - self.start
+
+
+def unfit(wave: torch.Tensor, shortest_s: float, rate_hz: int = 16_000) -> Score | None:
+    """Why a wave, (samples,), has no value: too short, or digital silence; None when it has one."""
+    short = too_short(len(wave), shortest_s, rate_hz)
+    return short or (None if bool(wave.any()) else undefined("silent"))
+
+
+def too_short(samples: int, shortest_s: float, rate_hz: int = 16_000) -> Score | None:
+    """The score of a wave with fewer samples than `shortest_s` seconds hold; None of others."""
+    if samples >= shortest_s * rate_hz:
+        return None
+    return undefined(f"too short: {samples / rate_hz:.2f} s, {shortest_s} s are needed")
 
 
 def whole(waves: Sequence[torch.Tensor]) -> list[Piece]:

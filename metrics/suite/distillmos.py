@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import weights
-from metrics.base import Metric, Score, undefined
+from metrics.base import Metric, Score
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
 
@@ -51,7 +51,7 @@ class DistillMos(Metric):
         from distillmos.sqa import SEQ_LEN
         from torch.nn import functional
 
-        scores = [self.unusable(wave) for wave in waves]
+        scores = [lengths.unfit(wave, SHORTEST_S) for wave in waves]
         usable = [i for i, score in enumerate(scores) if score is None]
         long = [functional.pad(waves[i], (0, max(SEQ_LEN - len(waves[i]), 0))) for i in usable]
         pieces = [piece for index, wave in enumerate(long) for piece in segments(index, len(wave))]
@@ -70,12 +70,6 @@ class DistillMos(Metric):
         with exact():
             found = self.model(lengths.stacked(waves, batch))
             return np.asarray(found.reshape(-1).double().cpu().numpy())
-
-    def unusable(self, wave: torch.Tensor) -> Score | None:
-        """Why the wave has no value, or None."""
-        if len(wave) < SHORTEST_S * self.sample_rate_hz:
-            return undefined(f"too short: under {SHORTEST_S} s")
-        return None if bool(wave.any()) else undefined("silent")
 
 
 def segments(index: int, samples: int) -> list[lengths.Piece]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import weights
-from metrics.base import Metric, Output, ParameterError, Parameters, Score, undefined
-from metrics.predictors import dnsmos, onnxfile
+from metrics.base import Metric, Output, ParameterError, Parameters, Score
+from metrics.predictors import dnsmos, lengths, onnxfile
 
 if TYPE_CHECKING:
     import torch
@@ -63,7 +63,7 @@ class Dnsmos(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; hops of all waves go through in batches."""
-        scores = [self.unusable(wave) for wave in waves]
+        scores = [lengths.unfit(wave, SHORTEST_S) for wave in waves]
         usable = [i for i, score in enumerate(scores) if score is None]
         long = [dnsmos.lengthened(waves[i]) for i in usable]
         kept = [dnsmos.hops(len(wave), self.parameters.rule) for wave in long]
@@ -78,12 +78,6 @@ class Dnsmos(Metric):
                 ovrl, also=also, details={"hops_used": len(starts), "hops_total": total}
             )
         return [score for score in scores if score is not None]
-
-    def unusable(self, wave: torch.Tensor) -> Score | None:
-        """Why the wave has no value, or None."""
-        if len(wave) < SHORTEST_S * self.sample_rate_hz:
-            return undefined(f"too short: under {SHORTEST_S} s")
-        return None if bool(wave.any()) else undefined("silent")
 
 
 def mapped(raw: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -141,7 +141,7 @@ def test_silence_and_specks_have_no_score_and_long_clips_say_what_was_heard(list
     waves = [torch.zeros(RATE), noise(0.05), noise(SECONDS + 1), noise(1)]
     silent, short, long, fine = predict.scored(listener, waves)
     assert (silent.value, silent.reason) == (None, "silent")
-    assert short.reason.startswith("too short: 0.050 s")
+    assert short.reason.startswith("too short: 0.05 s")
     assert long.details["heard_s"] == SECONDS
     assert long.value == pytest.approx(predict.scored(listener, [waves[2][: 2 * RATE]])[0].value)
     assert "heard_s" not in fine.details

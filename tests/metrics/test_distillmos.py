@@ -62,6 +62,6 @@ def test_a_human_sounds_better_than_a_synthesiser_and_than_in_a_room(short):
 
 def test_clips_without_a_value_say_why(metric):
     scores = metric.measure([torch.ones(1_000) / 2, torch.zeros(16_000)])
-    assert [score.reason for score in scores] == ["too short: under 0.1 s", "silent"]
+    assert [score.reason for score in scores] == ["too short: 0.06 s, 0.1 s are needed", "silent"]
     assert [score.value for score in scores] == [None, None]
     assert set(metric.weights) == {"distill_mos_v7.pt"}

@@ -96,7 +96,7 @@ def test_noise_and_reverberation_lower_the_scores_that_they_should(short):
 
 def test_clips_without_a_value_say_why(published):
     scores = published.measure([torch.ones(1_000) / 2, torch.zeros(16_000)])
-    assert [score.reason for score in scores] == ["too short: under 0.1 s", "silent"]
+    assert [score.reason for score in scores] == ["too short: 0.06 s, 0.1 s are needed", "silent"]
     assert [score.value for score in scores] == [None, None]
 
 

@@ -118,6 +118,8 @@ def test_non_speech_share_by_hand():
     assert speech.non_speech_share(parts, 0, 100) == pytest.approx(0.6)
     assert speech.non_speech_share(parts, 5, 55) == pytest.approx(0.8)
     assert speech.non_speech_share([], 0, 10) == 1.0
+    assert speech.non_speech_share(parts, 10, 50) == 1.0
+    assert speech.non_speech_share(parts, 60, 70) == 0.0
 
 
 def test_a_window_with_exactly_60_percent_of_non_speech_stays():
