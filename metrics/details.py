@@ -24,13 +24,14 @@ def metric_details(study: str, label: str) -> dict[str, Any] | None:
     """What is known of a stored output by its label; None when nothing is stored under it."""
     stimuli = study_stimuli(study)
     hashes = {row["sha256"] for row, _ in stimuli}
-    series = next((s for s in stored_series(study, hashes) if s.label == label), None)
+    series = next((s for s in stored_series(study, hashes, label) if s.label == label), None)
     if series is None:
         return None
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     keys = Keys(study, rated)
-    row = pages.table_row(series, keys, conditions)
+    table = pages.metric_table(keys, hashes, conditions, series.output.key)
+    row = next(row for row in table if row.series.label == label)
     clips = clip_values(series, keys)
     found = [summary for summary in row.summaries if summary is not None]
     return {

@@ -47,6 +47,16 @@ class Material:
         plain = json.dumps({name: self._plain(name) for name in names}, sort_keys=True)
         return hashlib.sha256(plain.encode()).hexdigest()
 
+    def said(self, name: str) -> Any:
+        """What a field of `fingerprint`'s needs holds, hashable: where equal, marks are equal."""
+        if name.startswith("attributes."):
+            return self.attribute(name.removeprefix("attributes."))
+        if name == "turns":
+            return self.turns, self.attribute("turns")
+        if name == "reference_path":
+            return self.reference_sha256 or self.reference_path
+        return getattr(self, name)
+
     def _plain(self, name: str) -> Any:
         if name.startswith("attributes."):
             return self.attribute(name.removeprefix("attributes."))

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import Q
 
 from metrics import remedies, runs
-from metrics.base import Metric, Score, make_metric, registry
+from metrics.base import Metric, make_metric, registry
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material
 from metrics.models import MetricScore, ScoringRun
 from metrics.presets import Choice, same, shipped
-from metrics.selectors import IMPORTED, Keys, Series, stored_series
+from metrics.selectors import IMPORTED, Keys, Series
 from metrics.studymaterial import study_stimuli
-from metrics.summary import Summary, summarise
+from metrics.summary import Summary, pooled
+from metrics.sums import Sums, summed_series
 
 REFRESH_S = 3
 MOST_CONDITIONS = 40  # in one table
 MOST_REASONS = 6
-NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 Stimuli = Sequence[tuple[Mapping[str, Any], Material]]
 
@@ -88,12 +86,13 @@ def page(study: str) -> dict[str, Any]:
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     shown = conditions[:MOST_CONDITIONS]
+    hashes = {row["sha256"] for row, _ in stimuli}
     return {
-        "files": len({row["sha256"] for row, _ in stimuli}),
+        "files": len(hashes),
         "traps": len(stimuli) - len(rated),
         "conditions": shown,
         "more_conditions": len(conditions) - len(shown),
-        "table": metric_table(study, rated, shown),
+        "table": metric_table(Keys(study, rated), hashes, shown),
         "presets": [(preset, preset_told(preset.metrics)) for preset in shipped().values()],
         "groups": choosable(stimuli),
     }
@@ -107,70 +106,62 @@ def preset_told(choices: Sequence[Choice]) -> str:
     )
 
 
-def metric_table(study: str, stimuli: Stimuli, conditions: Sequence[str]) -> list[TableRow]:
-    """A row per stored output; each clip counts once per condition."""
-    hashes = {row["sha256"] for row, _ in stimuli}
-    keys = Keys(study, stimuli)
-    return [table_row(series, keys, conditions) for series in stored_series(study, hashes)]
+def metric_table(
+    keys: Keys, hashes: Collection[str], conditions: Sequence[str], only: str = ""
+) -> list[TableRow]:
+    """A row per stored output (or for one); each clip counts once per condition."""
+    return [
+        table_row(series, sums, keys, conditions)
+        for series, sums in summed_series(keys, hashes, only)
+    ]
 
 
-def table_row(series: Series, keys: Keys, conditions: Sequence[str]) -> TableRow:
+def table_row(series: Series, sums: Sums, keys: Keys, conditions: Sequence[str]) -> TableRow:
     """One output over the conditions, with what is missing and why."""
-    details = pooled_details(series)
-    scores: dict[tuple[str, str, str], Score] = {}
-    wanted = keys.of(series)
-    for (row, _), key in zip(keys.stimuli, wanted, strict=True):
-        if key in series.scores:
-            told = series.scores[key]
-            if key in details:
-                told = replace(told, details=details[key])
-            scores[row["condition"], *key] = told
-    found = summarise(
-        [(key[0], score) for key, score in scores.items()], series.metric, series.output.key
-    )
-    by_condition = {summary.condition: summary for summary in found}
+    found = dict(sums.by_condition)
+    for condition, told in pooled_details(series, keys).items():
+        found[condition] = replace(found[condition], pooled=pooled(series.metric, told))
     return TableRow(
         series=series,
-        n=sum(summary.n for summary in found),
-        missing=len(set(wanted) - set(series.scores)),
-        summaries=[by_condition.get(name) for name in conditions],
-        troubles=troubles_of(scores.values()),
+        n=sum(summary.n for summary in found.values()),
+        missing=sums.wanted - sums.scored,
+        summaries=[found.get(name) for name in conditions],
+        troubles=troubles_of(sums),
     )
 
 
-def pooled_details(series: Series) -> dict[tuple[str, str], dict[str, Any]]:
-    """The details of an output whose metric pools them over a condition; else nothing."""
+def pooled_details(series: Series, keys: Keys) -> dict[str, list[dict[str, Any]]]:
+    """Per condition, the details of an output whose metric pools them; else nothing."""
     metric = series.metric
     if metric is None or type(metric).pooled is Metric.pooled or series.output.key != metric.key:
         return {}
+    wanted = keys.of(series)
     stored = MetricScore.objects.filter(
         metric=metric.key,
         version=metric.version,
         parameters=metric.parameters_dict(),
         origin=series.origin,
-        sha256__in={sha256 for sha256, _ in series.scores},
+        sha256__in=sorted({sha256 for sha256, _ in wanted}),
         value__isnull=False,
     )
     rows = stored.values_list("sha256", "given", "details")
-    return {(sha256, given): details for sha256, given, details in rows}
+    details = {(sha256, given): told for sha256, given, told in rows.iterator()}
+    found: dict[str, dict[tuple[str, str], Any]] = {}
+    for (row, _), key in zip(keys.stimuli, wanted, strict=True):
+        if key in details:
+            found.setdefault(row["condition"], {})[key] = details[key]
+    return {condition: [*told.values()] for condition, told in found.items()}
 
 
-def troubles_of(scores: Iterable[Score]) -> list[Trouble]:
+def troubles_of(sums: Sums) -> list[Trouble]:
     """The reasons for missing values, the most frequent first.
 
-    Those that differ in numbers only are counted together under the first of them; only some are
-    shown, and the file of scores has them all.
+    Only some are shown; the file of scores has them all.
     """
-    counts: Counter[tuple[str, bool]] = Counter()
-    first: dict[tuple[str, bool], str] = {}
-    for score in scores:
-        if score.value is None:
-            key = (NUMBERS.sub("#", score.reason), score.failed)
-            counts[key] += 1
-            first.setdefault(key, score.reason)
+    often = sorted(sums.reasons.items(), key=lambda told: (-told[1], told[0]))
     return [
-        Trouble(first[key], count, remedies.remedy(first[key], key[1]), key[1])
-        for key, count in counts.most_common(MOST_REASONS)
+        Trouble(reason, count, remedies.remedy(reason, failed), failed)
+        for (reason, failed), count in often[:MOST_REASONS]
     ]
 
 

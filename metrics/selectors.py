@@ -63,13 +63,21 @@ class Keys:
 
     def of(self, series: Series) -> list[tuple[str, str]]:
         """The key of every stimulus, in their order; metrics with equal needs share them."""
-        needs = None if series.metric is None else tuple(sorted(series.metric.needs))
+        metric = series.metric
+        return self.by_needs(None if metric is None else tuple(sorted(metric.needs)))
+
+    def by_needs(self, needs: tuple[str, ...] | None) -> list[tuple[str, str]]:
+        """The key of every stimulus for metrics of these needs; None: for imported scores."""
         if needs not in self._known:
             mark = study_mark(self.study)
-            self._known[needs] = [
-                (row["sha256"], mark if needs is None else material.fingerprint(needs))
-                for row, material in self.stimuli
-            ]
+            marks: dict[Any, str] = {}  # by what is said, which many clips share
+            found = []
+            for row, material in self.stimuli:
+                said = None if not needs else tuple(map(material.said, needs))
+                if said not in marks:
+                    marks[said] = mark if needs is None else material.fingerprint(needs)
+                found.append((row["sha256"], marks[said]))
+            self._known[needs] = found
         return self._known[needs]
 
 
@@ -82,7 +90,8 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
     """
     stimuli = study_stimuli(study_slug)
     keys, rows = Keys(study_slug, stimuli), []
-    for series in stored_series(study_slug, {row["sha256"] for row, _ in stimuli}):
+    hashes = {row["sha256"] for row, _ in stimuli}
+    for series in stored_series(study_slug, hashes, metric):
         if metric is not None and series.label != metric:
             continue
         for (row, _), key in zip(stimuli, keys.of(series), strict=True):
@@ -104,10 +113,10 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
     return rows
 
 
-def stored_series(study: str, hashes: Collection[str]) -> list[Series]:
+def stored_series(study: str, hashes: Collection[str], label: str | None = None) -> list[Series]:
     """Every output with scores of these audio files, failed ones too, in the registry's order.
 
-    The scores are without their details.
+    The scores are without their details. With a ``label``, only outputs of its key.
     """
     found: dict[tuple[str, str, str, str], dict[tuple[str, str], Score]] = {}
     own = study_mark(study)
@@ -115,6 +124,8 @@ def stored_series(study: str, hashes: Collection[str]) -> list[Series]:
     columns = ("sha256", "metric", "version", "told", "given", "origin")
     canonical: dict[str, str] = {}  # parsed once per set of parameters, not once per score
     for stored in _chunks(hashes):
+        if label is not None:
+            stored = stored.filter(metric=label.partition("[")[0])
         texts = stored.annotate(told=Cast("parameters", TextField()))
         for sha256, key, version, told, given, origin, *score in texts.values_list(
             *columns, "value", "reason", "failed"
@@ -128,6 +139,14 @@ def stored_series(study: str, hashes: Collection[str]) -> list[Series]:
             found.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
         elsewhere = stored.filter(origin=IMPORTED, given=study_mark(study))
         about |= dict(elsewhere.values_list("metric", "details"))
+    return series_of(found, about)
+
+
+def series_of(found: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]) -> list[Series]:
+    """The known ones of (output, version, parameters as text, origin), in the registry's order.
+
+    ``about``: the details of imported metrics, by their names.
+    """
     return [*_computed(found), *_imported(found, about)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,11 +85,28 @@ def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float | Non
     """Student's t interval of the mean, (low, high); (None, None) with fewer than two values."""
     if len(values) < 2:
         return None, None
+    return student(fmean(values), stdev(values), len(values), level)
+
+
+def student(
+    mean: float | None, sd: float | None, n: int, level: float = LEVEL
+) -> tuple[float | None, float | None]:
+    """Student's t interval of the mean of ``n`` values; (None, None) with fewer than two.
+
+    ``sd`` divides by n - 1.
+    """
+    if mean is None or sd is None or n < 2:
+        return None, None
+    half = quantile((1 + level) / 2, n - 1) * sd / math.sqrt(n)
+    return mean - half, mean + half
+
+
+@functools.lru_cache(maxsize=4096)
+def quantile(p: float, freedom: int) -> float:
+    """Student's t quantile."""
     from scipy.stats import t
 
-    middle = fmean(values)
-    half = float(t.ppf((1 + level) / 2, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
-    return middle - half, middle + half
+    return float(t.ppf(p, freedom))
 
 
 def table(label: str, summaries: Iterable[Summary]) -> list[str]:
