@@ -77,7 +77,7 @@ def score_and_store(
             by_settings[settings_of(batch.metric)].add(each.score)
         if report:
             report(batch)
-    log.info("%s", [*tallies.values()])
+    log.debug("%s", [*tallies.values()])
     return [*tallies.values()]
 
 

@@ -72,7 +72,8 @@ def model_files(name: str, wanted: tuple[str, ...], why: str = "") -> Path:
             name, allow_patterns=list(wanted), local_files_only=offline(), max_workers=2
         )
     except Exception as error:
-        fetch = "it may not be fetched (offline)" if offline() else f"fetching failed ({error})"
+        told = str(error).partition("\n")[0]
+        fetch = "it may not be fetched (offline)" if offline() else f"fetching failed ({told})"
         raise Unavailable(
             f"no weights: {name} is not in {folder() / name}, and {fetch}; "
             f"put {', '.join(wanted)} of that model there{'; ' + why if why else ''}"

@@ -12,8 +12,10 @@ from metrics.base import Metric
 from metrics.inputs import InputClip, InputError, clips_of
 from metrics.management.options import add_metric_options, chosen
 from metrics.management.progress import Progress
+from metrics.management.reasons import Reasons, one_line
 from metrics.records import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch
+from metrics.selectors import label_of
 
 EPILOG = """A manifest is CSV or JSONL with the column file, any of stimulus, condition, item, text,
 language, speaker, turns and reference, and attributes under other names (caption, synthesis_s)."""
@@ -84,8 +86,11 @@ class Command(BaseCommand):
         if before:
             self.stderr.write(f"{before} of {before + total} scores are there already")
         with Progress(total, self.stderr) as progress:
+            self.reasons = Reasons(progress.say)
             for batch in runner.score_work(work, self.device, threads=threads):
                 failed += self.told(batch, progress)
+        for line in self.reasons.lines():
+            self.stderr.write(line)
         return failed
 
     def told(self, batch: ScoredBatch, progress: Progress) -> int:
@@ -98,11 +103,15 @@ class Command(BaseCommand):
         if self.file:
             self.file.add(found)
         self.found += [{**record, "provenance": None} for record in found]
+        labels = {output.key: label_of(batch.metric, output) for output in batch.metric.outputs()}
         for record in found:
             if self.jsonl:
                 self.stdout.write(records.line_of(record), ending="")
-            elif not self.file or record["reason"]:
-                self.stdout.write(text_line(record))
+            elif not self.file:
+                self.stdout.write(text_line(record, labels[record["metric"]]))
+            elif record["reason"]:
+                reason = record["reason"].removeprefix(f"{record['file']}: ")
+                self.reasons.add(labels[record["metric"]], record["file"], reason)
         progress.add(len(batch.clips), batch.metric.key)
         return sum(scored.score.failed for scored in batch.clips)
 
@@ -120,12 +129,13 @@ class Command(BaseCommand):
                 ]
                 if scores:
                     found = summary.summarise(scores, metric, output.key)
-                    self.stdout.write("\n".join(["", *summary.table(output.key, found)]))
+                    lines = summary.table(label_of(metric, output), found)
+                    self.stdout.write("\n".join(["", *lines]))
 
 
-def text_line(record: dict[str, Any]) -> str:
-    """A record as columns: metric, value, file, and the reason where there is no value."""
+def text_line(record: dict[str, Any], label: str) -> str:
+    """A record as columns: label, value, file, and the reason where there is no value."""
     value = "-" if record["value"] is None else f"{record['value']:.5g}"
     path = record["file"]
-    reason = f"  ({record['reason'].removeprefix(path + ': ')})" if record["reason"] else ""
-    return f"{record['metric']:<24} {value:>10}  {Path(path)}{reason}"
+    told = one_line(record["reason"].removeprefix(path + ": "))
+    return f"{label:<24} {value:>10}  {Path(path)}{f'  ({told})' if told else ''}"

@@ -10,15 +10,20 @@ from metrics import runner, scoring
 from metrics.base import Metric
 from metrics.management.options import add_metric_options, chosen
 from metrics.management.progress import Progress
+from metrics.management.reasons import Reasons
 from metrics.presets import Choice
 from metrics.runner import ScoredBatch
+from metrics.selectors import label_of
 from metrics.studymaterial import study_clips
 
 
 class Command(BaseCommand):
     """Score a study's stimuli."""
 
-    help = "Score a study's stimuli; audio that has its score already is skipped."
+    help = (
+        "Score a study's stimuli; audio that has its score already is skipped. Ends with status 1 "
+        "when a score failed."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="The study's slug.")
@@ -41,14 +46,20 @@ class Command(BaseCommand):
         work, _ = scoring.missing(clips, metrics)
         total = sum(len(wanted) for _, wanted in work)
         with Progress(total, self.stderr) as self.progress:
+            self.reasons = Reasons(self.progress.say)
             tallies = scoring.score_and_store(
                 clips, metrics, device, report=self.report, threads=options["threads"]
             )
-        for tally in tallies:
+        for line in self.reasons.lines():
+            self.stderr.write(line)
+        for metric, tally in zip(metrics, tallies, strict=True):
             self.stdout.write(
-                f"{tally.metric}: {tally.scored} scored, {tally.stored} scored before, "
-                f"{tally.undefined} without a value, {tally.failed} failed"
+                f"{label_of(metric, metric.outputs()[0])}: {tally.scored} scored, "
+                f"{tally.stored} scored before, {tally.undefined} without a value, "
+                f"{tally.failed} failed"
             )
+        if failed := sum(tally.failed for tally in tallies):
+            raise CommandError(f"{failed} scores failed; the reasons are above")
 
     def queue(self, study: str, metrics: list[Metric], shards: int) -> None:
         """Ask the workers, as the page does."""
@@ -63,8 +74,9 @@ class Command(BaseCommand):
         self.stdout.write(f"{run} is queued in {run.shards.count()} parts; the page shows it")
 
     def report(self, batch: ScoredBatch) -> None:
-        """Say at once which stimulus has no value, and why."""
-        self.progress.add(len(batch.clips), batch.metric.key)
-        for clip, score in ((each.clip, each.score) for each in batch.clips):
-            if score.value is None:
-                self.progress.say(f"{batch.metric.key}: {clip.name}: {score.reason}")
+        """Say at once why stimuli have no value, each kind of reason with one of them."""
+        label = label_of(batch.metric, batch.metric.outputs()[0])
+        self.progress.add(len(batch.clips), label)
+        for each in batch.clips:
+            if each.score.value is None:
+                self.reasons.add(label, each.clip.name, each.score.reason)
