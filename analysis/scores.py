@@ -1,7 +1,8 @@
 """Metric scores as a table: from plain rows, from CSV and from JSON lines, matched to the ratings.
 
 A table of scores has the columns stimulus, metric, version and value, and where it is known also
-``higher_is_better`` (true, false or None) and ``reason``, which says why there is no value.
+``higher_is_better`` (true, false or None), ``low`` and ``high``, the least and the greatest value
+that there can be (NaN: no such end), and ``reason``, which says why there is no value.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ from analysis.ratings import RatingsError
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON = "higher_is_better", "reason"
+ENDS = ("low", "high")
 NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
 _NAMED = 3
+_NUMBERS = ("value", *ENDS)
 
 
 def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """A table of metric scores from plain rows (ScoreRow), in a canonical order.
 
-    ``higher_is_better`` and ``reason`` are columns only where a row has them.
+    ``higher_is_better``, ``reason``, ``low`` and ``high`` are columns only where a row has them.
     """
     given = list(rows)
     cells = [[row[name] for name in SCORE_COLUMNS] for row in given]
@@ -43,6 +46,9 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
             table[name] = pd.Series(
                 [empty if each is None else each for each in told], dtype=object
             )
+    if any(row.get(end) is not None for row in given for end in ENDS):
+        for end in ENDS:
+            table[end] = pd.Series([row.get(end) for row in given], dtype="float64")
     return table.sort_values(list(SCORE_COLUMNS), ignore_index=True)
 
 
@@ -161,14 +167,9 @@ def _is_object(value: Any) -> bool:
 
 
 def _read(row: Mapping[str, Any], where: str, problems: list[str]) -> dict[str, Any]:
-    """Value, direction and reason of a row; what cannot be read is told."""
-    value, direction = row.get("value"), row.get(DIRECTION)
-    try:
-        number = None if value is None or str(value).strip() == "" else float(value)
-    except (TypeError, ValueError):
-        problem = f"value: {value!r} is no number; write one or leave it empty"
-        problems.append(f"{where} {problem}")
-        number = None
+    """Value, direction, range and reason of a row; what cannot be read is told."""
+    direction = row.get(DIRECTION)
+    numbers = {name: _number(row.get(name), f"{where} {name}", problems) for name in _NUMBERS}
     try:
         upward = reader_of("trap_passed")(direction)  # a column of truths
     except ValueError as error:
@@ -177,9 +178,18 @@ def _read(row: Mapping[str, Any], where: str, problems: list[str]) -> dict[str, 
     parameters = row.get("parameters") or ""
     if not isinstance(parameters, str):
         parameters = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
-    finite = number if number is not None and math.isfinite(number) else None
-    told = {"value": finite, DIRECTION: upward, REASON: str(row.get(REASON) or "")}
+    told = {**numbers, DIRECTION: upward, REASON: str(row.get(REASON) or "")}
     return {**told, "parameters": parameters}
+
+
+def _number(cell: Any, where: str, problems: list[str]) -> float | None:
+    """A finite number of a cell; None where it is empty, infinite, or cannot be read."""
+    try:
+        number = None if cell is None or str(cell).strip() == "" else float(cell)
+    except (TypeError, ValueError):
+        problems.append(f"{where}: {cell!r} is no number; write one or leave it empty")
+        return None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
@@ -190,6 +200,22 @@ def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
     for metric, told in scores.groupby("metric", sort=True)[DIRECTION]:
         known = {bool(each) for each in told if each is not None and not pd.isna(each)}
         found[str(metric)] = known.pop() if len(known) == 1 else None
+    return found
+
+
+def ranges(scores: pd.DataFrame) -> dict[str, tuple[float | None, float | None] | None]:
+    """The least and the greatest value that each metric can have; None where nobody says.
+
+    An end that there is not is None. A metric of which rows say different things has no range.
+    """
+    found: dict[str, tuple[float | None, float | None] | None] = {}
+    for metric, own in scores.groupby("metric", sort=True):
+        found[str(metric)] = None
+        if ENDS[0] in scores:
+            told = own[list(ENDS)].dropna(how="all").drop_duplicates()
+            if len(told) == 1:
+                low, high = (None if pd.isna(end) else float(end) for end in told.iloc[0])
+                found[str(metric)] = (low, high)
     return found
 
 

@@ -33,6 +33,7 @@ def records(
     for scored in batch.clips:
         clip = scored.clip
         told = known.get(clip.path)
+        outputs = {output.key: output for output in metric.outputs()}
         names = {"stimulus": told.stimulus, "condition": told.condition} if told else {}
         for key, score in metric.by_output(scored.score).items():
             found.append(
@@ -46,6 +47,9 @@ def records(
                     "given": clip.material.fingerprint(metric.needs),
                     "value": score.value,
                     "reason": score.reason,
+                    "higher_is_better": outputs[key].higher_is_better,
+                    "low": outputs[key].low,
+                    "high": outputs[key].high,
                     "failed": score.failed,
                     "details": dict(score.details),
                     "provenance": made,

@@ -8,13 +8,15 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from metrics.base import Score
+from metrics.base import Metric, Score
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
 
 COLUMNS = ("stimulus", "condition", "item", "role", "sha256", "metric", "version", "value")
-MORE = ("reason", "failed", "origin", "parameters", "given", "computed_at")
+ABOUT = ("higher_is_better", "low", "high")  # what is said of an output
+MORE = ("reason", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
+STORED = ("metric", "version", "value", "reason", "failed", "origin", "parameters", "given")
 
 
 def export_rows(study: str) -> list[dict[str, Any]]:
@@ -38,13 +40,22 @@ def export_rows(study: str) -> list[dict[str, Any]]:
             rows.append(
                 {
                     **{name: row[name] for name in COLUMNS[:5]},
-                    **{name: getattr(score, name) for name in (*COLUMNS[5:], *MORE[:-1])},
+                    **{name: getattr(score, name) for name in STORED},
+                    **_about(score, kind),
                     "computed_at": score.computed_at.isoformat(),
                     "details": score.details,
                     "provenance": score.provenance,
                 }
             )
     return rows
+
+
+def _about(score: MetricScore, kind: type[Metric] | None) -> dict[str, Any]:
+    """Which way a score is better and its range; of an imported one, what was said with it."""
+    if score.origin == IMPORTED or kind is None:
+        return {name: score.details.get(name) for name in ABOUT}
+    output = next(each for each in kind.outputs() if each.key == score.metric)
+    return {name: getattr(output, name) for name in ABOUT}
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:

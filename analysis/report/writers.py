@@ -25,7 +25,10 @@ FIRST_COLUMNS = (
 )
 ESTIMATES = "estimates"
 OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metric scores
-SCORES = ("sha256", "stimulus", "metric", "version", "value", "higher_is_better", "reason")
+SCORES = (
+    *("sha256", "stimulus", "metric", "version", "value"),
+    *("higher_is_better", "reason", "low", "high"),
+)
 TABLES = ("estimates", "contrasts", "shares", "exclusions", "screening")
 
 

@@ -7,13 +7,17 @@ import pandas as pd
 import pytest
 from django.core.management import CommandError, call_command
 
+from analysis.breakdowns import families
 from analysis.options import Options
+from analysis.parts.against.gathered import gathered
+from analysis.parts.base import Given
 from analysis.ratings import RatingsError, from_csv, from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.markdown import report_markdown
 from analysis.report.page import page_html
 from analysis.report.writers import scores_csv
-from analysis.scores import directions, matched, reasons, scores_from_file, scores_from_rows
+from analysis.scores import directions, matched, ranges, reasons, scores_from_file, scores_from_rows
+from analysis.screening import screen
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.test_against import compared, study
 
@@ -24,6 +28,10 @@ ATT = {"task": "att", "method": "att", "estimand": "hls", "criterion": "human"}
 def scores(metric, name="m", **more):
     given = {"metric": name, "version": "1", **more}
     return [{"stimulus": s, "value": v, **given} for s, v in metric.items()]
+
+
+def given_of(table, given):
+    return Given(table, screen(table, ()), QUICK, given)
 
 
 def part(report, key="against_people"):
@@ -43,7 +51,7 @@ def report():
     net = {name: min(5.2, max(1.0, value)) for name, value in metric.items()}
     short = dict.fromkeys(list(metric)[:3]) | dict(list(metric.items())[3:])
     given = [
-        *scores(net, "mos_net", higher_is_better=True),
+        *scores(net, "mos_net", higher_is_better=True, low=1.0, high=5.0),
         *scores(worse, "wrong_way", higher_is_better=True),
         *scores(short, "gaps", reason="too short, 0.2 s"),
         *scores(dict.fromkeys(metric, 3.0), "judge_flat"),
@@ -93,11 +101,50 @@ def test_points_have_intervals_on_both_axes_and_stimuli_are_told(report):
 
 def test_errors_before_and_after_the_mapping(report):
     found = {(row["metric"], row["unit"]): row for row in rows(part(report), "mapped")}
-    row = found["mos_net", "stimulus"]  # on the raters' scale by its name
+    row = found["mos_net", "stimulus"]  # on the raters' scale by its range
     assert row["rmse_after"] < row["rmse_before"] * 1.1
     assert row["qwk_before"] is not None
     assert found["wrong_way", "stimulus"].get("rmse_before") is None
     assert "4 of the 8" in found["mos_net", "condition"]["note"]
+
+
+def test_the_range_says_which_metrics_are_on_the_raters_scale():
+    table, metric, _ = study(np.random.default_rng(2), items=6)
+    inside = {name: min(4.9, max(1.2, value)) for name, value in metric.items()}
+    given = [
+        *scores(inside, "opinion", low=1.0, high=5.0),
+        *scores(inside, "unbounded", low=0.0),  # such as SRMR: in 1 to 5 by chance
+        *scores(inside, "mos_of_100", low=0.0, high=100.0),
+        *scores(inside, "annoyance", low=1.0, high=5.0, higher_is_better=False),
+        *scores(inside, "nobody_says"),
+        *scores({name: 9.0 + value for name, value in inside.items()}, "mos_above"),
+    ]
+    found = gathered(next(families(table)), given_of(table, scores_from_rows(given)))
+    assert found.same_scale == {"opinion", "nobody_says"}
+    told = ranges(scores_from_rows(given))
+    assert (told["unbounded"], told["nobody_says"]) == ((0.0, None), None)
+
+
+def test_few_conditions_and_failed_metrics_are_said(report):
+    told = part(report)
+    note = next(each["note"] for each in told["tables"] if each["key"] == "correlations")
+    assert "With 4 conditions an SRCC takes few values" in note
+    assert "Holm's over the 3 metrics that have one" in note  # judge_flat has no p
+    assert "within conditions: the metric is constant" in note
+    found = {(row["metric"], row["unit"]): row for row in rows(told, "correlations")}
+    assert 0 < found["mos_net", "within conditions"]["ceiling"] < 1
+
+
+def test_a_metric_that_failed_on_every_clip_says_why():
+    table, metric, _ = study(np.random.default_rng(2), items=4)
+    given = [
+        *scores(metric),
+        *scores(dict.fromkeys(metric), "dead", reason="no weights, see the log"),
+    ]
+    report = report_of(table, scores_from_rows(given), QUICK)
+    told = " ".join(part(report)["warnings"])
+    assert "dead gave no value for any clip that was rated here (no weights: 16)" in told
+    assert "nan" not in page_html(report).lower().split()
 
 
 def test_no_score_for_what_was_rated_is_said_so():

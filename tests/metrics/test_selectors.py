@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics import base, runner, scoring, selectors
+from metrics import base, runner, scoring, selectors, tables
 from metrics.base import Metric, Output, Score, make_metric
 from metrics.models import MetricScore
 from metrics.runner import Clip, ScoredBatch, ScoredClip
@@ -64,6 +64,11 @@ def test_other_parameters_have_a_name_of_their_own(rows):
     keep(make_metric("srmr", {"variant": "slow_norm128"}), rows[0], 3.0)
     assert found() == {"srmr": 7.0, "srmr[variant=slow_norm128]": 3.0}
     (row,) = selectors.score_rows("demo", "srmr[variant=slow_norm128]")
+    assert (row["higher_is_better"], row["low"], row["high"]) == (True, 0.0, None)
+    rows[0].update(condition="", item="", role="")
+    exported = tables.export_rows("demo")
+    assert [(each["low"], each["high"]) for each in exported] == [(0.0, None)] * 2
+    assert "higher_is_better,low,high" in tables.as_csv(exported)
     assert (row["value"], row["higher_is_better"]) == (3.0, True)
 
 

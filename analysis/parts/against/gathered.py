@@ -14,24 +14,24 @@ from analysis.breakdowns import Family
 from analysis.intervals import Floats
 from analysis.parts.base import Given
 from analysis.scales import family_title
-from analysis.scores import NO_METRICS, directions
+from analysis.scores import NO_METRICS, directions, ranges
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_ON_THE_SCALE = ("judge_", "mos", "auto_att", "hls")  # in names of metrics that speak as raters do
-
-_OVERSHOOT = 0.1  # of the scale, by which a predictor of opinions may leave it
-
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric (or version of it) as the part names it; ``rises`` None: nobody says."""
+    """One metric (or version of it) as the part names it; ``rises`` None: nobody says.
+
+    ``ends`` are the least and the greatest value that it can have, None where there is no such end.
+    """
 
     name: str
     metric: str
     version: str
     rises: bool | None
+    ends: tuple[float | None, float | None] | None = None  # None: nobody says
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,17 @@ def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
     if scores is None:
         return ()
     known = scores[~scores["metric"].isin(NO_METRICS)]
-    upward = directions(known)
+    upward, ends = directions(known), ranges(known)
     both = known[["metric", "version"]].drop_duplicates().sort_values(["metric", "version"])
     several = both["metric"].duplicated(keep=False)
     return tuple(
-        Metric(f"{metric} {version}" if more else metric, metric, version, upward[metric])
+        Metric(
+            f"{metric} {version}" if more else metric,
+            metric,
+            version,
+            upward[metric],
+            ends[metric],
+        )
         for metric, version, more in zip(both["metric"], both["version"], several, strict=True)
     )
 
@@ -84,7 +90,7 @@ def gathered(family: Family, given: Given) -> Gathered:
     metrics = metrics_of(given.scores)
     values = {each.name: _values(units, given.scores, each) for each in metrics}
     known = {name: of for name, of in values.items() if np.isfinite(of).any()}
-    same = _on_the_scale(units, known)
+    same = _on_the_scale(units, known, metrics)
     options = given.options
     wanted = Wanted(
         level=options.level,
@@ -111,18 +117,24 @@ def _steps(units: Units) -> tuple[float, ...]:
     return steps_of(units.score, units.estimand) or coarse_steps(units.score, units.estimand)
 
 
-def _on_the_scale(units: Units, values: Mapping[str, Floats]) -> frozenset[str]:
-    """Judges, predictors of opinions, and what takes the scale's steps alone; about in its ends."""
+def _on_the_scale(
+    units: Units, values: Mapping[str, Floats], metrics: tuple[Metric, ...]
+) -> frozenset[str]:
+    """The metrics that speak as raters do: on their scale, higher being better.
+
+    A metric's declared range decides: it is that of the raters. Where nobody declared one, values
+    decide: all lie on the scale.
+    """
     ends = scale_ends(units.score, units.estimand)
     if ends is None or units.compared:
         return frozenset()
-    steps = steps_of(units.score, units.estimand)
     found = set()
-    for name, of in values.items():
+    for metric in metrics:
+        of = values.get(metric.name)
+        if of is None or metric.rises is False:
+            continue
         known = of[np.isfinite(of)]
-        spare = _OVERSHOOT * (ends[1] - ends[0])
-        inside = bool(ends[0] - spare <= known.min() and known.max() <= ends[1] + spare)
-        as_raters = len(steps) > 1 and bool(np.isin(known, steps).all())
-        if inside and (as_raters or any(word in name.lower() for word in _ON_THE_SCALE)):
-            found.add(name)
+        inside = bool(ends[0] <= known.min() and known.max() <= ends[1])
+        if metric.ends == ends or (metric.ends is None and inside):
+            found.add(metric.name)
     return frozenset(found)

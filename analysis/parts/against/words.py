@@ -99,20 +99,29 @@ def _goes_against(first: Correlated, rises: bool) -> bool:
 
 def unscored(of: Gathered, given: Given) -> Iterator[str]:
     """Metrics that have no value for anything that was rated here."""
-    missing = [m.name for m in metrics_of(given.scores) if m.name not in of.values]
-    if missing:
-        named = ", ".join(missing)
-        yield f"{of.title}: {named} gave no value for any clip that was rated here."
+    missing: dict[str, list[str]] = {}  # by why
+    for metric in metrics_of(given.scores):
+        if metric.name not in of.values:
+            why = _reasons(of, metric.metric, given)
+            missing.setdefault(f" ({why})" if why else "", []).append(metric.name)
+    for why, names in missing.items():
+        named = ", ".join(names)
+        yield f"{of.title}: {named} gave no value for any clip that was rated here{why}."
 
 
-def _missing(of: Gathered, name: str, metric: str, first: Correlated, given: Given) -> str:
+def _reasons(of: Gathered, metric: str, given: Given) -> str:
+    """The commonest reasons why clips have no value, each with its number."""
     assert given.scores is not None
     why = reasons(given.scores, metric, of.units.stimuli())
     told = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
-    more = " …" if len(why) > _MOST_NAMED else ""
+    return ", ".join(told) + (" …" if len(why) > _MOST_NAMED else "")
+
+
+def _missing(of: Gathered, name: str, metric: str, first: Correlated, given: Given) -> str:
+    told = _reasons(of, metric, given)
     what = words_of(STIMULUS, of)
     whole = first.n + first.n_missing
-    inside = f" (clips, {', '.join(told)}{more})" if told else ""
+    inside = f" (clips, {told})" if told else ""
     missing = f"{first.n_missing} of {whole} {PLURALS[what]}"
     return f"{name} has no value for {missing}{inside}; they are left out."
 
