@@ -21,7 +21,7 @@ from django.utils import timezone
 from metrics import runner, scoring
 from metrics.models import ScoringRun, ScoringShard
 from metrics.presets import Choice, metrics_of
-from metrics.runner import Clip, ScoredBatch
+from metrics.runner import ScoredBatch
 from metrics.studymaterial import NoStimuli, study_clips
 
 log = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ def _score(shard: ScoringShard) -> None:
         if shard_of(clip.sha256, count) == shard.number
     ]
     device = runner.resolve_device(shard.run.device)
-    teller = Teller(shard, clips, len(metrics))
+    teller = Teller(shard)
     work, stored = scoring.missing(clips, metrics)
     teller.begin(sum(stored.values()), sum(len(wanted) for _, wanted in work))
     try:
@@ -209,7 +209,7 @@ def _score(shard: ScoringShard) -> None:
 class Teller:
     """Stores how far a shard is; ends its job when the run is cancelled or the time is over."""
 
-    def __init__(self, shard: ScoringShard, clips: Sequence[Clip], metrics: int) -> None:
+    def __init__(self, shard: ScoringShard) -> None:
         self.shard, self.began = shard, time.monotonic()
         self.total = self.done = self.failed = 0
         self.doing, self.told_at = "", float("-inf")

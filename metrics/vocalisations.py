@@ -128,19 +128,6 @@ def parse_marked(text: str, language: str) -> tuple[str, tuple[Vocalisation, ...
     return " ".join(plain.split()), tuple(found)
 
 
-def unchanged(marked: str, transcript: str, language: str) -> bool:
-    """Whether a marked transcript says, its markers taken out, exactly what the transcript says.
-
-    Case, punctuation and blanks are left aside.
-    """
-    plain = parse_marked(marked, language)[0]
-    return _spoken(plain, language) == _spoken(transcript, language)
-
-
-def _spoken(text: str, language: str) -> list[str]:
-    return texts.units(texts.spaced(text.lower()), language)
-
-
 def without_marks(text: str, language: str) -> str:
     """The transcript without its markers."""
     return parse_marked(text, language)[0]
