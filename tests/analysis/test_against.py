@@ -159,6 +159,7 @@ def values_of(own, metric):
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_intervals_cover_what_other_raters_and_items_would_give():
     held, every = [], []
     for seed in range(60):

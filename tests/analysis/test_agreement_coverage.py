@@ -14,6 +14,8 @@ from analysis.agreement import (
     versus_rest,
 )
 
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # no line that quicker tests do not reach
+
 RUNS = 1000
 UNITS, RATERS = 60, 8
 
@@ -36,7 +38,6 @@ def coverage(interval, truth, runs=RUNS, seed=20261122):
     return held / runs
 
 
-@pytest.mark.slow
 def test_krippendorffs_interval_holds():
     """Raters without a level of their own: interval alpha is clip variance over all variance."""
     got = coverage(
@@ -45,21 +46,18 @@ def test_krippendorffs_interval_holds():
     assert 0.90 <= got <= 0.97
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("form", "truth"), [(0, 0.5), (2, 0.5), (5, 8 / 9)])
 def test_the_f_intervals_of_the_icc_hold(form, truth):
     got = coverage(lambda rng, _: intraclass_correlations(*crossed(rng))[form], truth)
     assert 0.93 <= got <= 0.97
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("form", "truth"), [(1, 1 / 2.25), (4, 1 / (1 + 1.25 / 8))])
 def test_the_absolute_icc_holds_with_raters_of_their_own_level(form, truth):
     got = coverage(lambda rng, _: intraclass_correlations(*crossed(rng, 0.5))[form], truth)
     assert 0.92 <= got <= 0.98
 
 
-@pytest.mark.slow
 def test_the_interval_of_the_mixed_model_holds_where_ratings_are_missing():
     got = coverage(
         lambda rng, _: icc_mixed(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5, runs=120
@@ -67,7 +65,6 @@ def test_the_interval_of_the_mixed_model_holds_where_ratings_are_missing():
     assert 0.90 <= got <= 0.99  # 2.5 standard errors of 120 runs below 0.95
 
 
-@pytest.mark.slow
 def test_the_interval_of_kappa_holds():
     def pair(rng, n):
         quality = rng.normal(3, 1, n)
@@ -80,7 +77,6 @@ def test_the_interval_of_kappa_holds():
     assert 0.91 <= got <= 0.97
 
 
-@pytest.mark.slow
 def test_the_interval_of_the_sos_parameter_holds():
     """1 + Binomial(4, p) has the variance (m - 1)(5 - m) / 4: a = 1/4."""
 
@@ -92,7 +88,6 @@ def test_the_interval_of_the_sos_parameter_holds():
     assert 0.90 <= coverage(one, 0.25) <= 0.98
 
 
-@pytest.mark.slow
 def test_the_interval_of_the_ceilings_reliability_holds():
     def one(rng, run):
         return noise_ceiling(*crossed(rng), splits=20, replicates=200, seed=run)[1]
@@ -100,7 +95,6 @@ def test_the_interval_of_the_ceilings_reliability_holds():
     assert 0.90 <= coverage(one, 8 / 9) <= 0.98
 
 
-@pytest.mark.slow
 def test_the_intervals_of_a_rater_against_the_rest_hold():
     """One rater's correlation with the mean of seven others: 1 / sqrt(2 (1 + 1/7))."""
     truth = 1 / (2 * (1 + 1 / 7)) ** 0.5
@@ -111,7 +105,6 @@ def test_the_intervals_of_a_rater_against_the_rest_hold():
     assert 0.93 <= coverage(one, truth) <= 0.97
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["bias", "inconsistency"])
 def test_the_intervals_of_bias_and_inconsistency_hold(what):
     rng = np.random.default_rng(3)

@@ -78,6 +78,7 @@ def test_cliffs_delta_is_its_definition_and_stays_inside(a, b):
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("shift", [0.0, 0.8])
 def test_intervals_of_effects_cover(shift):
     """2,000 simulated pairs of samples of 30 normal values."""

@@ -224,6 +224,7 @@ def test_words_are_the_paragraphs_own_or_the_sum_of_its_sentences():
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_intervals_of_context_effects_cover_for_new_raters_and_paragraphs():
     """40 paragraphs, 40 raters, 8 ratings a clip, 400 studies: nominal 95 %."""
     rng, truth, studies, covered = np.random.default_rng(5), -0.5, 400, 0

@@ -54,6 +54,7 @@ def test_a_small_stimulus_variance_is_found():
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_cells_of_system_and_paragraph_condition_are_rs():
     fit = fitted(mos("mos_s1", None), text="paragraph", cells=("system", "condition"))
     r = expected("mos_s1")["lmm_condition"]
@@ -61,6 +62,7 @@ def test_cells_of_system_and_paragraph_condition_are_rs():
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_any_design_matrix_will_do():
     """The effect of the paragraph condition on synthetic speech, beside system effects."""
     frame = mos("mos_s1", None).frame
@@ -79,6 +81,7 @@ def test_any_design_matrix_will_do():
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_texts_across_857_raters_are_rs():
     assert_is_rs(fitted(att("att_s1"), stimulus=False), expected("att_s1")["lmm_text"], NAMES)
 

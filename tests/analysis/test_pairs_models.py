@@ -300,6 +300,7 @@ def test_a_clustered_covariance_has_no_negative_direction():
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_clustered_intervals_cover_and_the_models_do_not():
     """300 studies of three conditions, two of them equal; 24 raters and 24 items, 4 per pair."""
     rng, n = np.random.default_rng(11), 300

@@ -174,6 +174,7 @@ def test_a_running_study_stops_when_its_difference_is_clear():
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_sequences_hold_under_peeking_after_every_rater_and_the_plain_interval_does_not():
     rng, truth = np.random.default_rng(20261122), true_hls()
     n = np.arange(1, RATERS + 1)

@@ -241,6 +241,7 @@ class Crowd:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.django_db(transaction=True)
 def test_500_raters_at_once_leave_exactly_n_valid_ratings_everywhere(capsys):
     study = make_study(
