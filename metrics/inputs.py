@@ -80,15 +80,19 @@ def manifest_clips(path: Path) -> tuple[list[InputClip], list[str]]:
     clips: list[InputClip] = []
     problems: list[str] = []
     seen: dict[str, str] = {}
+    hashes: dict[str, str] = {}  # of reference voices: many rows name the same one
     try:
         rows = list(table_rows(path))
     except InputError as error:
         return [], [str(error)]
     for where, row in rows:
         try:
-            clip = _row_clip(path.parent, row)
+            clip = _row_clip(path.parent, row, hashes)
         except (InputError, audio.AudioError, ValueError) as error:
             problems.append(f"{where}: {error}")
+            continue
+        except OSError as error:  # a name too long, a folder that is not ours
+            problems.append(f"{where}: the file cannot be looked for ({error.strerror})")
             continue
         if clip.stimulus in seen:
             problems.append(
@@ -167,7 +171,7 @@ def _storable(row: Any) -> bool:
     return "\\u0000" not in told and not any("\ud800" <= c <= "\udfff" for c in told)
 
 
-def _row_clip(folder: Path, row: Mapping[str, Any]) -> InputClip:
+def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> InputClip:
     file = _text(row.get("file"))
     if not file:
         raise InputError("names no file; fill the column file with a path from the manifest on")
@@ -177,6 +181,8 @@ def _row_clip(folder: Path, row: Mapping[str, Any]) -> InputClip:
     reference = _text(row.get("reference"))
     if reference and not (folder / reference).is_file():
         raise InputError(f"there is no reference {reference}; it is looked for in {folder}")
+    if reference and reference not in hashes:
+        hashes[reference] = audio.file_sha256(folder / reference)
     told = row.get("turns")
     turns = turns_of(told if isinstance(told, str) else json.dumps(told) if told else "")
     material = Material(
@@ -185,7 +191,7 @@ def _row_clip(folder: Path, row: Mapping[str, Any]) -> InputClip:
         speaker=_text(row.get("speaker")),
         turns=turns,
         reference_path=str(folder / reference) if reference else "",
-        reference_sha256=audio.file_sha256(folder / reference) if reference else "",
+        reference_sha256=hashes.get(reference, ""),
         attributes={n: _text(v) for n, v in row.items() if n not in KNOWN and _text(v)},
     )
     name = _text(row.get("stimulus")) or str(Path(file).with_suffix(""))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import inputs
+from metrics import audio, inputs
 from metrics.material import Turn
 
 
@@ -59,6 +59,15 @@ def test_a_manifest_gives_names_texts_turns_reference_and_attributes(folder):
     assert told.reference_path == str(folder / "b.wav")
     assert len(told.reference_sha256) == 64
     assert (second.stimulus, second.material.text) == ("calm/c", "")
+
+
+def test_a_reference_that_many_rows_name_is_hashed_once(folder, monkeypatch):
+    hashed = []
+    real = audio.file_sha256
+    monkeypatch.setattr(audio, "file_sha256", lambda path: hashed.append(path) or real(path))
+    rows = "".join(f"a.wav,s{n},b.wav\n" for n in range(5))
+    clips = inputs.clips_of([manifest(folder, f"file,stimulus,reference\n{rows}")])
+    assert len({clip.material.reference_sha256 for clip in clips}) == len(hashed) == 1
 
 
 def test_a_manifest_of_json_lines_may_hold_lists(folder):
@@ -117,3 +126,10 @@ def test_a_table_that_cannot_be_read_is_named(folder, name, text, said):
 
 def test_an_empty_folder_is_a_problem(tmp_path):
     assert "no audio files in this folder" in problems(tmp_path)[0]
+
+
+def test_a_name_that_no_file_can_have_is_a_problem_of_its_row(tmp_path):
+    path = tmp_path / "m.jsonl"
+    path.write_text(json.dumps({"file": "x" * 5000}) + "\n")
+    with pytest.raises(InputError, match="line 1: the file cannot be looked for"):
+        clips_of([path])
