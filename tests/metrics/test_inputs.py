@@ -131,5 +131,5 @@ def test_an_empty_folder_is_a_problem(tmp_path):
 def test_a_name_that_no_file_can_have_is_a_problem_of_its_row(tmp_path):
     path = tmp_path / "m.jsonl"
     path.write_text(json.dumps({"file": "x" * 5000}) + "\n")
-    with pytest.raises(InputError, match="line 1: the file cannot be looked for"):
-        clips_of([path])
+    with pytest.raises(inputs.InputError, match="line 1: the file cannot be looked for"):
+        inputs.clips_of([path])
