@@ -104,12 +104,39 @@ def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     sets: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         sets.setdefault((row["metric"], row["version"]), set()).add(row["parameters"])
+    names = {key: _told_apart(key[0], told) for key, told in sets.items() if len(told) > 1}
     return [
-        {**row, "metric": f"{row['metric']} {row['parameters']}"}
-        if row["parameters"] and len(sets[row["metric"], row["version"]]) > 1
+        {**row, "metric": names[key][row["parameters"]]}
+        if row["parameters"] and (key := (row["metric"], row["version"])) in names
         else row
         for row in rows
     ]
+
+
+def _told_apart(metric: str, sets: Iterable[str]) -> dict[str, str]:
+    """A name for each set of parameters (JSON): metric[name=value] with those that differ."""
+    told = {text: _settings(text) for text in sets if text}
+    known = [values for values in told.values() if values is not None]
+    differ = sorted(
+        name
+        for name in {name for values in known for name in values}
+        if len({json.dumps(values.get(name)) for values in known}) > 1
+    )
+    return {
+        text: f"{metric} {text}"
+        if values is None or not differ
+        else f"{metric}[{','.join(f'{name}={values.get(name)}' for name in differ)}]"
+        for text, values in told.items()
+    }
+
+
+def _settings(text: str) -> dict[str, Any] | None:
+    """A set of parameters; None where the text is no JSON object."""
+    try:
+        values = json.loads(text)
+    except ValueError:
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def _csv_rows(path: Path) -> list[dict[str, Any]]:
