@@ -2,7 +2,9 @@
 
 # ruff: noqa: E402
 import os
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Generator, Iterator
 from itertools import chain, zip_longest
 
 # Before NumPy is loaded: a process per core runs tests, and threads of linear algebra on small
@@ -43,6 +45,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     in_turn = chain.from_iterable(zip_longest(waiting, computing))
     place = {path: index for index, path in enumerate(in_turn)}
     items.sort(key=lambda item: place[item.path])
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)  # inside of pytest-cov's own
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """No coverage of tests marked no_cover; pytest-cov leaves a tracer in parallel runs."""
+    if item.get_closest_marker("no_cover") is None:
+        return (yield)
+    here, threads = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)  # type: ignore[arg-type]
+    try:
+        return (yield)
+    finally:
+        threading.settrace(threads)  # type: ignore[arg-type]
+        sys.settrace(here)
 
 
 @pytest.fixture(scope="session")
