@@ -31,7 +31,8 @@ class Given:
     table with the reasons of each rule. ``report`` is what is there already: estimates, contrasts
     and shares as rows, and the parts made before this one under ``report["parts"]``. ``progress``
     is told the share of the part that is done (0 to 1) and what; it raises `Cancelled`
-    when the run was cancelled, so a part calls it between its steps.
+    when the run was cancelled, so a part calls it between its steps. ``shared`` is for what several
+    parts of one report need, so that it is computed once; a key tells whose it is.
     """
 
     kept: pd.DataFrame
@@ -40,6 +41,7 @@ class Given:
     scores: pd.DataFrame | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[float, str], None] = _silent
+    shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def table(self) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Metrics and people in a report: what it says, bad cases, and the files that scores come from."""
 
+import importlib
 import json
 
 import numpy as np
@@ -123,6 +124,18 @@ def test_the_range_says_which_metrics_are_on_the_raters_scale():
     assert found.same_scale == {"opinion", "nobody_says"}
     told = ranges(scores_from_rows(given))
     assert (told["unbounded"], told["nobody_says"]) == ((0.0, None), None)
+
+
+def test_parts_of_one_report_share_the_numbers(monkeypatch):
+    table, metric, _ = study(np.random.default_rng(2), items=4)
+    module = importlib.import_module("analysis.parts.against.gathered")
+    told, made = [], module.correlations
+    monkeypatch.setattr(module, "correlations", lambda *a: told.append(1) or made(*a))
+    options = Options(replicates=50, preset="lfs")
+    report = report_of(table, scores_from_rows(scores(metric)), options)
+    assert {"against_people", "lfs"} <= {each["key"] for each in report["parts"]}
+    assert part(report, "lfs")["tables"]
+    assert len(told) == 1
 
 
 def test_few_conditions_and_failed_metrics_are_said(report):

@@ -85,7 +85,18 @@ def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
 
 
 def gathered(family: Family, given: Given) -> Gathered:
-    """The family with all its numbers; metrics without any value for it have none."""
+    """The family with all its numbers; metrics without any value for it have none.
+
+    Computed once for all parts of a report.
+    """
+    key = ("against", family.estimand, *family.group.values())
+    if key not in given.shared:
+        given.shared[key] = _gathered(family, given)
+    found: Gathered = given.shared[key]
+    return found
+
+
+def _gathered(family: Family, given: Given) -> Gathered:
     units = units_of(family)
     metrics = metrics_of(given.scores)
     values = {each.name: _values(units, given.scores, each) for each in metrics}
