@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.core.cache import cache
 from django.db.models import Q
+from redis.exceptions import RedisError
 
 from metrics import remedies, runs
 from metrics.base import Metric, make_metric, registry
@@ -17,9 +20,10 @@ from metrics.presets import Choice, same, shipped
 from metrics.selectors import IMPORTED, Keys, Series
 from metrics.studymaterial import study_stimuli
 from metrics.summary import Summary, pooled
-from metrics.sums import Sums, summed_series
+from metrics.sums import Sums, summed_series, table_mark
 
 REFRESH_S = 3
+KEPT_S = 24 * 3600
 MOST_CONDITIONS = 40  # in one table
 MOST_REASONS = 6
 
@@ -82,20 +86,36 @@ def run_state(run: ScoringRun) -> dict[str, Any]:
 
 def page(study: str) -> dict[str, Any]:
     """Everything on the page beside the newest run."""
+    told = study_told(study)
+    return {
+        **told,
+        "presets": [(preset, preset_told(preset.metrics)) for preset in shipped().values()],
+        "groups": choosable(told["lacking"]),
+    }
+
+
+def study_told(study: str) -> dict[str, Any]:
+    """What the page says of the clips and their scores; kept until anything of them changes."""
+    key = f"metrics-page-{MOST_CONDITIONS}-{MOST_REASONS}-{table_mark(study)}"
+    with contextlib.suppress(RedisError):
+        if (kept := cache.get(key)) is not None:
+            return dict(kept)
     stimuli = study_stimuli(study)
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     shown = conditions[:MOST_CONDITIONS]
     hashes = {row["sha256"] for row, _ in stimuli}
-    return {
+    told = {
         "files": len(hashes),
         "traps": len(stimuli) - len(rated),
         "conditions": shown,
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown),
-        "presets": [(preset, preset_told(preset.metrics)) for preset in shipped().values()],
-        "groups": choosable(stimuli),
+        "lacking": {key: lacking(make_metric(key), stimuli) for key in registry()},
     }
+    with contextlib.suppress(RedisError):
+        cache.set(key, told, KEPT_S)
+    return told
 
 
 def preset_told(choices: Sequence[Choice]) -> str:
@@ -165,8 +185,8 @@ def troubles_of(sums: Sums) -> list[Trouble]:
     ]
 
 
-def choosable(stimuli: Stimuli) -> list[tuple[str, list[Choosable]]]:
-    """Every metric, grouped by what it needs beside the audio."""
+def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosable]]]:
+    """Every metric, grouped by what it needs beside the audio; ``lacks``: columns by its key."""
     groups: dict[str, list[Choosable]] = {}
     broken = load_troubles()
     for metric in (make_metric(key) for key in registry()):
@@ -183,7 +203,7 @@ def choosable(stimuli: Stimuli) -> list[tuple[str, list[Choosable]]]:
                 metric.description,
                 metric.costs,
                 needed(metric),
-                ", ".join(lacking(metric, stimuli)),
+                ", ".join(lacks[metric.key]),
                 broken.get(metric.key, ""),
             )
         )

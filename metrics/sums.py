@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from metrics.base import canonical_json, outputs
+from metrics.base import canonical_json, outputs, registry
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, Keys, Series, series_of, study_mark
 from metrics.summary import Summary, student
@@ -89,6 +90,27 @@ class Sums:
         return self._first.setdefault(NUMBERS.sub("#", reason), reason)
 
     _first: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+STATE = """
+    SELECT count(*), count(value), max(id),
+        sum((date_part('epoch', computed_at) * 1000)::bigint)
+    FROM metrics_metricscore WHERE sha256 = ANY(%s::text[])
+"""
+FORM = 1  # of what the page keeps; another one whenever its classes change
+
+
+def table_mark(study: str) -> str:
+    """A mark that changes when a study's stimuli, their scores, or the metrics change."""
+    from listening.selectors import stimuli_mark
+
+    mark, hashes = stimuli_mark(study)
+    with connection.cursor() as cursor:
+        cursor.execute(STATE, [literal(hashes)])
+        state = cursor.fetchone()
+    versions = [f"{key} {metric.version}" for key, metric in registry().items()]
+    told = repr((FORM, study, mark, state, versions))
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name, Sums]:

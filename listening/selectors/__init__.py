@@ -11,7 +11,7 @@ from listening.selectors.progress import (
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.sessions import SessionRow, session_columns, session_rows
 from listening.selectors.sofar import AskedSoFar, PlannedColumn, RaterMean, rated_so_far
-from listening.selectors.stimuli import StimulusRow, TurnRow, stimulus_rows
+from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
 from listening.selectors.studies import (
     PlannedTrap,
     RatingsState,
@@ -44,6 +44,7 @@ __all__ = [
     "ratings_state",
     "session_columns",
     "session_rows",
+    "stimuli_mark",
     "stimulus_rows",
     "study_head",
     "study_progress",

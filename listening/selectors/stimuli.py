@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
+from django.db import connection
+
 from listening import audio
 from listening.models import Item, Stimulus, Study
 
@@ -59,6 +61,26 @@ def stimulus_rows(study: str) -> list[StimulusRow]:
     references = {s.item_id: s for s in stimuli if s.condition.role == "reference" and s.trap == ""}
     speakers = dict(Item.objects.filter(study__key=study).values_list("key", "speaker"))
     return [_stimulus_row(s, references.get(s.item_id), speakers, usual) for s in stimuli]
+
+
+MARK = """
+    SELECT md5(string_agg(md5(ROW(s.*, c.*, i.*)::text), '' ORDER BY s.id)),
+        coalesce(array_agg(DISTINCT s.sha256), '{}')
+    FROM listening_stimulus s
+    JOIN listening_condition c ON c.id = s.condition_id
+    JOIN listening_item i ON i.id = s.item_id
+    JOIN listening_study y ON y.id = s.study_id
+    WHERE y.key = %s
+"""
+
+
+def stimuli_mark(study: str) -> tuple[str, list[str]]:
+    """A mark that changes when anything that `stimulus_rows` tells does; and their hashes."""
+    languages = Study.objects.filter(key=study).values_list("language", flat=True)
+    with connection.cursor() as cursor:
+        cursor.execute(MARK, [study])
+        mark, hashes = cursor.fetchone()
+    return f"{mark or ''} {languages.first() or ''}", list(hashes)
 
 
 def _stimulus_row(

@@ -195,3 +195,24 @@ def test_only_the_owner_and_superusers_see_it(study, owner):
     chief.force_login(User.objects.create_superuser("chief"))
     assert chief.get(address).status_code == 200
     assert owner.get("/studies/nothing/metrics/").status_code == 404
+
+
+def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, monkeypatch):
+    url = f"/studies/{study.key}/metrics/"
+    stimulus = Stimulus.objects.filter(study=study).first()
+    keep(stimulus, None, "Broke", failed=True)
+    assert "1 × Broke" in text(owner.get(url))
+    monkeypatch.setattr("metrics.pages.study_stimuli", None)
+    assert "1 × Broke" in text(owner.get(url))  # kept: nothing is read again
+    monkeypatch.undo()
+    monkeypatch.setattr("listening.audio.local_path", lambda name: f"/nowhere/{name}")
+    MetricScore.objects.update(value=2.345, reason="", failed=False)
+    assert "2.345" in text(owner.get(url))
+    MetricScore.objects.update(value=3.456, computed_at=timezone.now())
+    assert "3.456" in text(owner.get(url))
+    assert "no clip here has text" in text(owner.get(url))
+    stimulus.item.text = "words"
+    stimulus.item.save()
+    assert "no clip here has text" not in text(owner.get(url))
+    MetricScore.objects.all().delete()
+    assert "Nothing is scored yet" in text(owner.get(url))
