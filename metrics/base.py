@@ -211,8 +211,13 @@ def unusable(wave: torch.Tensor) -> Score | None:
 
 
 def as_score(result: Score | float) -> Score:
-    """A plain number as a Score; a value that is not finite becomes None with its reason."""
+    """A plain number as a Score; a value that is not finite becomes None with its reason.
+
+    Of the details, too, no number stays that JSON does not know.
+    """
     score = result if isinstance(result, Score) else Score(float(result))
+    if score.details:
+        score = dataclasses.replace(score, details=without_nan(score.details))
     if score.value is not None and not math.isfinite(score.value):
         return undefined(f"result is {score.value}", **score.details)
     if score.value is None and not score.reason:
@@ -221,6 +226,15 @@ def as_score(result: Score | float) -> Score:
         finite = {k: v for k, v in score.also.items() if v is None or math.isfinite(v)}
         return dataclasses.replace(score, also=finite)
     return score
+
+
+def without_nan(value: Any) -> Any:
+    """A plain value with None in place of every NaN and infinity in it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: without_nan(part) for name, part in value.items()}
+    return [without_nan(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def canonical_json(value: Any) -> str:

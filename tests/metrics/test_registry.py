@@ -144,6 +144,13 @@ def test_a_new_metric_registers_itself_and_may_return_plain_numbers(rms_level):
     assert (silent.value, silent.reason) == (None, "result is -inf")
 
 
+def test_details_hold_no_number_that_cannot_be_stored():
+    odd = {"cosines": [1.0, float("nan")], "spans": ((0.5, float("inf")),), "by": {"n": 2}}
+    score = base.as_score(base.Score(float("nan"), details=odd))
+    assert score.reason == "result is nan"
+    assert score.details == {"cosines": [1, None], "spans": [[0.5, None]], "by": {"n": 2}}
+
+
 def test_a_key_is_taken_once(rms_level):
     with pytest.raises(TypeError, match="rms_level_dbfs"):
 
