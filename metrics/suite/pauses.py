@@ -14,6 +14,11 @@ from metrics.material import Material
 from metrics.speech import Segments
 
 PAD_S = 0.03  # by which silero-vad widens every segment at either end; pauses get it back
+LACKING = {
+    "pause_mean_s": "no pause",
+    "words_per_s": "no text, no language, or one that is written without spaces",
+    "characters_per_s": "no text",
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,14 @@ class Pauses(Metric):
         segments = speech.speech_segments([take.wave.float() for take in takes], self.detector)
         return [self.summary(own, take.material) for own, take in zip(segments, takes, strict=True)]
 
+    def by_output(self, score: Score) -> dict[str, Score]:
+        """A clip's score by output; an undefined one says what was lacking."""
+        named = super().by_output(score)
+        for name, lacking in LACKING.items():
+            if score.value is not None and named[name].value is None:
+                named[name] = undefined(lacking)
+        return named
+
     def summary(self, segments: Segments, material: Material) -> Score:
         """The pauses between the segments, in samples, and the speed of the text in between."""
         if not segments:
@@ -83,7 +96,7 @@ class Pauses(Metric):
         }
         details: dict[str, Any] = {
             "n_pauses": len(pauses),
-            "pauses_s": pauses,
+            "pauses_s": [list(pause) for pause in pauses],
             "first_speech_s": first / rate_hz,
             "last_speech_s": last / rate_hz,
         }

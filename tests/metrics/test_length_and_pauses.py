@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metrics.base import ParameterError, make_metric
+from metrics.base import ParameterError, Score, make_metric
 from metrics.material import Material
 from tests.metrics import reference
 
@@ -124,3 +124,11 @@ def test_the_factor_is_computed_anew_when_the_manifest_changes():
         for each in ({}, {"synthesis_s": "1"}, {"synthesis_s": "1", "device": "cpu"})
     }
     assert len(marks) == 3
+
+
+def test_further_outputs_without_a_value_say_what_is_lacking():
+    found = make_metric("pauses").by_output(Score(0.0, also={"speech_s": 1.0}))
+    assert found["pause_mean_s"].reason == "no pause"
+    assert found["characters_per_s"].reason == "no text"
+    assert found["words_per_s"].reason.startswith("no text, no language")
+    assert found["speech_s"].value == 1.0
