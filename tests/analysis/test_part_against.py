@@ -131,7 +131,7 @@ def test_parts_of_one_report_share_the_numbers(monkeypatch):
     module = importlib.import_module("analysis.parts.against.gathered")
     told, made = [], module.correlations
     monkeypatch.setattr(module, "correlations", lambda *a: told.append(1) or made(*a))
-    options = Options(replicates=50, preset="lfs")
+    options = Options(replicates=200, preset="lfs")
     report = report_of(table, scores_from_rows(scores(metric)), options)
     assert {"against_people", "lfs"} <= {each["key"] for each in report["parts"]}
     assert part(report, "lfs")["tables"]
