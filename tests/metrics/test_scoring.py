@@ -203,7 +203,7 @@ def test_score_study_reports_counts_and_reasons(study):
         stdout=out,
         stderr=err,
     )
-    assert "reverb_consistency: 1 scored, 0 scored before, 2 without a value, 0 failed" in (
+    assert "reverb_consistency: 1 scored, 0 done before, 2 without a value, 0 failed" in (
         out.getvalue()
     )
     assert "reverb_consistency: s0, s3: too short: 2.99 s" in err.getvalue()

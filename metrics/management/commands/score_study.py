@@ -55,7 +55,7 @@ class Command(BaseCommand):
         for metric, tally in zip(metrics, tallies, strict=True):
             self.stdout.write(
                 f"{label_of(metric, metric.outputs()[0])}: {tally.scored} scored, "
-                f"{tally.stored} scored before, {tally.undefined} without a value, "
+                f"{tally.stored} done before, {tally.undefined} without a value, "
                 f"{tally.failed} failed"
             )
         if failed := sum(tally.failed for tally in tallies):
