@@ -5,29 +5,40 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from metrics.base import Metric, Score
+from metrics.material import Material
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
 
+AT_ONCE = 500  # stimuli
 COLUMNS = ("stimulus", "condition", "item", "role", "sha256", "metric", "version", "value")
 ABOUT = ("higher_is_better", "low", "high")  # what is said of an output
 MORE = ("reason", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
 STORED = ("metric", "version", "value", "reason", "failed", "origin", "parameters", "given")
 
 
-def export_rows(study: str) -> list[dict[str, Any]]:
+def export_rows(study: str) -> Iterator[dict[str, Any]]:
     """Every stored score of a study's stimuli, failed ones too: a row per stimulus and output.
 
-    Present material only; every version and every set of parameters that is stored.
+    Present material only; every version and every set of parameters that is stored. Some hundred
+    stimuli are in memory at once.
     """
+    stimuli = study_stimuli(study)
+    for start in range(0, len(stimuli), AT_ONCE):
+        yield from _rows_of(study, stimuli[start : start + AT_ONCE])
+
+
+def _rows_of(
+    study: str, stimuli: Sequence[tuple[Mapping[str, Any], Material]]
+) -> Iterator[dict[str, Any]]:
     from metrics.base import outputs
 
-    known, stimuli, rows = outputs(), study_stimuli(study), []
-    hashes = {row["sha256"] for row, _ in stimuli}
+    known, mark = outputs(), study_mark(study)
+    hashes = sorted({row["sha256"] for row, _ in stimuli})
     by_hash: dict[str, list[MetricScore]] = {}
     for score in MetricScore.objects.filter(sha256__in=hashes).order_by("metric", "version", "pk"):
         by_hash.setdefault(score.sha256, []).append(score)
@@ -35,19 +46,16 @@ def export_rows(study: str) -> list[dict[str, Any]]:
         for score in by_hash.get(row["sha256"], []):
             kind = known.get(score.metric)
             given = material.fingerprint(kind.needs) if kind else ""
-            if score.given != (study_mark(study) if score.origin == IMPORTED else given):
+            if score.given != (mark if score.origin == IMPORTED else given):
                 continue
-            rows.append(
-                {
-                    **{name: row[name] for name in COLUMNS[:5]},
-                    **{name: getattr(score, name) for name in STORED},
-                    **_about(score, kind),
-                    "computed_at": score.computed_at.isoformat(),
-                    "details": score.details,
-                    "provenance": score.provenance,
-                }
-            )
-    return rows
+            yield {
+                **{name: row[name] for name in COLUMNS[:5]},
+                **{name: getattr(score, name) for name in STORED},
+                **_about(score, kind),
+                "computed_at": score.computed_at.isoformat(),
+                "details": score.details,
+                "provenance": score.provenance,
+            }
 
 
 def _about(score: MetricScore, kind: type[Metric] | None) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_other_parameters_have_a_name_of_their_own(rows):
     (row,) = selectors.score_rows("demo", "srmr[variant=slow_norm128]")
     assert (row["higher_is_better"], row["low"], row["high"]) == (True, 0.0, None)
     rows[0].update(condition="", item="", role="")
-    exported = tables.export_rows("demo")
+    exported = list(tables.export_rows("demo"))
     assert [(each["low"], each["high"]) for each in exported] == [(0.0, None)] * 2
     assert "higher_is_better,low,high" in tables.as_csv(exported)
     assert (row["value"], row["higher_is_better"]) == (3.0, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ class Command(BaseCommand):
         parser.add_argument("--jsonl", action="store_true", help="JSON lines, with the details.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        rows = tables.export_rows(options["study"])
-        if not rows:
-            raise CommandError(f"study {options['study']!r} has no stored scores; score it first")
+        number = itertools.count()
+        rows = (row for row, _ in zip(tables.export_rows(options["study"]), number, strict=False))
         out = options["out"]
         jsonl = options["jsonl"] or str(out or "").endswith(".jsonl")
         text = tables.as_jsonl(rows) if jsonl else tables.as_csv(rows)
+        count = next(number)  # of rows that were written
+        if not count:
+            raise CommandError(f"study {options['study']!r} has no stored scores; score it first")
         if not out:
             self.stdout.write(text, ending="")
             return
         Path(out).write_text(text, encoding="utf-8")
-        self.stdout.write(f"{len(rows)} scores written to {out}")
+        self.stdout.write(f"{count} scores written to {out}")
