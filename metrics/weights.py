@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+SHORT = 12  # hexadecimal digits that tell one file of weights from another
+
 
 class Unavailable(RuntimeError):
     """A model cannot be loaded here; the message names what is missing and the remedy."""

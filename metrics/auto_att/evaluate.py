@@ -15,7 +15,7 @@ Pair = tuple[LabelledClip, Prediction]
 
 @dataclass(frozen=True)
 class TrapResult:
-    """Trap clips called Human when their score is above the threshold; Human is the positive."""
+    """Trap clips called Human when their score is at least the threshold; Human is the positive."""
 
     threshold: float
     human: int  # clips of each kind that count
@@ -100,7 +100,7 @@ def trap_result(
 ) -> TrapResult:
     """Precision, recall and F1 of calling human clips Human among human and flawed ones."""
     pairs, left_out = usable(traps, known)
-    called = [(clip.trap == "human", (found.score or 0.0) > threshold) for clip, found in pairs]
+    called = [(clip.trap == "human", (found.score or 0.0) >= threshold) for clip, found in pairs]
     human = sum(truth for truth, _ in called)
     flawed = len(called) - human
     if not human or not flawed:

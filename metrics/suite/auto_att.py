@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from metrics import weights
 from metrics.base import Metric, Parameters, Score
@@ -20,7 +20,7 @@ class AutoAttParameters(Parameters):
 
     checkpoint: str = ""  # the folder of a run of `auto_att train`, or one of its checkpoints
     model: str = ""  # where the base model lies here; empty: as named when it was trained
-    adapter_sha256: str = ""  # if given, the adapter's file must have it
+    adapter_sha256: str = ""  # how it begins; filled in, so that training again is another metric
 
 
 class AutoAtt(Metric):
@@ -39,6 +39,18 @@ class AutoAtt(Metric):
     parameters_type = AutoAttParameters
     parameters: AutoAttParameters
 
+    def _checked(self, given: dict[str, Any]) -> AutoAttParameters:
+        from metrics.auto_att import checkpoints
+
+        checked = cast(AutoAttParameters, super()._checked(given))
+        if not checked.checkpoint or checked.adapter_sha256:
+            return checked
+        try:
+            file = checkpoints.resolved(checked.checkpoint) / checkpoints.ADAPTER
+        except weights.Unavailable:
+            return checked  # load() says what is missing
+        return replace(checked, adapter_sha256=weights.sha256_of(file)[: weights.SHORT])
+
     def load(self, device: str = "cpu") -> None:
         """Load model and adapter; Unavailable unless a checkpoint is set and its model is here."""
         from metrics.auto_att import checkpoints, model
@@ -52,7 +64,7 @@ class AutoAtt(Metric):
         adapter = checkpoints.resolved(self.parameters.checkpoint)
         self.weights = weights.hashes([adapter / checkpoints.ADAPTER])
         wanted, found = self.parameters.adapter_sha256, self.weights[checkpoints.ADAPTER]
-        if wanted and wanted != found:
+        if not found.startswith(wanted):
             raise weights.Unavailable(f"{adapter} has the SHA-256 {found}, not {wanted}")
         plan = checkpoints.model_plan(checkpoints.plan_of(adapter), self.parameters.model)
         self.listener = model.load(plan, device, adapter)

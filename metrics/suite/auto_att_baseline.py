@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from metrics import weights
 from metrics.base import Metric, Parameters, Score, undefined
@@ -19,6 +19,7 @@ class BaselineParameters(Parameters):
     """Where the baseline lies."""
 
     checkpoint: str = ""  # the folder that `auto_att baseline` wrote
+    file_sha256: str = ""  # how it begins; filled in, so that training again is another metric
 
 
 class AutoAttBaseline(Metric):
@@ -35,6 +36,14 @@ class AutoAttBaseline(Metric):
     parameters_type = BaselineParameters
     parameters: BaselineParameters
 
+    def _checked(self, given: dict[str, Any]) -> BaselineParameters:
+        checked = cast(BaselineParameters, super()._checked(given))
+        if not checked.checkpoint or checked.file_sha256:
+            return checked
+        file = file_of(checked.checkpoint)
+        known = weights.sha256_of(file)[: weights.SHORT] if file.is_file() else ""
+        return replace(checked, file_sha256=known)
+
     def load(self, device: str = "cpu") -> None:
         """Load the baseline and what gives its features; Unavailable when one is missing."""
         from metrics.auto_att import baseline, features
@@ -48,9 +57,11 @@ class AutoAttBaseline(Metric):
         self.ridge = baseline.read(self.parameters.checkpoint)
         self.features = features.Features(baseline.feature_keys(self.ridge))
         self.features.load(device)
-        path = Path(self.parameters.checkpoint)
-        own = path / baseline.FILE if path.is_dir() else path
-        self.weights = {**self.features.weights, **weights.hashes([own])}
+        own = file_of(self.parameters.checkpoint)
+        found, wanted = weights.sha256_of(own), self.parameters.file_sha256
+        if not found.startswith(wanted):
+            raise weights.Unavailable(f"{own} has the SHA-256 {found}, not {wanted}")
+        self.weights = {**self.features.weights, own.name: found}
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """The predicted score of each wave, in [0, 1]; silence has none."""
@@ -59,3 +70,11 @@ class AutoAttBaseline(Metric):
         loud = [wave for wave in waves if bool(wave.any())]
         found = iter(scored(self.ridge, self.features, loud))
         return [next(found) if bool(wave.any()) else undefined("silent") for wave in waves]
+
+
+def file_of(checkpoint: str) -> Path:
+    """The file of a trained baseline, given as itself or as its folder."""
+    from metrics.auto_att import baseline
+
+    path = Path(checkpoint)
+    return path / baseline.FILE if path.is_dir() else path

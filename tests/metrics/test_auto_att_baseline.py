@@ -168,7 +168,8 @@ def test_the_commands_lead_from_ratings_to_an_evaluation(study, capsys):
     assert ranking["distance"] < 0.2  # four pitches, three levels: easily told apart
     metric = make_metric("auto_att_baseline", {"checkpoint": str(study / "base")})
     metric.load("cpu")
-    assert "baseline.json" in metric.weights
+    assert metric.weights["baseline.json"].startswith(metric.parameters.file_sha256)
+    assert len(metric.parameters.file_sha256) == 12
     loud, silent = metric.measure([torch.randn(16_000) * 0.1, torch.zeros(16_000)])
     assert 0 <= loud.value <= 1
     assert (silent.value, silent.reason) == (None, "silent")

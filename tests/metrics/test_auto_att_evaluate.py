@@ -58,11 +58,11 @@ def test_f1_of_traps_by_hand():
     traps += [clip(f"f{k}", "trap", trap="flawed") for k in range(2)]
     known = [said("h0", 0.9), said("h1", 0.6), said("h2", 0.5), said("f0", 0.7), said("f1", 0.1)]
     result = evaluate.evaluate(Dataset(tuple(traps), {}), known).traps
-    assert (result.human, result.flawed) == (3, 2)  # 0.5 is not above the threshold
-    assert (result.precision, result.recall, result.f1) == (2 / 3, 2 / 3, pytest.approx(2 / 3))
+    assert (result.human, result.flawed) == (3, 2)
+    assert (result.precision, result.recall, result.f1) == (3 / 4, 1, pytest.approx(6 / 7))
     assert result.f1_always_human == pytest.approx(0.75)
-    lower = evaluate.evaluate(Dataset(tuple(traps), {}), known, threshold=0.4).traps
-    assert lower.f1 == pytest.approx(6 / 7)
+    higher = evaluate.evaluate(Dataset(tuple(traps), {}), known, threshold=0.51).traps
+    assert higher.f1 == pytest.approx(2 / 3)  # 0.5 itself counts as human at 0.5
 
 
 def test_traps_that_training_heard_do_not_count_and_none_left_is_said():

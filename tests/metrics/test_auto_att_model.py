@@ -183,6 +183,8 @@ def test_training_learns_and_a_stopped_run_ends_like_one_that_was_not(folder, ma
 
     metric = make_metric("auto_att", {"checkpoint": str(tmp_path / "whole")})
     metric.load("cpu")
+    known = metric.weights["adapter_model.safetensors"]
+    assert metric.parameters.adapter_sha256 == known[:12]  # trained again, it is another metric
     assert set(metric.weights) == {"adapter_model.safetensors", "model.safetensors"}
     wave = noise(1.0)
     (score,) = metric.measure([wave])
