@@ -34,7 +34,7 @@ NAMES = {"rater": "rater", "rater:condition": "rater:system", "residual": "Resid
 ALL = NAMES | {"item": "text", "stimulus": "stimulus"}
 
 
-@pytest.mark.parametrize("name", ["mos_s2", "mos_s1"])
+@pytest.mark.parametrize("name", ["mos_s2", pytest.param("mos_s1", marks=pytest.mark.slow)])
 def test_text_and_stimulus_with_satterthwaite_contrasts_are_rs(name):
     fit, r = fitted(mos(name)), expected(name)["lmm_isolation"]
     assert_is_rs(fit, r, ALL)

@@ -95,6 +95,7 @@ def test_the_same_seed_gives_the_same_draws():
         assert not np.array_equal(once.draws[name], other.draws[name])
 
 
+@pytest.mark.slow
 def test_a_tiny_posterior_is_the_one_integrated_on_a_grid():
     """3 raters, 1 condition, SD of rater marginal by brute force over the three SDs."""
     y = np.array([0.1, 0.3, 0.8, 0.9, 0.4, 0.2])
@@ -170,6 +171,7 @@ def test_ranks_of_the_truth_among_draws_are_uniform():
         assert stats.kstest(column, "uniform").pvalue > 0.001
 
 
+@pytest.mark.slow
 def test_the_posterior_of_att_s1_is_that_of_brms():
     """brms 2.18 drew by NUTS with the same priors: an independent sampler and likelihood."""
     rows = json.loads((DATA / "att_s1.brms.json").read_text("utf-8"))["summary"]
