@@ -67,6 +67,8 @@ def test_the_report_says_who_goes_with_people_and_what_could_be_reached(report):
     assert not told["problem"]
     assert "of 4 metrics, " in told["sentences"][0]
     assert "a perfect metric could reach about 0." in told["sentences"][0]
+    assert "Over these 4 conditions it has SRCC" in told["sentences"][0]
+    assert "for other conditions too [" in told["sentences"][0]
     assert "after Holm's adjustment over all metrics" in told["sentences"][1]
     found = {(row["metric"], row["unit"]): row for row in rows(told, "correlations")}
     row = found["mos_net", "stimulus"]
@@ -252,7 +254,7 @@ def test_json_lines_name_files_and_keep_sets_of_parameters_apart(tmp_path):
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = scores_from_file(path)
-    assert set(table["metric"]) == {'srmr {"variant": "slow"}', 'srmr {"variant": "fast"}'}
+    assert set(table["metric"]) == {"srmr[variant=slow]", "srmr[variant=fast]"}
     assert set(matched(table, ["s0", "s1"])["stimulus"]) == {"s0", "s1", "s2"}
     with pytest.raises(RatingsError, match=r"ratings have a, b \(2 in all\), the scores /clips"):
         matched(table, ["b", "a"])

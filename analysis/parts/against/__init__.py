@@ -22,10 +22,12 @@ METHODS = (
     "Metrics were compared with mean human scores per clip, per clip within conditions and per "
     "condition (SRCC, PLCC, KRCC: Spearman, Pearson, Kendall's tau-b). Intervals are percentiles "
     "of a bootstrap that draws raters and items with replacement, independently (Owen 2007), and "
-    "computes the human means anew; it is centred on the value found, on Fisher's scale, because "
-    "means of drawn raters are noisier. p values are adjusted over the metrics of a task and "
-    "criterion (Holm 1979). The noise ceiling is the root of the Spearman-Brown corrected "
-    "correlation between halves of the raters. Errors are given after a monotonic third-order "
+    "computes the human means anew; it is centred on the value found, because means of drawn "
+    "raters are noisier: coefficients on Fisher's scale (PLCC over n conditions widened by the "
+    "root of n / (n - 2)), errors as they are, widened by t over z for few raters or items. "
+    "p values are adjusted over the metrics of a task and criterion (Holm 1979). The noise "
+    "ceiling is the root of the Spearman-Brown corrected correlation between halves of the "
+    "raters. Errors are given after a monotonic third-order "
     f"mapping (ITU-T P.1401) where at least {FEWEST} scores allow one."
 )
 

@@ -14,7 +14,7 @@ from analysis.parts.against.tables import ordered, point_rows
 from analysis.parts.shown import Figure
 from analysis.scales import NAMES
 
-MOST_OF_CONDITIONS, MOST_OF_STIMULI = 4, 2  # metrics that are drawn; tables have all
+MOST_OF_CONDITIONS, MOST_OF_STIMULI = 2, 1  # metrics that are drawn; tables have all
 MOST_POINTS = 600
 MOST_GROUPS = 8
 

@@ -142,10 +142,10 @@ def mapped_table(of: Gathered, suffix: str) -> list[Table]:
     note = (
         "After: the metric mapped onto the human scale by the cubic of least squares that never "
         "turns on the range of the data (ITU-T P.1401). SRCC and KRCC do not change by it. Before: "
-        "of metrics on the raters' scale alone (judges, predictors of opinions). RMSE divides by n "
-        "less the 4 numbers of the mapping; RMSE* counts only what lies outside the human "
-        "interval. Intervals hold the mapping as it is. The mapping is fitted to these very "
-        "scores, so errors after it are flattered, the more the fewer there are."
+        "of metrics on the raters' scale alone (by their declared range; where they have none, by "
+        "their values). RMSE divides by n less the 4 numbers of the mapping; RMSE* counts only "
+        "what lies outside the human interval. Intervals hold the mapping as it is. The mapping is "
+        "fitted to these very scores, so errors after it are flattered, the more the fewer there are."
     )
     named = "Errors on the human scale, before and after a mapping"
     return [Table(f"mapped{suffix}", named, columns, rows, note, of.title, True)]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.against import CONDITION, STIMULUS
-from analysis.against.result import AS_IS, Correlated
+from analysis.against.result import AS_IS, FEW_CONDITIONS, Correlated
 from analysis.parts.against.gathered import Gathered, metrics_of
 from analysis.parts.against.tables import PLURALS, Ceilings, holm_of, ordered, words_of
 from analysis.parts.base import Given
 from analysis.scores import reasons
 
-FEW_CONDITIONS, FEW_ITEMS = 5, 5
+TOO_FEW_CONDITIONS, FEW_ITEMS = 5, 5
 _MOST_NAMED = 3
 
 
@@ -33,7 +33,8 @@ def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
     of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
         kinds = "pairs of conditions" if of.units.compared else "conditions"
-        told += f". Over the {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        told += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        told += _elsewhere(of_conditions, kinds)
     yield f"{told}."
     if len(names) > 1:
         adjusted = holm_of(of.found)
@@ -45,6 +46,14 @@ def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
             "apart from 0 after Holm's adjustment over all metrics of this task and criterion. The "
             "best of several metrics is flattered by being chosen from the same ratings."
         )
+
+
+def _elsewhere(each: Correlated, kinds: str) -> str:
+    """With few conditions, the interval for other ones too, which is the one to read."""
+    if each.n >= FEW_CONDITIONS or each.low_conditions is None or each.high_conditions is None:
+        return ""
+    told = f"[{each.low_conditions:.2f}, {each.high_conditions:.2f}]".replace("-", "−")
+    return f", and for other {kinds} too {told}, as they are few"
 
 
 def warnings(of: Gathered, given: Given) -> Iterator[str]:
@@ -69,7 +78,7 @@ def warnings(of: Gathered, given: Given) -> Iterator[str]:
 def _of_the_study(of: Gathered) -> Iterator[str]:
     units = of.units
     n = len(units.conditions)
-    if n < FEW_CONDITIONS:
+    if n < TOO_FEW_CONDITIONS:
         one, many = ("condition", "conditions")
         if units.compared:
             one, many = ("pair of conditions", "pairs of conditions")
