@@ -36,7 +36,7 @@ class AgainstPeople(Part):
     """Each metric's correlation with people, with intervals, noise ceiling, errors and plots."""
 
     key = "against_people"
-    version = "1"
+    version = "2"
     title = "Metrics and human scores"
     order = 45
 

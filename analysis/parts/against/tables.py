@@ -145,7 +145,7 @@ def mapped_table(of: Gathered, suffix: str) -> list[Table]:
         "of metrics on the raters' scale alone (by their declared range; where they have none, by "
         "their values). RMSE divides by n less the 4 numbers of the mapping; RMSE* counts only "
         "what lies outside the human interval. Intervals hold the mapping as it is. The mapping is "
-        "fitted to these very scores, so errors after it are flattered, the more the fewer there are."
+        "fitted to these very scores, so errors after it are flattered, more so where they are few."
     )
     named = "Errors on the human scale, before and after a mapping"
     return [Table(f"mapped{suffix}", named, columns, rows, note, of.title, True)]
