@@ -107,7 +107,7 @@ class Command(BaseCommand):
         for record in found:
             if self.jsonl:
                 self.stdout.write(records.line_of(record), ending="")
-            elif not self.file:
+            elif not self.file and not of_all_clips(record):
                 self.stdout.write(text_line(record, labels[record["metric"]]))
             elif record["reason"]:
                 reason = record["reason"].removeprefix(f"{record['file']}: ")
@@ -131,6 +131,11 @@ class Command(BaseCommand):
                     found = summary.summarise(scores, metric, output.key)
                     lines = summary.table(label_of(metric, output), found)
                     self.stdout.write("\n".join(["", *lines]))
+
+
+def of_all_clips(record: dict[str, Any]) -> bool:
+    """Whether a score failed for what is wrong with the metric, not with the file."""
+    return bool(record["failed"]) and record["file"] not in record["reason"]
 
 
 def text_line(record: dict[str, Any], label: str) -> str:
