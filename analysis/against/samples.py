@@ -62,8 +62,8 @@ def samples_of(
         yield Sample(
             WITHIN,
             names,
-            without_dust(own_x[:, inner]),
-            without_dust(own_y[inner]),
+            _tied(own_x[:, inner]),
+            _tied(own_y[inner]),
             np.round(h - means[:, code], 9)[:, inner],
             w[:, inner],
             spare[inner],
@@ -100,6 +100,13 @@ def samples_of(
 
 def _over(total: Floats, count: Floats) -> Floats:
     return np.divide(total, count, out=np.zeros_like(total), where=count > 0)
+
+
+def _tied(values: Floats) -> Floats:
+    """Differences (…, n) to 11 digits of the largest, so that rounding breaks no tie."""
+    size = np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
+    size = np.where(size > 0, size, 1.0)
+    return np.asarray(np.round(values / size, 11) * size, dtype=np.float64)
 
 
 def without_dust(values: Floats) -> Floats:

@@ -194,6 +194,19 @@ def test_within_conditions_is_what_is_left_without_their_means():
     assert found[CONDITION, "srcc", AS_IS].p == pytest.approx(2 / 24)  # two of all orders
 
 
+def test_ties_within_conditions_are_ties_whatever_rounding_does():
+    rng = np.random.default_rng(11)
+    human = {(f"c{c}", f"r{r}", f"i{i}"): float(rng.integers(1, 6))
+             for c in range(5) for i in range(7) for r in range(3)}  # fmt: skip
+    own = units(rows_of(human))
+    values = rng.integers(1, 6, len(own.own)).astype(float)
+    found = by_key(correlations(own, {"m": values}, QUICK))
+    member = own.condition[:, None] == np.arange(5)
+    apart = [np.round(v - (v @ member / 7)[own.condition], 9) for v in (values, own.human)]
+    wanted = stats.spearmanr(*apart).statistic
+    assert found[WITHIN, "srcc", AS_IS].value == pytest.approx(wanted, abs=1e-12)
+
+
 def test_two_conditions_and_missing_values_are_said_and_counted():
     rng = np.random.default_rng(3)
     table, metric, _ = study(rng, conditions=2)
