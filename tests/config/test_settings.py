@@ -15,7 +15,8 @@ SHOW = """
 import json
 from config import settings as s
 names = ["ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "SESSION_COOKIE_SECURE", "DATABASES", "STORAGES",
-         "CELERY_BROKER_URL", "CELERY_BROKER_TRANSPORT_OPTIONS", "CACHES", "CHANNEL_LAYERS", "SECRET_KEY", "EARNEST_PUBLIC_URL"]
+         "CELERY_BROKER_URL", "CELERY_BROKER_TRANSPORT_OPTIONS", "CACHES", "CHANNEL_LAYERS",
+         "SECRET_KEY", "EARNEST_PUBLIC_URL"]
 print(json.dumps({name: getattr(s, name) for name in names} | {
     "EMBEDDED": [server.name for server in s.EMBEDDED]}))
 """

@@ -123,7 +123,7 @@ def test_utmosv2_is_called_one_by_one_with_a_fixed_seed(models, monkeypatch):
     file.parent.mkdir()
     file.write_bytes(b"weights")
 
-    with pytest.raises(weights.Unavailable, match="mine.pth"):  # and never another file instead
+    with pytest.raises(weights.Unavailable, match=r"mine\.pth"):  # and never another file instead
         loaded(predictor="utmosv2", model="mine.pth")
     metric = loaded(predictor="utmosv2")
     state = np.random.get_state()[1].tolist()  # noqa: NPY002
