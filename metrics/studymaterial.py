@@ -23,7 +23,10 @@ def study_stimuli(study: str) -> list[tuple[Mapping[str, Any], Material]]:
 
 
 def material_of(row: Mapping[str, Any]) -> Material:
-    """What a StimulusRow says beside the audio; turns of its lines, else of its attributes."""
+    """What a StimulusRow says beside the audio; turns of its lines, else of its attributes.
+
+    A recording is no reference of its own voice: that comparison would only flatter it.
+    """
     attributes = row.get("attributes") or {}
     turns = tuple(Turn(**turn) for turn in row.get("turns") or ())
     if not turns:
@@ -31,13 +34,14 @@ def material_of(row: Mapping[str, Any]) -> Material:
             turns = turns_of(str(attributes.get("turns", "")))
         except ValueError:
             turns = ()  # said by the metric that needs them: no turns
+    itself = row.get("reference_sha256") == row.get("sha256")
     return Material(
         text=row.get("text", ""),
         language=row.get("language", ""),
         speaker=row.get("speaker", ""),
         turns=turns,
-        reference_path=row.get("reference_path", ""),
-        reference_sha256=row.get("reference_sha256", ""),
+        reference_path="" if itself else row.get("reference_path", ""),
+        reference_sha256="" if itself else row.get("reference_sha256", ""),
         attributes=attributes,
     )
 

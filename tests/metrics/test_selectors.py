@@ -93,3 +93,12 @@ def test_the_mark_changes_when_a_score_is_made_again_or_goes(rows):
         keep(make_metric("srmr"), rows[0], value)
         marks.add(selectors.scores_mark("demo"))
     assert len(marks) == 3
+
+
+def test_a_recording_is_no_reference_of_its_own_voice():
+    human = {"sha256": "a" * 64, "reference_sha256": "a" * 64, "reference_path": "human.wav"}
+    other = {**human, "sha256": "b" * 64}
+    assert material_of(human).reference_path == ""
+    assert material_of(other).reference_path == "human.wav"
+    needs = ("reference_path",)
+    assert material_of(human).fingerprint(needs) != material_of(other).fingerprint(needs)
