@@ -67,7 +67,7 @@ def noise_ceiling(
         if halves.shape[2] < FEWEST_UNITS:
             why = f"{halves.shape[2]} units share a group, and {FEWEST_UNITS} or more are needed"
             return [undefined(name, ratings, level, why, BOOTSTRAP) for name in names]
-    r = float(np.nanmean(_correlations(halves, statistic)))
+    r = _mean(_correlations(halves, statistic))
     if np.isnan(r):
         return [undefined(name, ratings, level, ALL_EQUAL, BOOTSTRAP) for name in names]
     few = halves[: max(2, min(20, _MOST_GATHERED // len(kept.units)))]

@@ -388,6 +388,7 @@ def test_clips_behind_a_dead_address_come_with_the_next_state(
     expect(page.locator(".player-problem")).to_be_visible()
     story.address = "new-"
     story.clips["new-0x0"] = sound
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready", timeout=15_000)
     rate(page)
     wait_stored(page, server, 1)
 

@@ -40,7 +40,8 @@ slugs = st.text("abcXYZ019-_", min_size=1, max_size=20)
 file_parts = names.filter(
     lambda s: not set(s) & set("/\\:~") and s not in (".", "..") and len(s.encode()) < 200
 )
-columns = names.filter(lambda s: s not in COLUMNS and not _near(s))
+MEANT = ("expected", "versus")  # attributes that name labels and stimuli
+columns = names.filter(lambda s: s not in (*COLUMNS, *MEANT) and not _near(s))
 small = st.integers(1, 1000)
 
 
