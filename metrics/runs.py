@@ -201,7 +201,7 @@ def _score(shard: ScoringShard) -> None:
     work, stored = scoring.missing(clips, metrics)
     teller.begin(sum(stored.values()), sum(len(wanted) for _, wanted in work))
     try:
-        scoring.score_and_store(clips, metrics, device, report=teller.batch)
+        scoring.score_and_store(work, stored, metrics, device, report=teller.batch)
     finally:
         teller.tell()
 

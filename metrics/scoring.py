@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from metrics import runner
-from metrics.base import Metric, Score, canonical_json, make_metric
+from metrics.base import Metric, Score, canonical_json
 from metrics.models import MetricScore
 from metrics.runner import Clip, ScoredBatch, ScoredClip, Work
-from metrics.studymaterial import study_clips
-
-log = logging.getLogger(__name__)
 
 AT_ONCE = 5_000  # hashes in one query
 KEY = ["sha256", "metric", "version", "parameters", "given", "origin"]
@@ -46,39 +42,24 @@ class Tally:
             self.scored += 1
 
 
-def score_study(
-    study_slug: str,
-    metrics: Sequence[Metric],
-    device: str = "auto",
-    report: Report | None = None,
-    threads: int = 1,
-) -> list[Tally]:
-    """Score every stimulus of a study with the metrics; what is stored already is left alone."""
-    clips = study_clips(study_slug, metrics)
-    return score_and_store(clips, metrics, runner.resolve_device(device), report, threads)
-
-
 def score_and_store(
-    clips: Iterable[Clip],
+    work: Sequence[Work],
+    stored: Mapping[int, int],
     metrics: Sequence[Metric],
     device: str,
     report: Report | None = None,
     threads: int = 1,
 ) -> list[Tally]:
-    """Score the clips that miss a score; each batch is stored, all outputs at once, as it comes."""
-    tallies = {id(metric): Tally(metric.key) for metric in metrics}
-    work, stored = missing(clips, metrics)
-    for metric in metrics:
-        tallies[id(metric)].stored = stored[id(metric)]
-    by_settings = {settings_of(metric): tallies[id(metric)] for metric in metrics}
+    """Score what `missing` found; each batch is stored, all outputs at once, as it comes."""
+    tallies = [Tally(metric.key, stored[id(metric)]) for metric in metrics]
+    by_settings = dict(zip(map(settings_of, metrics), tallies, strict=True))
     for batch in runner.score_work(work, device, threads=threads):
         store(batch, device)
         for each in batch.clips:
             by_settings[settings_of(batch.metric)].add(each.score)
         if report:
             report(batch)
-    log.debug("%s", [*tallies.values()])
-    return [*tallies.values()]
+    return tallies
 
 
 def settings_of(metric: Metric) -> str:
@@ -157,11 +138,3 @@ def rows_of(
             provenance=dict(provenance),
             computed_at=timezone.now(),
         )
-
-
-def metrics_of(
-    keys: Collection[str], parameters: Mapping[str, Mapping[str, Any]] | None = None
-) -> list[Metric]:
-    """The metrics of these keys with their parameters; ParameterError names what is wrong."""
-    given = parameters or {}
-    return [make_metric(key, given.get(key)) for key in keys]

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from metrics.base import Metric, Score
+from metrics.base import Metric
 from metrics.material import Material
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, study_mark
@@ -90,8 +90,3 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
         return "'" + value  # a spreadsheet would run it
     return value
-
-
-def score_in(row: MetricScore) -> Score:
-    """A stored row as a score."""
-    return Score(row.value, row.reason, row.details, row.failed)

@@ -118,6 +118,19 @@ def _sha256(path: str, size: int, changed_ns: int) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
+def mark_of(path: Path | str) -> str:
+    """How the SHA-256 (hex) of a file begins: enough to tell one training from another."""
+    return sha256_of(path)[:SHORT]
+
+
+def check_mark(path: Path, mark: str) -> str:
+    """The SHA-256 (hex) of a file; Unavailable when it does not begin with the mark."""
+    found = sha256_of(path)
+    if not found.startswith(mark):
+        raise Unavailable(f"{path} has the SHA-256 {found}, not {mark}")
+    return found
+
+
 def hashes(paths: list[Path]) -> dict[str, str]:
     """File name -> SHA-256 of each file, for a metric's ``weights``."""
     return {path.name: sha256_of(path) for path in sorted(paths)}

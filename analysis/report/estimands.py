@@ -107,13 +107,6 @@ def _only_counted(report: Mapping[str, Any], estimated: Iterable[str]) -> list[s
     return [title for title in titles if _rest(title) not in rests]
 
 
-def short_titles(titles: Iterable[str]) -> dict[str, str]:
-    """Each family's title cut to its estimand, such as HLS, where no other has the same."""
-    each = list(dict.fromkeys(titles))
-    first = [title.partition(" · ")[0] for title in each]
-    return {t: f if first.count(f) == 1 else t for t, f in zip(each, first, strict=True)}
-
-
 def by_family(lines: Iterable[Line]) -> dict[str, list[Line]]:
     """Lines by the task, criterion and estimand that they are about, in their order."""
     found: dict[str, list[Line]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.parts.shown import Column, Table, shown_from
@@ -162,8 +162,3 @@ def _notes(lines: Sequence[Line]) -> str:
         some = "All" if len(names) == len(lines) else ", ".join(dict.fromkeys(names[:5]))
         told.append(f"{some}: {note}.")
     return " ".join(told)
-
-
-def with_note(table: Table, note: str) -> Table:
-    """The table with a further note."""
-    return replace(table, note=f"{table.note} {note}".strip())

@@ -40,16 +40,16 @@ class AutoAtt(Metric):
     parameters: AutoAttParameters
 
     def _checked(self, given: dict[str, Any]) -> AutoAttParameters:
-        from metrics.auto_att import checkpoints
-
         checked = cast(AutoAttParameters, super()._checked(given))
         if not checked.checkpoint or checked.adapter_sha256:
             return checked
+        from metrics.auto_att import checkpoints
+
         try:
             file = checkpoints.resolved(checked.checkpoint) / checkpoints.ADAPTER
         except weights.Unavailable:
             return checked  # load() says what is missing
-        return replace(checked, adapter_sha256=weights.sha256_of(file)[: weights.SHORT])
+        return replace(checked, adapter_sha256=weights.mark_of(file))
 
     def load(self, device: str = "cpu") -> None:
         """Load model and adapter; Unavailable unless a checkpoint is set and its model is here."""
@@ -62,10 +62,8 @@ class AutoAtt(Metric):
                 "and name its folder in the parameter checkpoint"
             )
         adapter = checkpoints.resolved(self.parameters.checkpoint)
-        self.weights = weights.hashes([adapter / checkpoints.ADAPTER])
-        wanted, found = self.parameters.adapter_sha256, self.weights[checkpoints.ADAPTER]
-        if not found.startswith(wanted):
-            raise weights.Unavailable(f"{adapter} has the SHA-256 {found}, not {wanted}")
+        found = weights.check_mark(adapter / checkpoints.ADAPTER, self.parameters.adapter_sha256)
+        self.weights = {checkpoints.ADAPTER: found}
         plan = checkpoints.model_plan(checkpoints.plan_of(adapter), self.parameters.model)
         self.listener = model.load(plan, device, adapter)
         if self.listener.rate_hz != self.sample_rate_hz:

@@ -41,8 +41,7 @@ class AutoAttBaseline(Metric):
         if not checked.checkpoint or checked.file_sha256:
             return checked
         file = file_of(checked.checkpoint)
-        known = weights.sha256_of(file)[: weights.SHORT] if file.is_file() else ""
-        return replace(checked, file_sha256=known)
+        return replace(checked, file_sha256=weights.mark_of(file) if file.is_file() else "")
 
     def load(self, device: str = "cpu") -> None:
         """Load the baseline and what gives its features; Unavailable when one is missing."""
@@ -58,9 +57,7 @@ class AutoAttBaseline(Metric):
         self.features = features.Features(baseline.feature_keys(self.ridge))
         self.features.load(device)
         own = file_of(self.parameters.checkpoint)
-        found, wanted = weights.sha256_of(own), self.parameters.file_sha256
-        if not found.startswith(wanted):
-            raise weights.Unavailable(f"{own} has the SHA-256 {found}, not {wanted}")
+        found = weights.check_mark(own, self.parameters.file_sha256)
         self.weights = {**self.features.weights, own.name: found}
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:

@@ -16,6 +16,7 @@ from metrics import audio, runner, scoring, selectors
 from metrics.base import Score, make_metric
 from metrics.models import MetricScore
 from metrics.runner import ScoredBatch, ScoredClip
+from metrics.studymaterial import study_clips
 from tests.metrics import reference
 
 CLIPS = ("human-0880-clean", "human-0930-rt08", "flite_rms-0920-clean")
@@ -58,7 +59,10 @@ def counted(monkeypatch):
 
 
 def score(study, keys, device, parameters=None):
-    return scoring.score_study(study, scoring.metrics_of(keys, parameters), device)
+    given = parameters or {}
+    metrics = [make_metric(key, given.get(key)) for key in keys]
+    work, stored = scoring.missing(study_clips(study, metrics), metrics)
+    return scoring.score_and_store(work, stored, metrics, device)
 
 
 def stored(metric, clip, value):

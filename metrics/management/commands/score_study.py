@@ -43,12 +43,12 @@ class Command(BaseCommand):
             clips = study_clips(options["study"], metrics)
         except ValueError as error:
             raise CommandError(str(error)) from error
-        work, _ = scoring.missing(clips, metrics)
+        work, stored = scoring.missing(clips, metrics)
         total = sum(len(wanted) for _, wanted in work)
         with Progress(total, self.stderr) as self.progress:
             self.reasons = Reasons(self.progress.say)
             tallies = scoring.score_and_store(
-                clips, metrics, device, report=self.report, threads=options["threads"]
+                work, stored, metrics, device, self.report, options["threads"]
             )
         for line in self.reasons.lines():
             self.stderr.write(line)
