@@ -1,14 +1,16 @@
 # Everything sets itself up: a first `make run` or `make test` on a fresh Debian needs Python 3.11 only.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-WORKERS ?= 3
+WORKERS ?= 2
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
 ROOMS := config listening metrics analysis
+PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick check bench clean
+.PHONY: help run test quick soak cover check bench clean
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,13 +18,18 @@ help:  ## what can be made
 run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until Ctrl-C
 	@$(VENV)/bin/python -m config.supervisor
 
-test: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## all tests, with coverage
-	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=30 \
-		$(ROOMS:%=--cov=%) --cov-report=term:skip-covered
+test: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## all tests, and what they cost
+	$(PYTEST)
 
 quick: $(VENV)/dev.stamp  ## the tests that take seconds: no browser, nothing slow
-	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=30 \
-		-m "not slow and not browser and not gpu" --ignore tests/browser
+	$(PYTEST) -m "not slow and not browser and not gpu and not soak" --ignore tests/browser
+
+soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new random cases: before a release
+	$(PYTEST) -m soak
+	$(PYTEST) --hypothesis-profile=soak -m "not slow and not browser and not gpu and not soak" --ignore tests/browser
+
+cover: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## which lines the tests reach
+	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered
 
 check: $(VENV)/dev.stamp  ## style, types, and whether models and migrations agree
 	$(VENV)/bin/ruff check .
@@ -67,6 +74,7 @@ $(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
 	@touch $@
 
 $(VENV)/chromium.stamp: | $(VENV)/bin/pip
-	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
-		$(call debian,chromium,The browser tests need Chromium; \`make quick\` runs the tests without it.); }
+	@command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || \
+		command -v google-chrome || { \
+		$(call debian,chromium-headless-shell,The browser tests need Chromium; \`make quick\` runs the tests without it.); }
 	@touch $@

@@ -14,11 +14,28 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 
 import pytest
 from django.conf import settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from config.embedded import EmbeddedError
 from config.keeper import join
 from tests.config.helpers import own_folder
 from tests.demo_house import DemoHouse
+
+pytest_plugins = ["tests.costs"]
+
+# The same cases each time, however slow the machine; `make soak` looks for new ones.
+hypothesis_settings.register_profile(
+    "tests",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.register_profile(
+    "soak", hypothesis_settings.get_profile("tests"), derandomize=False, max_examples=500
+)
+hypothesis_settings.load_profile("tests")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -19,10 +19,10 @@ import httpx
 import pytest
 import websockets
 
-from tests.config.helpers import BASE_DIR
+from tests.config.helpers import BASE_DIR, PATIENCE_S
 from tests.demo_house import DemoHouse
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 KEY = "end-to-end"
 RATERS = 40
@@ -66,7 +66,7 @@ def manage(house: DemoHouse, *words: str | Path) -> str:
         env=house.environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -199,7 +199,7 @@ async def watched(house: DemoHouse) -> dict[str, Any]:
     ) as socket:
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            message = json.loads(await asyncio.wait_for(socket.recv(), 20))
+            message = json.loads(await asyncio.wait_for(socket.recv(), PATIENCE_S))
             if message["type"] == "progress":
                 found: dict[str, Any] = message["progress"]
                 return found
@@ -208,7 +208,7 @@ async def watched(house: DemoHouse) -> dict[str, Any]:
 
 @contextmanager
 def logged_in(house: DemoHouse) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=house.url, timeout=30, follow_redirects=True) as client:
+    with httpx.Client(base_url=house.url, timeout=PATIENCE_S, follow_redirects=True) as client:
         log_in(house, client)
         yield client
 

@@ -10,10 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.config.helpers import PATIENCE_S
 from tests.demo_house import DemoHouse
 from tests.visitor import Visitor, answer_to
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 
 def together(asks: Sequence[Callable[[], httpx.Response]]) -> list[httpx.Response]:
@@ -162,7 +163,7 @@ def test_a_session_that_ended_takes_nothing_more(demo_house: DemoHouse):
 
 def test_strangers_requests_never_break_a_page(demo_house: DemoHouse):
     """Raw bytes on the one port, as no browser sends them."""
-    with httpx.Client(base_url=demo_house.url, timeout=30) as client:
+    with httpx.Client(base_url=demo_house.url, timeout=PATIENCE_S) as client:
         url = f"/api/s/{ready(demo_house)[0].code}/answers/"
         headers = {"Content-Type": "application/json", "X-CSRFToken": "x"}
         for body in (b"", b"\x00" * 1000, b"[" * 50_000, b"\xff" * 100, b'"' * 10_000):
@@ -172,6 +173,7 @@ def test_strangers_requests_never_break_a_page(demo_house: DemoHouse):
         assert client.get(f"/r/x/?{'a' * 20_000}").status_code in (404, 414, 431)
         large = b"x" * (17 * 1024**2)
         assert client.post(url, content=large, headers=headers).status_code == 413
-    with httpx.Client(base_url=demo_house.url, timeout=30) as client:  # a refused body may hang up
+    # A refused body may hang up: another connection.
+    with httpx.Client(base_url=demo_house.url, timeout=PATIENCE_S) as client:
         assert client.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
         assert client.get("/healthz").status_code == 200

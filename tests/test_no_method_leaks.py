@@ -33,7 +33,7 @@ from tests.test_nothing_leaks import (
 )
 from tests.visitor import Seen, Visitor
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 DEMO = Path(__file__).resolve().parents[1] / "demo"
 PRESETS = presets(DEMO)
 # Words of every page, of CSP and of FLAC, which also are roles or names; roles are checked apart.

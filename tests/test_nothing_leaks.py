@@ -16,7 +16,7 @@ from tests.crawl import Crawl, crawl_of
 from tests.demo_house import DemoHouse
 from tests.visitor import Seen, Visitor
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 STREAMINFO = 0  # the block of a FLAC file that holds numbers only
 HOUSE_WORDS = ("default-src", "reference libflac", "test clip")  # of every study

@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 
+from tests.config.helpers import PATIENCE_S
+
 State = dict[str, Any]
 VOLUME_SET = {"comfortable": True}
 REASON = {"text": "The pauses are where a reader would breathe.", "keystrokes": 44}
@@ -49,7 +51,7 @@ class Visitor:
     shunned: Mapping[str, Any] = field(default_factory=dict)  # answers that end a session
 
     def __post_init__(self) -> None:
-        self.client = httpx.Client(base_url=self.base_url, timeout=30)
+        self.client = httpx.Client(base_url=self.base_url, timeout=PATIENCE_S)
 
     def ask(self, method: str, url: str, **content: Any) -> httpx.Response:
         began = time.perf_counter()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from analysis.mixed.libraries import load
 from analysis.mixed.posterior import Posterior
 from analysis.mixed.sufficient import Floats
 
@@ -28,7 +28,7 @@ def inference_data(
     ``conditions`` names the means; ``labels`` (K,) are the scores that the K - 1 cut points lie
     between. ``about`` becomes attributes, beside the prior. ArviZ is imported here.
     """
-    arviz: Any = import_module("arviz")
+    arviz = load("arviz")
     coords: dict[str, Any] = {"condition_name": list(conditions)}
     dims = {name: ["condition_name"] for name in BY_CONDITION if name in posterior.draws}
     if "cut" in posterior.draws and labels is not None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from analysis.mixed import linear
 from analysis.mixed.convergence import Diagnostics
 from analysis.mixed.gaussian import GaussianPrior
+from analysis.mixed.libraries import load
 from analysis.mixed.ordinal import expected_scores
 from analysis.mixed.ordinal_fit import OrdinalPrior
 from analysis.mixed.posterior import Posterior
@@ -109,9 +109,7 @@ def _ordinal_model(
     label: Codes, cell: Codes, effects: Mapping[str, Codes], n_labels: int, prior: OrdinalPrior
 ) -> Any:
     """log P(k) = log expit(c_k - x) + log expit(x - c_(k-1)) + log(1 - exp(c_(k-1) - c_k))."""
-    import pymc as pm
-
-    pt: Any = import_module("pytensor.tensor")
+    pm, pt = load("pymc"), load("pytensor.tensor")
     rows, count = _counted(label, cell, *effects.values())
     label, cell, codes = rows[0], rows[1], dict(zip(effects, rows[2:], strict=True))
     scales = {linear.RATER: prior.sd_rater, linear.RATER_CONDITION: prior.sd_rater_condition}
@@ -136,7 +134,7 @@ def _ordinal_model(
 def _gaussian_model(
     y: Floats, cell: Codes, effects: Mapping[str, Codes], prior: GaussianPrior
 ) -> Any:
-    import pymc as pm
+    pm = load("pymc")
 
     with pm.Model() as model:
         mean = pm.Normal("condition", prior.mean, prior.sd, shape=int(cell.max()) + 1)[cell]
@@ -146,7 +144,7 @@ def _gaussian_model(
 
 
 def _effects(effects: Mapping[str, Codes], scales: Mapping[str, float]) -> Any:
-    import pymc as pm
+    pm = load("pymc")
 
     total: Any = 0.0
     for name, codes in effects.items():
@@ -185,15 +183,14 @@ def _trusted(
 
 def _sampler(model: Any, names: Sequence[str]) -> Callable[[Sampling, Tell], tuple[Any, str]]:
     try:
-        import nutpie
+        nutpie = load("nutpie")
     except ImportError:
         return partial(_by_pymc, model, names)
     return partial(_by_nutpie, nutpie.compile_pymc_model(model, var_names=list(names)))
 
 
 def _by_nutpie(compiled: Any, sampling: Sampling, tell: Tell) -> tuple[Any, str]:
-    import nutpie
-
+    nutpie = load("nutpie")
     sampler = nutpie.sample(
         compiled,
         draws=sampling.draws,
@@ -218,7 +215,7 @@ def _by_nutpie(compiled: Any, sampling: Sampling, tell: Tell) -> tuple[Any, str]
 
 
 def _by_pymc(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -> tuple[Any, str]:
-    import pymc as pm
+    pm = load("pymc")
 
     each = max(1, (sampling.draws + sampling.tune) // 20)
 
@@ -257,7 +254,7 @@ def _scores(draws: Mapping[str, Floats], sd: Floats, scores: Floats) -> Floats:
 
 def _diagnostics(found: Any, draws: Mapping[str, Floats]) -> Diagnostics:
     """R-hat and effective sample sizes by ArviZ, divergences and the lowest BFMI."""
-    arviz: Any = import_module("arviz")
+    arviz = load("arviz")
     every = arviz.convert_to_dataset(dict(draws))
     bulk, tail = (arviz.ess(every, method=method) for method in ("bulk", "tail"))
     return Diagnostics(

@@ -30,6 +30,7 @@ from analysis.agreement.kappa import bare_kappa
 from analysis.breakdowns import families
 from analysis.ratings import from_rows
 from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
+from tests.analysis.simulation import bounds, sizes
 
 FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
 QUICK = Wanted(replicates=300)
@@ -160,9 +161,10 @@ def values_of(own, metric):
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_intervals_cover_what_other_raters_and_items_would_give():
+@sizes(15, 60)
+def test_intervals_cover_what_other_raters_and_items_would_give(runs):
     held, every = [], []
-    for seed in range(60):
+    for seed in range(runs):
         table, metric, _ = study(np.random.default_rng(seed))
         own = units(table)
         wanted = Wanted(replicates=300, mapped=False)
@@ -170,12 +172,12 @@ def test_intervals_cover_what_other_raters_and_items_would_give():
         every.append([each[STIMULUS, name, AS_IS].value for name in ("srcc", "plcc")])
         held.append([(e.low, e.high) for n in ("srcc", "plcc") if (e := each[STIMULUS, n, AS_IS])])
     truth = np.tanh(np.arctanh(np.array(every)).mean(axis=0))
-    bounds = np.array(held)
-    covered = ((bounds[..., 0] <= truth) & (truth <= bounds[..., 1])).mean(axis=0)
-    assert (covered >= 0.9).all()
+    ends = np.array(held)
+    covered = ((ends[..., 0] <= truth) & (truth <= ends[..., 1])).mean(axis=0)
+    assert (covered >= bounds(0.9, 1, of=60, runs=runs)[0]).all()
     spread = 3.92 * np.std(every, axis=0)
-    width = (bounds[..., 1] - bounds[..., 0]).mean(axis=0)
-    assert (width < 1.5 * spread).all()
+    width = (ends[..., 1] - ends[..., 0]).mean(axis=0)
+    assert (width < 1.5 * (60 / runs) ** 0.25 * spread).all()
 
 
 def test_within_conditions_is_what_is_left_without_their_means():
@@ -256,18 +258,19 @@ def test_an_interval_of_a_perfect_order_reaches_it(value):
 def test_fishers_interval_is_that_of_scipy():
     x, y = np.random.default_rng(6).normal(size=(2, 6))
     told = stats.pearsonr(x, y)
-    bounds = told.confidence_interval(0.95)
-    assert fisher_interval(told.statistic, 6, 0.95) == pytest.approx((bounds.low, bounds.high))
+    both = told.confidence_interval(0.95)
+    assert fisher_interval(told.statistic, 6, 0.95) == pytest.approx((both.low, both.high))
     assert fisher_interval(0.5, 3, 0.95) is None
     assert fisher_interval(1.0, 6, 0.95) is None
 
 
 @pytest.mark.slow
+@sizes(20, 100)
 @pytest.mark.parametrize("conditions", [4, 8])
-def test_intervals_per_condition_hold_what_other_raters_and_items_give(conditions):
+def test_intervals_per_condition_hold_what_other_raters_and_items_give(conditions, runs):
     """Simulated before: MAE 0.87 to 0.94 on the scale of logarithms."""
     made = []
-    for seed in range(100):
+    for seed in range(runs):
         table, metric, _ = fixed_study(np.random.default_rng(seed), conditions)
         own = units(table)
         wanted = Wanted(replicates=200, same_scale=frozenset({"m"}), mapped=False)
@@ -275,7 +278,8 @@ def test_intervals_per_condition_hold_what_other_raters_and_items_give(condition
         made.append([found[CONDITION, name, AS_IS] for name in ("plcc", "mae", "rmse")])
     for each in zip(*made, strict=True):
         truth = np.median([one.value for one in each])
-        assert np.mean([one.low <= truth <= one.high for one in each]) >= 0.9
+        least, _ = bounds(0.9, 1, of=100, runs=runs)
+        assert np.mean([one.low <= truth <= one.high for one in each]) >= least
     plcc = found[CONDITION, "plcc", AS_IS]
     low, high = fisher_interval(plcc.value, conditions, 0.95)
     assert (plcc.low_conditions, plcc.high_conditions) == (low, high)

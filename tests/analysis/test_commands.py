@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from tests.analysis.rated_study import score_stimuli
 from tests.analysis.reference import DATA
+from tests.config.helpers import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 NO_FIGURES = ["--figures", "none"]  # quicker
@@ -125,7 +126,7 @@ def test_analyse_runs_on_a_machine_without_database(tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -10,8 +10,9 @@ from analysis.intervals import (
     percentile_interval,
     t_interval,
 )
+from tests.analysis.simulation import bounds, sizes
 
-RATERS, ITEMS, PER_ITEM, RUNS = 20, 20, 5, 600
+RATERS, ITEMS, PER_ITEM, FULL = 20, 20, 5, 600
 
 
 def simulated(rng):
@@ -22,14 +23,14 @@ def simulated(rng):
     return y + rng.normal(0, 0.6, len(y)), rater.astype(np.int64), item.astype(np.int64)
 
 
-def coverage(interval):
+def coverage(interval, runs):
     rng = np.random.default_rng(20250501)
     held, widths = 0, []
-    for _ in range(RUNS):
+    for _ in range(runs):
         low, high = interval(*simulated(rng))
         held += low <= 3 <= high
         widths.append(high - low)
-    return held / RUNS, float(np.mean(widths))
+    return held / runs, float(np.mean(widths))
 
 
 def two_way(y, rater, item):
@@ -43,12 +44,14 @@ def bootstrap(y, rater, item):
 
 
 @pytest.mark.slow
-def test_two_way_clustered_holds_and_naive_does_not():
-    naive, naive_width = coverage(lambda y, rater, item: naive_interval(y, 0.95))
-    crossed, width = coverage(two_way)
-    wide, wide_width = coverage(bootstrap)
+@sizes(120, FULL)
+def test_two_way_clustered_holds_and_naive_does_not(runs):
+    naive, naive_width = coverage(lambda y, rater, item: naive_interval(y, 0.95), runs)
+    crossed, width = coverage(two_way, runs)
+    wide, wide_width = coverage(bootstrap, runs)
     assert naive < 0.83
-    assert 0.91 <= crossed <= 0.98
+    low, high = bounds(0.91, 0.98, of=FULL, runs=runs)
+    assert low <= crossed <= high
     assert wide >= crossed
     assert naive_width < width < wide_width
 
@@ -57,7 +60,7 @@ def test_two_way_clustered_holds_and_naive_does_not():
 def test_naive_is_right_when_ratings_really_are_independent():
     rng = np.random.default_rng(3)
     held = 0
-    for _ in range(RUNS):
+    for _ in range(FULL):
         low, high = naive_interval(rng.normal(3, 1, 60), 0.95)
         held += low <= 3 <= high
-    assert 0.92 <= held / RUNS <= 0.98
+    assert 0.92 <= held / FULL <= 0.98

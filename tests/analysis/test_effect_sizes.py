@@ -19,6 +19,7 @@ from analysis.comparisons import (
 )
 from analysis.comparisons.effects import noncentral_interval
 from tests.analysis.coded import isolation
+from tests.analysis.simulation import bounds, sizes
 
 SCORES = st.lists(st.integers(1, 5), min_size=2, max_size=12)
 
@@ -79,16 +80,18 @@ def test_cliffs_delta_is_its_definition_and_stays_inside(a, b):
 
 @pytest.mark.slow
 @pytest.mark.no_cover
+@sizes(300, 2000)
 @pytest.mark.parametrize("shift", [0.0, 0.8])
-def test_intervals_of_effects_cover(shift):
-    """2,000 simulated pairs of samples of 30 normal values."""
+def test_intervals_of_effects_cover(shift, runs):
+    """Simulated pairs of samples of 30 normal values."""
     rng, hits = np.random.default_rng(4), np.zeros(2)
     delta = 2 * stats.norm.cdf(shift / 2**0.5) - 1
-    for _ in range(2000):
+    for _ in range(runs):
         a, b = rng.normal(shift, 1, 30), rng.normal(0, 1, 30)
         for i, (found, true) in enumerate(((cohen_d(a, b), shift), (cliffs_delta(a, b), delta))):
             hits[i] += found.low <= true <= found.high
-    assert np.all((hits / 2000 > 0.935) & (hits / 2000 < 0.965))
+    low, high = bounds(0.935, 0.965, of=2000, runs=runs)
+    assert np.all((hits / runs > low) & (hits / runs < high))
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ NAMES = {"rater": "rater", "rater:condition": "rater:system", "residual": "Resid
 ALL = NAMES | {"item": "text", "stimulus": "stimulus"}
 
 
-@pytest.mark.parametrize("name", ["mos_s2", pytest.param("mos_s1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["mos_s2", pytest.param("mos_s1", marks=pytest.mark.soak)])
 def test_text_and_stimulus_with_satterthwaite_contrasts_are_rs(name):
     fit, r = fitted(mos(name)), expected(name)["lmm_isolation"]
     assert_is_rs(fit, r, ALL)
@@ -53,8 +53,7 @@ def test_a_small_stimulus_variance_is_found():
     assert_is_rs(fitted(att("att_s2")), expected("att_s2")["lmm_stimulus"], NAMES)
 
 
-@pytest.mark.slow
-@pytest.mark.no_cover
+@pytest.mark.soak
 def test_cells_of_system_and_paragraph_condition_are_rs():
     fit = fitted(mos("mos_s1", None), text="paragraph", cells=("system", "condition"))
     r = expected("mos_s1")["lmm_condition"]
@@ -80,8 +79,7 @@ def test_any_design_matrix_will_do():
     np.testing.assert_allclose(degrees, column(rows, "df"), rtol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.no_cover
+@pytest.mark.soak
 def test_texts_across_857_raters_are_rs():
     assert_is_rs(fitted(att("att_s1"), stimulus=False), expected("att_s1")["lmm_text"], NAMES)
 

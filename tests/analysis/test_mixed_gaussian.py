@@ -13,6 +13,7 @@ from analysis.mixed.posterior import compare
 from analysis.mixed.sufficient import sums
 from tests.analysis.mixed_data import att, posterior_reference, simulated
 from tests.analysis.reference import DATA
+from tests.analysis.simulation import sizes
 
 SDS = {"sd_rater": "sd_rater", "sd_rater_condition": "sd_rs", "sd_residual": "sigma"}
 
@@ -105,14 +106,12 @@ def test_a_tiny_posterior_is_the_one_integrated_on_a_grid():
     )
     same = (rater[:, None] == rater).astype(float)
     grid = (np.arange(40) + 0.5) / 40 * 1.8
-    weight = np.zeros((40, 40))
-    for i, rater_sd in enumerate(grid):
-        for j, sd in enumerate(grid):
-            v = 1.0 + sd**2 * np.eye(6)[None]
-            v = v + (rater_sd**2 + grid[:, None, None] ** 2) * same
-            heights = [stats.multivariate_normal.pdf(y, cov=c) for c in v]
-            prior = stats.norm.pdf(grid, scale=0.5)
-            weight[i, j] = (heights * prior).sum() * np.exp(-2 * (rater_sd**2 + sd**2))
+    rater_sd, sd, both = (x[..., None, None] for x in np.meshgrid(*[grid] * 3, indexing="ij"))
+    v = 1.0 + sd**2 * np.eye(6) + (rater_sd**2 + both**2) * same
+    distance = y * np.linalg.solve(v, np.broadcast_to(y[:, None], (*v.shape[:3], 6, 1)))[..., 0]
+    log = -(np.linalg.slogdet(v).logabsdet + distance.sum(axis=-1)) / 2
+    log -= 2 * (rater_sd**2 + sd**2 + both**2)[..., 0, 0]
+    weight = np.exp(log - log.max()).sum(axis=2)
     weight /= weight.sum()
     said = posterior.summaries()
     sd_rater = weight.sum(axis=1) @ grid
@@ -154,11 +153,12 @@ def test_a_half_normal_prior_keeps_its_mass_where_the_data_say_nothing():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_ranks_of_the_truth_among_draws_are_uniform():
+@sizes(40, 200)
+def test_ranks_of_the_truth_among_draws_are_uniform(runs):
     """Simulation-based calibration (Talts et al. 2018): parameters drawn from the prior."""
     rng = np.random.default_rng(11)
     ranks = []
-    for seed in range(200):
+    for seed in range(runs):
         sds = np.abs(rng.standard_normal(3)) * 0.5
         beta = rng.standard_normal(3)
         truth = {"means": beta, "sd_rater": sds[0], "sd_both": sds[1], "sd": sds[2]}

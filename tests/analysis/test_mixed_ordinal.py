@@ -21,9 +21,10 @@ from analysis.mixed.ordinal import (
 from analysis.mixed.ordinal_fit import OrdinalPrior, ordinal_ml, ordinal_posterior
 from tests.analysis.mixed_data import att, column, mos, posterior_reference, values
 from tests.analysis.reference import expected
+from tests.analysis.simulation import sizes
 
 HLS = np.array([0.0, 0.5, 1.0])
-LARGE = pytest.param("att_s1", marks=pytest.mark.slow)  # 857 raters
+LARGE = pytest.param("att_s1", marks=pytest.mark.soak)  # 857 raters
 
 
 def counts_of(data, label=None):
@@ -72,7 +73,7 @@ def test_contrasts_are_clmms_but_for_its_laplace_error(name):
     assert fit.sds["rater:condition"] > r["sd"]["rs"]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_two_labels_are_the_binary_model():
     """glmer is Laplace: its log-likelihood and SD are too low, its contrasts 1 % off."""
     data, r = att("att_s1"), expected("att_s1")["glmm_binary"]
@@ -222,7 +223,7 @@ def test_contrasts_of_mos_s2_are_near_the_truth():
     np.testing.assert_allclose(mine, [r[f"system{s}"] for s in "BCDE"], atol=0.08)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_separated_conditions_have_no_maximum_but_a_posterior():
     label = np.repeat([2, 0, 1], 20)
     condition = np.repeat([0, 1, 2], 20)
@@ -261,11 +262,12 @@ def test_the_prior_is_told_in_words():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_ranks_of_the_truth_among_draws_are_uniform():
+@sizes(10, 30)
+def test_ranks_of_the_truth_among_draws_are_uniform(runs):
     """Simulation-based calibration (Talts et al. 2018): parameters drawn from the prior."""
     rng = np.random.default_rng(12)
     ranks = []
-    for seed in range(30):
+    for seed in range(runs):
         gap, rater, inner = np.abs(rng.standard_normal(3)) * (2.0, 2.0, 1.0)
         p = Parameters(2.5 * rng.standard_normal(2), np.array([-gap, gap]) / 2, rater, inner)
         labels = simulated_labels(rng, raters=10, repeats=4, p=p)

@@ -16,6 +16,7 @@ from analysis.mixed.nested import Nested
 from analysis.mixed.sufficient import sums
 from tests.analysis.mixed_data import att, column, mos, simulated, values
 from tests.analysis.reference import expected
+from tests.analysis.simulation import bounds, sizes
 
 CASES = {
     "att_s1": ("att_s1", "lmm_att"),
@@ -203,12 +204,14 @@ def test_scores_that_do_not_fit_their_codes_are_refused_in_words():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_satterthwaite_intervals_of_differences_cover_as_often_as_they_say():
+@sizes(150, 1000)
+def test_satterthwaite_intervals_of_differences_cover_as_often_as_they_say(runs):
     rng = np.random.default_rng(8)
     truth = {"means": [0.0, 0.3], "sd_rater": 1.0, "sd_both": 0.5, "sd": 1.0}
     covered = 0
-    for _ in range(1000):
+    for _ in range(runs):
         fit = nested_reml(sums(*simulated(rng, raters=12, conditions=2, repeats=3, **truth)))
         found = pairs(fit)
         covered += bool(found.low[0] <= -0.3 <= found.high[0])
-    assert 930 <= covered <= 975
+    low, high = bounds(0.93, 0.975, of=1000, runs=runs)
+    assert low <= covered / runs <= high

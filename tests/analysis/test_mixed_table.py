@@ -43,7 +43,7 @@ def test_the_order_of_rows_changes_nothing(isolation):
     np.testing.assert_allclose(once.pairs.se, again.pairs.se, rtol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_gaussian_and_ordinal_posteriors_tell_nearly_the_same_story(isolation):
     gaussian = mixed_model(isolation, bayesian=True, scale=(1, 5), rope=0.1)
     ordinal = mixed_model(isolation, "ordinal", bayesian=True, rope=0.1)

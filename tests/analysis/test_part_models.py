@@ -172,7 +172,7 @@ def test_pairs_and_ranks_have_no_model_of_conditions():
     assert list(modelled(pairs)) == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_ordinal_model_is_the_reference():
     made, reference = shown("ordinal", "att_s1"), posterior_reference("att_s1")["ordinal"]
     rows = table(made, "ordinal-1-means")

@@ -180,7 +180,7 @@ def test_bad_transitions_are_refused_however_good_the_rest(bad, said):
     assert said in str(Diagnostics(**good, **bad).refusal)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_general_model_is_the_reference_of_mos_s2():
     pytest.importorskip("nutpie")
     reference = posterior_reference("mos_s2")["ordinal"]
@@ -210,26 +210,77 @@ def test_the_general_model_is_the_reference_of_mos_s2():
     json.dumps(plain_of(made.plain()), allow_nan=False)
 
 
-def test_a_cancelled_run_stops_the_sampler():
-    def stop(share, words):
-        raise Cancelled
+@pytest.fixture(scope="module")
+def once_compiled():
+    """Models of the same names are sampled by the program of the first: compiling is slow."""
+    nutpie = pytest.importorskip("nutpie")
+    compile_it, programs = nutpie.compile_pymc_model, {}
 
-    with pytest.raises(Cancelled):
-        GeneralModel().make(given(small(), stop))
+    def once(model, var_names):
+        key = tuple(var_names)
+        if key not in programs:
+            programs[key] = compile_it(model, var_names=var_names)
+        return programs[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nutpie, "compile_pymc_model", once)
+        patch.setattr(nuts, "TRIES", nuts.TRIES[:1])
+        yield programs
+
+
+def without_texts():
+    """As `small`, but no two ratings are of one text: the effects are those of raters alone."""
+    table = small()
+    table["item"] = [f"{r}-{c}-{i}" for r, c, i in zip(*table_columns(table), strict=True)]
+    return table.assign(stimulus=table["item"])
+
+
+def table_columns(table):
+    return (table[name].astype(str) for name in ("rater", "condition", "item"))
 
 
 @pytest.mark.slow
-def test_numbers_are_sampled_alike_by_the_general_gaussian_model(monkeypatch):
-    nutpie = pytest.importorskip("nutpie")
-    compiled = []  # the second time is sampled by the program of the first: compiling is slow
-    compile_it = nutpie.compile_pymc_model
+def test_the_general_model_of_raters_alone_is_the_exact_posterior(once_compiled):
+    """Two samplers and two likelihoods: NUTS given all effects, and draws with effects summed."""
+    table, told = without_texts(), []
+    part = GeneralModel()
+    made = part.make(given(table, lambda share, words: told.append(words)))
+    assert any("compiling" in words for words in told)
+    assert any("sampling" in words for words in told) or len(once_compiled) == 1
+    (means, varies) = (
+        {next(iter(row.values())): row for row in t.rows}
+        for t in made.tables
+        if t.key in ("general_model-1-means", "general_model-1-variation")
+    )
+    assert set(varies) == {"rater", "rater × condition"}
+    (each,) = modelled(table)
+    exact = ordinal_draws(each, Options()).summaries()
+    for i, name in enumerate("ABC"):
+        mean, sd = exact["condition"].mean[i], exact["condition"].sd[i]
+        assert means[name]["logit"] == pytest.approx(mean, abs=0.2 * sd)
+        assert means[name]["logit_sd"] == pytest.approx(sd, rel=0.15)
+    for words, key in (("rater", "sd_rater"), ("rater × condition", "sd_rater_condition")):
+        mean, sd = exact[key].mean[0], exact[key].sd[0]
+        assert varies[words]["sd"] == pytest.approx(mean, abs=0.2 * sd)
+    assert "A is the best with a probability of" in made.sentences[0]
+    json.dumps(plain_of(made.plain()), allow_nan=False)
 
-    def once(model, **options):
-        compiled.append(compiled[0] if compiled else compile_it(model, **options))
-        return compiled[0]
 
-    monkeypatch.setattr(nutpie, "compile_pymc_model", once)
-    table = small()
+@pytest.mark.slow
+@pytest.mark.usefixtures("once_compiled")
+def test_a_cancelled_run_stops_the_sampler():
+    def stop(share, words):
+        if "sampling" in words:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        GeneralModel().make(given(without_texts(), stop, chains=16, draws=20_000))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("once_compiled")
+def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
+    table = without_texts()
     made = GeneralGaussian().make(given(table))
     (rows,) = [t.rows for t in made.tables if t.key == "general_gaussian-1-means"]
     from analysis.mixed.comparisons import means
@@ -243,7 +294,6 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model(monkeypatch):
         assert row["mean_sd"] == pytest.approx(se, rel=0.3)
     again = GeneralGaussian().make(given(table))
     assert plain_of(again.plain()) == plain_of(made.plain())
-    assert len(compiled) == 2
 
 
 @pytest.mark.slow
@@ -254,12 +304,12 @@ def test_without_nutpie_pymcs_own_sampler_takes_over(monkeypatch):
     (each,) = modelled(small())
     effects = allowed_effects(each.arrays)
     prior = GaussianPrior(3, 2, 2)
-    sampling = Sampling(chains=2, draws=250, tune=250)
+    sampling = Sampling(chains=2, draws=60, tune=100)
     found = general_gaussian(
         each.arrays.y, each.arrays.cell, effects.codes, prior, sampling, lambda words: None
     )
     assert found.sampler.startswith("PyMC")
-    assert found.posterior.draws["condition"].shape == (2, 250, 3)
+    assert found.posterior.draws["condition"].shape == (2, 60, 3)
     assert found.posterior.diagnostics.divergences is not None
 
 

@@ -17,8 +17,9 @@ from analysis.planning import (
     stopped_at,
     subgaussian_sequence,
 )
+from tests.analysis.simulation import sizes
 
-RUNS, RATERS = 1000, 300
+RATERS = 300
 
 
 def hls_rater_means(rng, raters):
@@ -175,11 +176,12 @@ def test_a_running_study_stops_when_its_difference_is_clear():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_sequences_hold_under_peeking_after_every_rater_and_the_plain_interval_does_not():
+@sizes(200, 1000)
+def test_sequences_hold_under_peeking_after_every_rater_and_the_plain_interval_does_not(runs):
     rng, truth = np.random.default_rng(20261122), true_hls()
     n = np.arange(1, RATERS + 1)
     held = np.zeros(4)
-    for _ in range(RUNS):
+    for _ in range(runs):
         x = hls_rater_means(rng, RATERS)
         held[0] += always_held(asymptotic_sequence(x), truth)
         held[1] += always_held(subgaussian_sequence(x, 0.5), truth)
@@ -188,8 +190,8 @@ def test_sequences_hold_under_peeking_after_every_rater_and_the_plain_interval_d
         variance = (np.cumsum(x**2) - n * mean**2) / np.maximum(n - 1, 1)
         half = stats.t.ppf(0.975, np.maximum(n - 1, 1)) * np.sqrt(np.maximum(variance, 0) / n)
         held[3] += bool((np.abs(mean - truth) <= half)[19:].all())
-    coverage = held / RUNS
-    assert (coverage[:3] >= 0.95 - 3 * (0.95 * 0.05 / RUNS) ** 0.5).all()
+    coverage = held / runs
+    assert (coverage[:3] >= 0.95 - 3 * (0.95 * 0.05 / runs) ** 0.5).all()
     assert coverage[3] < 0.8
 
 

@@ -13,6 +13,7 @@ from django.urls import path as route
 
 from config import clips, web
 from config.bridge import Bridge
+from tests.config.helpers import wait_for
 
 CLIPS = Path(os.environ["TEST_CLIPS"])
 
@@ -45,9 +46,10 @@ def breaking() -> Iterator[bytes]:
 
 
 def slow() -> Iterator[bytes]:
+    """Each line when the one before has arrived: one that is held back ends the answer."""
     for number in range(3):
         yield f"line {number}\n".encode()
-        time.sleep(0.4)
+        wait_for((CLIPS / f"arrived {number}").exists)
 
 
 def pages(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -16,9 +16,7 @@ import pytest
 
 from config.embedded import POSTGRES, VALKEY, EmbeddedError, Server, postgres_bin, socket_folder
 from config.keeper import Use
-from tests.config.helpers import BASE_DIR, own_folder, processes_in, wait_for
-
-pytestmark = [pytest.mark.timeout(120)]
+from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder, processes_in, wait_for
 
 
 @pytest.fixture
@@ -32,12 +30,12 @@ def seed() -> Iterator[Path]:
     """A prepared database folder to copy: making one anew takes a second."""
     with own_folder() as folder:
         use = Use(folder, POSTGRES)
-        use.wait_until_ready(60)
+        use.wait_until_ready()
         with connect(folder) as connection:
             connection.execute("CREATE TABLE kept (value int)")
             connection.execute("INSERT INTO kept VALUES (7)")
         use.leave()
-        assert use.wait_until_stopped(20)
+        assert use.wait_until_stopped(PATIENCE_S)
         yield folder
 
 
@@ -73,7 +71,7 @@ def servers(var: Path, server: Server) -> list[psutil.Process]:
 
 def stopped(use: Use) -> bool:
     use.leave()
-    return use.wait_until_stopped(20)
+    return use.wait_until_stopped(PATIENCE_S)
 
 
 def user_process(var: Path, name: str = "postgres") -> subprocess.Popen[str]:
@@ -97,7 +95,7 @@ def end(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()
-    process.wait(20)
+    process.wait(PATIENCE_S)
     process.stdout.close()
 
 
@@ -108,10 +106,10 @@ def said_ready(process: subprocess.Popen[str]) -> bool:
 
 def test_the_last_user_stops_the_server_and_not_the_first(var: Path):
     first, second = Use(var, VALKEY), Use(var, VALKEY)
-    first.wait_until_ready(30)
-    second.wait_until_ready(30)
+    first.wait_until_ready()
+    second.wait_until_ready()
     first.leave()
-    assert not first.wait_until_stopped(5)
+    assert not first.wait_until_stopped(PATIENCE_S)
     assert VALKEY.answers(var)
     assert stopped(second)
     assert not VALKEY.answers(var)
@@ -122,7 +120,7 @@ def test_the_last_user_stops_the_server_and_not_the_first(var: Path):
 def test_rows_are_there_after_a_stop_and_a_start(var: Path):
     for _ in range(2):
         use = Use(var, POSTGRES)
-        use.wait_until_ready(30)
+        use.wait_until_ready()
         assert kept(var) == 7
         assert stopped(use)
 
@@ -132,8 +130,8 @@ def test_a_killed_user_leaves_no_server_behind(var: Path):
     user = user_process(var)
     assert said_ready(user)
     user.kill()
-    user.wait(5)
-    wait_for(lambda: processes_in(var) == [], 10)
+    user.wait(PATIENCE_S)
+    wait_for(lambda: processes_in(var) == [])
     end(user)
 
 
@@ -150,7 +148,7 @@ def test_many_users_at_once_share_one_server_and_killed_ones_do_no_harm(var: Pat
     assert kept(var) == 7
     for user in users:
         end(user)
-    wait_for(lambda: processes_in(var) == [], 20)
+    wait_for(lambda: processes_in(var) == [])
 
 
 def test_the_pid_file_of_a_foreign_process_is_no_obstacle_and_that_process_lives(
@@ -161,7 +159,7 @@ def test_the_pid_file_of_a_foreign_process_is_no_obstacle_and_that_process_lives
         lines = [str(stranger.pid), str(data), "1700000000", "5432", str(data), "", "", "ready"]
         (data / "postmaster.pid").write_text("\n".join(lines) + "\n")
         use = Use(var, POSTGRES)
-        use.wait_until_ready(30)
+        use.wait_until_ready()
         assert kept(var) == 7
         assert stopped(use)
         assert stranger.poll() is None
@@ -174,7 +172,7 @@ def test_the_pid_file_of_a_foreign_process_is_no_obstacle_and_that_process_lives
 def test_a_half_written_pid_file_is_no_obstacle(var: Path, data: Path, content: str):
     (data / "postmaster.pid").write_text(content)
     use = Use(var, POSTGRES)
-    use.wait_until_ready(30)
+    use.wait_until_ready()
     assert kept(var) == 7
     assert stopped(use)
 
@@ -182,12 +180,12 @@ def test_a_half_written_pid_file_is_no_obstacle(var: Path, data: Path, content: 
 @pytest.mark.usefixtures("data")
 def test_a_server_that_was_left_alone_is_stopped_before_a_new_one_starts(var: Path):
     use = Use(var, POSTGRES)
-    use.wait_until_ready(30)
+    use.wait_until_ready()
     (postmaster,) = servers(var, POSTGRES)
     keeper = psutil.Process(postmaster.ppid())
     os.kill(postmaster.pid, signal.SIGSTOP)  # it cannot follow its keeper into death
     keeper.kill()
-    keeper.wait(5)
+    keeper.wait(PATIENCE_S)
     assert postmaster.is_running()
     os.kill(postmaster.pid, signal.SIGCONT)
 
@@ -195,7 +193,7 @@ def test_a_server_that_was_left_alone_is_stopped_before_a_new_one_starts(var: Pa
         use.ensure_kept()
         return not postmaster.is_running() and POSTGRES.answers(var)
 
-    wait_for(replaced, 40)
+    wait_for(replaced)
     assert len(servers(var, POSTGRES)) == 1
     assert kept(var) == 7
     assert stopped(use)
@@ -206,7 +204,7 @@ def test_an_interrupted_first_start_is_begun_anew(var: Path, data: Path):
     data.rename(half)
     (half / "PG_VERSION").unlink()
     use = Use(var, POSTGRES)
-    use.wait_until_ready(60)
+    use.wait_until_ready()
     assert stopped(use)
     assert (data / "PG_VERSION").exists()
     assert not half.exists()
@@ -216,7 +214,7 @@ def test_data_of_another_major_version_is_refused_with_a_remedy(var: Path, data:
     (data / "PG_VERSION").write_text("16\n")
     use = Use(var, POSTGRES)
     with pytest.raises(EmbeddedError, match=r"written by PostgreSQL 16.*pg_upgrade"):
-        use.wait_until_ready(30)
+        use.wait_until_ready()
     use.leave()
 
 
@@ -228,7 +226,7 @@ def test_a_folder_with_a_long_name_gets_its_sockets_elsewhere(var: Path):
     try:
         for server in (POSTGRES, VALKEY):
             use = Use(long, server)
-            use.wait_until_ready(60)
+            use.wait_until_ready()
             assert stopped(use)
     finally:
         shutil.rmtree(socket_folder(long), ignore_errors=True)
@@ -252,12 +250,12 @@ def test_root_may_keep_all_below_a_folder_that_is_closed_to_others(
     closed.chmod(0o700)
     monkeypatch.setenv("PYTHONPATH", str(wheel.parent))
     use = Use(closed, POSTGRES)
-    use.wait_until_ready(60)
+    use.wait_until_ready()
     (postmaster,) = servers(closed, POSTGRES)
     assert postmaster.uids().real != 0
     assert postmaster.exe().startswith(str(closed))
     psutil.Process(postmaster.ppid()).kill()  # the death signal must outlive the extra privilege
-    wait_for(lambda: not postmaster.is_running(), 10)
+    wait_for(lambda: not postmaster.is_running())
     assert closed.stat().st_mode & 0o777 == 0o700
     use.leave()
 
@@ -266,7 +264,7 @@ def test_valkey_keeps_what_was_queued_when_it_is_killed(var: Path):
     import redis
 
     use = Use(var, VALKEY)
-    use.wait_until_ready(30)
+    use.wait_until_ready()
     client = redis.Redis(unix_socket_path=str(socket_folder(var) / "valkey.sock"))
     client.rpush("queue", "job")
     time.sleep(1.2)  # the append-only file is flushed every second

@@ -3,17 +3,14 @@
 import contextlib
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from config.reachable import _first_reason
-from tests.config.helpers import free_port, own_folder
+from tests.config.helpers import PATIENCE_S, free_port, own_folder
 from tests.config.test_settings import start
-
-pytestmark = [pytest.mark.timeout(120)]
 
 
 @contextlib.contextmanager
@@ -29,7 +26,7 @@ def refusing(listening: socket.socket) -> Iterator[None]:
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
     yield
-    thread.join(10)
+    thread.join(PATIENCE_S)
 
 
 SERVERS = {
@@ -45,13 +42,11 @@ def var() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_the_start_ends_at_once_with_one_sentence(var: Path, name: str):
+def test_the_start_ends_with_one_sentence(var: Path, name: str):
     form, what = SERVERS[name]
     port = free_port()
-    began = time.monotonic()
     variables = {name: form.format(port), "EARNEST_PORT": str(free_port())}
     done = start(var, "-m", "config.supervisor", **variables)
-    assert time.monotonic() - began < 20
     assert done.returncode == 1
     assert done.stderr == (
         f"Earnest cannot start. {what} at 127.0.0.1:{port} ({name}) does not answer: Connection "

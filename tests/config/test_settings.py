@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.config.helpers import BASE_DIR
+from tests.config.helpers import BASE_DIR, PATIENCE_S
 
 SHOW = """
 import json
@@ -32,7 +32,7 @@ def start(var: Path, *command: str, **variables: str) -> subprocess.CompletedPro
         env=clean | {"EARNEST_VAR": str(var), **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
 
 
@@ -146,7 +146,7 @@ def test_processes_that_start_together_agree_on_the_key(tmp_path: Path):
     started = [
         subprocess.Popen(command, cwd=BASE_DIR, stdout=subprocess.PIPE, text=True) for _ in range(6)
     ]
-    assert len({process.communicate(timeout=60)[0] for process in started}) == 1
+    assert len({process.communicate(timeout=PATIENCE_S)[0] for process in started}) == 1
 
 
 def test_a_damaged_key_file_is_not_used(tmp_path: Path):

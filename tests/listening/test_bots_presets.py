@@ -23,7 +23,6 @@ from tests.factories import make_user
 from tests.listening.test_presets import DEMO, ISSUE, PRESETS, trials_of
 from tests.listening.web import WebProcess
 
-pytestmark = pytest.mark.timeout(240)
 RATERS = 3
 
 

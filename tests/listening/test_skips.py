@@ -14,6 +14,7 @@ from listening import allocation, sessions
 from listening.models import Block, Rating, Session, Study, Trial
 from listening.sessions import Refused
 from listening.views.state import state_of
+from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -217,7 +218,7 @@ def at_once(*calls: Any) -> None:
     gate = Barrier(len(calls))
 
     def go(call: Any) -> None:
-        gate.wait(10)
+        gate.wait(PATIENCE_S)
         with closing(connection), suppress(Refused):
             call()
 

@@ -16,6 +16,7 @@ from listening.models import Block, Rating, Session, Study, Trial
 from listening.sessions import Refused
 from listening.stages import NotAsked, attempt_of, check_seed, stage_of_session
 from listening.views.state import state_of
+from tests.config.helpers import PATIENCE_S
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -301,7 +302,7 @@ def at_once(call, times: int) -> None:
     gate = Barrier(times)
 
     def go() -> None:
-        gate.wait(10)
+        gate.wait(PATIENCE_S)
         try:
             call()
         finally:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.services import web_command
-from tests.config.helpers import free_port, wait_for
+from tests.config.helpers import PATIENCE_S, free_port, wait_for
 
 
 def database_url() -> str:
@@ -62,7 +62,7 @@ class WebProcess:
             return
         self.process.terminate()
         try:
-            self.process.wait(15)
+            self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
