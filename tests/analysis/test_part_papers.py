@@ -11,8 +11,9 @@ import pytest
 from django.core.management import call_command
 
 from analysis.options import Options, OptionsError
+from analysis.parts import chosen
 from analysis.parts.att import Att
-from analysis.parts.base import Given
+from analysis.parts.base import Given, parts
 from analysis.parts.chosen import chosen_parts
 from analysis.parts.lfs import Lfs
 from analysis.parts.nvv import Nvv, marked
@@ -146,8 +147,14 @@ def test_the_stored_study_is_the_simulated_one(made: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("preset", ["att", "lfs", "nvv", "long_form"])
-def test_the_command_of_the_docs_runs(preset: str, tmp_path: Path) -> None:
+def test_the_command_of_the_docs_runs(
+    preset: str, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the paper's own part, and in `make soak` with those of every report too."""
+    if not whole:
+        monkeypatch.setattr(chosen, "chosen_parts", lambda options: [parts()[options.preset]])
     text = " ".join((ROOT / "docs" / "estimators.md").read_text("utf-8").split())
     (command,) = re.findall(rf"`manage.py analyse ([^`]*--preset {preset}) --out DIR`", text)
     call_command("analyse", *command.split(), "--figures", "none", "--out", str(tmp_path))

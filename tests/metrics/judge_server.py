@@ -16,7 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-SLOW_S = 1.0
+LONGEST_S = 60.0  # that an answer is held back, should a test never let it go
+AMID_S = 0.05  # for more questions to come than may be under way
 USAGE = {
     "prompt_tokens": 300,
     "completion_tokens": 40,
@@ -40,6 +41,7 @@ class JudgeServer(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.lock = threading.Lock()
+        self.released = threading.Event()
         self.reset()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -48,7 +50,9 @@ class JudgeServer(ThreadingHTTPServer):
         self.requests = []
         self.refuses = set()  # options that get a 400
         self.answer = answer  # (body) -> what the model says
-        self.pause_s = 0.0
+        self.released.set()  # slow answers of the test before
+        self.released = threading.Event()
+        self.together = None  # a barrier: questions are answered when so many are under way
         self.at_once = self.most_at_once = 0
 
     @property
@@ -56,6 +60,7 @@ class JudgeServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def stop(self):
+        self.released.set()
         self.shutdown()
         self.server_close()
 
@@ -78,7 +83,9 @@ class Handler(BaseHTTPRequestHandler):
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
         try:
-            time.sleep(server.pause_s)
+            if server.together:
+                server.together.wait(LONGEST_S)
+                time.sleep(AMID_S)
             self.respond(body, fault)
         finally:
             with server.lock:
@@ -96,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if fault == "slow":
-            time.sleep(SLOW_S)
+            self.server.released.wait(LONGEST_S)
         refused = self.server.refuses & set(body)
         if refused:
             fault = "refused option"

@@ -1,5 +1,6 @@
 """The loss of Auto-ATT, by hand."""
 
+import functools
 import math
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from metrics.auto_att import losses
 
 torch = pytest.importorskip("torch")
+tensor = functools.partial(torch.tensor, dtype=torch.float64)
 
 
 def log_sigmoid(x):
@@ -14,7 +16,7 @@ def log_sigmoid(x):
 
 
 def test_bradley_terry_is_a_sum_over_the_ordered_pairs():
-    predicted, true = torch.tensor([0.8, 0.3, 0.6]), torch.tensor([1.0, 0.0, 0.5])
+    predicted, true = tensor([0.8, 0.3, 0.6]), tensor([1.0, 0.0, 0.5])
     pairs = log_sigmoid(0.5) + log_sigmoid(0.2) + log_sigmoid(0.3)
     assert float(losses.bradley_terry(predicted, true)) == pytest.approx(-pairs, rel=1e-6)
     mean = losses.bradley_terry(predicted, true, "mean")
@@ -22,23 +24,23 @@ def test_bradley_terry_is_a_sum_over_the_ordered_pairs():
 
 
 def test_ties_form_no_pair_and_no_pair_costs_nothing():
-    predicted, true = torch.tensor([0.9, 0.2, 0.4]), torch.tensor([0.5, 0.5, 1.0])
+    predicted, true = tensor([0.9, 0.2, 0.4]), tensor([0.5, 0.5, 1.0])
     pairs = log_sigmoid(0.4 - 0.9) + log_sigmoid(0.4 - 0.2)
     assert float(losses.bradley_terry(predicted, true)) == pytest.approx(-pairs, rel=1e-6)
-    tied = torch.tensor([0.5, 0.5])
+    tied = tensor([0.5, 0.5])
     for reduction in losses.REDUCTIONS:
         assert float(losses.bradley_terry(predicted[:2], tied, reduction)) == 0
 
 
 def test_the_squared_part_is_half_a_sum():
-    predicted, true = torch.tensor([0.8, 0.3]), torch.tensor([1.0, 0.0])
+    predicted, true = tensor([0.8, 0.3]), tensor([1.0, 0.0])
     assert float(losses.half_squared(predicted, true)) == pytest.approx((0.04 + 0.09) / 2)
     assert float(losses.half_squared(predicted, true, "mean")) == pytest.approx(0.13 / 4)
 
 
 def test_the_total_weighs_both_parts_and_has_a_gradient():
-    predicted = torch.tensor([0.8, 0.3], requires_grad=True)
-    found = losses.loss(predicted, torch.tensor([1.0, 0.0]))
+    predicted = tensor([0.8, 0.3], requires_grad=True)
+    found = losses.loss(predicted, tensor([1.0, 0.0]))
     by_hand = 0.4 * -log_sigmoid(0.5) + 0.6 * 0.065
     assert found.total.item() == pytest.approx(by_hand, rel=1e-6)
     found.total.backward()

@@ -8,6 +8,9 @@ from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
 
+# A float32 network that magnifies what is nearly silent: sums in another order, on another
+# processor, move a value by 1.4e-5. One sample off moves it by 5e-3 and more.
+ROUNDING = 2e-4
 SHORT = ("human-0880-clean", "human-0930-rt08", "flite_slt-0930-pink10", "flite_rms-0920-clean")
 
 
@@ -30,20 +33,30 @@ def expected(clip):
 
 
 def test_short_clips_have_the_package_s_values_in_one_batch(short):
-    assert short == pytest.approx([expected(clip) for clip in SHORT], abs=1e-5)
+    assert short == pytest.approx([expected(clip) for clip in SHORT], abs=ROUNDING)
 
 
-@pytest.mark.slow
+def test_a_clip_of_several_segments_has_the_package_s_mean_over_its_own(metric, monkeypatch):
+    wave = reference.wave("long_same-human")[:140_000]
+    (score,) = metric.measure([wave])
+    monkeypatch.setattr(metric.model, "segmenting_in_forward", True)
+    with torch.inference_mode():
+        theirs = float(metric.model(wave[None]))
+    assert score.value == pytest.approx(theirs, abs=ROUNDING)
+    assert score.details["segments"] == 3
+
+
+@pytest.mark.soak
 def test_a_long_clip_has_the_package_s_value(metric):
     (score,) = metric.measure([reference.wave("long_same-human")])
-    assert score.value == pytest.approx(expected("long_same-human"), abs=1e-5)
+    assert score.value == pytest.approx(expected("long_same-human"), abs=ROUNDING)
     assert score.details["segments"] == 37
 
 
 def test_batches_of_several_segments_give_the_same_values(metric, short, monkeypatch):
     monkeypatch.setitem(distillmos.AT_ONCE, "cpu", 2)
     scores = metric.measure([reference.wave(clip) for clip in SHORT[:2]])
-    assert [score.value for score in scores] == pytest.approx(short[:2], abs=1e-5)
+    assert [score.value for score in scores] == pytest.approx(short[:2], abs=ROUNDING)
 
 
 def test_segments_are_those_of_the_package():

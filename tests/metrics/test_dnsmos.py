@@ -1,5 +1,6 @@
 """DNSMOS gives speechmos' numbers, shares what hops share, and keeps its contract."""
 
+import numpy as np
 import pytest
 
 from metrics import base, weights
@@ -10,6 +11,9 @@ from tests.metrics import reference
 torch = pytest.importorskip("torch")
 
 OUTPUTS = {"dnsmos": "ovrl", "dnsmos_sig": "sig", "dnsmos_bak": "bak", "dnsmos_p808": "p808"}
+# Float32 networks: sums in another order, on another processor, move a value by 8e-6. One sample
+# off moves it by 4e-3 and more.
+ROUNDING = 1e-4
 SHORT = ("human-0880-clean", "human-0930-rt08", "flite_slt-0930-pink10", "espeak_en-gb-0880-clean")
 
 
@@ -42,29 +46,48 @@ def values(metric, score):
 
 def test_short_clips_have_the_values_of_speechmos(short):
     for clip, found in zip(SHORT, short, strict=True):
-        assert found == pytest.approx(expected(clip, "dnsmos_"), abs=1e-5)
+        assert found == pytest.approx(expected(clip, "dnsmos_"), abs=ROUNDING)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_long_clip_has_the_values_of_either_rule(published):
     clip = "long_pauses-human"
     for metric, prefix in ((published, "dnsmos_"), (loaded(rule="all_hops"), "dnsmos_allhops_")):
         (score,) = metric.measure([reference.wave(clip)])
-        assert values(metric, score) == pytest.approx(expected(clip, prefix), abs=1e-5)
+        assert values(metric, score) == pytest.approx(expected(clip, prefix), abs=ROUNDING)
         assert score.details["hops_total"] == 31
         assert score.details["hops_used"] == (14 if metric is published else 31)
 
 
-def test_the_networks_agree_with_onnxruntime(published):
-    import onnxruntime
+def test_a_long_clip_has_the_mean_over_the_hops_of_its_rule(published, monkeypatch):
+    def starts(networks, waves, wanted):
+        assert [wave for wave, _ in wanted] == [0] * len(wanted)
+        return np.array([[float(start)] * 4 for _, start in wanted])
 
-    wave = reference.wave("long_same-human")[: 12 * 16_000]
+    monkeypatch.setattr(dnsmos.Networks, "predict", starts)
+    every = loaded(rule="all_hops")
+    for metric, kept in ((published, [*range(7), *range(24, 31)]), (every, range(31))):
+        (score,) = metric.measure([reference.wave("long_pauses-human")])
+        assert score.also["dnsmos_p808"] == pytest.approx(np.mean(kept))
+        assert score.details == {"hops_used": len(kept), "hops_total": 31}
+
+
+def test_two_hops_have_the_mean_of_what_onnxruntime_says_of_each(published):
+    import onnxruntime
+    from speechmos.dnsmos import DNSMOS
+
+    wave = reference.wave("long_same-human")[: 11 * 16_000]
     path = weights.package_file("speechmos", "dnsmos_models/sig_bak_ovr.onnx")
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    hop = wave[16_000:][: dnsmos.SAMPLES][None].numpy()
-    (theirs,) = session.run(None, {"input_1": hop})
-    ours = published.networks.predict([wave], [(0, 2), (0, 1)])  # hop 1 between others
-    assert ours[1, :3] == pytest.approx(theirs[0], abs=1e-5)
+    hops = [wave[start:][: dnsmos.SAMPLES][None].numpy() for start in (0, 16_000)]
+    raw = [session.run(None, {"input_1": hop})[0][0] for hop in hops]
+    wanted = np.mean([DNSMOS.get_polyfit_val(None, *each, False) for each in raw], axis=0)
+    (score,) = published.measure([wave])
+    found = values(published, score)
+    found = [found[key] for key in ("dnsmos_sig", "dnsmos_bak", "dnsmos")]
+    assert found == pytest.approx(wanted, abs=ROUNDING)
+    backwards = published.networks.predict([wave], [(0, 1), (0, 0)])
+    assert backwards[:, :3] == pytest.approx(np.array(raw[::-1]), abs=ROUNDING)
 
 
 @pytest.mark.parametrize("seconds", [3.2, 9.0, 9.02, 9.99, 10, 16.5, 20, 30, 60, 131.3])
@@ -84,7 +107,7 @@ def test_the_published_rule_is_the_loop_of_speechmos(seconds):
 
 def test_a_batch_equals_one_by_one_and_any_float_type_will_do(published, short):
     (alone,) = published.measure([reference.wave(SHORT[1]).double()])
-    assert values(published, alone) == pytest.approx(short[1], abs=1e-6)
+    assert values(published, alone) == pytest.approx(short[1], abs=ROUNDING)
 
 
 def test_noise_and_reverberation_lower_the_scores_that_they_should(short):
@@ -121,4 +144,4 @@ def test_gpu_equals_cpu(published):
     gpu.load("cuda")
     wave = reference.wave("long_pauses-human")
     (here,), (there,) = published.measure([wave]), gpu.measure([wave.cuda()])
-    assert values(gpu, there) == pytest.approx(values(published, here), abs=1e-4)
+    assert values(gpu, there) == pytest.approx(values(published, here), abs=ROUNDING)

@@ -11,6 +11,10 @@ from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
 
+# Float32 networks: sums in another order, on another processor, move a vector by 3e-7. A window
+# that starts one sample late moves it by 8e-4.
+ROUNDING = 1e-5
+
 
 @pytest.fixture(scope="module")
 def resemblyzer():
@@ -30,22 +34,22 @@ def test_windows_have_the_vectors_of_the_package(resemblyzer, known, clip):
     rows = [row for row in reference.rows("windows.csv") if row["clip"] == clip]
     found = resemblyzer.embed(torch.stack([reference.cut(row) for row in rows])).numpy()
     wanted = known[clip][: len(rows)]
-    assert np.abs(found - wanted).max() < 2e-6
-    assert (found * wanted).sum(1) == pytest.approx(1, abs=1e-6)
+    assert np.abs(found - wanted).max() < ROUNDING
+    assert (found * wanted).sum(1) == pytest.approx(1, abs=ROUNDING)
     assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("clip", ["human-0880-clean", "flite_rms-0920-clean"])
 def test_whole_clips_have_the_vectors_of_the_package(resemblyzer, known, clip):
     found = resemblyzer.embed(reference.wave(clip)[None])[0].numpy()
-    assert np.abs(found - known[f"{clip}/full"]).max() < 2e-6
+    assert np.abs(found - known[f"{clip}/full"]).max() < ROUNDING
 
 
 def test_a_window_does_not_depend_on_its_batch(resemblyzer, monkeypatch):
     windows = reference.wave("long_same-human")[: 5 * 48_000].reshape(5, -1)
     together = resemblyzer.embed(windows)
     monkeypatch.setattr(type(resemblyzer), "at_once_s", 3.0)
-    assert torch.allclose(resemblyzer.embed(windows), together, atol=1e-6)
+    assert torch.allclose(resemblyzer.embed(windows), together, atol=ROUNDING)
 
 
 @pytest.mark.gpu
@@ -113,7 +117,7 @@ def test_a_saved_wavlm_is_loaded_and_gives_its_own_embeddings(tiny_wavlm):
     ready = (windows[1] - windows[1].mean()) / torch.sqrt(windows[1].var(correction=0) + 1e-7)
     with torch.inference_mode():
         wanted = network(ready[None]).embeddings[0].double()
-    assert torch.allclose(found[1], wanted / wanted.norm(), atol=1e-5)
+    assert torch.allclose(found[1], wanted / wanted.norm(), atol=ROUNDING)
 
 
 def test_without_weights_the_model_and_its_place_are_named(tmp_path, monkeypatch):

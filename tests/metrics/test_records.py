@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from io import StringIO
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from metrics.base import Metric, Output, Score
 from metrics.material import Material
 from metrics.records import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch, ScoredClip
+from tests.config.helpers import wait_for
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -167,31 +166,35 @@ def test_metrics_and_presets_describe_themselves():
 
 
 @pytest.mark.slow
-def test_kill_9_of_a_run_loses_at_most_the_batch_in_flight(folder, tmp_path, monkeypatch):
-    """A real process is killed once the first lines are there; the next run does the rest."""
-    path = tmp_path / "out.jsonl"
+def test_kill_9_of_a_run_loses_at_most_the_batch_in_flight(folder, tmp_path):
+    """A real process is killed in its third batch of one clip each; the next run does the rest."""
+    path, marker = tmp_path / "out.jsonl", tmp_path / "third"
     code = (
-        "import sys, time\n"
+        "import pathlib, signal\n"
         "from metrics import runner\n"
         "runner.BATCH_S['cpu'] = 1.0\n"
-        "old = runner.measured\n"
-        "runner.measured = lambda *a: (time.sleep(0.4), old(*a))[1]\n"
+        "old, calls = runner.measured, []\n"
+        "def measured(*given):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 3:\n"
+        f"        pathlib.Path({str(marker)!r}).touch()\n"
+        "        signal.pause()\n"
+        "    return old(*given)\n"
+        "runner.measured = measured\n"
         "import django; django.setup()\n"
         "from django.core.management import call_command\n"
         f"call_command('score_files', {str(folder)!r}, '--metrics=srmr', '--out', {str(path)!r})\n"
     )
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment)
-    deadline = time.monotonic() + 120
-    while not path.exists() or path.read_bytes().count(b"\n") < 2:
+    try:
+        wait_for(lambda: marker.exists() or process.poll() is not None)
         assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    before = path.read_bytes().count(b"\n")
-    assert before < 6
+    finally:
+        process.kill()
+        process.wait()
+    assert path.read_bytes().count(b"\n") == 2
     _, err = score_files(folder, "--metrics=srmr", "--out", path)
-    assert f"{before} of 6 scores are there already" in err
+    assert "2 of 6 scores are there already" in err
     found = [json.loads(line)["sha256"] for line in path.read_text().splitlines()]
     assert len(found) == len(set(found)) == 6

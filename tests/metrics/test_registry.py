@@ -201,5 +201,5 @@ def measured(metric, waves):
 
 
 def near(one, other):
-    """Equal to 1e-5, or both without a value."""
-    return one is other if None in (one, other) else one == pytest.approx(other, rel=1e-5)
+    """Equal to the rounding of float32 networks in batches, or both without a value."""
+    return one is other if None in (one, other) else one == pytest.approx(other, rel=1e-4)

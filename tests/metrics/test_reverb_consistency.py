@@ -82,7 +82,7 @@ def test_a_batch_gives_what_its_clips_give_alone(scores):
     metric = make_metric("reverb_consistency")
     metric.load("cpu")
     (alone,) = metric.measure([reference.wave("long_same-human")])
-    assert alone.value == pytest.approx(scores["slow"]["long_same-human"].value, rel=1e-6)
+    assert alone.value == pytest.approx(scores["slow"]["long_same-human"].value, rel=1e-5)
 
 
 def test_clips_without_two_windows_have_a_reason_and_their_counts():

@@ -24,6 +24,14 @@ STRETCHES = [  # (speaker, start, end) in samples, as the clip was made
     ("human", 531_440, 579_280),
     ("slt", 584_880, 683_760),
 ]
+FEW = STRETCHES[:4]
+# Float32: sums in another order move a value by 3e-8. A sample more or less of a turn: by 1e-3.
+ROUNDING = 1e-5
+
+
+def beginning():
+    """The dialogue up to the end of the fourth turn."""
+    return reference.wave(DIALOGUE)[: FEW[-1][2]]
 
 
 def turns_of(stretches):
@@ -38,8 +46,8 @@ def made(**parameters):
 
 def by_hand(speaker, variant):
     """Deviation of one speaker's windows, cut out with numpy; all of them hold speech."""
-    wave = reference.wave(DIALOGUE).numpy()
-    stream = np.concatenate([wave[start:end] for who, start, end in STRETCHES if who == speaker])
+    wave = beginning().numpy()
+    stream = np.concatenate([wave[start:end] for who, start, end in FEW if who == speaker])
     starts = range(0, len(stream) - 48_000 + 1, 32_000)
     cut = torch.from_numpy(np.stack([stream[start : start + 48_000] for start in starts]))
     return float(np.std([found.value for found in modulation.srmr(cut, variant)])), len(starts)
@@ -47,16 +55,14 @@ def by_hand(speaker, variant):
 
 @pytest.mark.parametrize("variant", ["slow_norm30", "fast"])
 def test_each_speaker_is_measured_alone_and_the_mean_is_over_speakers(variant):
-    (score,) = made(variant=variant).measure(
-        [reference.wave(DIALOGUE)], [Material(turns=turns_of(STRETCHES))]
-    )
+    (score,) = made(variant=variant).measure([beginning()], [Material(turns=turns_of(FEW))])
     wanted = {speaker: by_hand(speaker, variant) for speaker in ("human", "slt")}
-    assert (wanted["human"][1], wanted["slt"][1]) == (10, 8)
+    assert (wanted["human"][1], wanted["slt"][1]) == (5, 3)
     for speaker, (value, n_windows) in wanted.items():
         found = score.details["per_speaker"][speaker]
-        assert found["value"] == pytest.approx(value, rel=1e-5)
+        assert found["value"] == pytest.approx(value, rel=ROUNDING)
         assert (found["n_windows"], found["n_valid"]) == (n_windows, n_windows)
-    assert score.value == pytest.approx((wanted["human"][0] + wanted["slt"][0]) / 2, rel=1e-5)
+    assert score.value == pytest.approx((wanted["human"][0] + wanted["slt"][0]) / 2, rel=ROUNDING)
     json.dumps(dict(score.details), allow_nan=False)
 
 
@@ -73,7 +79,7 @@ def test_one_speaker_without_gaps_is_plain_reverb_consistency():
     plain.load("cpu")
     (wanted,) = plain.measure([wave])
     (score,) = made(variant="fast").measure([wave], [Material(turns=(Turn("A", 0.0, 9.0),))])
-    assert score.value == wanted.value
+    assert score.value == pytest.approx(wanted.value, rel=ROUNDING)
 
 
 def test_clips_without_turns_or_speech_have_a_reason_and_disturb_no_other():
@@ -98,21 +104,23 @@ def test_clips_without_turns_or_speech_have_a_reason_and_disturb_no_other():
 
 
 def test_missing_times_are_aligned_on_request(monkeypatch):
-    metric = make_metric("reverb_consistency_speakers", {"turn_times": "aligned"})
+    metric = make_metric(
+        "reverb_consistency_speakers", {"turn_times": "aligned", "variant": "fast"}
+    )
     monkeypatch.setattr(metric.aligner, "load", lambda device: None)
     metric.load("cpu")
-    untimed = tuple(Turn(who, 0, 0, "Some words.") for who, _, _ in STRETCHES)
+    untimed = tuple(Turn(who, 0, 0, "Some words.") for who, _, _ in FEW)
 
     def aligned(wave, turns):
         if len(wave) < 100_000:
             raise AlignmentError("too short to align")
-        return turns_of(STRETCHES)
+        return turns_of(FEW)
 
     monkeypatch.setattr(metric.aligner, "timed_turns", aligned)
-    waves = [reference.wave(DIALOGUE), reference.wave(DIALOGUE)[:48_000]]
+    waves = [beginning(), beginning()[:48_000]]
     found, short = metric.measure(waves, [Material(turns=untimed)] * 2)
-    (given,) = made().measure(waves[:1], [Material(turns=turns_of(STRETCHES))])
-    assert found.value == pytest.approx(given.value)
+    (given,) = made(variant="fast").measure(waves[:1], [Material(turns=turns_of(FEW))])
+    assert found.value == pytest.approx(given.value, rel=ROUNDING)
     assert short.reason == "turns without times: too short to align"
     assert "torchaudio" in metric.packages
 

@@ -104,7 +104,7 @@ def test_a_shard_that_another_worker_holds_is_left_to_it(study, queue, counted):
         ScoringShard.objects.update(state=SHARD.RUNNING)
         assert runs.heal(queue.append) == 0  # somebody holds it
     queue.clear()
-    wait_for(lambda: runs.heal(queue.append), 10)  # its connection is gone, and its lock with it
+    wait_for(lambda: runs.heal(queue.append))  # its connection is gone, and its lock with it
     work(queue)
     assert len(counted) == 3
 

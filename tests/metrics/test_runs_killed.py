@@ -1,16 +1,30 @@
 """Kill -9 of a real worker in the middle of a run: what it stored stays, another does the rest."""
 
+import contextlib
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import psycopg
 import pytest
 
-from tests.config.helpers import BASE_DIR, own_folder, wait_for
+from config.embedded import socket_folder
+from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder, wait_for
 from tests.demo_house import DemoHouse
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(500)]
+pytestmark = pytest.mark.slow
 
 METRICS = ("srmr", "srmr_norm")
+HOLD = """
+SELECT pg_advisory_lock(4711);
+CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF (SELECT count(*) FROM metrics_metricscore) >= 5 THEN
+        PERFORM pg_advisory_xact_lock_shared(4711);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER hold BEFORE INSERT ON metrics_metricscore EXECUTE FUNCTION hold();
+"""
 SCORES = "SELECT sha256, metric, computed_at FROM metrics_metricscore ORDER BY id"
 
 
@@ -18,19 +32,27 @@ def test_a_killed_worker_loses_nothing_and_nothing_is_scored_twice():
     with own_folder() as var:
         house = DemoHouse(var).start()
         try:
-            ask(house)
-            wait_for(lambda: len(house.rows(SCORES)) >= 5, 200)
-            worker = house.part("gpu")
-            assert worker is not None
-            worker.kill()
-            worker.wait(10)
-            before = house.rows(SCORES)
-            wait_for(
-                lambda: house.column("SELECT state FROM metrics_scoringrun") != ["working"], 240
-            )
+            with held(house):
+                ask(house)
+                wait_for(lambda: len(house.rows(SCORES)) >= 5)
+                worker = house.part("gpu")
+                assert worker is not None
+                worker.kill()
+                worker.wait(PATIENCE_S)
+                before = house.rows(SCORES)
+            wait_for(lambda: house.column("SELECT state FROM metrics_scoringrun") != ["working"])
             report(house, before)
         finally:
             house.close()
+
+
+@contextlib.contextmanager
+def held(house: DemoHouse) -> Iterator[None]:
+    """Whoever would store more once there are five scores waits here: it is amid its run."""
+    host = str(socket_folder(house.var))
+    with psycopg.connect(host=host, dbname="earnest", user="earnest", autocommit=True) as hand:
+        hand.execute(HOLD)
+        yield
 
 
 def ask(house: DemoHouse) -> None:
@@ -40,7 +62,7 @@ def ask(house: DemoHouse) -> None:
         cwd=BASE_DIR,
         env=house.environment,
         check=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
 
 

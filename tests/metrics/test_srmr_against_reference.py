@@ -10,7 +10,9 @@ from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
 
-FLOAT32 = 5e-5  # promised where K* is not on the step
+# Promised where K* is not on the step. What float32 leaves out makes 2.7e-5 of it on every
+# processor; sums in another order add 2e-7.
+FLOAT32 = 5e-5
 FLOAT64 = 1e-9
 ON_THE_STEP = 0.01  # percentage points between the cumulative energy and 90 %
 
@@ -50,7 +52,7 @@ def test_float64_windows_agree_with_srmrpy_to_nine_digits(variant):
         assert result.k90_margin == pytest.approx(float(row[f"k90margin_{variant}"]), abs=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.no_cover
 @pytest.mark.parametrize("variant", reference.VARIANTS)
 def test_float64_windows_near_the_step_and_every_fourth_agree_to_nine_digits(variant):

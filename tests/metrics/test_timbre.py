@@ -18,6 +18,8 @@ from tests.metrics.test_embeddings import tiny_wavlm  # noqa: F401
 
 torch = pytest.importorskip("torch")
 
+# Float32 networks: sums in another order move a cosine by 2e-7, a window one sample late by 1e-4.
+ROUNDING = 1e-5
 KNOWN = json.loads((reference.DATA / "timbre.json").read_text())
 DIALOGUE = "long_dialog-human-flite_slt"
 LONG = [clip for clip in KNOWN if clip.startswith("long_") or "rms" in clip]
@@ -45,7 +47,7 @@ def similarity():
 def test_long_clips_agree_with_the_reference(consistency):
     scores = consistency.measure([reference.wave(clip) for clip in LONG])
     for clip, score in zip(LONG, scores, strict=True):
-        assert score.value == pytest.approx(KNOWN[clip]["timbre"], abs=2e-6)
+        assert score.value == pytest.approx(KNOWN[clip]["timbre"], abs=ROUNDING)
         assert score.details["n_windows"] == KNOWN[clip]["n_windows"]
         assert np.mean(score.details["window_similarities"]) == pytest.approx(score.value)
         json.dumps(dict(score.details), allow_nan=False)
@@ -54,7 +56,7 @@ def test_long_clips_agree_with_the_reference(consistency):
 def test_windows_with_speech_alone_agree_with_the_reference():
     metric = made("timbre_consistency", speech_only=True)
     (pauses,) = metric.measure([reference.wave("long_pauses-human")])
-    assert pauses.value == pytest.approx(KNOWN["long_pauses-human"]["timbre_valid"], abs=2e-6)
+    assert pauses.value == pytest.approx(KNOWN["long_pauses-human"]["timbre_valid"], abs=ROUNDING)
     assert pauses.details["n_used"] < pauses.details["n_windows"] == 19
     assert "silero-vad" in metric.packages
 
@@ -62,13 +64,13 @@ def test_windows_with_speech_alone_agree_with_the_reference():
 def test_speakers_of_a_dialogue_count_apart(consistency):
     wave = reference.wave(DIALOGUE)
     (apart,) = consistency.measure([wave], [Material(turns=TURNS)])
-    assert apart.value == pytest.approx(KNOWN[DIALOGUE]["timbre_multi"], abs=2e-6)
+    assert apart.value == pytest.approx(KNOWN[DIALOGUE]["timbre_multi"], abs=ROUNDING)
     assert set(apart.details["speakers"]) == {"human", "flite_slt"}
     each = [part["value"] for part in apart.details["speakers"].values()]
     assert apart.value == pytest.approx(np.mean(each))
     together = made("timbre_consistency", per_speaker="never")
     (score,) = together.measure([wave], [Material(turns=TURNS)])
-    assert score.value == pytest.approx(KNOWN[DIALOGUE]["timbre"], abs=2e-6)
+    assert score.value == pytest.approx(KNOWN[DIALOGUE]["timbre"], abs=ROUNDING)
     assert score.value < apart.value - 0.1
 
 
@@ -76,7 +78,7 @@ def test_turns_of_one_speaker_leave_the_clip_whole(consistency):
     wave = reference.wave("flite_rms-0920-clean")
     one = tuple(Turn("A", turn.start_s, turn.end_s) for turn in TURNS)
     (score,) = consistency.measure([wave], [Material(turns=one)])
-    assert score.value == pytest.approx(KNOWN["flite_rms-0920-clean"]["timbre"], abs=2e-6)
+    assert score.value == pytest.approx(KNOWN["flite_rms-0920-clean"]["timbre"], abs=ROUNDING)
 
 
 def test_a_speaker_with_too_little_is_named_and_left_out(consistency):
@@ -98,7 +100,7 @@ def test_turns_may_stand_in_the_manifest_and_are_not_ignored_when_unreadable(con
     told = "; ".join(f"{turn.speaker} {turn.start_s}-{turn.end_s}" for turn in TURNS)
     texts = {"turns": told}, {"turns": "human first, then flite"}
     score, broken = consistency.measure([wave] * 2, [Material(attributes=each) for each in texts])
-    assert score.value == pytest.approx(KNOWN[DIALOGUE]["timbre_multi"], abs=2e-6)
+    assert score.value == pytest.approx(KNOWN[DIALOGUE]["timbre_multi"], abs=ROUNDING)
     assert broken.reason.startswith("turns: 'human first, then flite' is not")
 
 
@@ -113,7 +115,7 @@ def test_texts_without_times_are_not_guessed_but_aligned_on_request(consistency,
     metric.load("cpu")
     monkeypatch.setattr(metric.aligner, "timed_turns", lambda wave, turns: TURNS)
     (aligned,) = metric.measure([wave], [Material(turns=untimed)])
-    assert aligned.value == pytest.approx(KNOWN[DIALOGUE]["timbre_multi"], abs=2e-6)
+    assert aligned.value == pytest.approx(KNOWN[DIALOGUE]["timbre_multi"], abs=ROUNDING)
 
     def refuse(wave, turns):
         raise AlignmentError("too short to align")
@@ -121,7 +123,7 @@ def test_texts_without_times_are_not_guessed_but_aligned_on_request(consistency,
     monkeypatch.setattr(metric.aligner, "timed_turns", refuse)
     whole, refused = metric.measure([wave, wave], [Material(), Material(turns=untimed)])
     assert refused.reason == "turns without times: too short to align"
-    assert whole.value == pytest.approx(KNOWN[DIALOGUE]["timbre"], abs=2e-6)
+    assert whole.value == pytest.approx(KNOWN[DIALOGUE]["timbre"], abs=ROUNDING)
 
 
 def test_clips_without_two_windows_have_a_reason(consistency):
@@ -145,7 +147,7 @@ def test_similarity_to_a_voice_agrees_with_the_reference(similarity):
         if KNOWN[clip]["timbre_similarity"] is None:
             assert score.reason == "too short: 2.99 s, a window needs 3.0 s"
         else:
-            assert score.value == pytest.approx(KNOWN[clip]["timbre_similarity"], abs=2e-6)
+            assert score.value == pytest.approx(KNOWN[clip]["timbre_similarity"], abs=ROUNDING)
 
 
 def test_the_reference_voice_is_read_once_and_may_be_missing(similarity, tmp_path, monkeypatch):
@@ -160,7 +162,7 @@ def test_the_reference_voice_is_read_once_and_may_be_missing(similarity, tmp_pat
     dialogue = Material(reference_path=VOICE.reference_path, turns=TURNS)
     scores = metric.measure([wave] * 5, [VOICE, Material(), VOICE, gone, dialogue])
     assert loads == [1]
-    assert scores[0].value == scores[2].value
+    assert scores[0].value == pytest.approx(scores[2].value, abs=ROUNDING)
     assert scores[1].reason == "no reference voice"
     assert "there is no such file" in scores[3].reason
     assert [score.failed for score in scores] == [False, False, False, True, False]
@@ -204,7 +206,7 @@ def test_wavlm_scores_through_the_metric(tiny_wavlm: Path):  # noqa: F811
     together = metric.measure(waves)
     for wave, score in zip(waves, together, strict=True):
         (alone,) = metric.measure([wave])
-        assert score.value == pytest.approx(alone.value, abs=1e-6)
+        assert score.value == pytest.approx(alone.value, abs=ROUNDING)
     assert set(metric.weights) == {"model.safetensors"}
     assert "transformers" in metric.packages
 
@@ -236,4 +238,4 @@ def test_wrong_parameters_are_refused_by_name(key, parameters, named):
 def test_a_take_without_material_is_whole(consistency):
     wave = reference.wave("flite_rms-0920-clean")
     (score,) = consistency.score_takes([Take(wave)])
-    assert score.value == pytest.approx(KNOWN["flite_rms-0920-clean"]["timbre"], abs=2e-6)
+    assert score.value == pytest.approx(KNOWN["flite_rms-0920-clean"]["timbre"], abs=ROUNDING)
