@@ -10,6 +10,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 import config.celery  # noqa: F401  (so that shared jobs find their application)
+from config.caches import find_a_place_for_caches
 from config.embedded import POSTGRES, VALKEY, Server, socket_folder
 from config.environment import Environment, kept_secret, make_folder, wrong
 
@@ -20,6 +21,7 @@ _env = Environment(os.environ)
 EARNEST_VAR = make_folder("EARNEST_VAR", _env.folder("EARNEST_VAR", BASE_DIR / "var"))
 DEBUG = _env.switch("EARNEST_DEBUG", False)
 SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
+find_a_place_for_caches(os.environ, EARNEST_VAR / "cache")
 
 # --- The one address ---------------------------------------------------------------------------
 EARNEST_HOST = _env.text("EARNEST_HOST", "127.0.0.1")

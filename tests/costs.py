@@ -44,10 +44,11 @@ class Costs:
 
     def lines(self) -> list[str]:
         machine_s, own_s = machine_spent_s() - self.began_s, spent_s() + self.of_workers_s
-        longest = [f"{cost:8.1f}  {name}" for name, cost in self.of_tests.most_common(MOST)]
+        most = self.of_tests.most_common(MOST)
+        longest = [f"{cost:8.1f}  {name}" for name, cost in most if cost > 0.1]
         return [
-            f"{own_s:.0f} by the processes of the tests, {self.of_tests.total():.0f} of these within"
-            f" tests; {machine_s:.0f} by all that ran on this machine. The {MOST} longest:",
+            f"{own_s:.0f} in all processes of the tests, {self.of_tests.total():.0f} of them within"
+            f" tests; {machine_s:.0f} on this machine meanwhile. The {MOST} longest:",
             *longest,
         ]
 

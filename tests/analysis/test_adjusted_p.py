@@ -39,6 +39,7 @@ def test_an_unknown_adjustment_is_told():
         adjusted([0.5], "sidak")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mos_s2", "mos_s1"])
 def test_tukey_and_holm_are_emmeans(name):
     fit = expected(name)["lmm_isolation"]
@@ -51,6 +52,7 @@ def test_tukey_and_holm_are_emmeans(name):
     assert adjusted(plain, "holm") == pytest.approx(told, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_multivariate_t_of_all_balanced_pairs_is_tukeys():
     for df in (12.0, np.inf):
         found = compare("abcd", [0.0, 0.5, 1.1, 1.6], np.eye(4) / 4, df=df, adjustment="dunnett")
@@ -87,6 +89,7 @@ def test_the_same_seed_gives_the_same_p():
     assert list(first) == list(max_t([1.0, 2.0, 2.5, 3.0], covariance, 30, seed=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjustment", ["bonferroni", "holm", "tukey", "dunnett"])
 def test_an_adjustment_never_makes_p_smaller(adjustment):
     covariance = np.diag([0.1, 0.2, 0.3, 0.4])

@@ -215,6 +215,7 @@ def test_bias_and_inconsistency_put_in_are_found():
     assert shrunk[0].inconsistency < 0.5 * noise[0]  # why the mean squares are corrected
 
 
+@pytest.mark.slow
 def test_the_noise_ceiling_is_the_reliability_that_was_put_in():
     rng = np.random.default_rng(9)
     unit, rater = np.repeat(np.arange(800), 8), np.tile(np.arange(8), 800)

@@ -52,6 +52,7 @@ def everything(table):
     return [measure.row() for measure in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["empty", "one_rating", "one_rater", "all_equal", "single_system", "separated", "missing",

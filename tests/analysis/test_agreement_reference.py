@@ -56,6 +56,7 @@ def test_krippendorffs_alpha_of_clips_by_ten_raters_is_rs(align, metric):
     assert (mine.n_units, mine.n_raters, mine.n_ratings) == (200, 10, 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_krippendorffs_alpha_of_a_big_incomplete_study_is_rs(metric):
     kept = screen(table_of("att_s1")).kept(DEFAULT)
@@ -64,6 +65,7 @@ def test_krippendorffs_alpha_of_a_big_incomplete_study_is_rs(metric):
     assert mine.value == pytest.approx(known, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ordinal", "interval"])
 @pytest.mark.parametrize("name", ["mos_s1", "mos_s2", "mushra_s1", "cmos_s1", "cmos_s2"])
 def test_krippendorffs_alpha_of_every_other_set_is_rs(name, metric, mushra):
@@ -100,6 +102,7 @@ def test_cronbachs_alpha_is_the_last_form(align):
     assert last.value == pytest.approx(expected("align_s1")["cronbach_alpha"], rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mos_s1", "mos_s2"])
 def test_the_icc_of_an_incomplete_design_is_lme4s(name):
     ratings = triple(isolation(name))
@@ -162,6 +165,7 @@ def test_each_rater_against_the_rest_in_five_measures_is_rs(align):
         assert mine.low < mine.value < mine.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mos_s1", "mos_s2"])
 def test_correlations_with_the_rest_in_incomplete_designs_are_rs(name):
     table = table_of(name)

@@ -105,6 +105,7 @@ def test_the_bundle_holds_report_tables_figures_methods_and_ratings(written):
     assert {name.split("/")[0] for name in written if "/" in name} == {"tables", "figures", "more"}
 
 
+@pytest.mark.slow
 def test_made_again_at_another_moment_the_zip_has_the_same_bytes(report, table, written):
     made = [bundle_zip(with_part({**report, "made_at": at}), table) for at in ("one", "other")]
     assert made[0] == made[1]
@@ -138,6 +139,7 @@ def test_its_date_is_that_of_the_newest_rating(written):
     assert b"some moment" not in b"".join(written.values())
 
 
+@pytest.mark.slow
 def test_ratings_that_are_not_those_of_the_report_stay_out(report, table):
     for other in (None, table.iloc[:-1]):
         with zipfile.ZipFile(io.BytesIO(bundle_zip({**report, "parts": []}, other))) as archive:
@@ -145,6 +147,7 @@ def test_ratings_that_are_not_those_of_the_report_stay_out(report, table):
             assert "no ratings.csv" in archive.read("README.txt").decode()
 
 
+@pytest.mark.slow
 def test_scores_that_are_not_those_of_the_report_stay_out(table):
     rows = [
         {"stimulus": stimulus, "metric": "m", "version": "1", "value": float(n)}
@@ -223,6 +226,7 @@ def test_an_empty_report_still_makes_a_bundle(table):
         assert {"report.html", "README.txt", "methods.txt"} <= set(archive.namelist())
 
 
+@pytest.mark.slow
 def test_no_two_files_have_one_name():
     rows = rows_of(
         {

@@ -29,6 +29,7 @@ def exported(folder):
     return {path.name: path.read_text("utf-8") for path in folder.iterdir() if path.is_file()}
 
 
+@pytest.mark.slow
 def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     study, tmp_path, capsys, monkeypatch
 ):
@@ -50,6 +51,7 @@ def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     assert str(tmp_path / "a" / "report.html") in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
     score_stimuli(study)
     call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
@@ -79,6 +81,7 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
     assert counts["trap_ratings"] == 9
 
 
+@pytest.mark.slow
 def test_an_export_without_ratings_has_neither_ratings_nor_sessions(study, tmp_path):
     call_command(
         "export_study", study.key, "--out", str(tmp_path), "--no-ratings", *QUICK, *NO_FIGURES
@@ -86,6 +89,7 @@ def test_an_export_without_ratings_has_neither_ratings_nor_sessions(study, tmp_p
     assert {"ratings.csv", "ratings.json", "sessions.csv"}.isdisjoint(exported(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_zipped_export_is_one_file_with_the_same_bytes_again(study, tmp_path):
     for folder in "ab":
         call_command("export_study", study.key, "--out", str(tmp_path / folder), "--zip", *QUICK)
@@ -94,6 +98,7 @@ def test_a_zipped_export_is_one_file_with_the_same_bytes_again(study, tmp_path):
     assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_analysing_into_the_folder_of_the_file_leaves_that_file_as_it_is(tmp_path):
     source = tmp_path / "ratings.csv"
     source.write_text("rater,text,system,score\nr1,t1,A,3\nr2,t1,A,4\nr1,t2,B,5\nr2,t2,B,2\n")
@@ -104,6 +109,7 @@ def test_analysing_into_the_folder_of_the_file_leaves_that_file_as_it_is(tmp_pat
     assert source.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_study_without_scores_has_no_score_files(study, tmp_path):
     call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
     found = exported(tmp_path)
@@ -116,6 +122,7 @@ def test_a_study_that_is_not_there_is_said_so(db, tmp_path):
         call_command("export_study", "nowhere", "--out", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_analyse_runs_on_a_machine_without_database(tmp_path):
     """In a fresh process with an empty data folder: no server may be started for it."""
     environment = {**os.environ, "EARNEST_VAR": str(tmp_path / "var")}
@@ -135,6 +142,7 @@ def test_analyse_runs_on_a_machine_without_database(tmp_path):
     assert not (tmp_path / "var" / "postgres").exists()
 
 
+@pytest.mark.slow
 def test_analyse_takes_breakdowns_rules_and_level(tmp_path, capsys):
     path = str(DATA / "mos_s2.csv.gz")
     call_command("analyse", path, *MAPPED, *QUICK, "--level", "0.9", "--no-screening")

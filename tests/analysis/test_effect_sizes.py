@@ -64,6 +64,7 @@ def test_cliffs_delta_by_hand():
     assert (found.low, found.high) == pytest.approx((low, high))
 
 
+@pytest.mark.slow
 @given(SCORES, SCORES)
 def test_cliffs_delta_is_its_definition_and_stays_inside(a, b):
     found, turned = cliffs_delta(a, b), cliffs_delta(b, a)

@@ -55,6 +55,7 @@ def ratings_per_stimulus(table) -> Counter:
     return Counter(table["stimulus"])
 
 
+@pytest.mark.slow
 def test_careless_raters_a_leaver_and_a_rejected_session_leave_exactly_n(study):
     careless = [arrive(study) for _ in range(2)]
     for session in careless:
@@ -77,6 +78,7 @@ def test_careless_raters_a_leaver_and_a_rejected_session_leave_exactly_n(study):
     assert told["att_traps"] >= 20
 
 
+@pytest.mark.slow
 def test_half_a_block_that_passed_its_traps_does_not_come_on_top(study):
     """No other column tells this one: the traps are passed and the session is not judged."""
     for _ in range(20):
@@ -96,6 +98,7 @@ def test_half_a_block_that_passed_its_traps_does_not_come_on_top(study):
     assert told["not_counted"] == rated == 9
 
 
+@pytest.mark.slow
 def test_the_leaver_who_comes_back_in_time_counts_again(study):
     leaver = arrive(study)
     answer_all(leaver, stop_after=6)

@@ -98,6 +98,7 @@ def test_every_drawing_has_title_description_and_ids_of_its_own(figure):
         assert all(each.startswith(f"{key}-") for each in ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", NAUGHTY, ids=lambda figure: f"{figure.drawing}-{figure.key}")
 @pytest.mark.parametrize("standalone", [False, True])
 def test_hostile_names_holes_and_single_values_make_a_figure(figure, standalone):

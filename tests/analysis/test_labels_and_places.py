@@ -82,6 +82,7 @@ def test_an_answer_of_several_labels_counts_for_each() -> None:
     assert MeanScore().fit(several(answers)) == []
 
 
+@pytest.mark.slow
 def test_free_text_is_neither_counted_nor_lost() -> None:
     words = several({("a", f"r{n}"): f"sounds like {n}" for n in range(12)})
     report = report_of(words, options=QUICK)
@@ -92,12 +93,14 @@ def test_free_text_is_neither_counted_nor_lost() -> None:
     assert report_of(long, options=QUICK)["shares"] == []
 
 
+@pytest.mark.slow
 def test_a_mos_without_a_score_is_still_left_out() -> None:
     rows = [{"rater": "r", "condition": "a", "item": "i", "label": "5", "score": None}]
     assert screen(table(rows), DEFAULT).kept(DEFAULT).empty
     assert MeanScore().shares(table(rows)) == []
 
 
+@pytest.mark.slow
 def test_the_best_place_of_a_ranking_comes_first() -> None:
     places = {"good": 1.0, "fair": 2.0, "poor": 3.0}
     scores = {(c, f"r{r}", f"i{i}"): s for (c, s), r, i in product(places.items(), "12", "12")}
@@ -110,6 +113,7 @@ def test_the_best_place_of_a_ranking_comes_first() -> None:
     assert not [text for text in answer["warnings"] if "lowest score" in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimand", "score", "ends"),
     [
@@ -126,6 +130,7 @@ def test_scales_have_ends(estimand: str, score: float, ends: list[float]) -> Non
     assert list(report_of(rows, options=QUICK)["scales"].values()) == [ends]
 
 
+@pytest.mark.slow
 def test_a_comparison_is_drawn_to_the_ends_of_its_scale() -> None:
     report = report_of(compared("abx", [1, 1, 1, 0, 1, 1, 1, 1]), options=QUICK)
     (row, *_) = report["estimates"]

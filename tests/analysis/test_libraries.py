@@ -3,26 +3,52 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from tests.config.helpers import BASE_DIR
+import pytest
+
+from config.caches import find_a_place_for_caches
+from tests.config.helpers import BASE_DIR, own_folder
+
+CODE = """
+import config.settings
+from analysis.mixed.libraries import load
+load("arviz")
+print(load("pymc").__name__, load("pytensor").config.base_compiledir)
+"""
 
 
+@pytest.mark.slow
 def test_libraries_of_models_need_no_home_and_print_nothing():
     """ArviZ warns where its cache holds no stamp of today, and fails where it cannot make one."""
-    homeless = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MPL", "PYT"))}
-    done = subprocess.run(
-        [
-            *(sys.executable, "-W", "error::FutureWarning", "-c"),
-            "from analysis.mixed.libraries import load\n"
-            "load('arviz')\n"
-            "print(load('pymc').__name__, load('pytensor').config.base_compiledir)",
-        ],
-        cwd=BASE_DIR,
-        env=homeless | {"HOME": "/dev/null/none"},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    name, folder = done.stdout.split()
-    assert name == "pymc"
-    assert not os.path.exists(folder)  # it was a temporary one
+    bare = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MPL", "PYT"))}
+    with own_folder() as var:
+        done = subprocess.run(
+            [sys.executable, "-W", "error::FutureWarning", "-c", CODE],
+            cwd=BASE_DIR,
+            env=bare | {"HOME": "/dev/null/none", "EARNEST_VAR": str(var)},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.split() == ["pymc", str(var / "cache" / "pytensor")]
+
+
+def test_who_has_a_home_keeps_its_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    variables: dict[str, str] = {}
+    find_a_place_for_caches(variables, tmp_path / "other")
+    assert variables == {}
+
+
+def test_a_cache_that_cannot_be_written_is_replaced_and_flags_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    variables = {"XDG_CACHE_HOME": "/dev/null/none", "PYTENSOR_FLAGS": "mode=JAX"}
+    find_a_place_for_caches(variables, Path("/there"))
+    assert variables == {
+        "XDG_CACHE_HOME": "/there",
+        "MPLCONFIGDIR": "/there/matplotlib",
+        "PYTENSOR_FLAGS": "mode=JAX,base_compiledir=/there/pytensor",
+    }

@@ -19,6 +19,7 @@ def fitted(name, **options):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     sorted(name for name, told in expected("edge").items() if "system" in told),
@@ -110,6 +111,7 @@ def test_traps_never_enter_an_estimate():
     assert {e.value for e in MeanScore().fit(both)} == {0.75}
 
 
+@pytest.mark.slow
 def test_tasks_criteria_and_estimands_are_kept_apart():
     import pandas as pd
 
@@ -152,6 +154,7 @@ def test_rater_weighting_counts_every_rater_once():
     assert values == {"ratings": pytest.approx(1.8), "raters": pytest.approx(3.0)}
 
 
+@pytest.mark.slow
 def test_there_is_no_nan_in_any_output():
     for name in ["one_rating", "one_rater", "all_equal", "separated", "missing", "single_system"]:
         table, made = edge(name), MeanScore(Breakdown(by=("voice",)))

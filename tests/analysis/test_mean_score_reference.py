@@ -51,6 +51,7 @@ def test_rater_weighted_hls_is_rs(att):
         assert (mine.low, mine.high) == pytest.approx((row["t_lo"], row["t_hi"]), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "key"),
     [
@@ -142,6 +143,7 @@ def test_one_way_and_two_way_standard_errors_are_rs(name, att, isolation):
         assert means.unfloored_variance(code) ** 0.5 == pytest.approx(row["twoway"], rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["att_s1", "mos_s1"])
 def test_bootstrap_ends_are_rs_within_five_percent_of_the_width(name, att, isolation):
     table = att if name == "att_s1" else isolation
@@ -154,6 +156,7 @@ def test_bootstrap_ends_are_rs_within_five_percent_of_the_width(name, att, isola
         assert found[system].high == pytest.approx(row["hi"], abs=0.05 * width)
 
 
+@pytest.mark.slow
 def test_bootstrap_differences_are_paired_as_rs_are(att):
     made = MeanScore(intervals=("bootstrap",), weightings=("ratings",), replicates=12_000)
     found = {
@@ -202,6 +205,7 @@ def test_clustered_is_wider_than_naive_everywhere_here(att):
         assert widths[1] > 1.5 * widths[0]
 
 
+@pytest.mark.slow
 def test_estimates_are_plain_json(att):
     rows = [e.row() for e in MeanScore().fit(att)]
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows

@@ -105,6 +105,7 @@ def place(row: dict[str, Any]) -> str:
     return " ".join(p for p in (row["condition"], row.get("versus_condition", "")) if p)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("key", sorted(Method.registry))
 def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -> None:
@@ -122,6 +123,7 @@ def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -
     assert table_hash(from_csv(tmp_path / "ratings.csv")) == table_hash(table)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("key", "firsts"),
@@ -145,6 +147,7 @@ def test_the_hidden_reference_is_rated_under_its_own_condition() -> None:
     assert table.groupby(["session", "position"]).size().eq(3).all()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_choices_without_scores_are_counted_and_make_no_mean() -> None:
     study = a_study("free_choice")

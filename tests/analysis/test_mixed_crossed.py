@@ -34,6 +34,7 @@ NAMES = {"rater": "rater", "rater:condition": "rater:system", "residual": "Resid
 ALL = NAMES | {"item": "text", "stimulus": "stimulus"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mos_s2", pytest.param("mos_s1", marks=pytest.mark.soak)])
 def test_text_and_stimulus_with_satterthwaite_contrasts_are_rs(name):
     fit, r = fitted(mos(name)), expected(name)["lmm_isolation"]
@@ -49,6 +50,7 @@ def test_text_and_stimulus_with_satterthwaite_contrasts_are_rs(name):
     )
 
 
+@pytest.mark.slow
 def test_a_small_stimulus_variance_is_found():
     assert_is_rs(fitted(att("att_s2")), expected("att_s2")["lmm_stimulus"], NAMES)
 
@@ -104,6 +106,7 @@ def test_the_blockwise_likelihood_is_the_one_written_out():
     assert parts.logdet[0] == pytest.approx(np.linalg.slogdet(v)[1], rel=1e-10)
 
 
+@pytest.mark.slow
 def test_without_texts_it_is_the_nested_model():
     data = att("att_s2")
     rater, system = data.codes("rater"), data.codes("system")
@@ -115,6 +118,7 @@ def test_without_texts_it_is_the_nested_model():
     assert crossed.log_likelihood == pytest.approx(nested.log_likelihood, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_raters_alone_need_no_effect_inside_conditions():
     data = att("att_s2")
     system, rater = data.codes("system"), data.codes("rater")

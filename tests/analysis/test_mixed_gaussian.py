@@ -71,6 +71,7 @@ def test_the_draws_are_nearly_independent(case):
     assert diagnostics.acceptance > 0.75
 
 
+@pytest.mark.slow
 def test_rater_effects_are_those_of_the_mixed_model_equations(case):
     """Averaged over draws they are near the predictions at the REML fit, shrunk alike."""
     _, found, posterior, _ = case
@@ -87,6 +88,7 @@ def test_rater_effects_are_those_of_the_mixed_model_equations(case):
     assert u.std(axis=1).mean() == pytest.approx(fit.sds["rater"], rel=0.08)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws():
     data = att("att_s2")
     found = sums(data.y, data.codes("rater"), data.codes("system"))

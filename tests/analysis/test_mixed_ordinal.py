@@ -47,6 +47,7 @@ def simulated_labels(rng, *, raters, repeats, p):
     return (latent[:, None] > p.cut).sum(axis=1).astype(np.int64), rater, condition
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_the_maximum_is_that_of_adaptive_quadrature(name):
     r = posterior_reference(name)["aghq_mle"]
@@ -63,6 +64,7 @@ def test_the_maximum_is_that_of_adaptive_quadrature(name):
     assert (found.degrees == np.inf).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_contrasts_are_clmms_but_for_its_laplace_error(name):
     fit, r = ordinal_ml(counts_of(att(name))), expected(name)["clmm"]
@@ -132,6 +134,7 @@ def test_the_draws_are_trusted(case):
     assert diagnostics.pareto_k < 0.7
 
 
+@pytest.mark.slow
 def test_the_likelihood_is_the_integral_by_brute_force():
     rng = np.random.default_rng(3)
     p = Parameters(np.array([-0.5, 0.8]), np.array([-1.0, 0.2, 0.8]), 1.2, 0.6)
@@ -151,6 +154,7 @@ def test_the_likelihood_is_the_integral_by_brute_force():
     assert model.log_likelihood(p, FAST) == pytest.approx(total, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_both_grids_are_fine_enough(name):
     model, p = (
@@ -162,6 +166,7 @@ def test_both_grids_are_fine_enough(name):
     assert model.log_likelihood(p, FAST) == pytest.approx(best, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sd", [0.01, 0.003])
 def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
     r = posterior_reference("att_s2")["aghq_mle"]
@@ -202,6 +207,7 @@ def test_expected_scores_average_over_new_raters():
     np.testing.assert_allclose(found[0], brute.mean(axis=0), atol=0.005)
 
 
+@pytest.mark.slow
 def test_known_parameters_come_back_with_nine_labels():
     truth = Parameters(
         np.array([1.0, 0.0, -1.0]), np.linspace(-2.4, 2.4, 7), sd_rater=0.8, sd_rater_condition=0.4
@@ -214,6 +220,7 @@ def test_known_parameters_come_back_with_nine_labels():
         assert abs(fit.sds[name] - sd) < 3 * fit.sd_errors[name]
 
 
+@pytest.mark.slow
 def test_contrasts_of_mos_s2_are_near_the_truth():
     """Without text effects they are a little closer to 0 than clmm's with them."""
     data, r = mos("mos_s2"), expected("mos_s2")["clmm_isolation"]["coef"]

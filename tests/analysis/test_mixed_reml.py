@@ -76,6 +76,7 @@ def test_all_pairs_plain_holm_and_tukey_are_emmeans(case):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_cells_of_condition_and_dimension_share_the_raters_leaning(name):
     data, r = att(name), expected(name)["lmm_dimension"]
@@ -129,6 +130,7 @@ def test_the_closed_form_is_the_likelihood_written_out():
     assert parts.logdet[0] == pytest.approx(np.linalg.slogdet(v)[1], rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "nu"), [(2, 3.0), (3, 1.5), (5, 2480.0), (12, 600.0), (25, 7.0)])
 def test_the_studentized_range_is_scipys(k, nu):
     q = np.array([0.5, 2.0, 3.5, 4.5, 8.0])
@@ -145,6 +147,7 @@ def test_many_quantiles_are_interpolated_to_the_same_numbers():
     np.testing.assert_allclose(many[[0, 17, 39]], few, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_order_of_ratings_and_the_origin_of_scores_change_nothing():
     data = att("att_s2")
     rater, system = data.codes("rater"), data.codes("system")

@@ -16,6 +16,7 @@ def isolation():
     return table[table["task"] == "isolation"]
 
 
+@pytest.mark.slow
 def test_a_screened_study_gives_rs_means_under_its_names():
     table = screen(table_of("att_s1")).kept(DEFAULT)
     result = mixed_model(table)
@@ -28,6 +29,7 @@ def test_a_screened_study_gives_rs_means_under_its_names():
     np.testing.assert_allclose(crossed.means.se, values(r["se"]), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_items_add_text_and_stimulus(isolation):
     result = mixed_model(isolation, items=True)
     r = expected("mos_s2")["lmm_isolation"]
@@ -53,6 +55,7 @@ def test_gaussian_and_ordinal_posteriors_tell_nearly_the_same_story(isolation):
     assert gaussian.posterior.prior.startswith("means ~ Normal(3, 2)")
 
 
+@pytest.mark.slow
 def test_binary_counts_scores_above_a_bound(isolation):
     result = mixed_model(isolation, "binary", above=3.5)
     assert (np.diff(result.means.value) < 0).all()
@@ -68,6 +71,7 @@ def test_stimuli_of_two_conditions_are_not_mixed_up_by_name():
     assert len(np.unique(arrays_of(table).stimulus)) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -85,6 +89,7 @@ def test_what_no_model_can_say_is_refused_in_words(name, said, bayesian):
     assert isinstance(caught.value.refusal, Refusal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["empty", "one_rating", "one_rater", "all_equal", "separated"])
 @pytest.mark.parametrize("options", [{"items": True}, {"kind": "ordinal"}])
 def test_the_other_models_refuse_them_too(name, options):
@@ -92,6 +97,7 @@ def test_the_other_models_refuse_them_too(name, options):
         mixed_model(edge(name), **options)
 
 
+@pytest.mark.slow
 def test_separated_scores_have_an_ordinal_posterior():
     result = mixed_model(edge("separated"), "ordinal", bayesian=True)
     assert result.fit is result.means is None

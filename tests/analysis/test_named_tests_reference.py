@@ -41,6 +41,7 @@ def rows(scores, wanted, test, unit=None, adjustment="holm"):
     return [(one, wanted[one.condition, one.versus]) for one in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["welch", "student"])
 def test_t_tests_are_rs(both, test):
     for one, row in rows(*both, test):
@@ -63,6 +64,7 @@ def test_mann_whitney_is_rs_with_and_without_continuity(both):
         assert mine.also["p, continuity corrected"] == pytest.approx(row["mw_p_cc"], **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "p"), [("welch", "welch_p"), ("mann_whitney", "mw_p")])
 @pytest.mark.parametrize(("adjustment", "name"), [("holm", "holm"), ("bh", "BH")])
 def test_p_adjusted_over_all_pairs_is_rs(both, test, p, adjustment, name):
@@ -84,6 +86,7 @@ def p_adjusted(wanted, p, name):
     return dict(zip(ranked, np.minimum(1, np.maximum.accumulate(steps)), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["raters", "items"])
 def test_matched_tests_are_rs_over_raters_and_items(both, unit):
     key = {"raters": "paired_rater", "items": "paired_text"}[unit]

@@ -34,6 +34,7 @@ def pdf_streams(content):
     return b"".join(zlib.decompress(s) if s[:1] == b"x" else s for s in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", EVERY, ids=lambda figure: figure.drawing)
 def test_every_drawing_is_a_vector_figure_of_one_column_and_a_sharp_picture(figure):
     figure = replace(figure, rows=[row for row in figure.rows if row.get("column") != "多音字"])
@@ -55,6 +56,7 @@ def test_every_drawing_is_a_vector_figure_of_one_column_and_a_sharp_picture(figu
         assert not re.search(rb"CreationDate|dc:date|tIME", content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", HARD, ids=lambda figure: f"{figure.drawing}-{figure.key}")
 def test_hostile_names_holes_and_single_values_make_a_figure(figure):
     made = paper_files(figure)
@@ -62,6 +64,7 @@ def test_hostile_names_holes_and_single_values_make_a_figure(figure):
     assert png_size(made["png"])[1] < 20 * 300
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_one_column_takes_two():
     rows = [{"row": "a", "column": str(n), "value": n} for n in range(12)]
     many = Figure("k", "t", "heatmap", rows)
@@ -78,6 +81,7 @@ def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
         assert b"CJK" in made["pdf"]
 
 
+@pytest.mark.slow
 def test_a_figure_has_the_same_bytes_in_another_process():
     code = (
         "import hashlib; from tests.analysis.drawn import LINES as f;"

@@ -128,6 +128,7 @@ def test_the_range_says_which_metrics_are_on_the_raters_scale():
     assert (told["unbounded"], told["nobody_says"]) == ((0.0, None), None)
 
 
+@pytest.mark.slow
 def test_parts_of_one_report_share_the_numbers(monkeypatch):
     table, metric, _ = study(np.random.default_rng(2), items=4)
     module = importlib.import_module("analysis.parts.against.gathered")
@@ -150,6 +151,7 @@ def test_few_conditions_and_failed_metrics_are_said(report):
     assert 0 < found["mos_net", "within conditions"]["ceiling"] < 1
 
 
+@pytest.mark.slow
 def test_a_metric_that_failed_on_every_clip_says_why():
     table, metric, _ = study(np.random.default_rng(2), items=4)
     given = [
@@ -162,18 +164,21 @@ def test_a_metric_that_failed_on_every_clip_says_why():
     assert "nan" not in page_html(report).lower().split()
 
 
+@pytest.mark.slow
 def test_no_score_for_what_was_rated_is_said_so():
     table, _, _ = study(np.random.default_rng(2))
     told = part(report_of(table, scores_from_rows(scores({"x": 1.0})), QUICK))
     assert "No stimulus that was rated has a metric score" in told["problem"]
 
 
+@pytest.mark.slow
 def test_a_report_without_scores_has_neither_part():
     table, _, _ = study(np.random.default_rng(2), items=3)
     keys = {each["key"] for each in report_of(table, None, QUICK)["parts"]}
     assert not keys & {"against_people", "trap_detection"}
 
 
+@pytest.mark.slow
 def test_preferences_of_pairs_stand_in_a_table():
     signs = {f"i{i}": [1.0 if i % 4 else -1.0, 2.0 if i % 4 else -2.0] for i in range(12)}
     metric = {f"a{i}": 1.0 for i in signs} | {f"b{i}": 0.0 for i in signs}
@@ -203,6 +208,7 @@ def with_traps():
     return from_rows(traps + rated)
 
 
+@pytest.mark.slow
 def test_metrics_are_judged_on_the_trap_clips():
     human = {f"human{n}": 0.9 - 0.1 * n for n in range(6)}  # 0.4 and below 0.5 is missed
     flawed = {f"flawed{n}": 0.1 + 0.1 * n for n in range(4)}
@@ -263,6 +269,7 @@ def test_json_lines_name_files_and_keep_sets_of_parameters_apart(tmp_path):
         scores_from_file(path)
 
 
+@pytest.mark.slow
 def test_the_command_refuses_scores_of_other_clips(tmp_path):
     ratings = tmp_path / "ratings.csv"
     table, metric, _ = study(np.random.default_rng(3), items=3)

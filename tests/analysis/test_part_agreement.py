@@ -49,6 +49,7 @@ def test_a_complete_design_has_rs_alpha_w_and_all_six_iccs(align):
     assert "icc_condition_mean" not in found  # one condition only
 
 
+@pytest.mark.slow
 def test_an_incomplete_design_has_rs_alpha_and_icc_of_the_mixed_model():
     shown = part_of("agreement", heard_on_headphones("mos_s1"))
     told = expected("mos_s1")
@@ -71,6 +72,7 @@ def test_an_incomplete_design_has_rs_alpha_and_icc_of_the_mixed_model():
     assert any("does not make the means of conditions bad" in each for each in shown["sentences"])
 
 
+@pytest.mark.slow
 def test_the_turing_test_has_rs_low_alpha_and_a_good_mean():
     shown = part_of("agreement", table_of("att_s1"))
     found, told = values(shown), expected("att_s1")["agreement"]
@@ -99,6 +101,7 @@ def test_means_that_differ_by_noise_alone_are_warned_of():
     assert len(shown["warnings"]) == 1
 
 
+@pytest.mark.slow
 def test_a_pair_stored_the_other_way_round_is_the_same_pair():
     table = table_of("cmos_s1")
     turned = table.copy()
@@ -123,6 +126,7 @@ def test_choices_without_scores_have_an_alpha_of_their_labels():
     assert values(part_of("agreement", table)) == {"krippendorff_alpha_nominal": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["agreement", "raters", "justifications"])
 @pytest.mark.parametrize("name", EDGES)
 def test_no_edge_file_stops_a_part(name, key):
@@ -134,6 +138,7 @@ def test_no_edge_file_stops_a_part(name, key):
         assert shown["sentences"]
 
 
+@pytest.mark.slow
 def test_the_report_holds_the_part_with_the_same_numbers(align):
     table = table_of("align_s1")
     options = Options(intervals=("two_way",))
@@ -152,6 +157,7 @@ def simulated(rng, raters=20, items=15, conditions=6, spread=0.5):
     return c, r, i, y + rng.standard_normal(len(y))
 
 
+@pytest.mark.slow
 def test_the_icc_of_a_mean_is_the_share_of_the_spread_that_is_true():
     rng = np.random.default_rng(0)
     error = 0.4**2 / 20 + 0.6**2 / 15 + 1 / 300
@@ -159,6 +165,7 @@ def test_the_icc_of_a_mean_is_the_share_of_the_spread_that_is_true():
     assert np.mean([each.value for each in found]) == pytest.approx(0.25 / (0.25 + error), abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_icc_of_a_mean_covers_the_truth():
     rng = np.random.default_rng(1)
     truth = 0.25 / (0.25 + 0.4**2 / 20 + 0.6**2 / 15 + 1 / 300)
@@ -226,6 +233,7 @@ def test_a_clip_after_another_context_is_another_unit():
     assert sorted(rated_units(family).unit.tolist()) == ["A_i1", "A_i1 after c1"]
 
 
+@pytest.mark.slow
 def test_the_same_table_in_another_order_gives_the_same_bytes():
     table = heard_on_headphones("mos_s1")
     table = table[table["task"] == "paragraph"]

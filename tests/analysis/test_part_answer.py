@@ -83,6 +83,7 @@ def test_what_cannot_be_told_apart_is_named_together_and_the_reference_apart(iso
     assert "nearest sysB (−0.35 [−0.46, −0.24])" in text
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_report():
     table = rated({"A": 4, "B": 2, "C": 2.1}, raters=5, items=4)
     shown, report = in_report("answer", table, QUICK)
@@ -109,6 +110,7 @@ def test_without_the_clustered_interval_tiers_are_still_clustered(isolation):
     assert other.tiers == s.tiers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -142,6 +144,7 @@ def ordered(differ, reference=""):
     return re.sub(r" \([^()]*\d[^()]*\)", "", text)  # without numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("differ", "told"),
     [
@@ -204,6 +207,7 @@ def test_scores_of_two_tasks_are_answered_apart_and_not_compared():
     assert len({table.key for table in shown.tables}) == 2
 
 
+@pytest.mark.slow
 def test_weak_claims_are_warned_of():
     assert "B and A have no rater in common" in warned(edge("disjoint_raters"))
     assert "only 8 raters and 6 items" in warned(edge("disjoint_raters"))
@@ -219,6 +223,7 @@ def test_weak_claims_are_warned_of():
     assert "only before adjustment and are not claimed: of 28 pairs, about 1.4" in warned(many)
 
 
+@pytest.mark.slow
 def test_busy_raters_floors_and_one_who_gave_most_are_warned_of():
     table = rated({"A": 3, "B": 3}, raters=12)
     keen = table[table["rater"] == "r0"]
@@ -253,6 +258,7 @@ def test_comparisons_against_one_side_say_who_won():
     assert [row["mark"] for row in figure.rows] == ["*", "", "*"]
 
 
+@pytest.mark.slow
 def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     from analysis.pairs import from_table, pair_means
 

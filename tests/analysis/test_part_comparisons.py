@@ -60,6 +60,7 @@ def test_differences_within_raters_and_items_are_rs(isolation):
             assert ends == pytest.approx([told["lo"], told["hi"]], **CLOSE)
 
 
+@pytest.mark.slow
 def test_p_and_holms_are_the_reports_and_bh_is_over_the_same_pairs():
     table = rated({"A": 4, "B": 3, "C": 2.9}, raters=5, items=5)
     shown, report = in_report("comparisons", table, QUICK)
@@ -109,6 +110,7 @@ def test_dunnett_of_independent_ratings_is_scipys():
         assert mine[name]["p_dunnett"] == pytest.approx(p, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_region_of_equivalence_is_the_default_the_one_asked_for_or_scaled(isolation):
     for row in table_named(isolation, "comparisons-all-pairs").rows:
         ends = row["difference_low"], row["difference_high"]
@@ -145,6 +147,7 @@ def test_the_heatmap_has_each_pair_once_and_marks_what_differs(isolation):
     assert f"{marked} of 66 pairs differ" in isolation.sentences[0]
 
 
+@pytest.mark.slow
 def test_many_conditions_are_compared_with_the_best_and_the_rest_is_in_a_file():
     table = rated({f"c{n:02}": 3 + n / 20 for n in range(26)}, raters=4, items=3)
     shown = made(Comparisons, table, Options(reference="c00"))
@@ -159,6 +162,7 @@ def test_many_conditions_are_compared_with_the_best_and_the_rest_is_in_a_file():
     assert {"p_holm", "p_bh", "d", "delta", "rope"} <= set(rows[0])
 
 
+@pytest.mark.slow
 def test_edge_data_are_refused_or_told_in_words():
     for name in ("one_rater", "one_rating"):
         with pytest.raises(ValueError, match="no two conditions have two raters and two items"):

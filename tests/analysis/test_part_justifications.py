@@ -127,6 +127,7 @@ def test_a_raters_favourite_word_is_no_evidence_per_use():
     assert together[0].p > 0.05
 
 
+@pytest.mark.slow
 def test_words_without_a_tie_to_labels_are_seldom_called_telling():
     """Raters with habits of words and of labels: 5 in 100 by chance, hardly any after adjusting."""
     p, wrong = [], 0
@@ -255,6 +256,7 @@ def test_reasons_of_comparisons_are_told_by_the_clip_heard_as_better():
     assert "not known" in unknown.why_not
 
 
+@pytest.mark.slow
 def test_reasons_word_for_word_are_only_in_reports_that_ask_for_them():
     rows = reasoned(filler="I think {}, says <b>Jane</b>")
     table = from_rows(rows)
@@ -312,6 +314,7 @@ def test_codes_stand_once_per_task_and_words_by_each_criterion():
     assert len(set(titles)) == len(titles)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_reasons_of_a_study_reach_the_part_and_codes_wait_for_reviews():
     study = rated_study(raters=6)

@@ -46,6 +46,7 @@ def found(study, words):
     return shown(study, words)
 
 
+@pytest.mark.slow
 def test_the_study_is_what_its_generator_makes():
     folder = longform_study.FOLDER
     ratings = gzip.decompress((folder / longform_study.RATINGS).read_bytes()).decode()
@@ -123,6 +124,7 @@ def test_other_questions_side_by_side_are_warned_of_once(found):
     assert len(told) == 1
 
 
+@pytest.mark.slow
 def test_a_report_with_the_preset_holds_it_quickly(study, words):
     part = LongForm()
     screened = screen(study, ())
@@ -146,6 +148,7 @@ def test_it_is_made_for_the_preset_alone_and_where_there_are_paragraphs(study):
     assert not LongForm().applies(Given(bare, screened, PLAIN))
 
 
+@pytest.mark.slow
 def test_systems_in_tasks_are_understood_and_the_pooled_trap_is_told():
     """mos_s1: conditions are systems, tasks are called isolation, paragraph and context."""
     options = Options(rules=(), preset="long_form", reference="natural")

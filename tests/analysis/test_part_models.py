@@ -37,6 +37,7 @@ def table(made, key):
     return {next(iter(row.values())): row for row in found.rows}
 
 
+@pytest.mark.slow
 def test_means_and_contrasts_are_rs():
     made, r = shown("models", "mos_s2"), expected("mos_s2")["lmm_isolation"]
     rows = table(made, "models-1-means")
@@ -54,6 +55,7 @@ def test_means_and_contrasts_are_rs():
         assert row["p_holm"] == pytest.approx(holm["p.value"], rel=1e-4, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_posterior_of_the_turing_test_is_the_reference():
     made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
     rows, ranks = table(made, "models-1-means"), table(made, "models-1-ranks")
@@ -94,6 +96,7 @@ def test_cells_by_dimension_are_rs_and_average_with_equal_weights():
     assert average["se"] < found["sysdimGPT-4o|classical"]["se"]
 
 
+@pytest.mark.slow
 def test_crossings_are_modelled_when_asked_for_and_no_others():
     tables = heard_on_headphones("mos_s2")
     split = tables.assign(voice=np.where(tables["item"] < "p03", "x", "y"))
@@ -111,6 +114,7 @@ def test_texts_and_clips_widen_what_the_posterior_takes_as_given():
     assert "Stimulus was left out: this design is too large for a quick fit" in varies.note
 
 
+@pytest.mark.slow
 def test_draws_that_disagree_are_not_ranked(monkeypatch):
     def stuck(each, options):
         good = gaussian_draws(each, options)
@@ -131,6 +135,7 @@ def test_draws_that_disagree_are_not_ranked(monkeypatch):
     assert not told.folded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [Models, Ordinal])
 @pytest.mark.parametrize(
     ("name", "said"),
@@ -200,6 +205,7 @@ def test_predicted_label_shares_hold_the_observed_ones():
         assert sum(row["observed"] for row in mine) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_ratings_that_no_ordinal_model_makes_are_warned_of():
     rng = np.random.default_rng(3)
     scores = {}
@@ -211,6 +217,7 @@ def test_ratings_that_no_ordinal_model_makes_are_warned_of():
     assert any("fits these ratings badly" in text for text in made.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [Models, Ordinal])
 def test_the_same_ratings_show_the_same_to_the_last_digit(part):
     few = edge("disjoint_raters")
@@ -218,6 +225,7 @@ def test_the_same_ratings_show_the_same_to_the_last_digit(part):
     assert once == again
 
 
+@pytest.mark.slow
 def test_another_seed_draws_others():
     few = edge("disjoint_raters")
     one, other = (Models().make(given(few, seed=seed)) for seed in (0, 7))
@@ -226,6 +234,7 @@ def test_another_seed_draws_others():
     )
 
 
+@pytest.mark.slow
 def test_a_report_holds_the_part_beside_the_clustered_means():
     ratings = heard_on_headphones("mos_s2")
     report = report_of(ratings, None, Options(replicates=100), made_at="x")

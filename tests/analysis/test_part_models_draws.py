@@ -48,6 +48,7 @@ def small():
     )
 
 
+@pytest.mark.slow
 def test_the_draws_file_holds_what_the_part_ranked():
     arviz = pytest.importorskip("arviz")
     few, options = edge("disjoint_raters"), Options()
@@ -66,6 +67,7 @@ def test_the_draws_file_holds_what_the_part_ranked():
     assert found.posterior.attrs["family"] == TITLE
 
 
+@pytest.mark.slow
 def test_every_ranking_of_a_report_has_its_draws_as_a_file(tmp_path):
     few, options = edge("disjoint_raters"), Options(replicates=100)
     made = Given(few, screen(few, DEFAULT), options)
@@ -78,6 +80,7 @@ def test_every_ranking_of_a_report_has_its_draws_as_a_file(tmp_path):
     assert path.read_bytes() == draws_of(few, options, "models", TITLE)
 
 
+@pytest.mark.slow
 def test_ordinal_draws_name_their_thresholds():
     arviz = pytest.importorskip("arviz")
     found = _opened(arviz, draws_of(edge("disjoint_raters"), Options(), "ordinal", TITLE))
@@ -98,6 +101,7 @@ def test_draws_that_are_not_there_are_refused_with_what_is():
         draws_of(few, Options(), "pairs", TITLE)
 
 
+@pytest.mark.slow
 def test_in_a_balanced_design_the_mixed_interval_is_the_models():
     y, rater, condition = simulated(
         np.random.default_rng(1),
@@ -130,6 +134,7 @@ def test_in_a_balanced_design_the_mixed_interval_is_the_models():
     assert [c.p for c in contrasts] == pytest.approx(differences.p.tolist(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_mixed_interval_stands_beside_the_others_and_says_why_it_cannot():
     names = {e.interval.split(" (")[0] for e in MeanScore(intervals=("mixed",)).fit(small())}
     assert names == {"mixed model", "naive t over ratings, as if independent"} | (
@@ -147,6 +152,7 @@ def test_a_mixed_interval_stands_beside_the_others_and_says_why_it_cannot():
     assert 0.85 < wide <= 1.0  # weighted by the model a mean is at its best
 
 
+@pytest.mark.slow
 def test_effects_that_cost_too_much_are_left_out_with_a_reason():
     y = mos("mos_s1")
     codes = [y.codes(*x) for x in (("rater",), ("system",), ("text",), ("stimulus",))]
@@ -159,6 +165,7 @@ def test_effects_that_cost_too_much_are_left_out_with_a_reason():
     assert work(effects.without("item", "stimulus", why=""), codes[1]) == 0 < QUICK
 
 
+@pytest.mark.slow
 def test_chains_and_draws_are_options_that_go_round():
     options = Options(chains=2, draws=500, intervals=("two_way", "mixed"))
     assert options_from(options.parameters()) == options

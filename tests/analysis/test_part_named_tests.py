@@ -103,6 +103,7 @@ def test_the_clustered_test_stands_beside_the_named_ones(both):
     assert "too narrow" in shown.warnings[0]
 
 
+@pytest.mark.slow
 def test_all_conditions_at_once_are_rs():
     rows = all_at_once(made(NamedTests, isolation()))
     told = expected("mos_s1")
@@ -122,6 +123,7 @@ def all_at_once(shown):
     return {(row["test"], row["unit"]): row for row in table.rows}
 
 
+@pytest.mark.slow
 def test_friedman_of_clips_over_raters_gives_kendalls_w_of_the_aligned_set():
     """Two hundred clips as conditions: too many to test in pairs, which is said."""
     table = from_csv(DATA / "align_s1.csv.gz", columns={"condition": "stimulus"})
@@ -144,6 +146,7 @@ def report_rows(table):
     }
 
 
+@pytest.mark.slow
 def test_repeated_measures_of_mushra_are_rs_and_friedmans_w():
     shown, told = made(NamedTests, mushra()), expected("mushra_s1")
     rows = {r["effect"]: r for r in table_named(shown, "named_tests-repeated-measures").rows}
@@ -168,6 +171,7 @@ def test_settings_of_one_voice_are_compared_as_clark_et_al_do():
         )
 
 
+@pytest.mark.slow
 def test_it_is_made_when_asked_for_and_follows_kruskal_and_friedman_up():
     table = rated({"A": 4, "B": 3, "C": 2.9}, raters=5, items=4)
     shown, _ = in_report("named_tests", table, QUICK)
@@ -178,6 +182,7 @@ def test_it_is_made_when_asked_for_and_follows_kruskal_and_friedman_up():
     assert "named_tests" not in [part["key"] for part in plain["parts"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -192,6 +197,7 @@ def test_edge_data_are_told_in_words(name, told):
     assert told in made(NamedTests, edge(name)).sentences[0]
 
 
+@pytest.mark.slow
 def test_undefined_tests_have_no_p_and_say_why():
     shown = made(NamedTests, edge("all_equal"))
     rows = table_named(shown, "named_tests-statistics").rows

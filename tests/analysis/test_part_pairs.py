@@ -74,6 +74,7 @@ def rows_of(found: Shown, key: str) -> list[dict]:
     return list(table.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cmos_s1", "cmos_s2"])
 def test_a_report_holds_rs_means_tests_and_order_effect(name):
     report = report_of(reference(name), options=NO_RULES, made_at="now")
@@ -104,6 +105,7 @@ def test_a_report_holds_rs_means_tests_and_order_effect(name):
     assert any("Order matters" in text for text in part["warnings"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "key"),
     [
@@ -120,6 +122,7 @@ def test_the_strengths_of_a_table_are_rs(model, key):
         assert ours[name] - ours["base"] == pytest.approx(coefficients[name], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_graded_answers_are_put_in_order_and_drawn():
     found = shown(reference("cmos_s1"))
     assert found.sentences[1].startswith("Order by strength: v3 > v1 > v2 > v5 > base > v4")

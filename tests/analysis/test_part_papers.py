@@ -141,6 +141,7 @@ def test_without_scores_the_report_says_what_to_give() -> None:
     assert {row["kind"] for row in tables(shown)["alignment"].rows} == {"rater", "raters"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [simulated_nvv, att_study])
 def test_the_stored_study_is_the_simulated_one(made: Any) -> None:
     assert gzip.decompress(made.FILE.read_bytes()).decode() == made.text()

@@ -62,6 +62,7 @@ def test_the_spread_of_opinions_is_as_in_r(align, mos):
     assert max(row["y"] for row in curve) == pytest.approx(a["value"] * 4, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_raters_of_isolated_sentences_correlate_with_the_rest_as_in_r():
     """R had those without headphones too."""
     table = table_of("mos_s1")

@@ -57,6 +57,7 @@ def att():
     return made(table_of("att_s1"))
 
 
+@pytest.mark.slow
 def test_the_part_is_in_a_report():
     report = report_of(two_raters_apart(), options=replace(QUICK, rules=(Headphones(),)))
     part = part_of(report)
@@ -119,6 +120,7 @@ def test_a_pair_that_changes_places_is_named():
     assert {row["condition"]: row["rank_0"] for row in means["rows"]} == {"A": 1, "B": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "doubted"), [(0.4, True), (0.01, False), (None, False)])
 def test_a_swap_of_conditions_that_do_not_clearly_differ_is_called_so(p, doubted):
     row = {"breakdown": "condition:", "weighting": "ratings", "interval": "two-way", "level": 0.95}
@@ -128,6 +130,7 @@ def test_a_swap_of_conditions_that_do_not_clearly_differ_is_called_so(p, doubted
     assert ("(whose difference is not clear" in part["sentences"][1]) is doubted
 
 
+@pytest.mark.slow
 def test_rules_that_compare_raters_are_warned_of_and_those_without_their_column_too():
     rules = (Correlation(), Variance(), rule_from("review"), rule_from("mid_anchor"))
     part = made(table_of("mos_s1"), rules=rules)
@@ -204,6 +207,7 @@ def test_places_are_best_when_low():
     assert each["no rule"].ranks == {("A", ""): 1, ("B", ""): 2}
 
 
+@pytest.mark.slow
 def test_the_part_is_quick_on_twenty_thousand_ratings_and_the_same_again():
     table = table_of("att_s1")
     started = time.process_time()

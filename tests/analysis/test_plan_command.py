@@ -22,6 +22,7 @@ def said(capsys, *words):
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_preset_gives_a_plan_in_words_and_tables(capsys):
     text = said(capsys, "--preset", "long_form", "--difference", "0.2", "--items", "80", *QUICK)
     assert "find a true difference of 0.2 between two conditions" in text
@@ -36,6 +37,7 @@ def test_a_pilot_gives_its_conditions_items_and_components(capsys):
     assert "checked by simulation" not in text
 
 
+@pytest.mark.slow
 def test_a_pilot_that_compared_is_planned_for_one_mean(capsys):
     pilot = ("--pilot", str(DATA / "cmos_s1.csv.gz"))
     columns = {
@@ -53,6 +55,7 @@ def test_a_pilot_that_compared_is_planned_for_one_mean(capsys):
     assert "Power of one mean" in text
 
 
+@pytest.mark.slow
 def test_files_are_written_and_the_same_again(tmp_path, capsys):
     words = ("--sd", "rater=0.4", "--sd", "residual=0.7", "--half-width", "0.2", *QUICK)
     for folder in ("a", "b"):
@@ -82,6 +85,7 @@ def test_what_is_wrong_is_told(words, told):
         call_command("plan", *words)
 
 
+@pytest.mark.slow
 def test_no_database_and_no_server_is_needed(tmp_path):
     environment = {**os.environ, "EARNEST_VAR": str(tmp_path / "var")}
     done = subprocess.run(

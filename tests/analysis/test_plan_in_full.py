@@ -80,6 +80,7 @@ def test_what_no_number_of_raters_reaches_is_told_with_the_items_that_would():
         propose(replace(MOS, size=0.01))
 
 
+@pytest.mark.slow
 def test_power_of_one_mean_is_for_comparisons():
     pair = replace(POWER, conditions=1, of="mean", size=0.3)
     design = propose(pair).plan.design
@@ -93,6 +94,7 @@ def test_power_of_one_mean_is_for_comparisons():
     assert checked.sd_of_difference == pytest.approx(standard_error(design, LONG), rel=0.12)
 
 
+@pytest.mark.slow
 def test_the_check_agrees_with_the_formula_and_stands_beside_it():
     proposal = propose(POWER)
     checked = check(proposal, runs=400)
@@ -140,6 +142,7 @@ def test_warnings_say_where_a_plan_is_weak():
     assert any("looked at once" in words for words in assumptions(propose(MOS)))
 
 
+@pytest.mark.slow
 def test_a_plan_is_plain_values():
     proposal = propose(POWER)
     everything = plain_of(plain(proposal, check(proposal, runs=200)))
@@ -221,6 +224,7 @@ def test_a_pilot_that_is_too_small_is_refused_or_warned_of():
     assert found.row()["warning"] == found.warning
 
 
+@pytest.mark.slow
 def test_a_plan_that_the_simulation_does_not_confirm_says_what_would_do():
     """Where items and clips do not differ, the clustered interval is wider than the formula's."""
     flat = Components(0.4, 0.07, 0, 0, 0.7, "flat")
@@ -238,6 +242,7 @@ def test_a_plan_that_the_simulation_does_not_confirm_says_what_would_do():
     assert not any("By simulation" in w for w in shown(propose(POWER), checked=None).warnings)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_docs_runs(capsys):
     text = (Path(__file__).resolve().parents[2] / "docs" / "planning.md").read_text("utf-8")
     code = text.split("```python")[1].split("```")[0]

@@ -68,6 +68,7 @@ def test_names_of_r_models_are_understood():
     assert found == Components(0.4, 0.2, 0.1, 0.0, 0.6, "fitted model")
 
 
+@pytest.mark.slow
 def test_known_components_are_recovered_without_bias():
     rng = np.random.default_rng(11)
     truth = preset("long_form")

@@ -72,6 +72,7 @@ def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
     assert "data-waits" in text
 
 
+@pytest.mark.slow
 def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, monkeypatch):
     asked = []
     monkeypatch.setattr(planning_jobs, "_queue", lambda job, *given: asked.append((job, given)))
@@ -159,6 +160,7 @@ def test_somebody_else_cannot_start_a_pilot(client, study):
     assert pilot_state(study.key) is None
 
 
+@pytest.mark.slow
 def test_the_web_side_loads_no_pandas_even_for_a_plan():
     code = (
         "import sys, django; django.setup()\n"

@@ -156,6 +156,7 @@ def test_hours_pay_and_fees_by_hand():
         Payment(10, 12, lost=1)
 
 
+@pytest.mark.slow
 def test_assurance_is_the_power_when_nothing_is_uncertain():
     sure = assurance(STUDY, LONG, 0.18)
     assert sure.value == pytest.approx(sure.power_at_guess)
@@ -167,6 +168,7 @@ def test_assurance_is_the_power_when_nothing_is_uncertain():
     assert vague.value > vague.power_at_guess  # a small guess may turn out bigger
 
 
+@pytest.mark.slow
 def test_assurance_over_a_normal_prior_agrees_with_its_integral():
     se = standard_error_of_difference(STUDY, LONG)
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)

@@ -42,6 +42,7 @@ def test_the_order_of_rows_changes_nothing_and_a_value_changes_the_hash():
     assert table_hash(from_rows(rows)) != table_hash(table)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     texts=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4),

@@ -22,6 +22,7 @@ def ordinary(method):
     return rows_of(scores, method=method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 def test_an_estimator_gives_estimates_with_intervals_counts_and_level(key):
     made = estimator(key)()
@@ -44,6 +45,7 @@ def test_an_estimator_gives_the_same_numbers_for_the_same_seed(key):
     assert rows[0] == rows[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("name", ["empty", "one_rating", "one_rater", "all_equal", "missing"])
 def test_an_estimator_survives_little_data_without_nan(key, name):

@@ -56,6 +56,7 @@ def test_a_repeat_is_told_as_one_and_not_as_a_place_that_others_have(repeating):
     assert counts["not_counted"]["ratings"] == 0
 
 
+@pytest.mark.slow
 def test_the_report_of_a_study_with_repeats_rests_on_its_places_alone(repeating):
     from analysis.jobs import study_report
 
@@ -71,6 +72,7 @@ def row(position, *, counts, **fields):
     return {**common, "score": 3.0, "label": "3", "position": position, "counts": counts, **fields}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("second", "repeats"),
     [

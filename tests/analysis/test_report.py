@@ -76,6 +76,7 @@ def test_default_breakdowns_are_the_columns_that_vary(report):
     ]
 
 
+@pytest.mark.slow
 def test_the_same_table_seed_and_date_give_the_same_bytes():
     again = from_rows(to_rows(small().sample(frac=1, random_state=1)))
     texts = {report_json(report_of(t, options=QUICK, made_at=MADE_AT)) for t in (small(), again)}
@@ -86,18 +87,21 @@ def test_the_same_table_seed_and_date_give_the_same_bytes():
     assert other not in texts
 
 
+@pytest.mark.slow
 def test_only_the_date_differs_between_two_reports():
     first, second = (report_of(small(), options=QUICK, made_at=at) for at in ("a", "b"))
     assert first.pop("made_at") != second.pop("made_at")
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_report_from_the_written_csv_is_the_same_report(tmp_path):
     to_csv(small(), tmp_path / "r.csv")
     from_file = report_of(from_csv(tmp_path / "r.csv"), options=QUICK, made_at=MADE_AT)
     assert report_json(from_file) == report_json(report_of(small(), options=QUICK, made_at=MADE_AT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["empty", "one_rating", "one_rater", "all_equal", "unicode"])
 def test_reports_of_edge_data_are_complete_and_hold_no_nan(name, tmp_path):
     report = report_of(edge(name), options=QUICK, made_at=MADE_AT)
@@ -121,6 +125,7 @@ def test_csv_tables_hold_all_rows_with_provenance(report):
         assert text["estimator"] == "mean_score 1"
 
 
+@pytest.mark.slow
 def test_formulas_in_names_are_neutralised_in_every_csv():
     table = rows_of({("=cmd()", "r1", "i1"): 1, ("=cmd()", "r2", "i2"): 2})
     report = report_of(table, options=QUICK)
@@ -147,6 +152,7 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_the_page_is_well_formed_and_a_strict_policy_lets_its_parts_through(report):
     page = Tags(page_html(report))
     assert page.open == []
@@ -158,6 +164,7 @@ def test_the_page_is_well_formed_and_a_strict_policy_lets_its_parts_through(repo
         assert not {a for a in part.attributes if a == "style" or a.startswith("on")}
 
 
+@pytest.mark.slow
 def test_what_raters_and_researchers_typed_is_escaped_everywhere():
     table = small(voice=EVIL, task=EVIL, criterion=EVIL, dimension=EVIL, system=EVIL)
     table["condition"] = EVIL + table["condition"]
@@ -180,6 +187,7 @@ def test_methods_that_the_estimator_does_not_know_are_told_and_left_out():
     assert "60 ratings of method triangle" in report["warnings"][0]
 
 
+@pytest.mark.slow
 def test_warnings_name_few_raters_ceilings_and_tests_that_were_apart():
     import pandas as pd
 
@@ -191,6 +199,7 @@ def test_warnings_name_few_raters_ceilings_and_tests_that_were_apart():
     assert any("highest score" in text for text in doubts(top))
 
 
+@pytest.mark.slow
 def test_over_the_limit_of_conditions_contrasts_are_overall_only(monkeypatch):
     monkeypatch.setattr(build, "MOST_CONDITIONS", 10)
     scores = {
@@ -248,6 +257,7 @@ def test_breakdowns_are_read_from_text():
     assert breakdown_from(str(Breakdown("voice", ("split",)))) == Breakdown("voice", ("split",))
 
 
+@pytest.mark.slow
 def test_ratings_that_a_program_gave_are_named_first():
     table = small()
     table["rater"] = table["rater"].replace({"r0": "sim-aaaaaaaaaa", "r2": "sim-bbbbbbbbbb"})

@@ -73,6 +73,7 @@ def test_every_fold_says_in_one_line_what_is_in_it(report):
     assert report["provenance"]["table_hash"][:12] in lines["Made with"]
 
 
+@pytest.mark.slow
 def test_differences_that_are_clear_are_counted():
     table = table_of("att_s1")
     report = report_of(table[table["rater"].isin(sorted(set(table["rater"]))[:200])], options=QUICK)
@@ -120,6 +121,7 @@ def test_ends_past_the_scale_are_marked_on_the_page_and_kept_in_the_files(report
     assert json.loads(report_json(report))["estimates"] == report["estimates"]
 
 
+@pytest.mark.slow
 def test_ratings_on_another_scale_are_not_cut():
     table = near_the_top()
     table.loc[0, "score"] = 7.0
@@ -134,6 +136,7 @@ def test_names_do_not_break_and_a_note_is_told_once(report):
     assert html.count("All: only 3 raters or items: a rough interval.") == 1
 
 
+@pytest.mark.slow
 def test_a_note_about_a_whole_group_names_the_group():
     table = near_the_top()
     table["dimension"] = ["poetry" if item == "i0" else "prose" for item in table["item"]]

@@ -75,6 +75,7 @@ URLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", URLS)
 def test_only_the_owner_and_superusers_see_results(client, study, name):
     analysed(study)
@@ -101,6 +102,7 @@ def test_a_page_before_the_first_analysis_offers_one(owner, study):
     assert file_of(owner, study, "estimates.csv").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     score_stimuli(study)
     run = analysed(study)
@@ -144,6 +146,7 @@ def test_the_page_can_be_narrowed_without_a_script(owner, study):
     assert "The answer</h2>" in unknown.content.decode()
 
 
+@pytest.mark.slow
 def test_labels_stand_with_the_keys_of_conditions(owner, study):
     Condition.objects.filter(study=study, key="cond-1").update(label="A <slow> reader")
     run = AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
@@ -155,6 +158,7 @@ def test_labels_stand_with_the_keys_of_conditions(owner, study):
     assert "slow" not in text
 
 
+@pytest.mark.slow
 def test_too_few_ratings_are_told_near_the_answer(client, db):
     study = make_study(key="small")
     answer_all(arrive(study), stop_after=4)
@@ -271,6 +275,7 @@ def test_the_form_queues_a_run_with_its_options(
     assert 'value="split" checked' in text
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_shown_at_once_and_told(owner, study, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     owner.post(reverse("results-run", args=[study.key]), {})
@@ -350,6 +355,7 @@ def test_ratings_are_streamed_and_hash_as_the_analysis_did(owner, study):
     assert "attachment" in answer["Content-Disposition"]
 
 
+@pytest.mark.slow
 def test_every_file_of_an_analysis_can_be_taken(owner, study):
     score_stimuli(study)
     run = analysed(study)
@@ -376,6 +382,7 @@ def test_every_file_of_an_analysis_can_be_taken(owner, study):
         assert file_of(owner, study, name).status_code == 404
 
 
+@pytest.mark.slow
 def test_an_earlier_analysis_can_be_looked_at_again(owner, study):
     first = analysed(study)
     analysed(study, level=0.9)
@@ -401,6 +408,7 @@ def test_a_run_of_another_study_is_not_shown(owner, study):
     assert file_of(owner, study, "report.json", f"?run={run.pk}").status_code == 404
 
 
+@pytest.mark.slow
 def test_the_web_side_loads_no_pandas():
     """Pages are made in a process that never needs pandas: checked in a fresh interpreter."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}

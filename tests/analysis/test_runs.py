@@ -36,6 +36,7 @@ def made_run(study, **fields):
     )
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_a_report_and_its_hash(study):
     run = made_run(study)
     run_analysis(run.pk)
@@ -48,6 +49,7 @@ def test_a_run_ends_with_a_report_and_its_hash(study):
     assert run.finished_at is not None
 
 
+@pytest.mark.slow
 def test_a_job_that_runs_twice_leaves_the_first_result(study):
     run = made_run(study)
     run_analysis(run.pk)
@@ -57,6 +59,7 @@ def test_a_job_that_runs_twice_leaves_the_first_result(study):
     assert (again.result, again.finished_at) == (first.result, first.finished_at)
 
 
+@pytest.mark.slow
 def test_a_run_whose_worker_died_is_done_by_the_next(study):
     run = made_run(study)
     AnalysisRun.objects.filter(pk=run.pk).update(state="running")
@@ -116,6 +119,7 @@ def test_a_queue_that_cannot_be_reached_fails_the_run(
     assert "queue of jobs cannot be reached" in run.error
 
 
+@pytest.mark.slow
 def test_rejected_sessions_are_left_out_of_the_next_run(study):
     Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(status="rejected")
     run = made_run(study)
@@ -139,6 +143,7 @@ def test_the_database_refuses_a_run_that_contradicts_itself(study, fields):
         AnalysisRun.objects.create(study=study, estimator="mean_score", **fields)
 
 
+@pytest.mark.slow
 def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
     told, real = [], Teller.__call__
 
@@ -197,6 +202,7 @@ def test_a_queued_run_that_is_cancelled_never_starts(study):
     assert (run.state, run.started_at) == ("cancelled", None)
 
 
+@pytest.mark.slow
 def test_asking_again_for_the_same_is_answered_from_what_is_stored(study, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", run_analysis)
     first = asked_run(study.pk, study.key, QUICK)
@@ -208,6 +214,7 @@ def test_asking_again_for_the_same_is_answered_from_what_is_stored(study, monkey
     assert asked_run(study.pk, study.key, QUICK) != first
 
 
+@pytest.mark.slow
 def test_other_code_computes_again(study, monkeypatch):
     first = made_run(study)
     run_analysis(first.pk)
@@ -216,6 +223,7 @@ def test_other_code_computes_again(study, monkeypatch):
     assert asked_run(study.pk, study.key, QUICK) != first
 
 
+@pytest.mark.slow
 def test_a_job_that_reads_the_same_ratings_copies_what_came_out(study, monkeypatch):
     first = made_run(study)
     run_analysis(first.pk)
@@ -233,6 +241,7 @@ def test_a_job_that_reads_the_same_ratings_copies_what_came_out(study, monkeypat
     )
 
 
+@pytest.mark.slow
 def test_new_scores_of_a_metric_are_another_analysis(study):
     first = made_run(study)
     run_analysis(first.pk)
@@ -240,6 +249,7 @@ def test_new_scores_of_a_metric_are_another_analysis(study):
     assert asked_run(study.pk, study.key, QUICK) != first
 
 
+@pytest.mark.slow
 def test_a_report_of_the_first_format_is_still_shown(client, study):
     run = made_run(study)
     run_analysis(run.pk)
@@ -253,6 +263,7 @@ def test_a_report_of_the_first_format_is_still_shown(client, study):
     assert "Behind the numbers" in text
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_long_is_made_once_and_kept(
     client, study, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -273,6 +284,7 @@ def test_a_file_that_takes_long_is_made_once_and_kept(
     assert client.post(url.replace("bundle", "other")).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
     study, monkeypatch, django_capture_on_commit_callbacks
 ):

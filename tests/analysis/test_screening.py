@@ -40,6 +40,7 @@ def kept_blocks(rows, *rules):
 PASSED = [("flawed", True), ("human", True), ("human", True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("traps", "valid"),
     [

@@ -217,6 +217,7 @@ def test_second_answers_far_from_the_first_are_found():
     assert InconsistentRepeats().lacking(from_rows(asked("r", [])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(rules()))
 def test_every_rule_stands_an_empty_table_and_one_rating(key):
     rule = rules()[key](*([(("t", (("gold", 1, 1),)),)] if key == "task_traps" else []))

@@ -164,6 +164,7 @@ def test_words_name_conditions_as_pages_do():
     assert (made["decided"], made["comparisons"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_all_bounds_hold_at_all_looks_and_plain_intervals_do_not():
     """Scores 0, .5 or 1 with rare successes; peeking after every rater, all pairs at once."""
     rng = np.random.default_rng(20261122)

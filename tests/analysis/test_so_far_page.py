@@ -72,6 +72,7 @@ def test_scales_without_numbers_have_no_bounds(db, client):
     assert "nothing that is a number" in box(client, study)
 
 
+@pytest.mark.slow
 def test_the_box_says_decided_and_how_many(running, client):
     assert "No rater has finished yet" in box(client, running)
     for _ in range(14):

@@ -71,6 +71,7 @@ def test_a_study_without_traps_has_no_trap_rule(db):
     assert study_rules(study.key) == (SessionStatus(), NotCounted())
 
 
+@pytest.mark.slow
 def test_each_task_is_judged_by_its_own_traps(study, tmp_path):
     call_command("export_study", study.key, "--out", str(tmp_path), *NO_FIGURES, *QUICK)
     report = report_in(tmp_path)
@@ -81,6 +82,7 @@ def test_each_task_is_judged_by_its_own_traps(study, tmp_path):
     assert "in task mos" in (tmp_path / "report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monkeypatch):
     call_command("export_study", study.key, "--out", str(tmp_path / "a"), *NO_FIGURES, *QUICK)
     made = report_in(tmp_path / "a")
@@ -98,6 +100,7 @@ def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monk
     assert made == other
 
 
+@pytest.mark.slow
 def test_a_bare_csv_has_the_default_rule(study, tmp_path):
     call_command("export_study", study.key, "--out", str(tmp_path / "a"), *NO_FIGURES, *QUICK)
     words = [str(tmp_path / "a" / "ratings.csv"), "--out", str(tmp_path / "b"), *QUICK]
@@ -107,12 +110,14 @@ def test_a_bare_csv_has_the_default_rule(study, tmp_path):
     assert bare["data"]["ratings_kept"] > own["data"]["ratings_kept"]
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_asked_for_takes_the_place_of_the_plan(study, tmp_path):
     asked = ["--rule", "att_traps:human=1/2"]
     call_command("export_study", study.key, "--out", str(tmp_path), *NO_FIGURES, *QUICK, *asked)
     assert report_in(tmp_path)["provenance"]["rules"] == ["att_traps:human=1/2"]
 
 
+@pytest.mark.slow
 def test_the_page_uses_and_names_the_plan(study, client, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     client.force_login(study.owner)

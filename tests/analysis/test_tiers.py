@@ -69,6 +69,7 @@ def test_more_groups_than_letters_still_differ():
     assert found.letters["059"] == "(60)"
 
 
+@pytest.mark.slow
 @given(st.integers(1, 7), st.data())
 def test_two_share_a_letter_exactly_if_they_do_not_differ(n, data):
     names = "abcdefg"[:n]

@@ -125,6 +125,7 @@ def test_rows_are_there_after_a_stop_and_a_start(var: Path):
         assert stopped(use)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data")
 def test_a_killed_user_leaves_no_server_behind(var: Path):
     user = user_process(var)
@@ -210,6 +211,7 @@ def test_an_interrupted_first_start_is_begun_anew(var: Path, data: Path):
     assert not half.exists()
 
 
+@pytest.mark.slow
 def test_data_of_another_major_version_is_refused_with_a_remedy(var: Path, data: Path):
     (data / "PG_VERSION").write_text("16\n")
     use = Use(var, POSTGRES)

@@ -56,6 +56,7 @@ def test_the_start_ends_with_one_sentence(var: Path, name: str):
     assert (var / "supervisor.lock").read_text() == ""
 
 
+@pytest.mark.slow
 def test_a_server_that_is_silent_is_not_waited_for_long(var: Path):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -69,6 +70,7 @@ def test_a_server_that_is_silent_is_not_waited_for_long(var: Path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_refused_password_is_told_from_a_dead_server(var: Path):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -84,6 +86,7 @@ def test_a_refused_password_is_told_from_a_dead_server(var: Path):
     assert "geheim" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_command_that_needs_the_database_says_the_same_sentence(var: Path):
     form, what = SERVERS["DATABASE_URL"]
     port = free_port()
@@ -93,6 +96,7 @@ def test_a_command_that_needs_the_database_says_the_same_sentence(var: Path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_command_without_a_database_needs_none(var: Path):
     url = SERVERS["DATABASE_URL"][0].format(free_port())
     assert start(var, "manage.py", "check", DATABASE_URL=url).returncode == 0

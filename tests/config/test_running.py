@@ -39,10 +39,12 @@ def told(var: Path, **variables: str) -> list[object]:
     return found
 
 
+@pytest.mark.slow
 def test_a_command_takes_the_address_of_the_running_earnest(tmp_path: Path, held: int):
     assert told(tmp_path) == [URL, "127.0.0.2", PORT]
 
 
+@pytest.mark.slow
 def test_an_address_that_is_given_wins(tmp_path: Path, held: int):
     assert told(tmp_path, EARNEST_PORT="8177") == ["http://127.0.0.1:8177", "127.0.0.1", 8177]
     assert told(tmp_path, EARNEST_PUBLIC_URL="http://a.example.org")[0] == "http://a.example.org"

@@ -57,6 +57,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_value_is_named_with_what_is_expected(tmp_path: Path, name: str):
     value, expected = WRONG[name]
@@ -67,6 +68,7 @@ def test_a_wrong_value_is_named_with_what_is_expected(tmp_path: Path, name: str)
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_path_in_the_public_url_is_refused(tmp_path: Path):
     done = start(tmp_path, "manage.py", "check", EARNEST_PUBLIC_URL="https://example.org/sub")
     assert "scheme, host and maybe port only" in done.stderr
@@ -80,6 +82,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
     assert "this is a file" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_password_in_a_wrong_url_is_not_repeated(tmp_path: Path):
     done = start(tmp_path, "manage.py", "check", DATABASE_URL="mysql://me:geheim@host/name")
     assert "DATABASE_URL" in done.stderr
@@ -94,6 +97,7 @@ def test_without_urls_both_servers_are_embedded_below_the_folder(tmp_path: Path)
     assert not found["SESSION_COOKIE_SECURE"]
 
 
+@pytest.mark.slow
 def test_urls_switch_to_real_servers_without_code_change(tmp_path: Path):
     found = read(
         tmp_path,
@@ -115,6 +119,7 @@ def test_urls_switch_to_real_servers_without_code_change(tmp_path: Path):
     assert found["CSRF_TRUSTED_ORIGINS"] == ["https://listen.example.org"]
 
 
+@pytest.mark.slow
 def test_the_broker_may_be_rabbitmq_with_the_cache_where_it_was(tmp_path: Path):
     found = read(tmp_path, BROKER_URL="amqp://me:pw@queue.example.org:5672/earnest")
     assert found["CELERY_BROKER_URL"] == "amqp://me:pw@queue.example.org:5672/earnest"
@@ -125,12 +130,14 @@ def test_the_broker_may_be_rabbitmq_with_the_cache_where_it_was(tmp_path: Path):
     assert usual["CELERY_BROKER_TRANSPORT_OPTIONS"]["visibility_timeout"] == 1800
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["{}", "file://{}"])
 def test_clips_may_live_in_another_folder(tmp_path: Path, form: str):
     found = read(tmp_path, MEDIA_STORE=form.format(tmp_path / "other clips"))
     assert found["STORAGES"]["default"]["OPTIONS"]["location"] == str(tmp_path / "other clips")
 
 
+@pytest.mark.slow
 def test_the_key_is_random_per_folder_and_stays(tmp_path: Path):
     first, again = read(tmp_path / "a"), read(tmp_path / "a")
     other = read(tmp_path / "b")
@@ -139,6 +146,7 @@ def test_the_key_is_random_per_folder_and_stays(tmp_path: Path):
     assert (tmp_path / "a" / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_agree_on_the_key(tmp_path: Path):
     code = "from pathlib import Path; import sys; from config.environment import kept_secret\n"
     code += "print(kept_secret(Path(sys.argv[1])))"
@@ -149,6 +157,7 @@ def test_processes_that_start_together_agree_on_the_key(tmp_path: Path):
     assert len({process.communicate(timeout=PATIENCE_S)[0] for process in started}) == 1
 
 
+@pytest.mark.slow
 def test_a_damaged_key_file_is_not_used(tmp_path: Path):
     (tmp_path / "secret_key").write_text("short")
     done = start(tmp_path, "manage.py", "check")
@@ -156,6 +165,7 @@ def test_a_damaged_key_file_is_not_used(tmp_path: Path):
     assert "secret_key is damaged" in done.stderr
 
 
+@pytest.mark.slow
 def test_offline_holds_for_packages_that_fetch_on_their_own(tmp_path):
     show = "import os, config.settings; print(os.environ.get('HF_HUB_OFFLINE'))"
     told = [start(tmp_path, "-c", show, EARNEST_OFFLINE=to).stdout.strip() for to in ("1", "0")]

@@ -99,6 +99,7 @@ def test_a_large_upload_is_read_whole_without_filling_memory(web: Served):
     assert put(f"{web.url}/echo", content=b"y" * 70000).text == "PUT 70000 70000"
 
 
+@pytest.mark.slow
 def test_an_upload_above_the_limit_is_refused(web: Served):
     response = post(f"{web.url}/echo", content=b"x" * (65 * 1024**2))
     assert response.status_code == 413
@@ -271,6 +272,7 @@ def test_django_answers_behind_the_bridge(tmp_path: Path):
         assert served.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.slow
 def test_with_nginx_in_front_the_file_is_named_to_nginx_only(tmp_path: Path):
     code = """
 import os, pathlib, sys

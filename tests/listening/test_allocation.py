@@ -50,6 +50,7 @@ def assert_no_repeats(study: Study) -> None:
     assert max(heard.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_study_filled_one_rater_after_another_is_exact_and_then_full():
     study = make_study(conditions=4, items=12, task={"block_size": 4, "ratings_per_stimulus": 3})

@@ -38,6 +38,7 @@ def reason(path: Path) -> str:
     return caught.value.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("rate", [8_000, 16_000, 22_050, 24_000, 44_100, 48_000, 96_000])
 def test_m4a_begins_and_ends_where_its_edit_list_says(
@@ -54,6 +55,7 @@ def test_m4a_begins_and_ends_where_its_edit_list_says(
     assert all(np.corrcoef(before[:, n], after[:, n])[0, 1] > 0.98 for n in range(channels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("rate", [8_000, 16_000, 24_000, 48_000])
 @pytest.mark.parametrize("name", ["clip.webm", "clip.mp4", "clip.mka"])
@@ -69,6 +71,7 @@ def test_opus_is_as_long_as_what_was_encoded(
     assert abs(late) <= (1 if name != "clip.mp4" or rate == 48_000 else 48)  # that muxer rounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [8_000, 22_050, 48_000, 96_000, 192_000])
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("codec", ["alac", "flac"])
@@ -112,6 +115,7 @@ def test_raw_aac_is_read_whole_for_it_names_no_padding(tmp_path: Path, tag: byte
     assert facts.duration_s == pytest.approx(1 + 1024 / RATE, abs=1024 / RATE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("codec", "format", "options"),
     [
@@ -284,6 +288,7 @@ def test_a_codec_that_is_not_read_is_named(tmp_path: Path) -> None:
     assert "ac3" in reason(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("codec", "name", "options"),
     [
@@ -305,6 +310,7 @@ def test_a_file_that_was_cut_off_is_refused(
     assert "damaged" in (why := reason(path)) or "before the length" in why or "no sound" in why
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clip.m4a", "clip.webm", "clip.aac"])
 def test_rubbish_in_the_middle_raises_nothing_but_an_audio_error(tmp_path: Path, name: str) -> None:
     codec = "libopus" if name == "clip.webm" else "aac"

@@ -39,6 +39,7 @@ def test_the_facts_of_a_tone(tmp_path: Path) -> None:
     assert len(facts.sha256) == 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [8_000, 16_000, 22_050, 44_100, 48_000])
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("seconds", [0.4, 0.73, 3.19, 12.0])
@@ -51,6 +52,7 @@ def test_loudness_equals_pyloudnorm(rate: int, channels: int, seconds: float) ->
     assert meter.integrated_lufs() == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.slow
 def test_loudness_does_not_depend_on_how_the_clip_is_cut_into_blocks() -> None:
     samples = speechlike(2.3, 22_050, 1)
     found = []
@@ -119,6 +121,7 @@ def test_a_wav_that_was_written_to_a_pipe_is_accepted(tmp_path: Path, length: by
     assert probed(path).duration_s == 1.0
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_clip(tmp_path: Path) -> None:
     path = tmp_path / "long.wav"
     soundfile.write(path, np.tile(np.float32(tone(10)), 60), RATE, subtype="PCM_16")

@@ -167,6 +167,7 @@ def test_other_formats_are_joined_through_the_same_door(tmp_path: Path) -> None:
     assert probed(tmp_path / "joined.flac").duration_s == pytest.approx(2.7)
 
 
+@pytest.mark.slow
 def test_twenty_minutes_are_joined_with_little_memory(tmp_path: Path) -> None:
     long = saved(tmp_path, "long.wav", np.tile(np.float32(sine(10, 8_000)), 60), 8_000, "PCM_16")
     short = saved(tmp_path, "short.wav", sine(1, 16_000), 16_000)

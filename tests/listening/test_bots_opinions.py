@@ -24,6 +24,7 @@ def close_to(scores: list[float], expected: float) -> bool:
     return abs(fmean(scores) - expected) < 4 * stdev(scores) / sqrt(len(scores))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [HLS, MOS], ids=["hls", "mos"])
 @pytest.mark.parametrize("condition", ["good", "middling", "bad"])
 def test_the_mean_of_many_raters_over_many_stimuli_is_the_expected_score(scores, condition):
@@ -34,6 +35,7 @@ def test_the_mean_of_many_raters_over_many_stimuli_is_the_expected_score(scores,
     assert close_to(given, TRUTH.single_score(scores, condition))
 
 
+@pytest.mark.slow
 def test_one_stimulus_has_an_expected_score_of_its_own():
     clips = [KnownClip("good", f"clip-{n}") for n in range(6)]
     own = [TRUTH.single_score(MOS, "good", clip.stimulus) for clip in clips]

@@ -65,6 +65,7 @@ def send(web: str, study: Study, kinds: list[Kind], **fields):
 # --- Kinds of raters through the real pages ------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_kind_of_rater_ends_as_it_should_and_no_acknowledged_answer_is_lost(web, study):
     summary = send(web, study, [kind for kind in Kind for _ in range(3)])
     assert not summary.trouble, summary.trouble
@@ -95,6 +96,7 @@ def test_a_double_clickers_second_answer_is_told_as_a_repeat(web, study):
     assert Rating.objects.count() == 13
 
 
+@pytest.mark.slow
 def test_returners_go_on_where_they_stopped_in_the_same_session(web, study):
     summary = send(web, study, [Kind.RETURNER] * 4)
     assert Session.objects.count() == 4
@@ -128,6 +130,7 @@ def test_the_means_of_careful_raters_come_out_as_the_truth_says(web, study):
             assert mean == pytest.approx(row["expected_for_these_stimuli"], abs=0.8)
 
 
+@pytest.mark.slow
 def test_careless_raters_fail_traps_and_careful_ones_pass_them(web, study):
     """18 traps each: 17 and 6 are to be expected; a correct model fails once in 50 000 runs."""
 
@@ -141,6 +144,7 @@ def test_careless_raters_fail_traps_and_careful_ones_pass_them(web, study):
     assert passed(Kind.CARELESS) <= 14
 
 
+@pytest.mark.slow
 def test_reasons_are_typed_where_they_are_asked_for(web, study):
     send(web, study, [Kind.CAREFUL] * 4)
     att = Trial.objects.filter(task__key="att", state="answered").count()
@@ -189,6 +193,7 @@ def simulate(web: str, *words: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_the_command_tells_what_was_acknowledged_and_what_is_stored(web, study, tmp_path):
     truth = tmp_path / "truth.json"
     told = simulate(web, "--raters", "10", "--leave", "0.2", "--truth", str(truth))
@@ -288,6 +293,7 @@ def test_a_page_is_read_for_its_forms_scripts_and_headline():
     assert page.form_with("missing") is None
 
 
+@pytest.mark.slow
 def test_scripted_raters_know_neither_django_nor_the_database():
     code = (
         "import sys, listening.bots; "

@@ -53,6 +53,7 @@ def send(web: str, study: Study, monkeypatch: pytest.MonkeyPatch) -> Summary:
     return asyncio.run(send_crowd(web, landing, known, truth, kinds, concurrency=at_once))
 
 
+@pytest.mark.slow
 def test_a_preset_is_taken_from_consent_to_completion_code(
     web: str, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def test_the_length_of_a_sound_tells_nothing(key):
     assert len(shapes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", CHOICES)
 def test_the_level_of_a_sound_tells_nothing(key):
     """Differences between truths stay within what chance makes of equal levels."""
@@ -208,6 +209,7 @@ def test_triplets_draw_every_digit_everywhere_and_none_twice():
     assert len(list(permutations(range(10), 3))) == round(1 / check.chance())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ASKED)
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_raters_who_guess_pass_as_often_as_the_odds_say(key, attempts):

@@ -92,16 +92,19 @@ def passes(key: str, seed: str, through: Callable[[Samples], Samples]) -> bool:
     return check.judge(settings, seed, answers).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", LISTENERS)
 def test_a_listener_with_headphones_passes_every_time(key):
     assert all(passes(key, seed, headphones) for seed in SESSIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["huggins", "antiphase", "stereo"])
 def test_a_listener_with_one_loudspeaker_does_not_pass(key):
     assert not any(passes(key, seed, one_loudspeaker) for seed in SESSIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["digits_in_noise", "environment"])
 def test_checks_of_hearing_and_place_do_not_need_headphones(key):
     assert all(passes(key, seed, one_loudspeaker) for seed in SESSIONS)

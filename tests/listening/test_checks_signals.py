@@ -102,6 +102,7 @@ def test_only_the_right_interval_differs_between_the_ears_and_only_around_600_hz
         assert power[inside].sum() > 0.995 * power.sum()
 
 
+@pytest.mark.slow
 def test_one_ear_alone_cannot_find_the_huggins_tone():
     """Listeners of one channel who take the most, or least, energy near 600 Hz guess at best."""
     count, hits = 600, np.zeros(4)
@@ -123,6 +124,7 @@ def test_both_ears_together_find_the_huggins_tone_every_time():
         assert max(found, key=lambda n: found[n]) == trial.truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ear", [0, 1])
 def test_target_and_foils_have_the_same_long_term_statistics_in_each_ear(ear):
     """Mean spectrum, its spread over time, and the shape of the amplitudes, over 240 trials."""
@@ -153,6 +155,7 @@ def test_target_and_foils_have_the_same_long_term_statistics_in_each_ear(ear):
 # Antiphase
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(6))
 def test_the_answer_is_6_db_quieter_and_one_of_the_others_is_inverted_in_one_ear(place):
     trial, wave = heard("antiphase", "s", place)
@@ -203,6 +206,7 @@ def test_the_noise_has_the_long_term_spectrum_of_the_digits(language):
     assert db(shares[1] / shares[0]) == pytest.approx(0, abs=1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("snr_db", [-8.0, -2.0, 4.0])
 def test_the_digits_have_the_ratio_that_was_asked_for(language, snr_db):

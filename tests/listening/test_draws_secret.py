@@ -52,6 +52,7 @@ def test_the_letters_of_a_screen_depend_on_the_servers_key(settings: Any) -> Non
     assert first != letters()
 
 
+@pytest.mark.slow
 def test_the_places_of_traps_depend_on_the_servers_key(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

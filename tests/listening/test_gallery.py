@@ -139,6 +139,7 @@ def test_a_preset_is_named_beside_the_methods_that_it_uses(researcher: Client) -
     assert all(method["what"].endswith(".") for method in methods.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", METHODS)
 def test_every_method_has_an_example_with_trials_that_sound(researcher: Client, key: str) -> None:
     state = state_at(researcher, gallery_url(task=key))
@@ -195,6 +196,7 @@ def test_every_ready_made_questionnaire_can_be_tried(researcher: Client, key: st
     assert "screen_out" not in json.dumps(stage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     researcher: Client, name: str
@@ -213,6 +215,7 @@ def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     assert state["study"]["language"] == file.language
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_walk_begins_at_the_first_page_as_raters_read_it(
     researcher: Client, name: str, tmp_path: Path
@@ -271,6 +274,7 @@ def test_context_is_joined_and_timed_as_an_import_makes_it(stored: Study) -> Non
         assert abs(ours[0] - theirs[0]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_a_folders_clips_have_the_loudness_and_rate_of_its_import(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     write_preset(Preset(GALLERY, demo_folder() / GALLERY), demo_folder(), folder)
@@ -304,6 +308,7 @@ def test_without_the_demos_folder_the_gallery_shows_what_needs_no_sounds(
 # --- A study of one's own ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", Study.State.values)
 def test_a_study_is_previewed_in_every_state(researcher: Client, stored: Study, state: str) -> None:
     Study.objects.update(state=state)
@@ -317,6 +322,7 @@ def test_a_study_is_previewed_in_every_state(researcher: Client, stored: Study, 
         assert seconds_at(researcher, url) > 1
 
 
+@pytest.mark.slow
 def test_nothing_is_stored(researcher: Client, stored: Study, no_writes: list[str]) -> None:
     before = rows_in_all_tables()
     for url in (

@@ -218,6 +218,7 @@ def sessions_end(session: Session) -> None:
     Session.objects.filter(pk=session.pk).update(status=Session.Status.FINISHED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", ["questionnaires", "skips", "comments"])
 @pytest.mark.parametrize("body", [*NO_OBJECTS, *NO_JSON], ids=lambda body: repr(body[:12]))
 def test_the_doors_around_the_trials_refuse_them_too(session, door, body):

@@ -122,6 +122,7 @@ def test_opening_later(tmp_path: Path) -> None:
         run("open_study", "small")
 
 
+@pytest.mark.slow
 def test_the_demo_is_made_once() -> None:
     said = run("ensure_demo")
     study = Study.objects.get()
@@ -138,6 +139,7 @@ def test_the_demo_is_made_once() -> None:
     assert Study.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_the_demo_belongs_to_the_researcher_that_there_is() -> None:
     User.objects.create_user("researcher", password="their own")
     run("ensure_demo")

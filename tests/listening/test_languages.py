@@ -24,12 +24,14 @@ OUR_NAMES = {"JavaScript", "Cookie", "Earnest", "Esc"}  # the same in every lang
 # --- The catalogue ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_sentence_for_raters_has_a_chinese_translation():
     known = catalogue.translations()
     missing = [s for s in catalogue.sentences() if not (known.get(s) and known.get(s).string)]
     assert missing == [], "add them to locale/zh_Hans: python -m tests.catalogue"
 
 
+@pytest.mark.slow
 def test_no_translation_is_left_of_a_sentence_that_nobody_says():
     said = catalogue.sentences()
     idle = [m.id for m in catalogue.translations() if m.id and m.id not in said]

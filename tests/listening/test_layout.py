@@ -183,6 +183,7 @@ def test_a_block_that_takes_the_place_of_a_lost_one_brings_no_more_repeats():
 # --- What passes a trap --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "tolerance", "passing"),
     [
@@ -261,6 +262,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "options", "expected", "tolerance"), PAIRS)
 def test_a_comparing_trap_passes_in_both_orders_just_when_the_stored_score_is_near(
     method, options, expected, tolerance

@@ -47,6 +47,7 @@ def test_several_blocks_must_be_passed_by_each_guess_anew():
     assert at_least(3, 3, once) == pytest.approx((5 / 27) ** 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sets", [1, 2, 3])
 def test_raters_who_guess_pass_blocks_as_often_as_the_odds_say(sets):
     rng, count = Random(sets), 20_000

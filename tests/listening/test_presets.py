@@ -156,6 +156,7 @@ def _entries(task: dict[str, Any]) -> list[dict[str, Any]]:
     return [*task.get("examples", ()), *task.get("training", ())]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("media")
 @every_preset

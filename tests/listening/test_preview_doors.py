@@ -50,6 +50,7 @@ def test_nothing_can_be_sent_to_a_preview(researcher: Client, url: str) -> None:
     assert researcher.post(url, {"answers": "x"}).status_code == 405
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url",
     [

@@ -161,6 +161,7 @@ def test_an_answer_moves_on_and_a_repeat_does_not(client, study):
     assert Rating.objects.get().label == "Human"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "status", "error"),
     [

@@ -88,6 +88,7 @@ def test_a_chance_is_written_so_that_it_can_be_read(chance, text):
     assert chance_text(chance) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(Check.registry))
 def test_every_check_can_be_shown_with_its_odds(client, key):
     make_study(key="around", checks=[{"key": key}])
@@ -279,6 +280,7 @@ def test_practice_is_no_trap_on_the_page(client):
     assert "7 / 7 0 / 1" in page(client)
 
 
+@pytest.mark.slow
 def test_the_number_of_queries_does_not_grow_with_what_stands_around(
     owner, study, django_assert_max_num_queries
 ):

@@ -210,6 +210,7 @@ def test_nobody_else_takes_it(client, study):
     assert client.post(url).status_code == 405
 
 
+@pytest.mark.slow
 def test_the_export_writes_it_beside_the_ratings(study, tmp_path, capsys):
     answer_all(through(arrive(study), {"age": 30}))
     call_command("export_study", "asked", "--out", str(tmp_path), "--replicates", "200")

@@ -289,6 +289,7 @@ pair_names = st.tuples(sides, rated_sides).map(lambda s: f"{s[0][0]}{s[0][1]}{s[
 all_names = st.sampled_from(["Ri", "Ti", "Rp", "Tp"]) | pair_names
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     names=st.lists(all_names, min_size=1, max_size=6, unique=True),

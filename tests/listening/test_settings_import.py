@@ -255,6 +255,7 @@ def test_served_copies_are_each_a_file_of_their_own(study: Study, media: Path) -
         assert audio.sha256_of(audio.local_path(stimulus.served)) == stimulus.served_sha256
 
 
+@pytest.mark.slow
 def test_levelled_lines_are_joined_as_raters_hear_them(tmp_path: Path, owner: User) -> None:
     folder = make_folder(tmp_path / "study")
     text = (folder / "study.toml").read_text("utf-8")
@@ -272,6 +273,7 @@ def test_levelled_lines_are_joined_as_raters_hear_them(tmp_path: Path, owner: Us
 # --- Planned, rated, read ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_study_in_context_is_planned_and_rated_to_the_end(study: Study) -> None:
     assert [f for f in check_study(study) if f.level == "problem"] == []
     planned = open_study(study)
@@ -290,6 +292,7 @@ def test_a_study_in_context_is_planned_and_rated_to_the_end(study: Study) -> Non
     assert {row["paragraph"] for row in rows} == {"p1", "p2"}
 
 
+@pytest.mark.slow
 def test_context_of_two_lines_is_told_in_order_and_isolation_has_none(
     tmp_path: Path, owner: User
 ) -> None:
@@ -303,6 +306,7 @@ def test_context_of_two_lines_is_told_in_order_and_isolation_has_none(
     assert contexts == {"T2T1 (flite-slt)": "flite-slt-s0870 flite-slt-s0880", "Ri": ""}
 
 
+@pytest.mark.slow
 def test_a_task_that_names_no_condition_rates_the_lines(tmp_path: Path, owner: User) -> None:
     asked = task("lines", []).replace("conditions = []\n", "")
     study = create_study(make_folder(tmp_path / "study", SETTING, asked), owner)
@@ -311,6 +315,7 @@ def test_a_task_that_names_no_condition_rates_the_lines(tmp_path: Path, owner: U
     assert {ref.condition for ref in material} == {"human", "flite-slt", "espeak-ng"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "conditions", "more"),
     [
@@ -388,6 +393,7 @@ def test_a_single_synthetic_condition_may_be_written_without_a_list(tmp_path: Pa
     assert reading.study.settings[0]["synthetic"] == ["flite-slt"]
 
 
+@pytest.mark.slow
 def test_export_leaves_out_what_is_made_and_its_import_makes_it_again(
     tmp_path: Path, study: Study
 ) -> None:
@@ -404,6 +410,7 @@ def test_export_leaves_out_what_is_made_and_its_import_makes_it_again(
     assert list(new.stimuli.values_list("key", "lines", "sha256").order_by("key")) == before
 
 
+@pytest.mark.slow
 def test_a_replaced_study_leaves_no_audio_behind(
     tmp_path: Path,
     owner: User,
@@ -418,6 +425,7 @@ def test_a_replaced_study_leaves_no_audio_behind(
     assert len(stored_files(media)) == count
 
 
+@pytest.mark.slow
 def test_an_import_that_fails_while_joining_leaves_nothing(
     tmp_path: Path,
     owner: User,
@@ -444,6 +452,7 @@ def test_prelaunch_finds_a_changed_joined_clip_and_says_nothing_twice(study: Stu
     assert ["Rp:p1.1-3" in f.what for f in changed] == [True]
 
 
+@pytest.mark.slow
 def test_a_trap_that_is_one_line_among_joined_clips_is_known_by_its_length(
     tmp_path: Path, owner: User
 ) -> None:
@@ -461,6 +470,7 @@ def test_a_trap_that_is_one_line_among_joined_clips_is_known_by_its_length(
     assert "by their length" in told["joined"][0]
 
 
+@pytest.mark.slow
 def test_import_says_what_was_made_and_what_was_too_short(tmp_path: Path, owner: User) -> None:
     said = run("import_study", make_folder(tmp_path / "study"))
     assert "Imported “long”: 1 task, 3 conditions, 5 items, 15 stimuli." in said

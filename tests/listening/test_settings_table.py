@@ -35,6 +35,7 @@ def read(*given_tables: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(tables, max_size=3))
 def test_settings_written_and_read_again_are_equal(given_tables: list[dict[str, Any]]) -> None:

@@ -198,6 +198,7 @@ def test_a_skip_and_an_answer_at_once_leave_one_of_them():
     assert Block.objects.get().state == (Block.State.DONE if whole else Block.State.OPEN)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_last_skip_and_a_lease_that_runs_out_do_not_wait_for_each_other():
     study = make_study(conditions=1, items=20, task={"block_size": 1, "ratings_per_stimulus": 4})

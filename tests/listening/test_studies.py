@@ -44,6 +44,7 @@ def stored_files(media: Path) -> list[Path]:
     return [path for path in media.rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 def test_the_demo_becomes_rows(owner: User, media: Path) -> None:
     study = create_study(DEMO, owner)
     assert (study.key, study.state, study.owner) == ("demo", "draft", owner)
@@ -68,6 +69,7 @@ def test_the_demo_becomes_rows(owner: User, media: Path) -> None:
     assert len({s.served for s in study.stimuli.all()}) == 43
 
 
+@pytest.mark.slow
 def test_originals_are_kept_and_served_copies_are_the_same_sound(
     owner: User, tmp_path: Path
 ) -> None:
@@ -90,6 +92,7 @@ def demo_with(folder: Path, old: str, new: str) -> Path:
     return folder / "demo"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_zip", [False, True])
 def test_import_export_import_gives_an_equal_study(
     owner: User, tmp_path: Path, as_zip: bool
@@ -286,6 +289,7 @@ def test_a_withdrawn_session_does_not_keep_a_study_from_being_replaced(
     assert Study.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_clips_are_brought_to_the_loudness_that_the_study_names(
     owner: User, tmp_path: Path
 ) -> None:
@@ -298,6 +302,7 @@ def test_clips_are_brought_to_the_loudness_that_the_study_names(
         assert stimulus.sha256 == audio.probed(audio.local_path(stimulus.original)).sha256
 
 
+@pytest.mark.slow
 def test_clips_are_brought_to_the_sampling_rate_that_the_study_names(
     owner: User, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder
 from tests.listening.folders import CSV, HEADER, ROWS, TOML, csv_with, make_folder, problems_of
 
@@ -46,6 +48,7 @@ def test_the_demo_is_right() -> None:
     assert sum(not s.trap for s in reading.study.stimuli) == 35
 
 
+@pytest.mark.slow
 def test_reading_needs_no_django() -> None:
     code = (
         "import sys; from pathlib import Path; from listening.design.studyfile import read_folder;"
@@ -128,6 +131,7 @@ def test_material_may_be_limited_to_conditions_and_dimensions(tmp_path: Path) ->
     assert found == []
 
 
+@pytest.mark.slow
 def test_fifty_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     rows = [f"s{n},sys-{'ab'[n % 2]},i{n // 2},audio/a1.wav,some text" for n in range(50_000)]
     csv = csv_with(*rows, header=f"{HEADER},text")

@@ -182,6 +182,7 @@ def test_a_dimension_that_no_item_has(tmp_path: Path) -> None:
     assert "no stimulus to rate" in found[1].what
 
 
+@pytest.mark.slow
 def test_twenty_million_presentations_are_the_limit(tmp_path: Path) -> None:
     rows = [f"s{n},sys-{'ab'[n % 2]},i{n // 2},audio/a1.wav" for n in range(4_000)]
     toml = TOML.replace("ratings_per_stimulus = 3", "ratings_per_stimulus = 10000")

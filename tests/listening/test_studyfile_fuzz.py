@@ -53,6 +53,7 @@ def damaged(whole: bytes, place: int, length: int, new: bytes) -> bytes:
     return whole[:place] + new + whole[place + length :]
 
 
+@pytest.mark.slow
 @patient
 @given(st.integers(0, 5000), st.integers(0, 40), noise)
 def test_damaged_tables(folder: Path, place: int, length: int, new: bytes) -> None:
@@ -82,6 +83,7 @@ any_study = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @patient
 @given(any_study)
 def test_any_value_in_any_field(study: dict[str, Any]) -> None:
@@ -93,6 +95,7 @@ def test_any_value_in_any_field(study: dict[str, Any]) -> None:
         outcome(make_folder(Path(space)), toml, CSV.encode())
 
 
+@pytest.mark.slow
 @patient
 @given(st.lists(st.text(max_size=6) | st.sampled_from(["sys-a", "i1", "audio/a1.wav"]), min_size=4))
 def test_any_cell_in_a_row(folder: Path, cells: list[str]) -> None:

@@ -54,6 +54,7 @@ def test_channels_are_averaged(tmp_path):
     assert off(audio.load_wave(stereo, 16_000), (left + right) / 2) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate_hz", [8_000, 11_025, 22_050, 24_000, 44_100, 44_101, 48_000, 96_000])
 def test_a_tone_survives_resampling(tmp_path, rate_hz):
     path = written(tmp_path, "t.wav", tone(rate_hz), rate_hz, subtype="FLOAT")
@@ -68,6 +69,7 @@ def test_a_tone_above_the_new_nyquist_frequency_does_not_come_back(tmp_path):
     assert np.abs(audio.load_wave(path, 16_000)[500:-500]).max() < 2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize("n_samples", [1, 999, 30_000])
 def test_resampling_in_blocks_equals_resampling_in_one_piece(rates, n_samples):
@@ -99,6 +101,7 @@ def test_a_file_is_decoded_once_for_all_rates(tmp_path, monkeypatch):
     assert off(waves[16_000], audio.load_wave(path, 16_000)) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "codec"),
     [

@@ -141,6 +141,7 @@ def study(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_commands_lead_from_ratings_to_an_evaluation(study, capsys):
     def att(*words):
         call_command("auto_att", *map(str, words))

@@ -151,6 +151,7 @@ def test_silence_and_specks_have_no_score_and_long_clips_say_what_was_heard(list
     assert fine.value == pytest.approx(by_hand, rel=ROUNDING)
 
 
+@pytest.mark.slow
 def test_training_learns_and_a_stopped_run_ends_like_one_that_was_not(folder, made, tmp_path):
     asked = ModelPlan(name=str(folder), rank=4, alpha=4)
     whole = train.train(made, asked, PLAN, tmp_path / "whole")

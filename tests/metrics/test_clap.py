@@ -59,6 +59,7 @@ def test_the_cosine_is_that_of_the_model_itself(metric):
     assert metric.measure([wave], [said("a sigh")])[0].value == pytest.approx(wanted, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_long_clip_is_heard_whole_first_or_in_the_middle(folder, metric):
     wave, caption = noise(12), said("a cough")
     (mean,) = metric.measure([wave], [caption])

@@ -53,6 +53,7 @@ def test_a_long_clip_has_the_package_s_value(metric):
     assert score.details["segments"] == 37
 
 
+@pytest.mark.slow
 def test_batches_of_several_segments_give_the_same_values(metric, short, monkeypatch):
     monkeypatch.setitem(distillmos.AT_ONCE, "cpu", 2)
     scores = metric.measure([reference.wave(clip) for clip in SHORT[:2]])

@@ -105,6 +105,7 @@ def test_the_published_rule_is_the_loop_of_speechmos(seconds):
     assert dnsmos.hops(samples, "all_hops") == (list(range(count)), count)
 
 
+@pytest.mark.slow
 def test_a_batch_equals_one_by_one_and_any_float_type_will_do(published, short):
     (alone,) = published.measure([reference.wave(SHORT[1]).double()])
     assert values(published, alone) == pytest.approx(short[1], abs=ROUNDING)

@@ -29,6 +29,7 @@ def known():
     return np.load(reference.DATA / "embeddings.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clip", ["long_same-human", "long_dialog-human-flite_slt"])
 def test_windows_have_the_vectors_of_the_package(resemblyzer, known, clip):
     rows = [row for row in reference.rows("windows.csv") if row["clip"] == clip]
@@ -104,6 +105,7 @@ def tiny_wavlm(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_saved_wavlm_is_loaded_and_gives_its_own_embeddings(tiny_wavlm):
     import transformers
 

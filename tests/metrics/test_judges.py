@@ -111,6 +111,7 @@ def test_richness_is_the_mean_over_pieces_of_ten_seconds(server):
     assert score.value == 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seconds", "rest_s", "pieces"),
     [(4, 5, 1), (10, 5, 1), (14.9, 5, 1), (15, 5, 2), (20, 5, 2), (11, 1, 2)],

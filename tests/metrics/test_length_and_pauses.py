@@ -73,6 +73,7 @@ def test_words_are_counted_only_where_they_can_be(text, language, words, charact
     assert also["characters_per_s"] == (characters and characters / 2)
 
 
+@pytest.mark.slow
 def test_real_speech_agrees_with_the_stored_segments(pauses):
     clip = "long_pauses-human"
     wave, parts = reference.wave(clip), reference.segments()[clip]

@@ -41,6 +41,7 @@ def whisper():
     return base.loaded("faster_whisper", Options("tiny.en"), "cpu")
 
 
+@pytest.mark.slow
 def test_tiny_en_hears_what_the_reference_heard(whisper):
     clip = "human-0920-clean"
     heard = whisper.transcript(take(reference.wave(clip)))
@@ -185,6 +186,7 @@ def whisper_folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ctc", "whisper"])
 def test_a_folder_of_transformers_is_heard_alike_alone_and_long(kind, request):
     folder = request.getfixturevalue(f"{kind}_folder")

@@ -134,6 +134,7 @@ def score_files(*arguments):
     return out.getvalue(), err.getvalue()
 
 
+@pytest.mark.slow
 def test_score_files_resumes_a_file_and_sums_up_per_condition(folder, tmp_path):
     path = tmp_path / "out.jsonl"
     out, err = score_files(folder, "--metrics=srmr", "--out", path)

@@ -100,6 +100,7 @@ def test_parameters_have_defaults_and_come_back_from_json(metric):
     assert dataclasses.is_dataclass(metric.parameters_type)
 
 
+@pytest.mark.slow
 def test_one_score_per_wave_in_order_batched_or_alone(metric, alone):
     wave = metric_wave(metric)
     together = measured(metric, [wave[:LONG_ENOUGH], wave])
@@ -109,6 +110,7 @@ def test_one_score_per_wave_in_order_batched_or_alone(metric, alone):
     assert all((score.value is None) == bool(score.reason) for score in together)
 
 
+@pytest.mark.slow
 def test_waves_without_a_value_have_a_reason_and_spare_the_others(metric, alone):
     waves = list(BROKEN.values())
     waves.insert(2, metric_wave(metric))
@@ -120,6 +122,7 @@ def test_waves_without_a_value_have_a_reason_and_spare_the_others(metric, alone)
     assert near(fine.value, alone)
 
 
+@pytest.mark.slow
 def test_silence_is_never_scored_as_zero(metric):
     (score,) = measured(metric, [torch.zeros(LONG_ENOUGH)])
     assert score.value is None
@@ -177,6 +180,7 @@ def test_an_unknown_metric_is_answered_with_the_known_ones():
         make_metric("srmrr")
 
 
+@pytest.mark.slow
 def test_pure_modules_bring_neither_django_nor_torch():
     pure = "base filterbanks envelopes modulation speech audio runner suite"
     code = (

@@ -31,6 +31,7 @@ def scores():
     return found
 
 
+@pytest.mark.slow
 def test_segments_are_those_of_silero_alone_and_side_by_side(detector):
     wanted = reference.segments()
     waves = [reference.wave(clip) for clip in wanted]
@@ -78,6 +79,7 @@ def test_the_normalised_variant_sees_the_room_and_the_published_one_the_voice(sc
     assert norm[dialogue].value < 1.1 * norm[same].value
 
 
+@pytest.mark.slow
 def test_a_batch_gives_what_its_clips_give_alone(scores):
     metric = make_metric("reverb_consistency")
     metric.load("cpu")
@@ -85,6 +87,7 @@ def test_a_batch_gives_what_its_clips_give_alone(scores):
     assert alone.value == pytest.approx(scores["slow"]["long_same-human"].value, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_clips_without_two_windows_have_a_reason_and_their_counts():
     metric = make_metric("reverb_consistency")
     metric.load("cpu")

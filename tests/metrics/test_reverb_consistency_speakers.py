@@ -53,6 +53,7 @@ def by_hand(speaker, variant):
     return float(np.std([found.value for found in modulation.srmr(cut, variant)])), len(starts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["slow_norm30", "fast"])
 def test_each_speaker_is_measured_alone_and_the_mean_is_over_speakers(variant):
     (score,) = made(variant=variant).measure([beginning()], [Material(turns=turns_of(FEW))])
@@ -66,6 +67,7 @@ def test_each_speaker_is_measured_alone_and_the_mean_is_over_speakers(variant):
     json.dumps(dict(score.details), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_the_voices_of_a_dialogue_no_longer_count_as_rooms():
     wave = reference.wave(DIALOGUE)
     (apart,) = made().measure([wave], [Material(turns=turns_of(STRETCHES))])
@@ -73,6 +75,7 @@ def test_the_voices_of_a_dialogue_no_longer_count_as_rooms():
     assert apart.value < whole / 3
 
 
+@pytest.mark.slow
 def test_one_speaker_without_gaps_is_plain_reverb_consistency():
     wave = reference.wave("long_same-human")[: 9 * 16_000]
     plain = make_metric("reverb_consistency", {"variant": "fast"})
@@ -82,6 +85,7 @@ def test_one_speaker_without_gaps_is_plain_reverb_consistency():
     assert score.value == pytest.approx(wanted.value, rel=ROUNDING)
 
 
+@pytest.mark.slow
 def test_clips_without_turns_or_speech_have_a_reason_and_disturb_no_other():
     wave = reference.wave(DIALOGUE)[: 11 * 16_000]
     stretches = (Turn("A", 0.0, 5.3), Turn("B", 5.6, 6.6))
@@ -103,6 +107,7 @@ def test_clips_without_turns_or_speech_have_a_reason_and_disturb_no_other():
     assert scores[3].reason == "no speaker has two windows with enough speech"
 
 
+@pytest.mark.slow
 def test_missing_times_are_aligned_on_request(monkeypatch):
     metric = make_metric(
         "reverb_consistency_speakers", {"turn_times": "aligned", "variant": "fast"}

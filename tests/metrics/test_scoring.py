@@ -70,6 +70,7 @@ def stored(metric, clip, value):
     scoring.store(batch, "cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_study_is_scored_and_its_rows_carry_the_values(study):
     tallies = score("demo", ["srmr", "reverb_consistency"], "cpu")
@@ -106,6 +107,7 @@ def test_a_second_run_scores_only_what_is_missing(study, counted):
     assert counted[3:] == [("srmr", study[1]["sha256"])]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_other_parameters_and_other_versions_are_scored_anew(study, counted, monkeypatch):
     score("demo", ["srmr"], "cpu")

@@ -25,6 +25,7 @@ def compare(rows, variant, precision):
     return np.abs(np.array([result.value for result in results]) / wanted - 1), results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", reference.VARIANTS)
 def test_float32_windows_agree_with_srmrpy(variant):
     rows = reference.rows("windows.csv")
@@ -40,6 +41,7 @@ def test_float32_windows_agree_with_srmrpy(variant):
         assert {7, 8} <= set(wanted)  # both sides of the step are in the data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", reference.VARIANTS)
 def test_float64_windows_agree_with_srmrpy_to_nine_digits(variant):
     rows = reference.rows("windows.csv")
@@ -62,6 +64,7 @@ def test_float64_windows_near_the_step_and_every_fourth_agree_to_nine_digits(var
     assert errors.max() < FLOAT64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("precision", "tolerance"), [("float32", FLOAT32), ("float64", FLOAT64)])
 @pytest.mark.parametrize("variant", reference.VARIANTS)
 def test_whole_clips_of_any_length_agree_with_srmrpy(variant, precision, tolerance):
@@ -76,12 +79,14 @@ def test_whole_clips_of_any_length_agree_with_srmrpy(variant, precision, toleran
         assert result.k_star == int(row[f"kstar_{variant}"])
 
 
+@pytest.mark.slow
 def test_a_clip_of_44_seconds_agrees_with_srmrpy():
     (result,) = modulation.srmr(reference.wave("long_same-human").unsqueeze(0), "slow")
     wanted = float(reference.clip_row("long_same-human")["srmr_slow"])
     assert result.value == pytest.approx(wanted, rel=FLOAT32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "variant"), [(False, "slow"), (True, "slow_norm30")])
 def test_torchmetrics_agrees_to_its_window(norm, variant):
     """torchmetrics' Hamming window has a period of 4,097 samples, hence the tolerance."""

@@ -44,6 +44,7 @@ def synthetic(n_samples, seed=1):
     return torch.randn(n_samples, generator=generator) * rhythm / 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["slow", "fast"])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_batch_gives_what_its_waves_give_alone(windows, variant, precision):
@@ -52,12 +53,14 @@ def test_a_batch_gives_what_its_waves_give_alone(windows, variant, precision):
     assert values(windows, variant, precision) == pytest.approx(alone, rel=ROUNDING)
 
 
+@pytest.mark.slow
 def test_waves_side_by_side_in_large_blocks_give_the_same(windows, monkeypatch):
     small = values(windows)
     monkeypatch.setitem(modulation.BLOCK_SAMPLES, "cpu", 1 << 22)  # several waves, as on a GPU
     assert values(windows) == pytest.approx(small, rel=ROUNDING)
 
 
+@pytest.mark.slow
 def test_the_level_changes_nothing(windows):
     exact = values(windows[:1].double(), "slow_norm30", "float64") * 3
     levels = torch.tensor([[1e-7], [300.0], [-1.0]], dtype=torch.float64)
@@ -130,6 +133,7 @@ def test_frames_are_counted_on_a_multiple_of_16_samples(n_samples, frames):
     assert energy.shape == (1, 23, 8, frames)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.integers(4081, 20_000))
 def test_both_precisions_agree_at_every_length(n_samples):
@@ -140,6 +144,7 @@ def test_both_precisions_agree_at_every_length(n_samples):
         assert quick.value == pytest.approx(exact.value, rel=SHORT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_samples", [4096, 16 * 257 + 5, 20_000, 48_000, 61_441])
 def test_the_quick_envelopes_are_the_exact_ones_up_to_single_precision(n_samples):
     """Short, with a large prime factor, of one piece and of two; cut off in the middle of sound."""
@@ -241,6 +246,7 @@ def test_broken_waves_get_reasons_and_the_others_their_values(windows):
     assert scores[1].value == pytest.approx(values(windows[:1])[0], rel=ROUNDING)
 
 
+@pytest.mark.slow
 def test_integer_waves_are_taken_at_full_scale(windows):
     integers = (windows[0].double() * 32_768).round().to(torch.int16)
     srmr = make_metric("srmr", {"precision": "float64"})

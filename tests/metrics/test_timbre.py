@@ -44,6 +44,7 @@ def similarity():
     return made("timbre_similarity")
 
 
+@pytest.mark.slow
 def test_long_clips_agree_with_the_reference(consistency):
     scores = consistency.measure([reference.wave(clip) for clip in LONG])
     for clip, score in zip(LONG, scores, strict=True):
@@ -53,6 +54,7 @@ def test_long_clips_agree_with_the_reference(consistency):
         json.dumps(dict(score.details), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_windows_with_speech_alone_agree_with_the_reference():
     metric = made("timbre_consistency", speech_only=True)
     (pauses,) = metric.measure([reference.wave("long_pauses-human")])
@@ -61,6 +63,7 @@ def test_windows_with_speech_alone_agree_with_the_reference():
     assert "silero-vad" in metric.packages
 
 
+@pytest.mark.slow
 def test_speakers_of_a_dialogue_count_apart(consistency):
     wave = reference.wave(DIALOGUE)
     (apart,) = consistency.measure([wave], [Material(turns=TURNS)])
@@ -104,6 +107,7 @@ def test_turns_may_stand_in_the_manifest_and_are_not_ignored_when_unreadable(con
     assert broken.reason.startswith("turns: 'human first, then flite' is not")
 
 
+@pytest.mark.slow
 def test_texts_without_times_are_not_guessed_but_aligned_on_request(consistency, monkeypatch):
     wave = reference.wave(DIALOGUE)
     untimed = tuple(Turn(turn.speaker, 0, 0, "Some words.") for turn in TURNS)
@@ -126,6 +130,7 @@ def test_texts_without_times_are_not_guessed_but_aligned_on_request(consistency,
     assert whole.value == pytest.approx(KNOWN[DIALOGUE]["timbre"], abs=ROUNDING)
 
 
+@pytest.mark.slow
 def test_clips_without_two_windows_have_a_reason(consistency):
     long = reference.wave("long_same-human")
     half_silent = torch.cat([long[: 3 * 16_000], torch.zeros(5 * 16_000)])
@@ -140,6 +145,7 @@ def test_clips_without_two_windows_have_a_reason(consistency):
     assert noise.reason == "too little speech: 0 of 2 windows can be used"
 
 
+@pytest.mark.slow
 def test_similarity_to_a_voice_agrees_with_the_reference(similarity):
     clips = [DIALOGUE, "flite_rms-0920-clean", "human-0930-rt08", "human-0880-clean"]
     scores = similarity.measure([reference.wave(clip) for clip in clips], [VOICE] * len(clips))
