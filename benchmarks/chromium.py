@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psutil
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.fake import FakeServer, House
+from tests.browser.driver import PATIENCE_S
+from tests.browser.fake import FakeServer, Handler, House
 from tests.browser.forms import Asked, FormsHouse, read
+from tests.browser.recorder import WORKLET
 from tests.browser.story import Story
 
+# The shell is Chromium without its windows and menus: the same engine at half the cost.
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -24,6 +29,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+ELSEWHERE = {"LANGUAGE": "en_US", "LC_ALL": "C.UTF-8", "TZ": "UTC"}  # whatever this machine speaks
 PHONE = {
     "viewport": {"width": 390, "height": 844},
     "device_scale_factor": 2,
@@ -34,21 +40,24 @@ EXPECTED = (  # what tests provoke, and Chromium writes into its console
     "net::ERR_",
     *(f"status of {status}" for status in (403, 404, 409, 410, 422, 429, 500, 503)),
 )
+expect.set_options(timeout=1000 * PATIENCE_S)
+
+
+def launching() -> dict[str, Any]:
+    """How Chromium is started here: with none of this machine's habits."""
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if path is None:
+        pytest.fail(f"no Chromium here: install the package {CHROMIUM[0]}", pytrace=False)
+    return {"executable_path": path, "args": ARGUMENTS, "env": os.environ | ELSEWHERE}
 
 
 @pytest.fixture(scope="module")  # Playwright's event loop must not outlive the browser tests
 def browser() -> Iterator[Browser]:
-    path = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    if path is None:
-        pytest.fail("no Chromium on this machine: install the package chromium", pytrace=False)
+    how = launching()
     with sync_playwright() as playwright:
         # Playwright keeps an event loop in this thread; Django's guard would refuse the database.
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-        found = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        found = playwright.chromium.launch(**how)
         yield found
         found.close()
         del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
@@ -67,6 +76,19 @@ def serve() -> Iterator[Callable[[Story], FakeServer]]:
     yield start
     for server in servers:
         server.__exit__()
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake house also serves the recorder: it must come from the page's own address."""
+    files = Handler.file
+
+    def file(self: Handler, path: Path) -> None:
+        if path.name == "tap.test.js":
+            return self.send(200, WORKLET.encode(), "text/javascript")
+        return files(self, path)
+
+    monkeypatch.setattr(Handler, "file", file)
 
 
 @pytest.fixture
@@ -105,7 +127,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         if context not in contexts:
             contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(8_000)
+        page.set_default_timeout(1000 * PATIENCE_S)
         listen(page)
         return page
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from playwright.sync_api import Page, expect
 
 from tests.browser.fake import FakeServer
+
+PATIENCE_S = 60  # what comes is waited for: a slow machine may take its time, a fast one never does
 
 
 def enter(page: Page, server: FakeServer) -> None:
@@ -50,10 +55,20 @@ def at_trial(page: Page, place: int) -> None:
     expect(page.locator("#count")).to_contain_text(f"{place} of ")
 
 
+def arrived(page: Page, path: str) -> None:
+    """Until the page has all of a clip that it fetched ahead."""
+    script = "path => performance.getEntriesByName(location.origin + path).length > 0"
+    page.wait_for_function(script, arg=path)
+
+
 def wait_stored(page: Page, server: FakeServer, count: int) -> None:
-    """Until the house has this many answers; fails after eight seconds."""
-    for _ in range(80):
-        if len(server.house.stored) >= count:
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"{len(server.house.stored)} answers stored, not {count}")
+    """Until the house has this many answers."""
+    wait_until(page, lambda: len(server.house.stored) >= count)
+
+
+def wait_until(page: Page, true: Callable[[], bool], limit_s: float = PATIENCE_S) -> None:
+    """Until something is true outside of the page, which lives on meanwhile."""
+    deadline = time.monotonic() + limit_s
+    while not true():
+        assert time.monotonic() < deadline, f"waited {limit_s} s in vain"
+        page.wait_for_timeout(50)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import mimetypes
 import threading
-import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -55,7 +54,7 @@ class House:
     skips: list[dict[str, Any]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     preview: bool = False
-    slow_s: float = 0.0
+    held: dict[str, threading.Event] = field(default_factory=dict)  # clips that hesitate
     language: str = "en"
     landing: dict[str, Any] = field(default_factory=dict)
     clip_requests: list[str] = field(default_factory=list)
@@ -65,6 +64,10 @@ class House:
         self, path: str, kind: str | int, times: int = 1, body: dict[str, Any] | None = None
     ) -> None:
         self.faults.append(Fault(path, kind, times, body))
+
+    def hold(self, path: str) -> threading.Event:
+        """Half of this clip comes, the rest when the test says so (`set`)."""
+        return self.held.setdefault(path, threading.Event())
 
     def fault(self, path: str) -> Fault | None:
         with self.lock:
@@ -258,7 +261,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.send(200, path.read_bytes(), kind or "application/octet-stream")
 
     def clip(self, path: str) -> None:
-        """A clip, whole or a range, maybe as slowly as over a bad network."""
+        """A clip, whole or a range."""
         self.house.clip_requests.append(path)
         key = path.rsplit("/", 1)[-1]
         data = tone(4.0, 180.0) if path.startswith("/checks/") else self.house.story.clips.get(key)
@@ -282,12 +285,17 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        slow_s = self.house.slow_s if kind.startswith("audio/") else 0
-        for part in range(10) if slow_s else ():
-            self.wfile.write(body[len(body) * part // 10 : len(body) * (part + 1) // 10])
-            time.sleep(slow_s / 10)
-        if not slow_s:
-            self.wfile.write(body)
+        self.wfile.write(self.hesitate(body))
+
+    def hesitate(self, body: bytes) -> bytes:
+        """What is left of a clip that is held back, when it may come; else all."""
+        released = self.house.held.get(urlsplit(self.path).path)
+        at = len(body) // 2 if released else 0
+        self.wfile.write(body[:at])
+        while released and not released.wait(0.5):  # a byte at a time: the page must not give up
+            self.wfile.write(body[at : at + 1])
+            at += 1
+        return body[at:]
 
 
 def landing_context() -> dict[str, Any]:
@@ -307,6 +315,7 @@ class QuietServer(ThreadingHTTPServer):
     """A browser that goes away in the middle of a clip is no error."""
 
     daemon_threads = True
+    request_queue_size = 128  # a page asks for all its modules at once
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Quiet."""

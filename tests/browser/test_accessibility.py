@@ -99,7 +99,7 @@ def test_clips_that_play_together(
     report.look(page, "locked")
     for button in page.locator(".clip-button").all():
         button.click()
-        page.wait_for_timeout(700)
+        expect(button).to_contain_class("heard")
     report.look(page, "open")
 
 
@@ -144,7 +144,7 @@ def test_when_something_fails(serve: Serve, new_page: NewPage, report: Report, s
     story.clips.pop("0x1")
     server = serve(story)
     enter(page, server)
-    expect(page.get_by_role("button", name="Go on without this clip")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("button", name="Go on without this clip")).to_be_visible()
     report.look(page, "clip lost")
     page.get_by_role("button", name="Go on without this clip").click()
     hear(page)
@@ -211,6 +211,7 @@ def test_pages_for_researchers(
     page.get_by_label("User name").fill(study.owner.username)
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("User name and password do not match.")).to_be_visible()
     report.look(page, "log-in refused")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.driver import enter, go_on
+from tests.browser.driver import enter, go_on, wait_until
 from tests.browser.fake import FakeServer
 from tests.browser.parallel_story import mushra_story
 from tests.browser.story import Story, short_story
@@ -28,14 +29,19 @@ BaseAudioContext.prototype.decodeAudioData = async function (bytes) {
 def test_no_other_clip_takes_the_link_from_the_first_one(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
     server = serve(short_story(3))
-    server.house.slow_s = 2.0
+    first, second = (server.house.hold(f"/c/{place}x0") for place in range(2))
+    requests = server.house.clip_requests
     enter(page, server)  # the introduction and the trial both ask for the clips
-    expect(page.locator(".player")).to_have_attribute("data-state", "loading")
-    page.wait_for_timeout(500)
-    assert len(server.house.clip_requests) == 1
+    expect(page.locator(".player-status")).to_have_text(re.compile(r"Loading \d+ %"))
+    page.wait_for_timeout(500)  # however slow: no other may be asked for while this one comes
+    assert requests == ["/c/0x0"]
+    first.set()
     expect(page.locator(".player")).to_have_attribute("data-state", "ready")
-    page.wait_for_timeout(500)
-    assert len(server.house.clip_requests) == 2
+    wait_until(page, lambda: len(requests) > 1)
+    page.wait_for_timeout(500)  # as above
+    assert requests == ["/c/0x0", "/c/1x0"]
+    second.set()
+    wait_until(page, lambda: len(requests) > 2)
 
 
 def test_the_next_screens_clips_are_decoded_while_the_present_ones_are_heard(
@@ -44,7 +50,7 @@ def test_the_next_screens_clips_are_decoded_while_the_present_ones_are_heard(
     page = new_page()
     page.add_init_script(COUNT_DECODING)
     enter(page, serve(mushra_story(0.6, PAIR, trials=2)))
-    page.wait_for_function("window.__decoded === 4")
+    page.wait_for_function("() => window.__decoded === 4")
     for place in range(2):
         page.locator(".clip-button").nth(place).click()
         expect(page.locator(".clip-button").nth(place)).to_contain_class("heard")
@@ -52,5 +58,4 @@ def test_the_next_screens_clips_are_decoded_while_the_present_ones_are_heard(
     go_on(page)
     expect(page.locator("#count")).to_contain_text("2 of ")
     expect(page.locator(".deck")).to_have_attribute("data-state", "ready")
-    page.wait_for_timeout(300)
     assert page.evaluate("window.__decoded") == 4  # of two trials: none was decoded twice

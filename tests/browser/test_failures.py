@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -17,8 +16,18 @@ from playwright.sync_api import Browser, Page, expect
 from listening import allocation, sessions
 from listening.languages import interface_language
 from listening.models import Block, Rating, Session, Study
-from tests.browser.conftest import ARGUMENTS
-from tests.browser.driver import at_trial, begin, choose, enter, go_on, hear, rate, wait_stored
+from tests.browser.conftest import launching
+from tests.browser.driver import (
+    at_trial,
+    begin,
+    choose,
+    enter,
+    go_on,
+    hear,
+    rate,
+    wait_stored,
+    wait_until,
+)
 from tests.browser.fake import FakeServer
 from tests.browser.parallel_story import MUSHRA, mushra_story
 from tests.browser.story import Story, short_story
@@ -74,12 +83,8 @@ def strict_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[[str], Pa
         settings = {"profile": {"default_content_setting_values": {blocked: 2}}}
         (tmp_path / "Default").mkdir()
         (tmp_path / "Default" / "Preferences").write_text(json.dumps(settings))
-        path = shutil.which("chromium") or shutil.which("google-chrome")
-        contexts.append(
-            browser.browser_type.launch_persistent_context(
-                str(tmp_path), executable_path=path, args=ARGUMENTS
-            )
-        )
+        launch = browser.browser_type.launch_persistent_context
+        contexts.append(launch(str(tmp_path), **launching()))
         return contexts[-1].new_page()
 
     yield opened
@@ -142,7 +147,7 @@ def test_a_script_that_an_ad_blocker_holds_back_is_missed_in_words(
     server = speaking_house(serve, short_story(1), language)
     page.route(f"**/{module}", lambda route: route.abort("blockedbyclient"))
     page.goto(f"{server.url}/s/demo/")
-    expect(page.get_by_text(said(SCRIPT_MISSING, language))).to_be_visible(timeout=10_000)
+    expect(page.get_by_text(said(SCRIPT_MISSING, language))).to_be_visible()
 
 
 @LANGUAGES
@@ -177,10 +182,7 @@ def test_a_clip_that_is_held_back_or_gone_can_be_left_out(
     page.goto(f"{server.url}/s/demo/")
     page.locator("[data-part=start]").click()
     skip = page.get_by_role("button", name=said("Go on without this clip", language))
-    for _ in range(40):  # the waits between the tries grow to half a minute
-        if skip.is_visible():
-            break
-        page.clock.run_for(2_000)
+    wait_until(page, lambda: page.clock.run_for(2_000) or skip.is_visible())
     expect(page.get_by_text(said(CLIP_LOST, language))).to_be_visible()
     skip.click()
     expect(page.locator("#count")).to_contain_text("2")
@@ -208,12 +210,13 @@ def test_a_slow_line_shows_how_far_the_clip_is(
 ) -> None:
     page = new_page()
     server = speaking_house(serve, short_story(1), language)
-    server.house.slow_s = 3.0
+    rest = server.house.hold("/c/0x0")
     page.goto(f"{server.url}/s/demo/")
     page.locator("[data-part=start]").click()
     percent = re.escape(said("Loading {percent} %%", language)).replace("%%", "%")
     percent = percent.replace(re.escape("{percent}"), r"[1-9]\d?")
     expect(page.locator(".player-status")).to_have_text(re.compile(percent))
+    rest.set()
     hear(page)
 
 
@@ -249,10 +252,7 @@ def answer(page: Page, label: str = "4") -> None:
 
 
 def saved(page: Page, count: int) -> None:
-    for _ in range(300):
-        if Rating.objects.count() == count:
-            break
-        page.wait_for_timeout(100)
+    wait_until(page, lambda: Rating.objects.count() == count)
     expect(page.locator("#saved")).to_have_text("All answers saved")
     assert Rating.objects.count() == count
 
@@ -358,6 +358,6 @@ def test_a_house_that_is_away_between_stages_is_named(serve: Serve, new_page: Ne
     page.locator("[data-part=confirm][aria-disabled=false]").wait_for()
     page.route("**/api/**", lambda route: route.abort("connectionrefused"))
     page.locator("[data-part=confirm]").click()
-    expect(page.locator("#notice")).to_contain_text("cannot be reached just now", timeout=20_000)
+    expect(page.locator("#notice")).to_contain_text("cannot be reached just now")
     page.unroute("**/api/**")
     begin(page)

@@ -69,7 +69,7 @@ def test_a_page_without_its_extra_looks_is_still_shown(
     page, server = new_page(), serve_forms(ABOUT)
     page.route("**/questionnaire.css", lambda route: route.abort())
     open_session(page, server)
-    expect(page.locator(".view-questionnaire")).to_have_css("opacity", "1", timeout=3_000)
+    expect(page.locator(".view-questionnaire")).to_have_css("opacity", "1")
 
 
 @pytest.mark.parametrize("sheet", ["questionnaire.css", "no-such.css"])

@@ -216,11 +216,12 @@ def test_a_questionnaire_waits_for_the_network(serve_forms: Serve, new_page: New
     page, server = new_page(), serve_forms(ABOUT)
     open_session(page, server)
     fill_in(page)
-    server.house.fail("/questionnaires/", 503, times=2)
+    server.house.fail("/questionnaires/", 503, times=99)
     send(page)
     expect(page.locator("[data-part=missing]")).to_have_text("Saving…")
     page.get_by_role("button", name="Go on").click(force=True)
-    expect(page.get_by_role("button", name="Begin")).to_be_visible(timeout=15_000)
+    server.house.faults.clear()
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
     assert len(server.house.posts) == 1
 
 

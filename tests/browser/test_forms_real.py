@@ -18,7 +18,7 @@ from tests.factories import make_user
 from tests.listening.folders import TOML, make_folder
 from tests.listening.web import WebProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 NewPage = Callable[..., Page]
 HUGGINS = """
@@ -104,7 +104,7 @@ def mistakes(study: Study, code: str, key: str, attempt: int = 1) -> list[str]:
 def hear(page: Page, place: int) -> None:
     expect(page.locator(".player")).to_have_attribute("aria-label", re.compile(f"^Sound {place} "))
     page.locator(".player-button").click()
-    expect(page.locator(".player")).to_have_attribute("data-state", "heard", timeout=15_000)
+    expect(page.locator(".player")).to_have_attribute("data-state", "heard")
 
 
 def answer_check(page: Page, values: list[str]) -> None:

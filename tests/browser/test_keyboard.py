@@ -63,6 +63,14 @@ def hear(page: Page) -> None:
     heard_out(page)
 
 
+def hear_next(page: Page) -> None:
+    """The next of clips that play together."""
+    tab_to(page, ".clip-button:not([data-walked])")
+    page.evaluate("document.activeElement.dataset.walked = 'yes'")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.activeElement.classList.contains('heard')")
+
+
 def go_on(page: Page) -> None:
     tab_to(page, "[data-part=next]")
     page.keyboard.press("Enter")
@@ -123,10 +131,7 @@ def test_clips_that_play_together_are_scored_by_keys(serve: Serve, new_page: New
     server = serve(mushra_story(0.6, MUSHRA))
     start(page, server)
     for _clip in range(5):
-        tab_to(page, ".clip-button:not([data-walked])")
-        page.evaluate("document.activeElement.dataset.walked = 'yes'")
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(900)
+        hear_next(page)
     page.locator("body").focus()
     for _clip in range(4):
         tab_to(page, ".rate-row input:not([data-walked])")
@@ -142,10 +147,7 @@ def test_clips_are_put_in_order_by_keys(serve: Serve, new_page: NewPage) -> None
     server = serve(mushra_story(0.6, RANKING))
     start(page, server)
     for _clip in range(3):
-        tab_to(page, ".clip-button:not([data-walked])")
-        page.evaluate("document.activeElement.dataset.walked = 'yes'")
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(900)
+        hear_next(page)
     for _clip in range(3):
         page.locator("body").focus()
         tab_to(page, "[data-part=pool] [data-part=up]:not(:disabled)")

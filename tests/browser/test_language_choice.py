@@ -40,6 +40,7 @@ def test_the_language_chosen_at_the_door_stays_until_the_end(
     expect(page.get_by_role("heading", level=1)).to_have_text("小研究")
     page.get_by_role("checkbox", name="我已阅读以上内容，同意参加。").check()
     page.get_by_role("button", name="开始").tap()
+    page.wait_for_url("**/s/*/")
     page.get_by_role("button", name="开始").tap()
     for _ in range(2):
         expect(page.get_by_role("group", name="有多自然？")).to_be_visible()

@@ -22,8 +22,6 @@ A_YEAR_S = 365 * 24 * 3600
 COLLECT = "import django; django.setup(); import config.prepare as p; p.collect_static()"
 HASHED = re.compile(r"/static/[\w/-]+\.[0-9a-f]{12}\.\w+$")
 
-pytestmark = pytest.mark.timeout(200)
-
 
 @pytest.fixture(scope="module")
 def web(django_db_setup: None) -> Iterator[WebProcess]:

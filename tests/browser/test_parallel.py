@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, wait_stored
-from tests.browser.fake import FakeServer, Handler
+from tests.browser.fake import FakeServer
 from tests.browser.parallel_story import MUSHRA, RANKING, mushra_story, sine, wav
+from tests.browser.recorder import FLUSH, TAP
 from tests.browser.story import Story
 from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
 
@@ -65,17 +65,28 @@ def test_a_slider_opens_when_its_clip_and_the_reference_were_heard(
     expect(page.locator("[data-part=missing]")).to_have_text("Still to score: A, B")
 
 
+MARKED = """(button) => new MutationObserver(() => {
+    if (window.heardS || !button.classList.contains("heard")) return;
+    const { ranges } = JSON.parse(localStorage["earnest:draft:demo"]).players.tracks[0];
+    window.heardS = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+}).observe(button, { attributes: true, attributeFilter: ["class"] })"""
+
+
+def heard_s_when_marked(page: Page, name: str) -> float:
+    """How much of the first clip had been heard when its mark went away."""
+    clip(page, name).evaluate(MARKED)
+    clip(page, name).click()
+    page.wait_for_function("() => window.heardS")
+    return float(page.evaluate("window.heardS"))
+
+
 def test_two_seconds_are_enough_unless_the_task_wants_all(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    enter(page, serve(mushra_story(4.0, PAIR)))
-    clip(page, "Reference").click()
-    expect(clip(page, "Reference")).to_have_class(re.compile("heard"), timeout=3_500)
+    enter(page, serve(mushra_story(8.0, PAIR)))
+    assert 2.0 <= heard_s_when_marked(page, "Reference") < 5.0
     whole = new_page()
     enter(whole, serve(mushra_story(3.0, {"heard_out": True, **PAIR})))
-    clip(whole, "Reference").click()
-    whole.wait_for_timeout(2_400)
-    expect(clip(whole, "Reference")).not_to_have_class(re.compile("heard"))
-    expect(clip(whole, "Reference")).to_have_class(re.compile("heard"))
+    assert heard_s_when_marked(whole, "Reference") >= 2.9
 
 
 def test_the_answer_has_a_score_for_each_rated_clip_and_what_was_heard(
@@ -158,6 +169,19 @@ def test_rows_can_be_sorted_by_score_and_back(serve: Serve, new_page: NewPage) -
     expect(letters).to_have_text(["A", "B", "C", "D"])
 
 
+# Where the ear is, frame by frame, until it has gone on by more than the length of the loop.
+PLACES = """async (slider) => {
+    const places = [];
+    for (let gone = 0; gone < 0.8 || places.length < 12; ) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        const place = Number(slider.value);
+        gone += Math.max(0, place - (places.at(-1) ?? place));
+        places.push(place);
+    }
+    return places;
+}"""
+
+
 def test_the_loop_can_be_set_by_keys_and_stays_within(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
     enter(page, serve(mushra_story(2.0, PAIR)))
@@ -168,12 +192,8 @@ def test_the_loop_can_be_set_by_keys_and_stays_within(serve: Serve, new_page: Ne
     end.fill("0.9")
     end.press("ArrowRight")
     expect(end).to_have_attribute("aria-valuetext", "0.9 s")
-    position = page.get_by_role("slider", name="Position")
-    page.wait_for_timeout(600)
-    places = []
-    for _ in range(12):
-        page.wait_for_timeout(70)
-        places.append(float(position.input_value()))
+    page.wait_for_timeout(300)  # to be drawn; slowness leads into the loop all the more
+    places = page.get_by_role("slider", name="Position").evaluate(PLACES)
     assert min(places) >= 0.45
     assert max(places) <= 1.0
     assert max(places) - min(places) > 0.15
@@ -204,39 +224,21 @@ def test_a_ranking_starts_empty_and_takes_buttons_and_number_keys(
     assert server.house.stored["t0"]["answers"] == {"0.0": "1", "0.1": "2", "0.2": "3"}
 
 
-TAP = """(() => {
-    window.captured = [];
-    const connect = AudioNode.prototype.connect;
-    AudioNode.prototype.connect = function (target, ...rest) {
-        if (target instanceof AudioDestinationNode && this.context instanceof AudioContext) {
-            this.context.audioWorklet.addModule("/static/js/tap.test.js").then(() => {
-                const tap = new AudioWorkletNode(this.context, "tap");
-                tap.port.onmessage = ({ data }) => window.captured.push(...data);
-                connect.call(this, tap);
-            });
-        }
-        return connect.call(this, target, ...rest);
-    };
-})();"""
-WORKLET = """registerProcessor("tap", class extends AudioWorkletProcessor {
-    process([[samples]]) {
-        if (samples) this.port.postMessage(samples.slice());
-        return true;
-    }
-});"""
+def switched(page: Page) -> np.ndarray:
+    """What is heard while clips are switched, at a moment when the page has the time to do it.
 
-
-@pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fake house also serves the recorder: it must come from the page's own address."""
-    files = Handler.file
-
-    def file(self: Handler, path: Path) -> None:
-        if path.name == "tap.test.js":
-            return self.send(200, WORKLET.encode(), "text/javascript")
-        return files(self, path)
-
-    monkeypatch.setattr(Handler, "file", file)
+    Who is held up for longer than the mixer plans ahead (5 ms) must click; that is no fault of it.
+    """
+    for _attempt in range(8):
+        page.evaluate("() => { window.captured = []; window.late = 0; }")
+        for key in "rabarbabra":
+            page.keyboard.press(key)
+            page.wait_for_timeout(130)
+        page.keyboard.press(" ")
+        page.evaluate(FLUSH)
+        if not page.evaluate("() => window.late"):
+            break
+    return np.array(page.evaluate("() => window.captured"))
 
 
 @pytest.mark.usefixtures("recorder")
@@ -244,19 +246,14 @@ def test_what_comes_out_while_a_rater_switches_has_no_gap_and_no_click(
     serve: Serve, new_page: NewPage
 ) -> None:
     """All that the page sends to the loudspeaker is recorded while clips are switched."""
-    story = mushra_story(3.0, TRIO)
+    story = mushra_story(6.0, TRIO)
     for place, frequency_hz in enumerate((300, 350, 400)):
-        story.clips[f"0x{place}"] = wav(sine(frequency_hz, 3.0), 48_000)
+        story.clips[f"0x{place}"] = wav(sine(frequency_hz, 6.0), 48_000)
     page = new_page()
     page.add_init_script(TAP)
     enter(page, serve(story))
-    page.wait_for_timeout(300)  # the recorder is there
-    for key in "rabarbabra":
-        page.keyboard.press(key)
-        page.wait_for_timeout(130)
-    page.keyboard.press(" ")
-    page.wait_for_timeout(400)
-    wave = np.array(page.evaluate("() => window.captured"))
+    page.wait_for_function("() => window.recorder")
+    wave = switched(page)
     sounding = np.flatnonzero(np.abs(wave) > 0.02)
     wave = wave[sounding[0] - 10 : sounding[-1] + 10]
     assert len(wave) > 48_000
@@ -322,45 +319,6 @@ def test_clips_too_long_to_decode_play_as_elements_and_the_answer_says_so(
     assert facts["mixer"] == "elements"
     assert facts["streamed"] is True
     assert facts["heard_s"][1] >= 2
-
-
-ELEMENTS = """async (urls) => {
-    const { ElementMixer, loadedElement } = await import("/static/js/elementmixer.js");
-    const context = new AudioContext();
-    const elements = await Promise.all(urls.map(loadedElement));
-    const m = new ElementMixer(context, elements);
-    const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-    const run = async (ms) => {
-        for (let k = 0; k < ms / 50; k += 1) { await wait(50); m.tick(); }
-    };
-    await m.play();
-    await run(800);
-    const [before, apart] = [m.position, elements[0].currentTime - elements[1].currentTime];
-    m.select(1);
-    const after = m.position;
-    await run(300);
-    m.setLoop({ on: true, from: 0.5, to: 1.0 });
-    await run(1500);
-    const place = m.position;
-    m.pause();
-    const gains = m.gains.map((gain) => gain.gain.value);
-    return { before, apart, after, place, gains, wraps: m.wraps, spans: m.take() };
-}"""
-
-
-def test_elements_are_kept_in_step(serve: Serve, new_page: NewPage) -> None:
-    story = mushra_story(4.0, PAIR)
-    page = new_page()
-    enter(page, serve(story))
-    page.locator("summary").click()  # a tap, so that sound may start
-    got: dict[str, Any] = page.evaluate(ELEMENTS, ["/c/0x0", "/c/0x1"])
-    assert got["before"] == pytest.approx(0.8, abs=0.4)
-    assert abs(got["apart"]) < 0.1
-    assert got["after"] == pytest.approx(got["before"], abs=0.1)
-    assert got["gains"] == [0, 1]
-    assert got["wraps"] >= 2
-    assert 0.4 < got["place"] < 1.2
-    assert {track for track, _, _ in got["spans"]} == {0, 1}
 
 
 def test_a_clip_that_never_comes_can_be_left_out(serve: Serve, new_page: NewPage) -> None:

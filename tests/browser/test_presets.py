@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from tests.browser.watch import Watch
 from tests.factories import make_user
 from tests.listening.web import WebProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 NewPage = Callable[..., Page]
 Take = Callable[..., tuple[Walk, Session]]
@@ -40,13 +41,17 @@ def take(
     watches: list[Watch] = []
 
     def walk(name: str, **device: object) -> tuple[Walk, Session]:
+        began_s = time.monotonic()
         study = create_study(small_copy(name, tmp_path / name), make_user())
         open_study(study, anyway=True)
         watches.append(Watch(web.url))
         page = watches[-1].over(new_page(**device))
         known = known_to_raters(study)
         done = Walker(page, f"{web.url}/r/{study.link}/", known, seed=len(name)).take()
-        return done, Session.objects.get(code=done.session)
+        session = Session.objects.get(code=done.session)
+        latencies_ms = session.trials.values_list("latency_ms", flat=True)
+        assert sum(latencies_ms) < 1_000 * (time.monotonic() - began_s)  # as one after the other
+        return done, session
 
     yield walk
     assert [watch.complaints for watch in watches] == [[]] * len(watches)
@@ -109,7 +114,7 @@ def what_was_heard_is_plausible(trial: Trial) -> None:
     assert trial.heard_fraction == 1 or not heard_out
     assert trial.plays >= len(lengths)
     assert all(plays >= 1 for plays in facts["plays_each"])
-    assert 950 * sum(facts["heard_s"]) < trial.latency_ms < 120_000
+    assert 950 * sum(facts["heard_s"]) < trial.latency_ms
     assert facts["sample_rate_hz"] >= 8_000
     assert facts["channels"] >= 1
     for fact in ("blocked", "decode_errors", "load_failures", "hidden_ms", "skips", "reloads"):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.driver import at_trial, choose, enter, go_on, hear, rate, wait_stored
+from tests.browser.driver import arrived, at_trial, choose, enter, go_on, hear, rate, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.story import ATT, Story, short_story
 
@@ -16,10 +16,10 @@ KEPT = "() => Object.keys(localStorage).filter((key) => key.startsWith('earnest:
 
 
 def kept(page: Page, *answers: str) -> None:
-    """The device holds these answers, now or within seconds."""
+    """The device holds these answers, now or soon."""
     wanted = [f"earnest:outbox:demo:{answer}" for answer in answers]
     script = f"wanted => JSON.stringify(({KEPT})().sort()) === JSON.stringify(wanted)"
-    page.wait_for_function(script, arg=wanted, timeout=8000)
+    page.wait_for_function(script, arg=wanted)
 
 
 def saved(page: Page, text: str) -> None:
@@ -51,7 +51,7 @@ def test_the_rater_goes_on_without_network_and_every_answer_is_sent_once_after(
     rate(page, "1")
     at_trial(page, 2)
     wait_stored(page, server, 1)
-    page.wait_for_timeout(500)
+    arrived(page, "/c/3x0")
     page.context.set_offline(True)
     for place, label in ((2, "2"), (3, "3"), (4, "4")):
         at_trial(page, place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE
 from tests.browser.driver import (
-    at_trial,
     begin,
     choose,
     enter,
@@ -21,48 +20,15 @@ from tests.browser.driver import (
     wait_stored,
 )
 from tests.browser.fake import FakeServer
+from tests.browser.moments import hidden, note_unlocking, press_at, unlocking
 from tests.browser.story import ATT, CMOS, MOS, Story, short_story
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
 
-PEAK = """async () => {
-    const context = new AudioContext();
-    await context.resume();
-    const audio = document.querySelector("audio");
-    const analyser = context.createAnalyser();
-    context.createMediaElementSource(audio).connect(analyser);
-    analyser.connect(context.destination);
-    const samples = new Float32Array(analyser.fftSize);
-    let peak = 0;
-    for (let k = 0; k < 20; k += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 30));
-        analyser.getFloatTimeDomainData(samples);
-        peak = Math.max(peak, ...samples.map(Math.abs));
-    }
-    return peak;
-}"""
-
 
 def locked(page: Page) -> bool:
     return bool(page.locator("fieldset.criterion").evaluate("fieldset => fieldset.disabled"))
-
-
-def test_a_tap_on_play_makes_a_sound_that_can_be_heard(serve: Serve, new_page: NewPage) -> None:
-    page = new_page()
-    enter(page, serve(Story([MOS], [(0, [2.0], None)])))
-    page.locator(".player-button").click()
-    page.wait_for_function("() => document.querySelector('audio').currentTime > 0.2")
-    assert page.evaluate(PEAK) > 0.1
-
-
-def test_nothing_plays_before_the_rater_asks_for_it(serve: Serve, new_page: NewPage) -> None:
-    page = new_page()
-    enter(page, serve(short_story()))
-    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
-    page.wait_for_timeout(400)
-    assert page.evaluate("document.querySelector('audio').paused")
-    assert page.evaluate("document.querySelector('audio').currentTime") == 0
 
 
 def test_the_answer_unlocks_when_the_clip_was_heard_to_its_end(
@@ -70,11 +36,12 @@ def test_the_answer_unlocks_when_the_clip_was_heard_to_its_end(
 ) -> None:
     page = new_page()
     server = serve(short_story())
+    began_s = time.monotonic()
     enter(page, server)
     assert locked(page)
+    note_unlocking(page)
     page.locator(".player-button").click()
-    page.wait_for_function("() => document.querySelector('audio').currentTime > 0.3")
-    assert locked(page)
+    assert unlocking(page)["placeS"] >= 0.6
     expect(page.locator(".player")).to_have_attribute("data-state", "heard")
     assert not locked(page)
     choose(page, "3.5")
@@ -85,41 +52,20 @@ def test_the_answer_unlocks_when_the_clip_was_heard_to_its_end(
     assert answer["heard_fraction"] == 1
     assert answer["plays"] == 1
     assert answer["justification"] is None
-    assert 600 < answer["latency_ms"] < 15_000
+    assert 600 < answer["latency_ms"] < 1_000 * (time.monotonic() - began_s)
     assert answer["playback"]["sample_rate_hz"] >= 8_000
     assert answer["playback"]["duration_s"] == [pytest.approx(0.7, abs=0.01)]
     assert answer["playback"]["heard_s"] == [pytest.approx(0.7, abs=0.06)]
-
-
-def test_skipping_forward_does_not_unlock(serve: Serve, new_page: NewPage) -> None:
-    page = new_page()
-    enter(page, serve(Story([MOS], [(0, [4.0], None)])))
-    page.locator(".player-button").click()
-    page.wait_for_function("() => document.querySelector('audio').currentTime > 0.2")
-    page.evaluate("document.querySelector('audio').currentTime = 3.7")
-    page.wait_for_timeout(900)
-    assert page.evaluate("document.querySelector('audio').currentTime") < 2.5
-    assert locked(page)
-
-
-def test_faster_playing_does_not_unlock_sooner(serve: Serve, new_page: NewPage) -> None:
-    page = new_page()
-    enter(page, serve(Story([MOS], [(0, [3.0], None)])))
-    page.locator(".player-button").click()
-    page.evaluate("document.querySelector('audio').playbackRate = 8")
-    page.wait_for_timeout(1_200)
-    assert locked(page)
 
 
 def test_pausing_and_going_on_is_fine_and_replay_counts_as_a_play(
     serve: Serve, new_page: NewPage
 ) -> None:
     page = new_page()
-    server = serve(short_story(1))
+    server = serve(Story([MOS], [(0, [1.5], None)]))
     enter(page, server)
     button = page.locator(".player-button")
-    button.click()
-    page.wait_for_function("() => document.querySelector('audio').currentTime > 0.25")
+    press_at(page, "p", 0.25)
     button.click()
     expect(page.locator(".player")).to_have_attribute("data-state", "paused")
     button.click()
@@ -228,56 +174,6 @@ def test_a_phone_takes_the_whole_session_by_taps(serve: Serve, new_page: NewPage
     assert [post["answers"]["0"] for post in server.house.posts] == ["2.5", "3"]
 
 
-def test_the_next_clips_are_there_before_they_are_needed(serve: Serve, new_page: NewPage) -> None:
-    page = new_page()
-    server = serve(short_story(5))
-    enter(page, server)
-    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
-    page.wait_for_timeout(500)
-    assert server.house.clip_requests == ["/c/0x0", "/c/1x0", "/c/2x0"]
-    rate(page)
-    at_trial(page, 2)
-    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
-    wait_stored(page, server, 1)
-    page.wait_for_timeout(300)
-    assert server.house.clip_requests == ["/c/0x0", "/c/1x0", "/c/2x0", "/c/3x0"]
-
-
-def test_a_slow_clip_shows_how_far_it_is_and_plays_when_asked_early(
-    serve: Serve, new_page: NewPage
-) -> None:
-    page = new_page()
-    server = serve(short_story(1))
-    server.house.slow_s = 2.5
-    enter(page, server)
-    expect(page.locator(".player-status")).to_have_text(re.compile(r"Loading [1-9]\d? %"))
-    page.locator(".player-button").click()
-    expect(page.locator(".player")).to_have_attribute("data-state", "heard")
-
-
-def test_a_clip_that_does_not_arrive_is_shown_and_tried_again(
-    serve: Serve, new_page: NewPage
-) -> None:
-    page = new_page()
-    server = serve(short_story(1))
-    server.house.fail("/c/", 503, times=2)
-    enter(page, server)
-    expect(page.locator(".player-problem")).to_contain_text("did not arrive")
-    page.get_by_role("button", name="Try again now").click()
-    rate(page)
-    wait_stored(page, server, 1)
-    assert server.house.posts[0]["playback"]["load_failures"] >= 1
-
-
-def test_a_clip_that_cannot_be_played_says_so(serve: Serve, new_page: NewPage) -> None:
-    story = short_story(1)
-    story.clips["0x0"] = b"this is no sound" * 50
-    page = new_page()
-    enter(page, serve(story))
-    expect(page.locator(".player-problem")).to_contain_text("cannot play the clip")
-    expect(page.get_by_role("button", name="Try again now")).to_be_visible()
-
-
 def test_half_done_work_is_there_after_a_reload(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
     server = serve(short_story(2, task=ATT))
@@ -347,81 +243,13 @@ def test_a_task_shows_its_instructions_once_and_then_on_demand(
     expect(page.locator(".trial .prose")).to_contain_text("Rate how natural")
 
 
-def test_a_long_clip_is_played_while_it_loads(serve: Serve, new_page: NewPage) -> None:
-    page = new_page()
-    enter(page, serve(Story([MOS], [(0, [300.0], None)])))  # 13 MB
-    page.locator(".player-button").click()
-    page.wait_for_function("() => document.querySelector('audio').currentTime > 0.2")
-    assert page.evaluate("() => document.querySelector('audio').src").endswith("/c/0x0")
-    expect(page.locator(".player-time")).to_have_text("5:00 left")
-
-
-def test_a_sound_held_back_by_the_browser_is_explained(serve: Serve, new_page: NewPage) -> None:
-    page = new_page()
-    page.add_init_script(
-        """const play = HTMLMediaElement.prototype.play;
-        let held = 1;
-        HTMLMediaElement.prototype.play = function () {
-            if (held-- > 0) return Promise.reject(new DOMException("held", "NotAllowedError"));
-            return play.call(this);
-        };"""
-    )
-    server = serve(short_story(1))
-    enter(page, server)
-    page.locator(".player-button").click()
-    expect(page.locator(".player-problem")).to_have_text(
-        "The browser held the sound back. Tap play once more.", use_inner_text=True
-    )
-    rate(page)
-    wait_stored(page, server, 1)
-    assert server.house.posts[0]["playback"]["blocked"] == 1
-
-
-def test_clips_behind_a_dead_address_come_with_the_next_state(
-    serve: Serve, new_page: NewPage
-) -> None:
-    page = new_page()
-    story = short_story(2)
-    server = serve(story)
-    sound = story.clips.pop("0x0")
-    enter(page, server)
-    expect(page.locator(".player-problem")).to_be_visible()
-    story.address = "new-"
-    story.clips["new-0x0"] = sound
-    expect(page.locator(".player")).to_have_attribute("data-state", "ready", timeout=15_000)
-    rate(page)
-    wait_stored(page, server, 1)
-
-
 def test_time_with_the_page_hidden_is_told(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
     server = serve(short_story(1))
     enter(page, server)
-    hide = """hidden => {
-        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-        document.dispatchEvent(new Event("visibilitychange"));
-    }"""
-    page.evaluate(hide, True)
-    page.wait_for_timeout(400)
-    page.evaluate(hide, False)
+    with hidden(page) as bounds_ms:
+        page.wait_for_timeout(100)
     rate(page)
     wait_stored(page, server, 1)
-    assert 380 <= server.house.posts[0]["playback"]["hidden_ms"] < 2_000
-
-
-def test_what_plays_before_a_busy_page_hears_of_it_counts_as_heard(
-    serve: Serve, new_page: NewPage
-) -> None:
-    page = new_page()
-    server = serve(short_story(1))
-    enter(page, server)
-    page.evaluate(
-        """() => document.querySelector("audio").addEventListener("play", () => {
-            const until = performance.now() + 350;
-            while (performance.now() < until);  // the page is busy while the sound begins
-        })"""
-    )
-    rate(page)
-    wait_stored(page, server, 1)
-    assert server.house.posts[0]["heard_fraction"] == 1
-    assert server.house.posts[0]["plays"] == 1
+    least_ms, most_ms = bounds_ms
+    assert least_ms - 1 <= server.house.posts[0]["playback"]["hidden_ms"] <= most_ms + 1

@@ -59,7 +59,7 @@ def log_in(page: Page, web: WebProcess, study: Study) -> Page:
     page.get_by_label("User name").fill(study.owner.username)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    page.goto(f"{web.url}/studies/{study.key}/results/")
+    expect(page).to_have_url(f"{web.url}/studies/{study.key}/results/")
     return page
 
 
@@ -84,7 +84,7 @@ def test_every_state_is_accessible(
         report.look(each, f"results {n}")
         assert not is_too_wide(each)
     each.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = 1 })")
-    each.wait_for_timeout(100)
+    each.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
     report.look(each, "all open")
     assert not is_too_wide(each)
     states = {
@@ -136,7 +136,7 @@ def test_a_running_analysis_is_followed_in_place_and_cancelled(
     button = page.get_by_role("button", name="Cancel the analysis")
     button.focus()
     AnalysisRun.objects.filter(pk=run.pk).update(share=0.55, doing="Agreement between raters")
-    expect(page.locator("#state")).to_contain_text("Agreement between raters", timeout=8_000)
+    expect(page.locator("#state")).to_contain_text("Agreement between raters")
     assert page.locator("#state progress").evaluate("bar => bar.value") == 55
     expect(button).to_be_focused()
     assert page.evaluate("window.stillHere") is True
@@ -155,7 +155,7 @@ def test_who_fills_in_the_form_is_not_interrupted_when_an_analysis_ends(
     page.get_by_label("Dimension").check()
     run_analysis(run.pk)
     link = page.get_by_role("link", name="Show what came out")
-    expect(link).to_be_visible(timeout=8_000)
+    expect(link).to_be_visible()
     expect(page.get_by_label("Dimension")).to_be_checked()
     link.click()
     expect(page.get_by_role("heading", name="The answer")).to_be_visible()

@@ -12,6 +12,7 @@ from listening.methods.base import Scale, Step
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer
+from tests.browser.moments import note_states, was
 from tests.browser.parallel_story import SCALES, WORDS, criterion, step
 from tests.browser.story import Story, short_story
 from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
@@ -133,8 +134,9 @@ def test_arrows_move_the_slider_from_anywhere_and_space_still_plays(
     control = page.get_by_role("slider", name="How is it?")
     expect(control).to_be_focused()
     expect(control).to_have_attribute("aria-valuetext", "50, Fair")
+    note_states(page, ".player")
     page.keyboard.press(" ")
-    expect(page.locator(".player")).to_have_attribute("data-state", "playing")
+    was(page, "playing")
     page.keyboard.press("ArrowRight")
     assert answers(page, server) == {"0": "51"}
 

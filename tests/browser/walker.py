@@ -14,7 +14,6 @@ from playwright.sync_api import Locator, Page, expect
 from listening.bots.rater import Known
 from listening.design.questionnaires import PREFER_NOT
 
-PATIENCE_MS = 20_000
 NEW = "#stage > :not([data-walked]):not(.view-wait):not(.loading)"
 TAKEN = "el => { el.dataset.walked = 'yes'; return el.className }"
 QUESTIONS = """() => [...document.querySelectorAll('fieldset.question')]
@@ -85,7 +84,7 @@ class Walker:
     def stage(self) -> None:
         """Takes the stage that is on the screen."""
         present = self.page.locator(NEW)
-        present.wait_for(timeout=PATIENCE_MS)
+        present.wait_for()
         shown = str(present.evaluate(TAKEN)).split()
         name = next(each for each in (*DOORS, shown[0]) if each in shown)
         self.walk.stages.append(name)
@@ -154,7 +153,7 @@ class Walker:
         self.look(page, f"check-{key}")
         self.press(page.locator(".player-button"))
         ready = page.locator("[data-part=confirm][aria-disabled=false]")
-        ready.wait_for(timeout=PATIENCE_MS)
+        ready.wait_for()
         self.look(page, f"check-{key}-heard")
         self.walk.checks.setdefault(key, []).append(["comfortable"])
         self.press(ready)
@@ -193,7 +192,7 @@ class Walker:
         self.look(page, f"intro-{len(self.walk.tasks)}")
         for example in page.locator(".view-intro .player").all():
             self.press(example.locator(".player-button"))
-            expect(example).to_have_attribute("data-state", "heard", timeout=PATIENCE_MS)
+            expect(example).to_have_attribute("data-state", "heard")
             self.walk.examples += 1
         self.press(page.locator("[data-part=start]"))
 
@@ -226,7 +225,7 @@ class Walker:
         for button in page.locator(".clip-button").all():
             if "heard" not in (button.get_attribute("class") or "").split():
                 self.press(button)
-                expect(button).to_have_class(re.compile(r"\bheard\b"), timeout=PATIENCE_MS)
+                expect(button).to_have_class(re.compile(r"\bheard\b"))
         self.answer_all(name)
 
     def trial_name(self) -> str:
@@ -240,12 +239,12 @@ class Walker:
         player = self.page.locator(".trial .player")
         if name:
             self.look(self.page, name)
-        expect(player).to_have_attribute("data-state", "ready", timeout=PATIENCE_MS)
+        expect(player).to_have_attribute("data-state", "ready")
         self.press(player.locator(".player-button"))
         if name:
             self.page.wait_for_timeout(200)
             self.look(self.page, f"{name}-playing")
-        expect(player).to_have_attribute("data-state", "heard", timeout=PATIENCE_MS)
+        expect(player).to_have_attribute("data-state", "heard")
 
     def answer_all(self, name: str) -> None:
         page = self.page
