@@ -5,7 +5,10 @@ import os
 import sys
 import threading
 from collections.abc import Generator, Iterator
+from functools import cache
 from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
 
 # Before NumPy is loaded: a process per core runs tests, and threads of linear algebra on small
 # matrices would only wait for one another.
@@ -16,6 +19,7 @@ import pytest
 from django.conf import settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from xdist.scheduler import LoadFileScheduling
 
 from config.embedded import EmbeddedError
 from config.keeper import join
@@ -62,6 +66,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     in_turn = chain.from_iterable(zip_longest(waiting, computing))
     place = {path: index for index, path in enumerate(in_turn)}
     items.sort(key=lambda item: place[item.path])
+
+
+class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """Files go to processes whole, and all that use the demo house to one: it starts once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.split("::", 1)[0]
+        return DemoHouse.__name__ if _uses_the_demo_house(path) else path
+
+
+@cache
+def _uses_the_demo_house(path: str) -> bool:
+    return "demo_house: DemoHouse" in (Path(__file__).resolve().parent.parent / path).read_text()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # inside of pytest-cov's own

@@ -43,7 +43,10 @@ class Costs:
         return self.last_s - before
 
     def lines(self) -> list[str]:
-        machine_s, own_s = machine_spent_s() - self.began_s, spent_s() + self.of_workers_s
+        machine_s = machine_spent_s() - self.began_s
+        own_s = spent_s()
+        if self.of_workers_s:  # these are children too, and some have ended
+            own_s = self.of_workers_s + os.times().user + os.times().system
         most = self.of_tests.most_common(MOST)
         longest = [f"{cost:8.1f}  {name}" for name, cost in most if cost > 0.1]
         return [

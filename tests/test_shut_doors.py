@@ -7,6 +7,7 @@ import httpx
 import pytest
 import websockets
 
+from tests.config.helpers import PATIENCE_S
 from tests.demo_house import DemoHouse
 
 pytestmark = pytest.mark.slow
@@ -92,7 +93,7 @@ def test_the_monitor_refuses_strangers_and_other_sites(demo_house: DemoHouse):
         url = f"ws://127.0.0.1:{demo_house.port}/ws/studies/demo/"
         async with websockets.connect(url, origin=websockets.Origin(origin)) as socket:
             with pytest.raises(websockets.ConnectionClosed):
-                await asyncio.wait_for(socket.recv())
+                await asyncio.wait_for(socket.recv(), PATIENCE_S)
             return int(socket.close_code or 0)
 
     assert asyncio.run(closed_with(demo_house.url)) == 4403

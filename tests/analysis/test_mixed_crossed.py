@@ -62,8 +62,7 @@ def test_cells_of_system_and_paragraph_condition_are_rs():
     assert_is_rs(fit, r, NAMES | {"item": "paragraph", "stimulus": "stimulus"})
 
 
-@pytest.mark.slow
-@pytest.mark.no_cover
+@pytest.mark.soak
 def test_any_design_matrix_will_do():
     """The effect of the paragraph condition on synthetic speech, beside system effects."""
     frame = mos("mos_s1", None).frame
@@ -104,6 +103,22 @@ def test_the_blockwise_likelihood_is_the_one_written_out():
     np.testing.assert_allclose(parts.b[0], design.T @ inverse @ e, rtol=1e-8, atol=1e-12)
     assert parts.c[0] == pytest.approx(e @ inverse @ e, rel=1e-10)
     assert parts.logdet[0] == pytest.approx(np.linalg.slogdet(v)[1], rel=1e-10)
+
+
+def test_another_design_of_the_same_space_has_the_same_fit():
+    rng = np.random.default_rng(7)
+    rater, condition, item = (x.reshape(-1) for x in np.indices((8, 3, 6)))
+    y = condition / 2 + rng.normal(0, 0.5, 8)[rater] + rng.normal(0, 0.5, 6)[item]
+    y = y + rng.standard_normal(len(y))
+    means, change = np.eye(3)[condition], np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]])
+    across = {"rater": rater, "item": item}
+    cells = crossed_reml(y, means, condition, {}, across)
+    other = crossed_reml(y, means @ change, condition, {}, across)
+    np.testing.assert_allclose(change @ other.estimate, cells.estimate, rtol=1e-7)
+    np.testing.assert_allclose(
+        change @ other.covariance @ change.T, cells.covariance, rtol=1e-5, atol=1e-12
+    )
+    assert other.sds == pytest.approx(cells.sds, rel=1e-5)
 
 
 @pytest.mark.slow

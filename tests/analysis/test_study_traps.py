@@ -104,7 +104,7 @@ def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monk
 def test_a_bare_csv_has_the_default_rule(study, tmp_path):
     call_command("export_study", study.key, "--out", str(tmp_path / "a"), *NO_FIGURES, *QUICK)
     words = [str(tmp_path / "a" / "ratings.csv"), "--out", str(tmp_path / "b"), *QUICK]
-    call_command("analyse", *words)
+    call_command("analyse", *words, *NO_FIGURES)
     own, bare = report_in(tmp_path / "a"), report_in(tmp_path / "b")
     assert "att_traps:flawed=1/1,human=1/2" in bare["provenance"]["rules"]
     assert bare["data"]["ratings_kept"] > own["data"]["ratings_kept"]

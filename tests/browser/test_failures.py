@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.utils import timezone, translation
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from listening import allocation, sessions
 from listening.languages import interface_language
 from listening.models import Block, Rating, Session, Study
-from tests.browser.conftest import launching
 from tests.browser.driver import (
     at_trial,
     begin,
@@ -74,29 +71,28 @@ def speaking_house(serve: Serve, story: Story, language: str) -> FakeServer:
 # --- The browser ---------------------------------------------------------------------------------
 
 
+NO_STORE = """for (const store of ["localStorage", "sessionStorage"]) {
+    Object.defineProperty(window, store, {
+        get() { throw new DOMException("Access is denied for this document.", "SecurityError"); },
+    });
+}"""
+
+
 @pytest.fixture
-def strict_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[[str], Page]]:
-    """Opens a page of a browser whose user has blocked cookies or javascript on all sites."""
-    contexts = []
-
-    def opened(blocked: str) -> Page:
-        settings = {"profile": {"default_content_setting_values": {blocked: 2}}}
-        (tmp_path / "Default").mkdir()
-        (tmp_path / "Default" / "Preferences").write_text(json.dumps(settings))
-        launch = browser.browser_type.launch_persistent_context
-        contexts.append(launch(str(tmp_path), **launching()))
-        return contexts[-1].new_page()
-
-    yield opened
-    for context in contexts:
-        context.close()
+def page_without_cookies(new_page: NewPage) -> Page:
+    """What pages meet where the user blocks cookies: none are kept, and stores are denied."""
+    page = new_page()
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setDocumentCookieDisabled", {"disabled": True})
+    page.add_init_script(NO_STORE)
+    return page
 
 
 @LANGUAGES
 def test_with_cookies_off_the_door_and_the_session_say_so(
-    serve: Serve, strict_page: Callable[[str], Page], language: str
+    serve: Serve, page_without_cookies: Page, language: str
 ) -> None:
-    no_cookies = strict_page("cookies")
+    no_cookies = page_without_cookies
     server = speaking_house(serve, short_story(1), language)
     no_cookies.goto(f"{server.url}/r/x/")
     start = "Your browser refuses cookies from this page, so the study cannot start. "
