@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.driver import PATIENCE_S
 from tests.browser.fake import FakeServer, Handler, House
 from tests.browser.forms import Asked, FormsHouse, read
 from tests.browser.recorder import WORKLET
 from tests.browser.story import Story
+from tests.config.helpers import PATIENCE_S
 
 # The shell is Chromium without its windows and menus: the same engine at half the cost.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

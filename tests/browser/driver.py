@@ -8,8 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from tests.browser.fake import FakeServer
-
-PATIENCE_S = 60  # what comes is waited for: a slow machine may take its time, a fast one never does
+from tests.config.helpers import PATIENCE_S
 
 
 def enter(page: Page, server: FakeServer) -> None:

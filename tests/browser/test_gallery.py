@@ -16,11 +16,11 @@ from playwright.sync_api import BrowserContext, Page, expect
 from listening.methods import Method
 from listening.models import Session
 from tests.browser.conftest import PHONE
+from tests.config.helpers import PATIENCE_S
 from tests.factories import make_user
 from tests.listening.web import WebProcess
 
 ROBOT = (Path(__file__).parent / "robot.js").read_text(encoding="utf-8")
-PATIENCE_S = 120  # without anything happening on any page
 AT_ONCE = 7  # pages that are walked at the same time
 SLOW = ("mushra", "rank", "abx", "context_mos", "mos")  # come first
 SMALL = {"width": 600, "height": 800}

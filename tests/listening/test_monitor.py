@@ -21,10 +21,10 @@ from listening.consumers import StudyMonitor
 from listening.models import Study
 from listening.monitor import forget_progress, latest_progress
 from listening.routing import websocket_urlpatterns
+from tests.config.helpers import PATIENCE_S
 from tests.factories import answer_all, arrive, make_study, make_user
 
 QUICK_S = 0.02
-PATIENCE_S = 120  # nobody waits that long for a working socket, not on the slowest machine
 
 
 class Clock:
