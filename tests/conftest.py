@@ -1,4 +1,4 @@
-"""What every test may rely on: the embedded servers run for as long as the tests do."""
+"""What every test may rely on: servers for those that ask for a database, and cases that stay."""
 
 # ruff: noqa: E402
 import os
@@ -42,14 +42,20 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("tests")
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """In every process of a parallel run too; whoever comes first starts the servers."""
-    if session.config.option.collectonly:
-        return
+@pytest.fixture(scope="session")
+def servers() -> None:
+    """PostgreSQL and Valkey, from the first test that needs them to the last of this process."""
     try:
         join(settings.EARNEST_VAR, settings.EMBEDDED)
     except EmbeddedError as error:
         pytest.exit(f"The embedded servers do not start. {error}", returncode=3)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    servers: None, django_db_modify_db_settings_parallel_suffix: None
+) -> None:
+    """Before the database of the tests is made, its server runs."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

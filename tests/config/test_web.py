@@ -62,7 +62,7 @@ def serve(folder: Path, **environment: str) -> Served:
 
 
 @pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def web(servers: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     served = serve(tmp_path_factory.mktemp("web"), TEST_PAGES="wsgi")
     yield served
     served.process.terminate()
@@ -260,6 +260,7 @@ def test_a_socket_without_a_route_is_refused(web: Served):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("servers")
 def test_django_answers_behind_the_bridge(tmp_path: Path):
     served = serve(tmp_path)
     try:
