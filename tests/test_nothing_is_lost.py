@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 RATERS = 4
 VICTIMS = ("web", "web worker", "postgres", "valkey", "jobs", "postgres keeper")
 AT_ONCE = ("postgres", "valkey", "web worker")
+RETRY_S = 20.0  # a request that got no answer is sent again
 ENOUGH = 15  # answers acknowledged between two kills
 
 
@@ -49,7 +50,7 @@ class Crowd:
 
     def work(self) -> None:
         while not self.stopping.is_set():
-            visitor = Visitor(self.house.url, self.link, self.token)
+            visitor = Visitor(self.house.url, self.link, self.token, patience_s=RETRY_S)
             try:
                 self.take(visitor)
             except Exception as error:  # a test must hear of whatever ends a thread

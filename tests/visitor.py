@@ -49,9 +49,10 @@ class Visitor:
     seen: list[Seen] = field(default_factory=list)
     truths: Callable[[str, str, int], list[str]] = lambda code, key, attempt: []
     shunned: Mapping[str, Any] = field(default_factory=dict)  # answers that end a session
+    patience_s: float = PATIENCE_S
 
     def __post_init__(self) -> None:
-        self.client = httpx.Client(base_url=self.base_url, timeout=PATIENCE_S)
+        self.client = httpx.Client(base_url=self.base_url, timeout=self.patience_s)
 
     def ask(self, method: str, url: str, **content: Any) -> httpx.Response:
         began = time.perf_counter()
