@@ -10,7 +10,7 @@ from functools import partial
 import httpx
 import pytest
 
-from tests.config.helpers import PATIENCE_S, own_folder, processes_in, wait_for
+from tests.config.helpers import PATIENCE_S, RETRY_S, own_folder, processes_in, wait_for
 from tests.demo_house import DemoHouse
 from tests.visitor import Visitor, answer_to
 
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow
 RATERS = 4
 VICTIMS = ("web", "web worker", "postgres", "valkey", "jobs", "postgres keeper")
 AT_ONCE = ("postgres", "valkey", "web worker")
-RETRY_S = 20.0  # a request that got no answer is sent again
 ENOUGH = 15  # answers acknowledged between two kills
 
 

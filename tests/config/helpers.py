@@ -21,6 +21,7 @@ from config.embedded import SERVERS, socket_folder
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 T = TypeVar("T")
 PATIENCE_S = 240.0  # whatever works is done by then, on a starved machine too
+RETRY_S = 20.0  # a request to a house whose parts are killed may get no answer: ask again
 
 
 def wait_for(what: Callable[[], T | None]) -> T:
@@ -102,7 +103,7 @@ class House:
         return self.log.read_text()
 
     def health(self) -> int | None:
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=RETRY_S)
         try:
             client.request("GET", "/healthz")
             return client.getresponse().status
