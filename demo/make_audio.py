@@ -1,54 +1,50 @@
-"""Makes the derived files of demo/audio from the recordings in it, and says how each was made.
+"""Makes the files of demo/audio, and says how each was made.
 
-    python demo/make_audio.py                   what is missing is made from what is there
-    python demo/make_audio.py --again           everything derived is made anew
+    python demo/make_audio.py                   what is missing is made
+    python demo/make_audio.py --again           everything is made anew
+    python demo/make_audio.py --packages DIR    also the human readings, out of packages in DIR
     python demo/make_audio.py --recordings DIR  first brings recordings in, with their manifest.csv
 
-Spoken instructions and the spelt-out laughter come from Flite (Debian: `apt install flite`);
-without it those files are left as they are. demo/audio/made.csv lists every derived file.
+The voices speak the lines of stimuli.csv where their programs are installed (Debian: `apt install
+flite festival festvox-us-slt-hts espeak-ng`); the readings are cut out of the packages named in
+spoken_lines.py, unpacked anywhere below DIR. What cannot be made is left as it is, and the last
+lines say what it takes. demo/audio/made.csv lists every file that is made here, and how.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import subprocess
-import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from shutil import which
-from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 import soundfile
-from pyloudnorm import Meter
+from recipes import (
+    AUDIO,
+    RATE_HZ,
+    LacksError,
+    Recipe,
+    Wave,
+    at_rate,
+    faded,
+    levelled,
+    random_of,
+    rms,
+    sound,
+    write,
+)
 from scipy import signal
+from spoken_lines import VOICES, spoken, spoken_lines
 
-Wave = npt.NDArray[np.float64]
-
-AUDIO = Path(__file__).parent / "audio"
-RATE_HZ = 16_000
-LEVEL_LUFS = -23.0
 NAMES = {"flite-kal16": "flite-kal", "espeak": "espeak-ng"}  # manifest's name: ours
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """One derived file: its name, what it is made from and how, and the making."""
-
-    name: str
-    sources: str
-    how: str
-    make: Callable[[], Wave]
-    keep_level: bool = False  # else it is brought to LEVEL_LUFS like the recordings
-    needs_flite: bool = False
-
-
-def recipes() -> Iterator[Recipe]:
+def recipes(packages: Path | None = None) -> Iterator[Recipe]:
+    yield from spoken_lines(packages)
     yield from anchors()
     yield from noisy_and_cleaned()
     yield from vocalised()
@@ -159,7 +155,6 @@ def vocalised() -> Iterator[Recipe]:
                 f"flite-{voice}_{vocal.item}",
                 f"{made[vocal.kind]} {place}",
                 partial(with_vocal, voice, vocal),
-                needs_flite=vocal.kind == "laughter",
             )
 
 
@@ -170,7 +165,7 @@ def with_vocal(voice: str, vocal: Vocal) -> Wave:
     if vocal.kind == "breath":
         extra = breath(f"nvv-{voice}_{vocal.item}") * rms(speech) * 0.35
     else:
-        extra = spoken("Ha, ha, ha!", "kal16" if voice == "kal" else voice)
+        extra = spoken("Ha, ha, ha!", VOICES[f"flite-{voice}"])
         extra *= rms(speech) / rms(extra)
     gap = np.zeros(round(0.08 * RATE_HZ))
     return np.concatenate([speech[:at], gap, faded(extra), gap, speech[at:]])
@@ -211,24 +206,15 @@ def spoken_instructions() -> Iterator[Recipe]:
             f"flite-slt_{item}",
             f"its first 2 seconds, then the same voice says: {words}",
             partial(interrupted, item, words),
-            needs_flite=True,
         )
 
 
 def interrupted(item: str, words: str) -> Wave:
     start = sound(f"flite-slt_{item}")
     start = start[: quietest_near(start, 2.0 * RATE_HZ)]
-    said = spoken(words, "slt")
+    said = spoken(words, VOICES["flite-slt"])
     said *= rms(start) / rms(said)
     return np.concatenate([faded(start), np.zeros(round(0.3 * RATE_HZ)), said])
-
-
-def spoken(words: str, voice: str) -> Wave:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "said.wav"
-        subprocess.run(["flite", "-voice", voice, "-t", words, "-o", str(file)], check=True)
-        wave, rate_hz = soundfile.read(file)
-    return at_rate(wave, rate_hz)
 
 
 # --- a known answer that nobody rates -------------------------------------------------------------
@@ -239,47 +225,6 @@ def begun() -> Recipe:
     how = "the first 4.78 s, faded out within 10 ms, at the common level"
     cut = round(4.78 * RATE_HZ)
     return Recipe("begun_s0870", "human_s0870", how, lambda: faded(sound("human_s0870")[:cut]))
-
-
-# --- sound in and out ----------------------------------------------------------------------------
-
-
-def sound(name: str) -> Wave:
-    wave, rate_hz = soundfile.read(AUDIO / f"{name}.flac")
-    return at_rate(wave, rate_hz)
-
-
-def at_rate(wave: Wave, rate_hz: int) -> Wave:
-    if rate_hz == RATE_HZ:
-        return wave
-    ratio = Fraction(RATE_HZ, rate_hz)
-    return np.asarray(signal.resample_poly(wave, ratio.numerator, ratio.denominator))
-
-
-def levelled(wave: Wave, rate_hz: int) -> Wave:
-    """One constant gain; never beyond full scale."""
-    gain = 10 ** ((LEVEL_LUFS - Meter(rate_hz).integrated_loudness(wave)) / 20)
-    return np.asarray(wave * min(gain, 0.99 / np.abs(wave).max()))
-
-
-def faded(wave: Wave) -> Wave:
-    ramp = np.linspace(0, 1, round(0.01 * RATE_HZ))
-    edges = np.ones(len(wave))
-    edges[: len(ramp)], edges[-len(ramp) :] = ramp, ramp[::-1]
-    return wave * edges
-
-
-def rms(wave: Wave) -> float:
-    return float(np.sqrt(np.mean(wave**2)))
-
-
-def random_of(name: str) -> np.random.Generator:
-    return np.random.default_rng(crc32(name.encode()))
-
-
-def write(name: str, wave: Wave, rate_hz: int = RATE_HZ) -> None:
-    file = AUDIO / f"{name}.flac"
-    soundfile.write(file, wave, rate_hz, subtype="PCM_16", compression_level=1.0)
 
 
 # --- the command ---------------------------------------------------------------------------------
@@ -300,27 +245,32 @@ def bring(recordings: Path, *, again: bool) -> None:
 
 
 def make(recipe: Recipe, *, again: bool) -> str:
-    """What became of it, in a word."""
+    """What became of it, in a word; LacksError if it cannot be made here."""
     if (AUDIO / f"{recipe.name}.flac").exists() and not again:
         return "kept"
-    if recipe.needs_flite and not which("flite"):
-        return "left out: Flite is not installed"
     wave = recipe.make()
-    write(recipe.name, wave if recipe.keep_level else levelled(wave, RATE_HZ))
+    wave = wave if recipe.keep_level else levelled(wave, recipe.rate_hz)
+    write(recipe.name, wave, recipe.rate_hz)
     return "made"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--recordings", type=Path, help="a folder with recordings and manifest.csv")
+    parser.add_argument("--packages", type=Path, help="a folder with the packages of the readings")
     parser.add_argument("--again", action="store_true", help="make existing files anew")
     options = parser.parse_args()
     if options.recordings:
         bring(options.recordings, again=options.again)
-    rows = []
-    for recipe in recipes():
-        print(f"{recipe.name}: {make(recipe, again=options.again)}")
+    rows, left = [], defaultdict(list)
+    for recipe in recipes(options.packages):
+        try:
+            print(f"{recipe.name}: {make(recipe, again=options.again)}")
+        except LacksError as lacks:
+            left[str(lacks)].append(recipe.name)
         rows.append([f"{recipe.name}.flac", recipe.sources, recipe.how])
+    for missing, names in left.items():
+        print(f"Not made for want of {missing}: {', '.join(names)}")
     with (AUDIO / "made.csv").open("w", encoding="utf-8", newline="") as table:
         csv.writer(table, lineterminator="\n").writerows([["file", "made from", "how"], *rows])
 
