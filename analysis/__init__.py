@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from analysis.base import Estimate as Estimate
     from analysis.breakdowns import cells as cells
     from analysis.breakdowns import families as families
+    from analysis.clips import clip_scores as clip_scores
     from analysis.comparisons import cliffs_delta as cliffs_delta
     from analysis.comparisons import cohen_d as cohen_d
     from analysis.comparisons import pair_tests as pair_tests
@@ -38,14 +39,17 @@ if TYPE_CHECKING:
     from analysis.planning import plan_for_half_width as plan_for_half_width
     from analysis.planning import preset as preset
     from analysis.ratings import RatingsError as RatingsError
+    from analysis.ratings import RatingsWarning as RatingsWarning
     from analysis.ratings import from_csv as from_csv
     from analysis.ratings import from_rows as from_rows
     from analysis.ratings import rated as rated
+    from analysis.ratings import read_csv as read_csv
     from analysis.ratings import table_hash as table_hash
     from analysis.ratings import to_csv as to_csv
     from analysis.report.build import report_of as report_of
     from analysis.report.writers import write_report as write_report
     from analysis.scores import scores_from_file as scores_from_file
+    from analysis.screening import default_rules as default_rules
     from analysis.screening import rule_from as rule_from
     from analysis.screening import screen as screen
 
@@ -56,6 +60,7 @@ _HOMES = {
     ),
     "analysis.base": ("Contrast", "Estimate"),
     "analysis.breakdowns": ("cells", "families"),
+    "analysis.clips": ("clip_scores",),
     "analysis.comparisons": ("cliffs_delta", "cohen_d", "pair_tests", "tiers_of"),
     "analysis.estimators.mean_score": ("MeanScore",),
     "analysis.mixed.table": ("mixed_model",),
@@ -66,12 +71,13 @@ _HOMES = {
         "preset",
     ),
     "analysis.ratings": (
-        *("RatingsError", "from_csv", "from_rows", "rated", "table_hash", "to_csv"),
+        *("RatingsError", "RatingsWarning", "from_csv", "from_rows", "rated", "read_csv"),
+        *("table_hash", "to_csv"),
     ),
     "analysis.report.build": ("report_of",),
     "analysis.report.writers": ("write_report",),
     "analysis.scores": ("scores_from_file",),
-    "analysis.screening": ("rule_from", "screen"),
+    "analysis.screening": ("default_rules", "rule_from", "screen"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["pairs_of", *_HOME]

@@ -52,8 +52,10 @@ class Estimate:
 class Contrast:
     """The difference ``condition`` minus ``versus``, with its interval, p and counts.
 
-    ``p`` is two-sided against no difference; ``p_holm`` is Holm's adjustment over all contrasts of
-    the same group. Both are None where the interval has no test or could not be made.
+    ``low``, ``high`` and ``p`` (two-sided, against no difference) are this contrast's alone;
+    ``low_all``, ``high_all`` and ``p_adjusted`` hold for all of its ``family`` at once, and
+    ``claimed`` says whether that interval leaves 0 out (None: nothing is decided by this one).
+    None, too, is what the interval does not have or could not be made.
     """
 
     estimand: str
@@ -65,13 +67,17 @@ class Contrast:
     level: float
     interval: str
     p: float | None
-    p_holm: float | None
     n_ratings: int
     n_raters: int
     n_items: int
     group: Mapping[str, str] = field(default_factory=dict)
     weighting: str = "ratings"
     note: str = ""
+    family: str = ""  # against the reference, among the systems; empty: not declared
+    low_all: float | None = None
+    high_all: float | None = None
+    p_adjusted: float | None = None
+    claimed: bool | None = None
 
     def row(self) -> dict[str, Any]:
         """The contrast as one flat row of plain values, group columns included."""
@@ -81,10 +87,11 @@ class Contrast:
         for name in _NUMBERS:
             row[name] = getattr(self, name)
             if name == "interval":
-                row |= {"p": self.p, "p_holm": self.p_holm}
+                row |= {name: getattr(self, name) for name in OF_CONTRASTS}
         return row
 
 
+OF_CONTRASTS = ("p", "family", "low_all", "high_all", "p_adjusted", "claimed")
 _NUMBERS = (
     "weighting",
     "value",
@@ -104,7 +111,7 @@ class Estimator:
 
     key: ClassVar[str]  # stored with every run: never renamed
     version: ClassVar[str]  # bumped when the numbers change
-    methods: ClassVar[frozenset[str]]  # the methods whose ratings it understands
+    methods: ClassVar[frozenset[str] | None] = None  # whose ratings it understands; None: all
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -122,6 +129,7 @@ class Estimator:
         intervals: Sequence[str],
         weightings: Sequence[str],
         replicates: int,
+        reference: str = "",
     ) -> Estimator:
         """The estimator set up for one table of a report; by default nothing can be set."""
         return cls()

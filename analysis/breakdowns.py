@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
+from analysis.comparisons.reference import anchors_of, reference_of, roles_of
+from analysis.estimands import estimand_of, keys_where
 from analysis.intervals import Codes, Floats
 from analysis.options import OFFERED, Breakdown
 from analysis.ratings import rated
-from analysis.scales import AGAINST_OPEN_REFERENCE, WITHOUT_SCORE
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,12 @@ class Family:
     item: Codes
     n_raters: int
     n_items: int
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether its scores are about two clips and say which."""
+        named = (self.table["versus_condition"] != "").any()
+        return estimand_of(self.estimand).in_pairs and bool(named)
 
     def seed(self, seed: int) -> list[int]:
         """The seed of this family's random numbers: the same whatever else the table holds."""
@@ -45,6 +52,12 @@ class Cell:
     condition: Codes
     rater: Codes
     item: Codes
+    roles: Mapping[str, str] = field(default_factory=dict)  # of conditions, where the table tells
+
+    def roles_of(self, asked: str = "") -> tuple[str, frozenset[str]]:
+        """The reference among the names (empty: none) and the anchors; ``asked`` names another."""
+        reference = reference_of(self.names, asked, self.roles).name
+        return reference, anchors_of(self.names, self.roles) - {reference}
 
 
 def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
@@ -68,8 +81,8 @@ def families(table: pd.DataFrame) -> Iterator[Family]:
 
 def labelled_families(table: pd.DataFrame) -> Iterator[Family]:
     """As `families`, but of answers that have a label and no score."""
-    bare = table["score"].isna() & (table["label"] != "") & table["estimand"].isin(WITHOUT_SCORE)
-    return _families(table[(table["trap"] == "") & bare])
+    bare = table["score"].isna() & (table["label"] != "") & (table["trap"] == "")
+    return _families(table[bare & table["estimand"].isin(keys_where("maybe_without_score"))])
 
 
 def _families(use: pd.DataFrame) -> Iterator[Family]:
@@ -94,9 +107,7 @@ def _families(use: pd.DataFrame) -> Iterator[Family]:
 def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
     """The family's ratings by the breakdown's crossing, each with its conditions as codes."""
     table = family.table.reset_index(drop=True)
-    compared = family.estimand not in AGAINST_OPEN_REFERENCE
-    paired = compared and bool((table["versus_condition"] != "").any())
-    by = [*(["versus_condition"] if paired else []), *breakdown.by]
+    by = [*(["versus_condition"] if family.in_pairs else []), *breakdown.by]
     named = (table[breakdown.compare] != "").to_numpy(dtype=bool)
     places: list[tuple[tuple[str, ...], Codes]] = [((), np.flatnonzero(named))]
     if by:
@@ -121,6 +132,7 @@ def _cell(
         condition=condition.astype(np.int64),
         rater=family.rater[rows],
         item=family.item[rows],
+        roles=roles_of(family.table) if compare == "condition" else {},
     )
 
 

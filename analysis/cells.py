@@ -30,6 +30,7 @@ COLUMNS: tuple[str, ...] = (
     "language",
     "split",
     "condition",
+    "role",
     "system",
     "voice",
     "stimulus",
@@ -57,12 +58,19 @@ INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})
 TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})
 WHEN_EMPTY = {"paid": False, "counts": True}
+WORDS: Mapping[str, tuple[str, ...]] = {  # columns that hold one of these words, or nothing
+    "role": ("test", "reference", "anchor"),
+    "presented_first": ("rated", "versus"),
+    "review": ("fit", "unfit"),
+    "session_status": ("started", "finished", "withdrawn", "rejected", "expired", "screened"),
+}
+TRAP = "trap"  # stands in the column trap where a file only says that a rating is one
 _DANGEROUS_CELL = re.compile(r"^'*[=+\-@\t\r]")
 _ESCAPED_CELL = re.compile(r"^'+[=+\-@\t\r]")
 _PLAIN_NUMBER = re.compile(r"^[+-]?\d+(\.\d+)?$")
 _NOTHING = frozenset({"", "na", "nan", "null", "none"})
-_YES = frozenset({"true", "1", "yes"})
-_NO = frozenset({"false", "0", "no"})
+_YES = frozenset({"true", "1", "1.0", "yes"})
+_NO = frozenset({"false", "0", "0.0", "no"})
 
 
 def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS) -> Iterator[str]:
@@ -111,11 +119,32 @@ def reader_of(name: str) -> Callable[[Any], Any]:
         return _as_real
     if name in TRUTHS:
         return partial(_as_truth, empty=WHEN_EMPTY.get(name))
-    return _as_text
+    if name in WORDS:
+        return partial(_as_word, words=WORDS[name])
+    return _as_trap if name == "trap" else _as_text
 
 
 def _as_text(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+def _as_word(value: Any, words: Sequence[str]) -> str:
+    text = "" if value is None else str(value).strip().lower()
+    if text in words:
+        return text
+    if text in _NOTHING:
+        return ""
+    *most, last = words
+    raise ValueError(f"is unknown; write {', '.join(most)} or {last}, or leave it empty")
+
+
+def _as_trap(value: Any) -> str:
+    """The kind of a trap, empty where a file says no; TRAP where it only says yes."""
+    text = "" if value is None else str(value)
+    plain = text.strip().lower()
+    if plain in _NO | _NOTHING:
+        return ""
+    return TRAP if plain in _YES else text
 
 
 def _as_integer(value: Any) -> Any:

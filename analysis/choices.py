@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from analysis.breakdowns import Cell
+from analysis.estimands import estimand_of
 
 MOST_LABELS = 11
 LONGEST_LABEL = 80  # longer answers are text
 JOINT = "|"  # between the labels of an answer that holds several
-WORDS = {
-    "ab": {1.0: "it", 0.5: "a tie", 0.0: "the other"},
-    "abx": {1.0: "right", 0.0: "wrong"},
-}
 
 
 def countable(answers: Iterable[str]) -> bool:
@@ -34,7 +31,7 @@ def labels_in_order(cell: Cell, estimand: str) -> list[tuple[str, list[bool]]]:
     if not any(answers) and "versus_condition" not in cell.group:
         return []  # scores alone were kept, as of sliders
     if "versus_condition" in cell.group:
-        words = WORDS.get(estimand, {})
+        words = estimand_of(estimand).answers
         answers = [words.get(y, f"{y + 0.0:g}") for y in cell.y.tolist()]  # no label says -0
     steps = sorted(set(zip(answers, cell.y.tolist(), strict=True)), key=lambda step: -step[1])
     labels = list(dict.fromkeys(label for label, _ in steps))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
+
+from analysis.header import Header, header_of, opened, unreadable
+from analysis.problems import RatingsError
 
 BLOCK_BYTES = 16 * 1024**2
 
@@ -50,68 +52,38 @@ def joined(columns: Sequence[Coded]) -> Coded:
     return Coded(codes.astype(np.int32), [" ".join(filter(None, texts)) for texts in values])
 
 
-class FileProblem(ValueError):
-    """What is wrong with a file, with its row and a remedy."""
-
-
-def columns_of(path: Path) -> dict[str, Coded]:
+def columns_of(path: Path, header: Header | None = None) -> dict[str, Coded]:
     """The columns of a CSV file (UTF-8; gzip when it ends in .gz) by the names in its first row.
 
-    Raises FileProblem with the row and a remedy.
+    Raises RatingsError with the row and a remedy.
     """
+    header = header or header_of(path)
     try:
-        with _opened(path) as file:
-            header = _header(csv.reader(file), path.name)
         return _quickly(path, header)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the slow reader names the row
         try:
-            with _opened(path) as file:
-                return _slowly(csv.reader(file), path.name)
+            with opened(path) as file:
+                return _slowly(csv.reader(file, delimiter=header.delimiter), header, path.name)
         except (csv.Error, UnicodeDecodeError) as error:
-            raise _unreadable(path, error) from None
-    except FileNotFoundError:
-        raise FileProblem(f"{path}: there is no such file; check the path") from None
-    except (csv.Error, EOFError, OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from None
+            raise unreadable(path, error) from None
+    except (EOFError, OSError) as error:
+        raise unreadable(path, error) from None
 
 
-def _unreadable(path: Path, error: Exception) -> FileProblem:
-    if isinstance(error, UnicodeDecodeError):
-        return FileProblem(f"{path.name}: not UTF-8; save the file as CSV UTF-8")
-    remedy = "save it again as CSV UTF-8"
-    return FileProblem(f"{path.name}: not a readable CSV file ({error}); {remedy}")
-
-
-def _opened(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _header(reader: Iterator[list[str]], file: str) -> list[str]:
-    header = next(reader, [])
-    if not header:
-        raise FileProblem(f"{file}: empty; the first row must name the columns")
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise FileProblem(f"{file}, row 1: {', '.join(twice)} twice; name each column once")
-    return header
-
-
-def _quickly(path: Path, header: list[str]) -> dict[str, Coded]:
+def _quickly(path: Path, header: Header) -> dict[str, Coded]:
     text = pa.dictionary(pa.int32(), pa.string())
     table = arrow_csv.read_csv(
         path,
         read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        parse_options=arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(header, text), strings_can_be_null=False
+            column_types=dict.fromkeys(header.names, text), strings_can_be_null=False
         ),
     )
-    if table.column_names != header:
+    if table.column_names != list(header.names):
         raise pa.ArrowInvalid("the header is read otherwise")
     found = {}
-    for name in header:
+    for name in header.names:
         column = table[name].unify_dictionaries().combine_chunks()
         pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         codes = [piece.indices.to_numpy(zero_copy_only=False) for piece in pieces]
@@ -121,19 +93,21 @@ def _quickly(path: Path, header: list[str]) -> dict[str, Coded]:
     return found
 
 
-def _slowly(reader: Iterator[list[str]], file: str) -> dict[str, Coded]:
-    header = _header(reader, file)
-    known: list[dict[str, int]] = [{} for _ in header]
-    codes: list[list[int]] = [[] for _ in header]
+def _slowly(reader: Iterator[list[str]], header: Header, file: str) -> dict[str, Coded]:
+    next(reader, None)
+    known: list[dict[str, int]] = [{} for _ in header.names]
+    codes: list[list[int]] = [[] for _ in header.names]
     for number, row in enumerate((row for row in reader if row), start=2):
-        if len(row) != len(header):
-            cells = f"{len(row)} cells where the header has {len(header)}"
-            raise FileProblem(f"{file}, row {number}: {cells}; quote cells that hold a comma")
+        if len(row) != len(header.names):
+            cells = f"{len(row)} cells where the header has {len(header.names)}"
+            mark = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[header.delimiter]
+            remedy = f"quote cells that hold {mark}"
+            raise RatingsError([f"{file}, row {number}: {cells}; {remedy}"])
         for places, seen, text in zip(codes, known, row, strict=True):
             places.append(seen.setdefault(text, len(seen)))
     return {
         name: Coded(np.asarray(places, dtype=np.int32), list(seen))
-        for name, places, seen in zip(header, codes, known, strict=True)
+        for name, places, seen in zip(header.names, codes, known, strict=True)
     }
 
 

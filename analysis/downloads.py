@@ -77,10 +77,9 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
         found = [plot.standalone for plot in plots(report) if plot.key == stem]
         if found:
             return _attached(found[0], SVG, f"{key}-{name}")
-    if kind == "csv":
-        text = _part_csv(report, stem)
-        if text:
-            return _attached(text, CSV, f"{key}-{name}")
+    text = _part_file(report, stem, kind)
+    if text:
+        return _attached(text, JSON if kind == "json" else CSV, f"{key}-{name}")
     if name == "estimates.json":
         return _attached(estimates_json(report), JSON, f"{key}-{name}")
     if name == "report.json":
@@ -88,6 +87,16 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     if name == "report.html":
         return _attached(page_html(report), HTML, f"{key}-{name}")
     raise Http404(f"There is no file {name}.")
+
+
+def _part_file(report: Mapping[str, Any], stem: str, kind: str) -> str:
+    """A file of scores of single clips, or a table or figure of a part as CSV; empty for others."""
+    from analysis.report.clipfiles import KEY, clip_files
+
+    for part in report.get("parts", ()):
+        if part["key"] == KEY and f"{stem}.csv" in part.get("files", ()):
+            return clip_files(report, part).get(f"{stem}.{kind}", "")
+    return _part_csv(report, stem) if kind == "csv" else ""
 
 
 def _part_csv(report: Mapping[str, Any], stem: str) -> str:

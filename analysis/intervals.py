@@ -21,7 +21,7 @@ NAIVE = "naive t over ratings, as if independent"
 NAIVE_RATERS = "naive t over rater means, items as if fixed"
 NAIVE_WELCH = "naive Welch t over ratings, as if independent"
 NAIVE_WELCH_RATERS = "naive Welch t over rater means, as if independent"
-TWO_WAY = "two-way clustered (raters, items), t(min(groups)-1)"
+TWO_WAY = "two-way clustered (raters, items), G/(G-1), Satterthwaite t"
 BOOTSTRAP = "cluster bootstrap over raters and items, percentile (conservative)"
 
 _CHUNK = 250
@@ -36,7 +36,8 @@ class Clustered:
     ``value`` (C,); ``by_rater``, ``by_item`` and ``by_both`` (C, C) are cross products of the
     summed contributions w * (y - mean) per rater, per item, and per rater-and-item;
     ``n_ratings``, ``n_raters`` and ``n_items`` (C,); ``shared_raters`` and ``shared_items`` (C, C)
-    count what two conditions have in common.
+    count what two conditions have in common; ``effective_raters`` and ``effective_items`` (C,) are
+    how many of equal weight would be as uneven: 1 / sum of squared shares (Kish 1965).
     """
 
     value: Floats
@@ -48,6 +49,8 @@ class Clustered:
     n_items: Codes
     shared_raters: Codes
     shared_items: Codes
+    effective_raters: Floats
+    effective_items: Floats
 
     def variance(self, a: int, b: int | None = None) -> float:
         """The variance of mean a, or of mean a - mean b, floored at the larger one-way one.
@@ -114,6 +117,8 @@ def clustered(
         n_items=_distinct(condition, item, n_conditions),
         shared_raters=_shared(condition, rater, n_conditions),
         shared_items=_shared(condition, item, n_conditions),
+        effective_raters=_effective(w, condition, rater, n_conditions),
+        effective_items=_effective(w, condition, item, n_conditions),
     )
 
 
@@ -232,6 +237,13 @@ def _cross_products(contribution: Floats, condition: Codes, group: Codes, n: int
     width = int(group.max(initial=-1)) + 1
     sums = sparse.csr_array((contribution, (condition, group)), shape=(n, width))
     return np.asarray((sums @ sums.T).toarray(), dtype=np.float64)
+
+
+def _effective(weight: Floats, condition: Codes, group: Codes, n: int) -> Floats:
+    width = int(group.max(initial=-1)) + 1
+    shares = sparse.csr_array((weight, (condition, group)), shape=(n, width))
+    squared = np.asarray(shares.multiply(shares).sum(axis=1), dtype=np.float64).reshape(-1)
+    return np.divide(1.0, squared, out=np.zeros(n), where=squared > 0)
 
 
 def _shared(condition: Codes, group: Codes, n: int) -> Codes:

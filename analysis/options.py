@@ -10,6 +10,7 @@ from typing import Any
 from analysis.screening import DEFAULT, Rule, rule_from, rule_text
 
 COMPARABLE = ("condition", "system", "voice")
+SINGLE = ("stimulus", "item")  # whose scores make a file of their own and are not compared
 CROSSABLE = ("voice", "dimension", "language", "split", "system", "condition", "paragraph")
 OFFERED = ("voice", "dimension", "language", "split")
 CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
@@ -73,6 +74,16 @@ class Options:
             wrong = ", ".join(self.intervals) or "empty"
             raise OptionsError(f"intervals are {wrong}; choose from {', '.join(INTERVALS)}")
 
+    @property
+    def compared(self) -> list[Breakdown]:
+        """The breakdowns that are tables of results."""
+        return [each for each in self.breakdowns if each.compare not in SINGLE]
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """Whose own scores are asked for: stimulus, item."""
+        return tuple(each.compare for each in self.breakdowns if each.compare in SINGLE)
+
     def parameters(self) -> dict[str, Any]:
         """The options as plain values that JSON and a table row can hold."""
         return {
@@ -124,16 +135,22 @@ def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float
 
 
 def breakdown_from(text: str) -> Breakdown:
-    """A breakdown from text: ``voice,dimension``, ``system:voice``; ``condition:`` is overall."""
+    """A breakdown from text: ``voice,dimension``, ``system:voice``; ``condition:`` is overall.
+
+    ``stimulus`` and ``item`` ask for the scores of single clips, or texts.
+    """
     compare, colon, rest = text.partition(":")
-    if not colon:
+    if not colon and text not in SINGLE:
         compare, rest = "condition", text
     by = tuple(dict.fromkeys(name.strip() for name in rest.split(",") if name.strip()))
-    if compare not in COMPARABLE:
+    if compare in SINGLE and by:
+        raise OptionsError(f"scores of each {compare} are not crossed; write --by {compare}")
+    if compare not in (*COMPARABLE, *SINGLE):
         raise OptionsError(f"{compare!r} cannot be compared; choose {', '.join(COMPARABLE)}")
     unknown = [name for name in by if name not in (*CROSSABLE, CRITERION)]
     if unknown:
-        raise OptionsError(f"no results by {', '.join(unknown)}; choose {', '.join(CROSSABLE)}")
+        known = ", ".join((*CROSSABLE, *SINGLE))
+        raise OptionsError(f"no results by {', '.join(unknown)}; choose {known}")
     return Breakdown(compare, tuple(name for name in by if name not in (compare, CRITERION)))
 
 

@@ -15,10 +15,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
+from analysis.estimands import estimand_of
 from analysis.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
 from listening.selectors import TaskPlan, rated_so_far, study_head, task_plans
 
-COMPARED = frozenset({"cmos", "ccr", "preference", "ab", "abx"})  # one mean, against no preference
 ANSWER_S = 5.0  # a guess at the time that an answer takes after the clip
 BOX_KEPT_S = 5.0
 PILOT = "pilot:"
@@ -73,15 +73,16 @@ def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:
 
     known: dict[str, Any] = {}
     if task and task["conditions"]:
+        compared = estimand_of(task["estimand"]).in_pairs  # one mean, against no preference
         per_clip = (task["seconds_per_trial"] or 0.0) / max(task["clips_together"], 1.0)
-        clips = 2 if task["estimand"] in COMPARED else 1
+        clips = 2 if compared else 1
         known = {
             "conditions": task["conditions"],
             "items": task["items"],
             "clips_per_rater": task["clips_per_rater"],
             "traps": task["traps_per_rater"],
             "seconds_per_clip": round(per_clip or clips * task["clip_s"] + ANSWER_S, 1),
-            "of": "mean" if task["estimand"] in COMPARED or task["conditions"] < 2 else None,
+            "of": "mean" if compared or task["conditions"] < 2 else None,
         }
     if task and task["estimand"] == "hls":
         known |= {"source": "att", "size": 0.05}

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +23,16 @@ from analysis.cells import (
     COLUMNS,
     INTEGERS,
     REALS,
+    TRAP,
     TRUTHS,
     canonical_cell,
     csv_lines,
     dtype_of,
-    reader_of,
     unescaped,
 )
+from analysis.checked import TRAINING, checked
 from analysis.coded import (
     Coded,
-    FileProblem,
     arrow_text,
     columns_of,
     constant,
@@ -38,33 +41,42 @@ from analysis.coded import (
     lines_of,
     order_of,
 )
+from analysis.estimands import estimand_of
+from analysis.header import wanted_columns
+from analysis.problems import RatingsError, RatingsWarning
+from analysis.untold import method_told
 
 __all__ = [
     "COLUMNS",
+    "TRAINING",
     "RatingsError",
+    "RatingsWarning",
+    "Reading",
     "from_csv",
     "from_rows",
     "from_study",
     "rated",
+    "read_csv",
     "table_hash",
     "to_csv",
     "to_rows",
 ]
-HLS_SCORES = (0.0, 0.5, 1.0)
-MOST_PROBLEMS_TOLD = 20
-TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
-FALLBACK_TEXT = {"task": "task", "method": "mos", "estimand": "mos"}
+LATER = frozenset({"role"})  # columns that older exports do not have
+FIRST_ROW = 2  # of a file: its header stands in row 1
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,000 may be a thousand, or one
+_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
-class RatingsError(ValueError):
-    """What is wrong with a set of ratings: every problem with its row, column and remedy."""
+@dataclass(frozen=True)
+class Reading:
+    """A table read from a file, what was guessed or left out (a sentence each), and what was not.
 
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        told = problems[:MOST_PROBLEMS_TOLD]
-        if len(problems) > len(told):
-            told = [*told, f"... and {len(problems) - len(told)} more"]
-        super().__init__("\n".join(told))
+    ``columns_not_used`` are those of the file that gave nothing.
+    """
+
+    table: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    columns_not_used: tuple[str, ...] = ()
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> pd.DataFrame:
@@ -72,55 +84,119 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> 
     known: list[dict[tuple[type, Any], int]] = [{} for _ in COLUMNS]
     codes: list[list[int]] = [[] for _ in COLUMNS]
     for number, row in enumerate(rows, start=1):
-        absent = [name for name in COLUMNS if name not in row]
+        absent = [name for name in COLUMNS if name not in row and name not in LATER]
         if absent:
             raise RatingsError(
                 [f"{source}, row {number}: no column {', '.join(absent)}; give every column"]
             )
         for name, seen, places in zip(COLUMNS, known, codes, strict=True):
-            value = row[name]
+            value = row.get(name, "")
             places.append(seen.setdefault((type(value), value), len(seen)))
     cells = {
         name: Coded(np.asarray(places, dtype=np.int32), [value for _, value in seen])
         for name, seen, places in zip(COLUMNS, known, codes, strict=True)
     }
-    return _checked(cells, source, first_row=1)
+    return _in_canonical_order(checked(cells, source, first_row=1))
 
 
 def from_csv(
     path: str | Path,
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
 ) -> pd.DataFrame:
+    """The table of a CSV file; what was guessed or left out comes as a RatingsWarning each.
+
+    See `read_csv`, which gives it as text beside the table.
+    """
+    reading = read_csv(path, columns, constants, ignore)
+    for note in reading.notes:
+        warnings.warn(note, RatingsWarning, stacklevel=2)
+    return reading.table
+
+
+def read_csv(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
+) -> Reading:
     """The table of a CSV file (UTF-8, a header row; gzip when the name ends in .gz).
 
-    ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
-    to every row. Needed are rater, condition, score and one of item and stimulus; the rest may be
-    absent: without stimuli, a stimulus is an item of a condition (and voice).
+    Cells stand between commas, semicolons or tabs. ``columns`` maps a column of the table to the
+    file's name for it, ``constants`` gives one value to every row, ``ignore`` names columns of the
+    file that are not to be used. Needed are rater, condition, score and one of item and stimulus;
+    the rest may be absent: without stimuli, a stimulus is an item of a condition (and voice). The
+    method tells the estimand, or the estimand the method; without both, scores of 1 to 5 are taken
+    for MOS. Raises RatingsError with all that is wrong.
     """
-    try:
-        raw = columns_of(Path(path))
-    except FileProblem as problem:
-        raise RatingsError([str(problem)]) from None
-    wanted = {name: name for name in COLUMNS if name in raw} | dict(columns or {})
-    constants = dict(constants or {})
-    problems = _column_problems(Path(path).name, list(raw), wanted, constants)
-    if problems:
-        raise RatingsError(problems)
+    path = Path(path)
+    wanted = wanted_columns(path, columns, constants, ignore)
+    raw = columns_of(path, wanted.header)
     length = len(next(iter(raw.values())))
     cells: dict[str, Coded] = {}
     for name in COLUMNS:
-        if name in constants:
-            cells[name] = constant(constants[name], length)
-        elif name in wanted:
-            given = raw[wanted[name]]
+        if name in wanted.constants:
+            cells[name] = constant(wanted.constants[name], length)
+        elif name in wanted.theirs:
+            given = raw[wanted.theirs[name]]
             cells[name] = given.mapped(unescaped(given.values, name))
         else:
-            cells[name] = constant(FALLBACK_TEXT.get(name, ""), length)
+            cells[name] = constant("task" if name == "task" else "", length)
+    notes = [*wanted.notes(), *_without_decimal_commas(cells, path.name)]
     for name in ("session", "item", "stimulus", "versus_stimulus"):
-        if name not in wanted and name not in constants:
+        if name not in wanted.theirs and name not in wanted.constants:
             cells[name] = _stand_in(name, cells)
-    return _checked(cells, Path(path).name, first_row=2)
+    found = method_told(cells)
+    cells |= {"method": found.method, "estimand": found.estimand}
+    table = checked(cells, path.name, FIRST_ROW, found.question, whole_pairs=True)
+    notes += [found.note] * bool(found.note) + list(_notes(table))
+    return Reading(_in_canonical_order(table), tuple(notes), wanted.unused)
+
+
+def _without_decimal_commas(cells: dict[str, Coded], file: str) -> Iterator[str]:
+    """Turns 3,5 into 3.5 where it can mean nothing else, and says so; raises RatingsError else."""
+    for name in sorted(REALS):
+        values = [str(value).strip() for value in cells[name].values]
+        commas = [value for value in values if _COMMA.fullmatch(value)]
+        if not commas:
+            continue
+        doubtful = [value for value in commas if _GROUPED.fullmatch(value)]
+        if doubtful or any("." in value for value in values):
+            told = f"{(doubtful or commas)[0]!r} may be a decimal comma or one between thousands"
+            remedy = "write decimal points, and nothing between thousands"
+            raise RatingsError([f"{file}, column {name}: {told}; {remedy}"])
+        plain = [
+            value.replace(",", ".") if value in commas else given
+            for value, given in zip(values, cells[name].values, strict=True)
+        ]
+        cells[name] = cells[name].mapped(plain)
+        first = f"{commas[0]} is {commas[0].replace(',', '.')}"
+        yield f"The column {name} is read with decimal commas: {first}."
+
+
+def _notes(table: pd.DataFrame) -> Iterator[str]:
+    """What a reader of the numbers should know of the ratings; a study's own are as it set them."""
+    unknown = int(((table["trap"] == TRAP) & table["trap_passed"].isna()).sum())
+    if unknown:
+        answers = "answer to a trap enters" if unknown == 1 else "answers to traps enter"
+        yield (
+            f"{unknown} {answers} no mean. Nothing says whether such answers were right, so no "
+            "rule leaves out a rater or a block for them."
+        )
+    foreign = table[(table["trap"] == "") & (table["study"] == "")]
+    for key, scores in foreign.groupby("estimand", sort=True)["score"]:
+        known = estimand_of(str(key))
+        if known.ends is None or scores.notna().sum() == 0:
+            continue
+        low, high = float(scores.min()), float(scores.max())
+        if known.ends_for(low, high) is None:
+            outside = int((~scores.dropna().between(*known.ends)).sum())
+            yield (
+                f"{outside} of {len(scores)} {known.name} scores are outside the usual scale of "
+                f"{known.ends[0]:g} to {known.ends[1]:g} (they reach from {low:g} to {high:g}); "
+                "they are used as they are."
+            )
 
 
 def _stand_in(name: str, cells: Mapping[str, Coded]) -> Coded:
@@ -170,91 +246,6 @@ def table_hash(table: pd.DataFrame) -> str:
 def rated(table: pd.DataFrame) -> pd.DataFrame:
     """The rows that may enter an estimate: not a trap, and with a score."""
     return table[(table["trap"] == "") & table["score"].notna()]
-
-
-def _column_problems(
-    file: str,
-    there: Sequence[str],
-    wanted: Mapping[str, str],
-    constants: Mapping[str, str],
-) -> list[str]:
-    problems = [
-        f"{file}: {name} is no column of a ratings table; known are {', '.join(COLUMNS)}"
-        for name in sorted({*wanted, *constants} - set(COLUMNS))
-    ]
-    problems += [
-        f"{file}: no column {theirs} (wanted for {ours}); it has {', '.join(there)}"
-        for ours, theirs in wanted.items()
-        if theirs not in there
-    ]
-    have = {*wanted, *constants}
-    for needed in (("rater",), ("condition",), ("score",), ("item", "stimulus")):
-        if not have.intersection(needed):
-            remedy = f"add it, or say which column holds it: --column {needed[0]}=NAME"
-            problems.append(f"{file}: no column {' or '.join(needed)}; {remedy}")
-    return problems
-
-
-def _checked(cells: Mapping[str, Coded], source: str, first_row: int) -> pd.DataFrame:
-    problems: list[str] = []
-    typed = {}
-    for name in COLUMNS:
-        typed[name] = _typed(name, cells[name], f"{source}, row", first_row, problems)
-    table = pd.DataFrame(typed, columns=list(COLUMNS))
-    told = {problem.partition(":")[0] for problem in problems}  # row and column
-    more = _row_problems(table, f"{source}, row", first_row)
-    problems += [problem for problem in more if problem.partition(":")[0] not in told]
-    if problems:
-        raise RatingsError(problems)
-    return _in_canonical_order(table)
-
-
-def _typed(name: str, cells: Coded, where: str, first_row: int, problems: list[str]) -> pd.Series:
-    read = reader_of(name)
-    values: list[Any] = []
-    for code, value in enumerate(cells.values):
-        try:
-            values.append(read(value))
-        except ValueError as error:
-            values.append(read(None))
-            problems += [
-                f"{where} {first_row + int(row)}, column {name}: {value!r} {error}"
-                for row in np.flatnonzero(cells.codes == code)
-            ]
-    different: pd.Series = pd.Series(values, dtype=dtype_of(name))
-    return different.take(cells.codes).reset_index(drop=True)
-
-
-def _row_problems(table: pd.DataFrame, where: str, first_row: int) -> list[str]:
-    trap = table["trap"] != ""
-    wrong = [
-        (table["rater"] == "", "rater", "is empty; every rating needs its rater's code"),
-        (~trap & (table["condition"] == ""), "condition", "is empty; name what was rated"),
-        (
-            ~trap & (table["item"] == "") & (table["stimulus"] == ""),
-            "item",
-            "and stimulus are empty; name the item or the stimulus",
-        ),
-        (
-            trap & (table["trap"] != TRAINING) & table["trap_passed"].isna(),
-            "trap_passed",
-            "is empty; a trap's row says true or false",
-        ),
-        (
-            (table["estimand"] == "hls")
-            & ~trap
-            & table["score"].notna()
-            & ~table["score"].isin(HLS_SCORES),
-            "score",
-            "must be 0, 0.5 or 1 for the estimand hls; turn labels into those scores",
-        ),
-        (table["heard_fraction"] < 0, "heard_fraction", "is negative; write 0 to 1"),
-    ]
-    problems = []
-    for mask, column, remedy in wrong:
-        at = np.flatnonzero(mask.to_numpy(dtype=bool))
-        problems += [f"{where} {first_row + int(i)}, column {column}: {remedy}" for i in at]
-    return problems
 
 
 def _in_canonical_order(table: pd.DataFrame) -> pd.DataFrame:

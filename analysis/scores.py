@@ -18,7 +18,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.cells import reader_of, unescaped
-from analysis.ratings import RatingsError
+from analysis.header import header_of, opened
+from analysis.problems import NEAR, RatingsError, likeness
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON = "higher_is_better", "reason"
@@ -55,9 +56,10 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 def scores_from_file(path: str | Path) -> pd.DataFrame:
     """The metric scores of a CSV, or of a file of JSON lines (its name ends in .jsonl).
 
-    CSV: the columns stimulus, metric, version, value. JSON lines: objects with metric, value and
-    one of stimulus, file, path, key, as `score_files --jsonl` writes them. Further columns may
-    be there. Raises RatingsError with all that is wrong.
+    CSV: the columns stimulus, metric, version, value, with commas, semicolons or tabs between.
+    JSON lines: objects with metric, value and one of stimulus, file, path, key, as
+    `score_files --jsonl` writes them. Further columns may be there. Raises RatingsError with all
+    that is wrong.
     """
     path = Path(path)
     try:
@@ -142,13 +144,10 @@ def _settings(text: str) -> dict[str, Any] | None:
 def _csv_rows(path: Path) -> list[dict[str, Any]]:
     problems: list[str] = []
     rows: list[dict[str, Any]] = []
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        there = reader.fieldnames or []
-        absent = [name for name in SCORE_COLUMNS if name not in there]
-        if absent:
-            wanted = ", ".join(SCORE_COLUMNS)
-            raise RatingsError([f"{path.name}: no column {', '.join(absent)}; give {wanted}"])
+    header = header_of(path)
+    _needed(path.name, header.names)
+    with opened(path) as file:
+        reader = csv.DictReader(file, delimiter=header.delimiter)
         for number, row in enumerate(reader, start=2):
             named = {n: unescaped([row[n] or ""], n)[0] for n in SCORE_COLUMNS[:3]}
             read = _read(row, f"{path.name}, row {number}, column", problems)
@@ -157,6 +156,24 @@ def _csv_rows(path: Path) -> list[dict[str, Any]]:
     if problems:
         raise RatingsError(problems)
     return rows
+
+
+def _needed(file: str, there: Sequence[str]) -> None:
+    """Raises RatingsError where a column is absent, or called almost as one that would be used."""
+    absent = [name for name in SCORE_COLUMNS if name not in there]
+    if absent:
+        wanted, names = ", ".join(SCORE_COLUMNS), ", ".join(there)
+        problem = f"no column {', '.join(absent)}; give {wanted} (it has {names})"
+        raise RatingsError([f"{file}: {problem}"])
+    problems = [
+        f"{file}: the column {name} looks like {ours} and would not be used; call it {ours}, or "
+        "take it away"
+        for ours in (DIRECTION, *ENDS, REASON)
+        for name in there
+        if ours not in there and name != ours and likeness(name.casefold(), ours) >= NEAR
+    ]
+    if problems:
+        raise RatingsError(problems)
 
 
 def _json_rows(path: Path) -> list[dict[str, Any]]:

@@ -195,6 +195,7 @@ def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None
 
 
 def _files(key: str, shown: AnalysisRun | None, report: dict[str, Any] | None) -> dict[str, Any]:
+    from analysis.report.clipfiles import KEY as CLIPS
     from analysis.report.plots import part_keys, plots
     from analysis.workfiles import offered_files
 
@@ -206,6 +207,10 @@ def _files(key: str, shown: AnalysisRun | None, report: dict[str, Any] | None) -
         for part in report.get("parts", ())
         for name in part_keys(part["key"], [table["key"] for table in part.get("tables", ())])
     ]
+    for part in report.get("parts", ()):
+        if part["key"] == CLIPS and not part["problem"]:
+            stems = dict.fromkeys(table["key"] for table in part["tables"])
+            tables += [f"{stem}.{kind}" for stem in stems for kind in ("csv", "json")]
     return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
 
 

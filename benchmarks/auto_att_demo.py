@@ -4,7 +4,7 @@
 
 The raters are scripted (listening.bots.opinions); how human each voice is to them is assumed below,
 in the order in which these synthesisers are usually placed. So the numbers show what the machinery
-gives with 35 clips, not how well anything predicts people.
+gives with 70 clips, not how well anything predicts people.
 """
 
 import csv

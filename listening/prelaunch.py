@@ -40,6 +40,7 @@ def check_study(study: Study) -> list[Finding]:
     found = [
         *_about_texts(study),
         *_about_sets(study),
+        *_about_gaps(study),
         *_about_known_traps(study, stimuli),
         *_about_files(stimuli),
         *_about_loudness(rated),
@@ -76,6 +77,25 @@ def _about_sets(study: Study) -> Iterator[Finding]:
                 f"{places} is no multiple of it. Its sets of traps hold fewer rated clips.",
                 "Choose a block_size that divides it, or add or remove material.",
             )
+
+
+def _about_gaps(study: Study) -> Iterator[Finding]:
+    """A condition that some items lack is judged on other items than the rest."""
+    made = set(study.conditions.filter(derived=True).values_list("key", flat=True))
+    for task in study.tasks.filter(allow_missing=True):
+        spoken: dict[str, set[int]] = defaultdict(set)
+        for ref in material_of(task):
+            if ref.condition not in made:
+                spoken[ref.condition].add(ref.item)
+        asked = study.items.filter(pk__in=set().union(*spoken.values())).order_by("pk")
+        for condition, own in sorted(spoken.items()):
+            if missing := [item.key for item in asked if item.pk not in own]:
+                yield Finding(
+                    "warning",
+                    f"In the task “{task.key}”, the condition “{condition}” is missing for "
+                    f"{len(missing)} of {len(asked)} items: {quoted(missing)}.",
+                    "Add its clips, or remember that its results rest on fewer items.",
+                )
 
 
 def _about_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from analysis.against.resampling import centred_interval, replicates_for, resampled
 from analysis.against.units import Units
+from analysis.estimands import estimand_of
 from analysis.intervals import Floats
-from analysis.pairs.ratings import CENTRES
 
 _DUST = 1e-9
 
@@ -53,12 +53,12 @@ def preferred_share(
     Intervals: bootstrap over raters and items, centred; in each replicate people may prefer the
     other clip, or neither. ``units`` are of comparisons that prefer a side (CMOS, preference, AB).
     """
-    centre = CENTRES[units.estimand]
+    centred = estimand_of(units.estimand).centred
     drawn = resampled(
         units, replicates_for(len(units.own), replicates), np.random.default_rng(list(seed))
     )
-    human = _side(units.human - centre)
-    again = _side(drawn.human - centre)
+    human = _side(centred(units.human))
+    again = _side(centred(drawn.human))
     compared = units.other != ""
     found = []
     for name, of in values.items():

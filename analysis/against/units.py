@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from analysis.comparisons.spread import spread_of_means
+from analysis.estimands import estimand_of
 from analysis.intervals import Codes, Floats, clustered, t_interval
-from analysis.pairs.ratings import CENTRES
-from analysis.scales import AGAINST_OPEN_REFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,19 +81,20 @@ class Units:
             return own
         apart = own - of.reindex(self.other).to_numpy(dtype=np.float64)
         both = np.where(self.other != "", apart, own)
-        return np.asarray(np.abs(both) if self.estimand == "abx" else both, dtype=np.float64)
+        unsigned = estimand_of(self.estimand).discriminates
+        return np.asarray(np.abs(both) if unsigned else both, dtype=np.float64)
 
     def intervals(self, level: float) -> list[tuple[float, float | None, float | None]]:
         """Mean score and two-way clustered interval of each of the C conditions."""
         condition, item = self.condition[self.unit], self.item[self.unit]
         n = len(self.conditions)
         found = clustered(self.score, condition, self.rater, item, n)
-        told = []
+        (variance, df), told = spread_of_means(found), []
         for c in range(n):
             mean, groups = float(found.value[c]), min(found.n_raters[c], found.n_items[c])
             low = high = None
             if groups > 1:
-                low, high = t_interval(mean, found.variance(c) ** 0.5, int(groups) - 1, level)
+                low, high = t_interval(mean, float(variance[c]) ** 0.5, float(df[c]), level)
             told.append((mean, low, high))
         return told
 
@@ -117,19 +118,15 @@ def units_of(family: Family) -> Units:
     own, other = _words(table, "stimulus"), _words(table, "versus_stimulus")
     condition, versus = _words(table, "condition"), _words(table, "versus_condition")
     score = table["score"].to_numpy(dtype=np.float64)
-    compared = family.estimand not in AGAINST_OPEN_REFERENCE and bool((versus != "").any())
+    compared = family.in_pairs
     if compared:
-        turned = _turned(condition, versus, own, other)
-        centre = CENTRES.get(family.estimand)
-        turned &= (centre is not None) or (family.estimand == "abx")
+        turned = turned_pairs(condition, versus, own, other)
         own, other = np.where(turned, other, own), np.where(turned, own, other)
         condition, versus = (
             np.where(turned, versus, condition),
             np.where(turned, condition, versus),
         )
-        score = (
-            np.where(turned, 2 * (centre or 0.0) - score, score) if centre is not None else score
-        )
+        score = np.where(turned, estimand_of(family.estimand).mirrored(score), score)
         condition = np.where(versus != "", condition + " ~ " + versus, condition)
     else:
         other = np.full(len(own), "", dtype=object)
@@ -161,7 +158,7 @@ def units_of(family: Family) -> Units:
     )
 
 
-def _turned(condition: Words, versus: Words, own: Words, other: Words) -> NDArray[np.bool_]:
+def turned_pairs(condition: Words, versus: Words, own: Words, other: Words) -> NDArray[np.bool_]:
     """Which ratings (n,) stand the other way round than most of their pair of conditions."""
     met: dict[tuple[str, str], int] = {}
     for pair in zip(condition, versus, strict=True):

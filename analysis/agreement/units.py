@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.estimands import estimand_of
 from analysis.intervals import Floats
-from analysis.pairs.ratings import CENTRES
-from analysis.scales import AGAINST_OPEN_REFERENCE, ENDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,15 +48,14 @@ def rated_units(family: Family) -> Rated:
     condition, other = _words(table, "condition"), _words(table, "versus_condition")
     score = table["score"].to_numpy(dtype=np.float64)
     context = _words(table, "context")
-    compared = family.estimand not in AGAINST_OPEN_REFERENCE and bool((other != "").any())
+    estimand = estimand_of(family.estimand)
+    compared = family.in_pairs
     unit = stimulus
     if compared:
-        centre = CENTRES.get(family.estimand)
-        turned = (versus < stimulus) if centre is not None else np.zeros(len(score), dtype=bool)
+        turned = versus < stimulus
         unit = np.where(turned, _joined(versus, stimulus), _joined(stimulus, versus))
         condition = np.where(turned, _joined(other, condition), _joined(condition, other))
-        if centre is not None:
-            score = np.where(turned, 2 * centre - score, score)
+        score = np.where(turned, estimand.mirrored(score), score)
     if (context != "").any():
         unit = unit + np.where(context != "", " after ", "") + context
     return Rated(
@@ -99,10 +97,9 @@ def coarse_steps(scores: Floats, estimand: str) -> tuple[float, ...]:
 
 def scale_ends(scores: Floats, estimand: str) -> tuple[float, float] | None:
     """The ends of the estimand's scale if it has known ones and all scores (n,) lie between."""
-    ends = ENDS.get(estimand)
-    if ends is None or not len(scores):
+    if not len(scores):
         return None
-    return ends if ends[0] <= scores.min() and scores.max() <= ends[1] else None
+    return estimand_of(estimand).ends_for(float(scores.min()), float(scores.max()))
 
 
 def step_names(steps: Sequence[float]) -> list[str]:
@@ -114,7 +111,7 @@ def _ends(scores: Floats, estimand: str) -> tuple[float, float]:
     known = scale_ends(scores, estimand)
     if known is not None:
         return known
-    if CENTRES.get(estimand) == 0:
+    if estimand_of(estimand).signed:
         far = float(np.abs(scores).max())
         return -far, far
     return float(scores.min()), float(scores.max())

@@ -22,6 +22,7 @@ from analysis.comparisons.by_name import (
     samples_of,
     within_raters,
 )
+from analysis.comparisons.clustered_effects import clustered_d, clustered_delta
 from analysis.comparisons.effects import (
     Effect,
     cliffs_delta,
@@ -41,7 +42,7 @@ from analysis.comparisons.families import (
 from analysis.comparisons.matched import paired_t, wilcoxon
 from analysis.comparisons.repeated import WithinEffect, rm_anova
 from analysis.comparisons.result import TestResult, Undefined
-from analysis.comparisons.rope import HALF_WIDTHS, RopeShares, rope_decision, rope_shares
+from analysis.comparisons.rope import RopeShares, rope_decision, rope_shares
 from analysis.comparisons.several import (
     PostHoc,
     anova,
@@ -58,7 +59,6 @@ __all__ = [
     "ADJUSTMENTS",
     "CHOSEN_BY_THE_DATA",
     "GROUP_TESTS",
-    "HALF_WIDTHS",
     "PAIR_TESTS",
     "Comparison",
     "Effect",
@@ -78,6 +78,8 @@ __all__ = [
     "benjamini_hochberg",
     "bonferroni",
     "cliffs_delta",
+    "clustered_d",
+    "clustered_delta",
     "cohen_d",
     "cohen_d_paired",
     "compare",

@@ -31,6 +31,19 @@ _NO_EIGENVALUE = 1e-10
 _NORMAL_FROM = 1e5
 
 
+def sidak(p: float, m: int) -> float:
+    """The adjusted p of one of m tests (Šidák 1967): 1 - (1 - p)^m.
+
+    It holds for normal means of any correlation; see `sidak_level` for the intervals.
+    """
+    return min(1.0, -float(np.expm1(m * np.log1p(-min(p, 1 - 1e-16)))))
+
+
+def sidak_level(level: float, m: int) -> float:
+    """The level at which each of m intervals is made so that all hold at ``level`` at once."""
+    return float(level ** (1 / max(m, 1)))
+
+
 def bonferroni(p: Ps) -> list[float | None]:
     """min(1, m p), m the number of tests (Dunn 1961): the chance of any false claim is bounded."""
     m = sum(value is not None for value in p)

@@ -66,7 +66,7 @@ def cliffs_delta(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Effect:
     name, n, m = "Cliff's delta", len(x), len(y)
     if not n or not m:
         return Effect(name, None, None, None, level, "no value on one side")
-    by_x, by_y = _dominance(x, y), -_dominance(y, x)
+    by_x, by_y = dominance(x, y), -dominance(y, x)
     delta = float(by_x.mean())
     if min(n, m) < 2:
         return Effect(name, delta, None, None, level, "one value on one side: no interval")
@@ -78,10 +78,16 @@ def cliffs_delta(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Effect:
     if variance <= 0:
         note = "every value of one side is above every value of the other: no interval"
         return Effect(name, delta, None, None, level, note)
-    t2 = float(stats.norm.ppf((1 + level) / 2)) ** 2 * variance
-    half = (t2 * ((1 - delta**2) ** 2 + t2)) ** 0.5
-    low, high = ((delta - delta**3 + s * half) / (1 - delta**2 + t2) for s in (-1, 1))
-    return Effect(name, delta, low, high, level)
+    z = float(stats.norm.ppf((1 + level) / 2))
+    return Effect(name, delta, *asymmetric_interval(delta, z * variance**0.5), level)
+
+
+def asymmetric_interval(delta: float, half: float) -> tuple[float, float]:
+    """Feng and Cliff's (2004) interval of a delta, by its quantile times standard error."""
+    h2 = half**2
+    reach = (h2 * ((1 - delta**2) ** 2 + h2)) ** 0.5
+    low, high = ((delta - delta**3 + s * reach) / (1 - delta**2 + h2) for s in (-1, 1))
+    return low, high
 
 
 def noncentral_interval(t: float, df: float, level: float) -> tuple[float, float]:
@@ -148,7 +154,7 @@ def _var(values: Floats) -> float:
     return float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _dominance(x: Floats, y: Floats) -> Floats:
+def dominance(x: Floats, y: Floats) -> Floats:
     """For each of x, the share of y below minus the share above (n,), in [-1, 1]."""
     ordered = np.sort(y)
     below = np.searchsorted(ordered, x, side="left")

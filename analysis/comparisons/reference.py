@@ -1,10 +1,19 @@
-"""Which condition is the reference: the one that was named, else the one that is called so."""
+"""Which condition is the reference: the one named, else that with the role, else one called so."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analysis.formatting import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROLE, ANCHOR = "reference", "anchor"  # as the column role calls them
+_ANCHOR = re.compile(r"\banchor|anchor\b")
 
 CALLED_SO = frozenset(
     {
@@ -15,6 +24,7 @@ CALLED_SO = frozenset(
     }
 )
 NONE_NAMED = "no reference was named and no condition is called reference, human or natural"
+NO_ROLE = "no reference was named and no condition has its role"
 
 
 @dataclass(frozen=True)
@@ -28,23 +38,46 @@ class Reference:
         return bool(self.name)
 
 
-def reference_of(names: Sequence[str], asked: str = "") -> Reference:
-    """The reference among condition names: the one asked for, else the only one called so.
+def reference_of(
+    names: Sequence[str], asked: str = "", roles: Mapping[str, str] | None = None
+) -> Reference:
+    """The reference among condition names: the one asked for, else by role, else by its name.
 
-    Names count without case, and with _ - . as spaces: Ground_Truth is recognised, and
-    NaturalSpeech is not.
+    ``roles`` (`roles_of`) has the role of each condition; where none has one, the only condition
+    that is called so is the reference. Names count without case, and with _ - . as spaces:
+    Ground_Truth is recognised, and NaturalSpeech is not.
     """
     if asked:
         if asked in names:
             return Reference(asked, "the reference that was asked for")
         return Reference("", f"{asked}, asked for as the reference, is not among the conditions")
-    found = [name for name in names if _plain(name) in CALLED_SO]
+    if roles:
+        found, why = (
+            [name for name in names if roles.get(name) == ROLE],
+            "the reference by its role",
+        )
+    else:
+        found = [name for name in names if _plain(name) in CALLED_SO]
+        why = "taken as the reference by its name"
     if len(found) == 1:
-        return Reference(found[0], "taken as the reference by its name")
+        return Reference(found[0], why)
     if found:
-        several = f"{', '.join(found[:-1])} and {found[-1]} could each be the reference"
+        several = f"{listed(found)} could each be the reference"
         return Reference("", f"{several}; name one with the option reference")
-    return Reference("", NONE_NAMED)
+    return Reference("", NO_ROLE if roles else NONE_NAMED)
+
+
+def anchors_of(names: Sequence[str], roles: Mapping[str, str] | None = None) -> frozenset[str]:
+    """The conditions that were made worse on purpose: by role, else those called anchors."""
+    if roles:
+        return frozenset(name for name in names if roles.get(name) == ANCHOR)
+    return frozenset(name for name in names if _ANCHOR.search(_plain(name)))
+
+
+def roles_of(table: pd.DataFrame) -> dict[str, str]:
+    """The role of each condition of a ratings table that has one: test, reference or anchor."""
+    given = table.loc[(table["role"] != "") & (table["trap"] == ""), ["condition", "role"]]
+    return {str(name): str(role) for name, role in given.drop_duplicates().itertuples(index=False)}
 
 
 def _plain(name: str) -> str:

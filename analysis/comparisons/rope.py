@@ -9,17 +9,6 @@ from numpy.typing import ArrayLike
 
 from analysis.comparisons.result import Undefined
 
-HALF_WIDTHS = {  # differences too small to matter, in the units of the score; all settable
-    "hls": 0.02,
-    "mos": 0.1,
-    "context_mos": 0.1,
-    "dmos": 0.1,
-    "p835": 0.1,
-    "cmos": 0.1,
-    "preference": 0.1,
-    "ab": 0.02,
-    "mushra": 2.0,
-}
 EQUAL, ABOVE, BELOW, UNDECIDED = "practically equal", "above", "below", "undecided"
 
 

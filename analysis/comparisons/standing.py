@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from analysis.breakdowns import Cell, Family, cells, families
+from analysis.comparisons.reference import Reference, reference_of
 from analysis.comparisons.tiers import Tiers, tiers_of
+from analysis.estimands import Estimand, estimand_of
 from analysis.estimators.mean_score import MeanScore
 from analysis.intervals import TWO_WAY, Clustered, clustered
 from analysis.options import Breakdown
-from analysis.scales import AGAINST_OPEN_REFERENCE, ENDS, LOW_IS_BEST, NAMES, family_title
+from analysis.scales import family_title
 
 if TYPE_CHECKING:
     from analysis.parts.base import Given
 
-DECIMALS = {"hls": 3, "ab": 3, "abx": 3, "mushra": 1}
-USUAL_DECIMALS = 2
 _OVERALL = str(Breakdown())
 
 
@@ -45,7 +45,9 @@ class Mean:
 class Difference:
     """``condition`` minus ``versus``: two-way clustered interval and p, and the naive Welch ones.
 
-    ``p_holm`` is adjusted over all pairs of the family. None where undefined; ``note`` says why.
+    ``low_all``, ``high_all`` and ``p_adjusted`` hold for all of the declared ``family`` at once;
+    ``claimed`` says that this interval leaves 0 out. ``low``, ``high`` and ``p`` are of this one
+    alone. None where undefined; ``note`` says why. Without a family nothing is claimed.
     """
 
     condition: str
@@ -54,7 +56,11 @@ class Difference:
     low: float | None
     high: float | None
     p: float | None
-    p_holm: float | None
+    family: str
+    low_all: float | None
+    high_all: float | None
+    p_adjusted: float | None
+    claimed: bool
     naive_low: float | None
     naive_high: float | None
     naive_p: float | None
@@ -62,19 +68,20 @@ class Difference:
 
     def turned(self) -> Difference:
         """The same as ``versus`` minus ``condition``."""
-        low, high, naive_low, naive_high = (
-            None if end is None else 0.0 - end
-            for end in (self.high, self.low, self.naive_high, self.naive_low)
-        )
+        ends = {
+            f"{kind}low{rest}": getattr(self, f"{kind}high{rest}")
+            for kind, rest in (("", ""), ("", "_all"), ("naive_", ""))
+        }
+        ends |= {
+            f"{kind}high{rest}": getattr(self, f"{kind}low{rest}")
+            for kind, rest in (("", ""), ("", "_all"), ("naive_", ""))
+        }
         return replace(
             self,
             condition=self.versus,
             versus=self.condition,
             value=0.0 - self.value,
-            low=low,
-            high=high,
-            naive_low=naive_low,
-            naive_high=naive_high,
+            **cast(Any, {n: None if end is None else 0.0 - end for n, end in ends.items()}),
         )
 
 
@@ -92,6 +99,7 @@ class Standing:
     level: float
     means: tuple[Mean, ...]
     differences: Mapping[tuple[str, str], Difference]
+    asked: str = ""  # the reference that was asked for
 
     @property
     def family_key(self) -> int:
@@ -104,21 +112,25 @@ class Standing:
         return self.family.estimand
 
     @property
+    def what(self) -> Estimand:
+        """The estimand itself."""
+        return estimand_of(self.family.estimand)
+
+    @property
     def name(self) -> str:
         """The estimand's name, such as MOS."""
-        return NAMES.get(self.estimand, self.estimand.upper())
+        return self.what.name
 
     @property
     def decimals(self) -> int:
         """How many decimals its numbers are written with."""
-        return DECIMALS.get(self.estimand, USUAL_DECIMALS)
+        return self.what.decimals
 
     @property
     def ends(self) -> tuple[float, float] | None:
         """The ends of its scale, where it has some and every score is between."""
-        found = ENDS.get(self.estimand)
         y = self.cell.y
-        return found if found and len(y) and found[0] <= y.min() and y.max() <= found[1] else None
+        return self.what.ends_for(float(y.min()), float(y.max())) if len(y) else None
 
     @property
     def alpha(self) -> float:
@@ -133,7 +145,7 @@ class Standing:
     @property
     def low_is_best(self) -> bool:
         """Whether the lowest mean is the best, as of ranks."""
-        return self.estimand in LOW_IS_BEST
+        return self.what.lowest_is_best
 
     @cached_property
     def by_name(self) -> dict[str, Mean]:
@@ -152,13 +164,30 @@ class Standing:
         return [m.condition for m in self.means if min(m.n_ratings, m.n_raters, m.n_items) > 1]
 
     @cached_property
+    def reference(self) -> Reference:
+        """The condition that the others are compared with, if one of those tested is it."""
+        return reference_of(self.tested, self.asked, self.cell.roles)
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """The conditions that are no candidates: made worse on purpose."""
+        return self.cell.roles_of(self.asked)[1]
+
+    @cached_property
+    def systems(self) -> list[str]:
+        """The candidates among the tested, the best first: neither the reference nor anchors."""
+        aside = {self.reference.name, *self.anchors}
+        return [name for name in self.tested if name not in aside]
+
+    @cached_property
     def tiers(self) -> Tiers | None:
-        """Letters and tiers of the tested conditions by Holm's p; None where no pair has a p."""
-        names = self.tested
-        p = {(a, b): self.between(a, b).p_holm for a, b in combinations(names, 2)}
-        if all(value is None for value in p.values()):
+        """Letters and tiers of what is in a declared family; None where no pair has a test."""
+        names = [name for name in self.tested if name not in self.anchors]
+        found = {(a, b): self.between(a, b) for a, b in combinations(names, 2)}
+        if all(gap.p_adjusted is None for gap in found.values()):
             return None
         values = {name: self.by_name[name].value for name in names}
+        p = {pair: gap.p_adjusted for pair, gap in found.items()}
         return tiers_of(values, p, self.alpha, self.low_is_best)
 
     def between(self, a: str, b: str) -> Difference:
@@ -168,9 +197,8 @@ class Standing:
         return self.differences[b, a].turned()
 
     def differ(self, a: str, b: str) -> bool:
-        """Whether Holm's p of the pair is below alpha."""
-        p = self.between(a, b).p_holm
-        return p is not None and p < self.alpha
+        """Whether a difference of the pair is claimed."""
+        return self.between(a, b).claimed
 
 
 def standings(given: Given) -> Iterator[Standing]:
@@ -192,14 +220,8 @@ def standings(given: Given) -> Iterator[Standing]:
                 given.options.level,
                 tuple(sorted(found, key=lambda mean: _place(mean, family.estimand))),
                 {(d.condition, d.versus): d for d in differences.get(title, [])},
+                given.options.reference,
             )
-
-
-def compared_in_pairs(family: Family) -> bool:
-    """Whether the scores are of one clip against another, not of one clip."""
-    if family.estimand in AGAINST_OPEN_REFERENCE:
-        return False
-    return bool((family.table["versus_condition"] != "").any())
 
 
 def on_one_footing(found: Iterable[Standing]) -> list[Standing]:
@@ -216,7 +238,7 @@ def on_one_footing(found: Iterable[Standing]) -> list[Standing]:
 def may_be_compared(family: Family) -> bool:
     """Whether a family has conditions on one footing; quick to answer."""
     table = family.table
-    if compared_in_pairs(family) and table["versus_condition"].nunique() > 1:
+    if family.in_pairs and table["versus_condition"].nunique() > 1:
         return False
     return bool(table["condition"].nunique() > 1)
 
@@ -228,7 +250,7 @@ def key_of(part: str, number: int, title: str) -> str:
 
 
 def _place(mean: Mean, estimand: str) -> tuple[float, str]:
-    return (mean.value if estimand in LOW_IS_BEST else -mean.value), mean.condition
+    return (mean.value if estimand_of(estimand).lowest_is_best else -mean.value), mean.condition
 
 
 Rows = list[Mapping[str, Any]]
@@ -242,7 +264,7 @@ def _rows(given: Given) -> tuple[Rows, Rows]:
             for name in ("estimates", "contrasts")
         )
         return estimates, contrasts
-    made = MeanScore(intervals=("two_way",))
+    made = MeanScore(intervals=("two_way",), reference=given.options.reference)
     level = given.options.level
     return (
         [estimate.row() for estimate in made.fit(given.kept, level=level)],
@@ -300,7 +322,11 @@ def _difference(pair: tuple[str, str], kinds: Mapping[str, Mapping[str, Any]]) -
         low=main["low"],
         high=main["high"],
         p=main["p"],
-        p_holm=main["p_holm"],
+        family=main["family"],
+        low_all=main["low_all"],
+        high_all=main["high_all"],
+        p_adjusted=main["p_adjusted"],
+        claimed=bool(main["claimed"]),
         naive_low=naive.get("low"),
         naive_high=naive.get("high"),
         naive_p=naive.get("p"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,9 @@ import pandas as pd
 from analysis.base import Contrast, Estimate, Estimator
 from analysis.breakdowns import Cell, Family, cells, families, labelled_families
 from analysis.choices import labels_in_order
+from analysis.comparisons.declared import declared_families
+from analysis.comparisons.simultaneous import Decision, decide_pairs
+from analysis.comparisons.spread import spread_of_means
 from analysis.intervals import (
     BOOTSTRAP,
     NAIVE,
@@ -23,7 +27,6 @@ from analysis.intervals import (
     PigeonholeWeights,
     clustered,
     has_no_width,
-    holm,
     naive_interval,
     percentile_interval,
     rater_weights,
@@ -52,12 +55,6 @@ class MeanScore(Estimator):
 
     key = "mean_score"
     version = "1"
-    methods = frozenset(
-        {
-            *("mos", "context_mos", "att", "cmos", "preference", "ccr", "dcr", "ab", "abx"),
-            *("mushra", "rank", "p835", "free_choice"),
-        }
-    )
 
     def __init__(
         self,
@@ -65,8 +62,10 @@ class MeanScore(Estimator):
         intervals: Sequence[str] = USUAL_INTERVALS,
         weightings: Sequence[str] = WEIGHTINGS,
         replicates: int = REPLICATES,
+        reference: str = "",
     ) -> None:
         self.breakdown = breakdown or Breakdown()
+        self.reference = reference
         self.intervals = tuple(name for name in INTERVALS if name in intervals)
         self.weightings = tuple(name for name in WEIGHTINGS if name in weightings)
         self.replicates = replicates
@@ -83,9 +82,10 @@ class MeanScore(Estimator):
         intervals: Sequence[str],
         weightings: Sequence[str],
         replicates: int,
+        reference: str = "",
     ) -> MeanScore:
         """The means of one table of a report."""
-        return cls(breakdown, intervals, weightings, replicates)
+        return cls(breakdown, intervals, weightings, replicates, reference)
 
     def fit(self, ratings: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> list[Estimate]:
         """One estimate per group, weighting and interval; the naive interval is always there."""
@@ -126,7 +126,9 @@ class MeanScore(Estimator):
             for cell in cells(family, self.breakdown):
                 model = _Mixed(cell) if "mixed" in self.intervals else None
                 for weighting in self.weightings:
-                    yield _WeightedCell(family, cell, weighting, self.intervals, draws, model)
+                    yield _WeightedCell(
+                        family, cell, weighting, self.intervals, draws, model, self.reference
+                    )
 
 
 class _Mixed:
@@ -161,8 +163,9 @@ class _WeightedCell:
         intervals: Sequence[str],
         draws: PigeonholeWeights | None,
         model: _Mixed | None = None,
+        reference: str = "",
     ) -> None:
-        self.model = model
+        self.model, self.reference = model, reference
         self.family, self.cell, self.weighting = family, cell, weighting
         self.intervals = intervals
         self.by_rater = weighting == "raters"
@@ -174,6 +177,7 @@ class _WeightedCell:
         )
         self.weights = weights
         self.means = clustered(cell.y, cell.condition, cell.rater, cell.item, n, weights)
+        self.spread = spread_of_means(self.means)
         self.units = [self._units(cell.condition == code) for code in range(n)]
         self.replicates = [
             draws.means(cell.y[rows], cell.rater[rows], cell.item[rows], self.by_rater)
@@ -192,7 +196,7 @@ class _WeightedCell:
     def estimates(self, code: int, level: float) -> Iterator[Estimate]:
         y = self.cell.y[self.cell.condition == code]
         if "two_way" in self.intervals:
-            bounds, note = two_way_bounds(self.means, code, y, level)
+            bounds, note = two_way_bounds(self.means, code, y, level, self.spread)
             yield self._estimate(code, level, TWO_WAY, bounds, note)
         if "bootstrap" in self.intervals:
             bounds, note = self._bootstrap(self.replicates[code], _few(self.means, code), level)
@@ -215,59 +219,64 @@ class _WeightedCell:
         pairs = list(combinations(range(len(self.cell.names)), 2))
         found: list[Contrast] = []
         if "two_way" in self.intervals:
-            tested = [self._two_way_difference(a, b, level) for a, b in pairs]
-            adjusted = holm([p for _, p, _ in tested])
-            found += [
-                self._contrast(pair, level, TWO_WAY, bounds, p, p_holm, note)
-                for pair, (bounds, p, note), p_holm in zip(pairs, tested, adjusted, strict=True)
-            ]
+            found += self._two_way_contrasts(pairs, level)
         if "bootstrap" in self.intervals:
             for a, b in pairs:
                 few = _few(self.means, a) or _few(self.means, b)
                 difference = self.replicates[a] - self.replicates[b]
                 bounds, note = self._bootstrap(difference, few, level)
-                found.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, None, note))
+                found.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, note))
         return found + self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
 
     def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
         if self.model is None:
             return []
-        tested = []
+        found = []
         for a, b in pairs:
             sign = (self.cell.condition == a).astype(float) - (self.cell.condition == b)
             value = float(self.means.value[a] - self.means.value[b])
-            tested.append(self.model.bounds(value, self.weights * sign, level))
-        adjusted = holm([p for _, p, _ in tested])
-        return [
-            self._contrast(pair, level, self.model.name, bounds, p, p_holm, note)
-            for pair, (bounds, p, note), p_holm in zip(pairs, tested, adjusted, strict=True)
-        ]
+            bounds, p, note = self.model.bounds(value, self.weights * sign, level)
+            found.append(self._contrast((a, b), level, self.model.name, bounds, p, note))
+        return found
 
-    def _two_way_difference(self, a: int, b: int, level: float) -> tuple[Bounds, float | None, str]:
-        few = _few(self.means, a) or _few(self.means, b)
-        if few:
-            return None, None, few
-        variance = self.means.variance(a, b)
-        if has_no_width(variance, self.cell.y):
-            return None, None, "the difference does not vary at all: a test is undefined"
-        value = float(self.means.value[a] - self.means.value[b])
-        degrees, se = self.means.degrees(a, b), variance**0.5
-        note = ""
-        if not self.means.shared_raters[a, b]:
-            note = "the two have no rater in common: raters may explain the difference"
-        return t_interval(value, se, degrees, level), t_test(value, se, degrees), note
+    def _two_way_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
+        """Each difference alone and in the family that it was declared to be of."""
+        names, means = self.cell.names, self.means
+        reference, anchors = self.cell.roles_of(self.reference)
+        told: dict[tuple[int, int], tuple[str, Decision]] = {}
+        for family, declared in declared_families(names, reference, anchors).items():
+            decided = decide_pairs(declared, names, means, level=level)
+            told |= {pair: (family, one) for pair, one in zip(declared, decided, strict=True)}
+        found = []
+        for pair in pairs:
+            family, one = told.get(pair, ("", None))
+            one = one or decide_pairs([pair], names, means, level=level)[0]
+            bounds = None
+            if one.low_alone is not None and one.high_alone is not None:
+                bounds = one.low_alone, one.high_alone
+            made = self._contrast(pair, level, TWO_WAY, bounds, one.p_alone, one.note)
+            if family:
+                made = replace(
+                    made,
+                    family=family,
+                    low_all=one.low,
+                    high_all=one.high,
+                    p_adjusted=one.p,
+                    claimed=one.claimed if one.tested else None,
+                )
+            found.append(made)
+        return found
 
     def _naive_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
         tested = [welch_interval(self.units[a], self.units[b], level) for a, b in pairs]
-        adjusted = holm([found[2] if found else None for found in tested])
         name = NAIVE_WELCH_RATERS if self.by_rater else NAIVE_WELCH
         contrasts = []
-        for pair, found, p_holm in zip(pairs, tested, adjusted, strict=True):
+        for pair, found in zip(pairs, tested, strict=True):
             note = "" if found else "fewer than two values on one side: no test"
             if found and found[2] is None:
                 note = "the ratings of each side are all equal: a test is undefined"
             bounds, p = ((found[0], found[1]), found[2]) if found else (None, None)
-            contrasts.append(self._contrast(pair, level, name, bounds, p, p_holm, note))
+            contrasts.append(self._contrast(pair, level, name, bounds, p, note))
         return contrasts
 
     def _bootstrap(self, replicates: Floats, few: str, level: float) -> tuple[Bounds, str]:
@@ -305,7 +314,6 @@ class _WeightedCell:
         interval: str,
         bounds: Bounds,
         p: float | None,
-        p_holm: float | None,
         note: str,
     ) -> Contrast:
         a, b = pair
@@ -321,7 +329,6 @@ class _WeightedCell:
             level=level,
             interval=interval,
             p=p,
-            p_holm=p_holm,
             n_ratings=int(means.n_ratings[a] + means.n_ratings[b]),
             n_raters=int(means.n_raters[a] + means.n_raters[b] - means.shared_raters[a, b]),
             n_items=int(means.n_items[a] + means.n_items[b] - means.shared_items[a, b]),
@@ -331,28 +338,35 @@ class _WeightedCell:
         )
 
 
-def two_way_bounds(means: Clustered, code: int, y: Floats, level: float) -> tuple[Bounds, str]:
-    """The two-way clustered t interval of one mean, or None; and the reason or a warning."""
+def two_way_bounds(
+    means: Clustered, code: int, y: Floats, level: float, spread: tuple[Floats, Floats]
+) -> tuple[Bounds, str]:
+    """The two-way clustered t interval of one mean, or None; and the reason or a warning.
+
+    ``y`` are its scores, ``spread`` what `spread_of_means` gives of all of ``means``.
+    """
     few = _few(means, code)
     if few:
         return None, few
-    value, variance = float(means.value[code]), means.variance(code)
+    variances, degrees = spread
+    value, variance = float(means.value[code]), float(variances[code])
     if has_no_width(variance, y):
         if float(np.ptp(y)) > 0:
             return None, "the sums per rater and per item cancel out: no clustered interval"
         return (value, value), ALL_EQUAL[False]
     groups = means.degrees(code) + 1
     note = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
-    return t_interval(value, variance**0.5, groups - 1, level), note
+    return t_interval(value, variance**0.5, float(degrees[code]), level), note
 
 
 def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
     for label, held in labels_in_order(cell, family.estimand):
         y = np.asarray(held, dtype=np.float64)
         means = clustered(y, cell.condition, cell.rater, cell.item, len(cell.names))
+        spread = spread_of_means(means)
         for code, name in enumerate(cell.names):
             mine = y[cell.condition == code]
-            bounds, note = two_way_bounds(means, code, mine, level)
+            bounds, note = two_way_bounds(means, code, mine, level, spread)
             naive = naive_interval(mine, level)
             naive_note = "" if naive else "one rating only: no interval"
             for interval, (low, high), why in (

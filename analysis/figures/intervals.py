@@ -22,8 +22,8 @@ from analysis.figures.svg import (
     stroke,
     text,
 )
+from analysis.formatting import PAST_TOLD, Ends, interval_text, past
 from analysis.parts.shown import Figure
-from analysis.scales import PAST_TOLD, Ends, bounds_text, past
 
 TOP = 58
 _LINE_HEIGHT, _TIGHT = 46, 38
@@ -71,7 +71,7 @@ def intervals(figure: Figure) -> Canvas:
     ends = figure.ends
     edges = [edge for line in lines for edge in line.edges()]
     axis = axis_of([*edges, *figure.at], LEFT, RIGHT, ends)
-    decimals = decimals_for(edges)
+    decimals = decimals_for(edges) if figure.decimals is None else figure.decimals
     height = _LINE_HEIGHT if len(lines) <= _ROOMY else _TIGHT
     naive = any(line.naive_low is not None for line in lines)
     top = TOP if naive else 36
@@ -157,7 +157,7 @@ def _drawn(line: Line, y: float, axis: Axis, ends: Ends, decimals: int) -> Itera
     yield f'<g class="plot-line"><title>{clean(_told(line, ends, decimals))}</title>'
     told = number_text(line.value, decimals) if line.value is not None else "no estimate"
     if line.value is not None and line.low is not None and line.high is not None:
-        told += " " + bounds_text(line.low, line.high, ends, decimals)
+        told += " " + interval_text(line.low, line.high, ends, decimals)
     yield from name_and_value(line.name, line.mark, told, y)
     for name, low, high, width in line.strokes():
         main = name == "interval-clustered"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.estimands import estimand_of
 from analysis.intervals import Codes, Floats
-from analysis.pairs.ratings import CENTRES, HEARD_SECOND
-from analysis.scales import WITHOUT_SCORE
+from analysis.pairs.ratings import HEARD_SECOND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,15 +37,17 @@ def label_groups(table: pd.DataFrame, estimand: str) -> Groups:
     """
     score = table["score"].to_numpy(dtype=np.float64)
     label = table["label"].to_numpy(dtype=object)
-    if estimand in CENTRES and (table["versus_condition"] != "").any():
-        return _by_side(table, score - CENTRES[estimand])
-    if estimand == "abx":
-        return _chosen(np.where(score > 0.5, "right", "wrong").astype(object), score)
+    known = estimand_of(estimand)
+    if known.prefers and (table["versus_condition"] != "").any():
+        return _by_side(table, known.centred(score))
+    if known.discriminates:
+        words = [known.answers.get(each, f"{each:g}") for each in score.tolist()]
+        return _chosen(np.asarray(words, dtype=object), score)
     distinct = set(label.tolist())
     named = "" not in distinct and max(map(len, distinct), default=0) <= LONGEST
     if named and len(distinct) <= MOST_LABELS:
         return _chosen(label, score)
-    if estimand in WITHOUT_SCORE or np.isnan(score).any():
+    if known.maybe_without_score or np.isnan(score).any():
         return Groups((), np.empty(0, dtype=np.int64), "there are too many different answers")
     return _by_score(score)
 

@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.comparisons.adjust import adjusted
+from analysis.comparisons.adjust import sidak, sidak_level
 from analysis.comparisons.matched import paired_t
 from analysis.comparisons.result import Undefined
+from analysis.comparisons.spread import variance_and_df
 from analysis.intervals import Codes, Floats, clustered, has_no_width, t_interval, t_test
 from analysis.longform.forms import PARAGRAPH, Form
 from analysis.longform.material import Material
@@ -42,21 +43,29 @@ class ContextEffect:
     n_ratings: int = 0
     n_raters: int = 0
     n_paragraphs: int = 0
+    low_all: float | None = None  # these three hold for all effects at once
+    high_all: float | None = None
     p_adjusted: float | None = None
     note: str = ""
 
 
-def context_effects(
-    material: Material, level: float = 0.95, adjustment: str = "holm"
-) -> list[ContextEffect]:
+def context_effects(material: Material, level: float = 0.95) -> list[ContextEffect]:
     """Every two contexts (or none) of the same speaker's lines, over the lines that both have.
 
     Lines weigh the same; contributions w (y - mean) summed per rater and per paragraph (Cameron,
-    Gelbach and Miller 2011, eq. 2.11), t(min(raters, paragraphs) - 1); ``adjustment`` over all.
+    Gelbach and Miller 2011), as `analysis.comparisons.spread.spread_of` has it; all at once
+    by Šidák (1967).
     """
-    found = [_effect(material, a, b, level) for a, b in _pairs(material.forms)]
-    p = adjusted([one.p for one in found], adjustment)
-    return [replace(one, p_adjusted=x) for one, x in zip(found, p, strict=True)]
+    pairs = _pairs(material.forms)
+    found = [_effect(material, a, b, level) for a, b in pairs]
+    m = sum(one.p is not None for one in found)
+    wider = [_effect(material, a, b, sidak_level(level, m)) for a, b in pairs]
+    return [
+        one
+        if one.p is None
+        else replace(one, low_all=all_.low, high_all=all_.high, p_adjusted=sidak(one.p, m))
+        for one, all_ in zip(found, wider, strict=True)
+    ]
 
 
 def _pairs(forms: Sequence[Form]) -> list[tuple[int, int]]:
@@ -97,13 +106,14 @@ def _effect(material: Material, a: int, b: int, level: float) -> ContextEffect:
         n_raters=len(np.unique(rater)),
         n_paragraphs=len(np.unique(cluster)),
     )
-    variance, df = sums.variance(0, 1), min(one.n_raters, one.n_paragraphs) - 1
-    if df < 1:
+    groups = min(one.n_raters, one.n_paragraphs)
+    variance, df = variance_and_df(sums, 0, 1)
+    if groups < 2:
         return replace(one, note="one rater or paragraph only: no interval")
     if has_no_width(variance, y):
         return replace(one, note="no variation: no interval")
     low, high = t_interval(value, variance**0.5, df, level)
-    note = f"only {df + 1} raters or paragraphs: a rough interval" if df + 1 < FEW else ""
+    note = f"only {groups} raters or paragraphs: a rough interval" if groups < FEW else ""
     return replace(one, low=low, high=high, p=t_test(value, variance**0.5, df), note=note)
 
 

@@ -20,8 +20,9 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         metavar="COLUMNS",
         help="Results by these columns crossed, like voice,dimension; system:dimension compares "
-        "systems instead of conditions. May be given several times. Default: each column that "
-        "varies within conditions.",
+        "systems instead of conditions; stimulus or item puts the scores of single clips or texts "
+        "into clips.csv or items.csv (needs --out). May be given several times. Default: each "
+        "column that varies within conditions.",
     )
     parser.add_argument("--level", type=float, default=0.95, help="Of intervals. Default: 0.95.")
     parser.add_argument("--seed", type=int, default=0, help="Of the bootstrap. Default: 0.")
@@ -51,8 +52,40 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="RULE",
         help=f"An exclusion rule, like att_traps:flawed=1/1,human=2/2 or answer_time:"
         f"minimum_ms=800; may be given several times. Known: {', '.join(rules())}. "
-        "Default: session_status, not_counted, and the study's own traps (of a CSV: att_traps).",
+        "Default: session_status, not_counted, and the study's own traps (of a CSV: att_traps, and "
+        "review where the column review has verdicts).",
     )
+
+
+def add_input_options(parser: ArgumentParser) -> None:
+    """The options that say how a CSV of ratings is to be read; `input_of` reads them."""
+    parser.add_argument(
+        "--column",
+        action="append",
+        metavar="OURS=THEIRS",
+        help="The file's name for a column, like --column condition=system.",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        metavar="COLUMN=VALUE",
+        help="One value for a whole column, like --set method=att.",
+    )
+    parser.add_argument(
+        "--ignore-column",
+        action="append",
+        metavar="THEIRS",
+        help="A column of the file that is not to be used. May be given several times.",
+    )
+
+
+def input_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns, constants and columns to ignore of a command line, by those names."""
+    return {
+        "columns": pairs(given["column"], "--column"),
+        "constants": pairs(given["set"], "--set"),
+        "ignore": given["ignore_column"] or (),
+    }
 
 
 def chosen_options(given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT) -> Options:

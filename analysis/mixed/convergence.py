@@ -25,13 +25,27 @@ LEAST_BFMI = 0.3
 
 
 @dataclass(frozen=True)
+class Quality:
+    """``taken`` draws of each chain, of which every ``thin``-th is kept.
+
+    ``acceptance`` is the share of proposals accepted, ``pareto_k`` that of their weights.
+    """
+
+    taken: int
+    thin: int
+    acceptance: float
+    pareto_k: float
+
+
+@dataclass(frozen=True)
 class Diagnostics:
     """How well a posterior was sampled.
 
     ``r_hat``, ``ess_bulk`` and ``ess_tail`` by quantity (elements are numbered: beta[0]);
     ``pareto_k`` of the importance weights of the proposals and ``acceptance``, the share of them
     that was accepted; both None where another sampler was used. ``divergences`` and ``bfmi``, the
-    lowest of the chains, are NUTS's (Betancourt 2016, arXiv:1604.00695); None elsewhere.
+    lowest of the chains, are NUTS's (Betancourt 2016, arXiv:1604.00695); None elsewhere. Of
+    ``taken`` draws of each chain every ``thin``-th is kept; 0 where that is not known.
     """
 
     r_hat: dict[str, float]
@@ -41,6 +55,8 @@ class Diagnostics:
     acceptance: float | None = None
     divergences: int | None = None
     bfmi: float | None = None
+    taken: int = 0
+    thin: int = 1
 
     @property
     def refusal(self) -> Refusal | None:
@@ -48,39 +64,36 @@ class Diagnostics:
         worst = max(self.r_hat, key=lambda name: _bad_first(self.r_hat[name]))
         if not self.r_hat[worst] < MOST_R_HAT:
             said = f"R-hat of {worst} is {self.r_hat[worst]:.3f}, not below {MOST_R_HAT:g}"
-            return Refusal(f"the chains disagree: {said}", self._remedy)
+            return self._short(f"the chains disagree: {said}")
         for kind, found in (("bulk", self.ess_bulk), ("tail", self.ess_tail)):
             worst = min(found, key=lambda name: -_bad_first(-found[name]))
             if not found[worst] > LEAST_ESS:
                 said = f"the {kind} effective sample size of {worst} is {found[worst]:.0f}"
-                return Refusal(f"{said}, not above {LEAST_ESS:g}", self._remedy)
+                return self._short(f"{said}, not above {LEAST_ESS:g}")
         if self.pareto_k is not None and not self.pareto_k <= MOST_PARETO_K:
             said = f"Pareto k of the importance weights is {self.pareto_k:.2f}"
             return Refusal(f"{said}, above {MOST_PARETO_K:g}", _OTHER_SAMPLER)
         if self.divergences:
             said = f"{self.divergences} transitions of the sampler diverged"
-            return Refusal(said, "take more draws, or leave out conditions with few ratings")
+            return Refusal(said, "leave out conditions with few ratings")
         if self.bfmi is not None and not self.bfmi >= LEAST_BFMI:
             said = f"the energy of a chain moves badly (BFMI {self.bfmi:.2f}, below {LEAST_BFMI:g})"
-            return Refusal(said, self._remedy)
+            return self._short(said)
         return None
 
-    @property
-    def _remedy(self) -> str:
-        return _LONGER if self.divergences is None else _LONGER_NUTS
+    def _short(self, reason: str) -> Refusal:
+        """The refusal where more draws would help, if as many as may be were not taken already."""
+        if not self.taken:
+            return Refusal(reason, "take more draws, or " + _OTHER_SAMPLER)
+        reason += f", after {self.taken:,} draws of each chain"
+        others = "leave out conditions with few ratings, or collect more ratings"
+        return Refusal(reason, others if self.divergences is not None else _OTHER_SAMPLER)
 
 
-_LONGER = "take more draws, or sample this model by NUTS (the general model)"
-_LONGER_NUTS = "take more draws, such as four times as many"
 _OTHER_SAMPLER = "sample this model by NUTS (the general model)"
 
 
-def diagnose(
-    draws: Mapping[str, Floats],
-    *,
-    pareto_k: float | None = None,
-    acceptance: float | None = None,
-) -> Diagnostics:
+def diagnose(draws: Mapping[str, Floats], quality: Quality | None = None) -> Diagnostics:
     """The diagnostics of named draws, each (chains, draws) or (chains, draws, D); D 0 has none."""
     r: dict[str, float] = {}
     bulk: dict[str, float] = {}
@@ -91,7 +104,17 @@ def diagnose(
             label = name if values.ndim == 2 else f"{name}[{i}]"
             r[label] = r_hat(flat[:, :, i])
             bulk[label], tail[label] = ess_bulk(flat[:, :, i]), ess_tail(flat[:, :, i])
-    return Diagnostics(r, bulk, tail, pareto_k, acceptance)
+    if quality is None:
+        return Diagnostics(r, bulk, tail)
+    return Diagnostics(
+        r,
+        bulk,
+        tail,
+        quality.pareto_k,
+        quality.acceptance,
+        taken=quality.taken,
+        thin=quality.thin,
+    )
 
 
 def r_hat(draws: Floats) -> float:

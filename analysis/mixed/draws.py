@@ -13,7 +13,7 @@ from analysis.mixed.libraries import load
 from analysis.mixed.posterior import Posterior
 from analysis.mixed.sufficient import Floats
 
-BY_CONDITION = frozenset({"condition", "score"})
+BY_CONDITION = frozenset({"condition", "score", "spread"})
 
 
 def inference_data(

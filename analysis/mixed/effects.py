@@ -9,9 +9,10 @@ import numpy as np
 
 from analysis.mixed import linear
 from analysis.mixed.sufficient import Codes, Floats
+from analysis.mixed.work import least
 
-QUICK = 5e7  # floating-point operations of one evaluation: a fit takes about 300 of them
-PATIENT = 2e10
+QUICK = 2e10  # floating-point operations of one evaluation: a fit takes about 100 of them
+PATIENT = 3e11
 
 
 @dataclass(frozen=True)
@@ -19,18 +20,20 @@ class Effects:
     """Random effects by name, each as codes (n,) from 0 without gaps, and why others are not there.
 
     Levels of those ``inside`` (rater:condition, stimulus) occur in one condition only; those
-    ``across`` are rater and item. ``left_out`` gives the reason by name, in words.
+    ``across`` are rater and item. ``left_out`` gives the reason by name, in words; ``too_large``
+    are those that the design would tell, but whose fit is too much work.
     """
 
     inside: Mapping[str, Codes]
     across: Mapping[str, Codes]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    too_large: tuple[str, ...] = ()
 
     @property
     def codes(self) -> dict[str, Codes]:
         """All effects, in the order rater, rater:condition, item, stimulus."""
         every = {**self.inside, **self.across}
-        return {name: every[name] for name in ORDER if name in every}
+        return {name: every[name] for name in linear.ORDER if name in every}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -38,16 +41,19 @@ class Effects:
         return tuple(f"{name} was left out: {why}" for name, why in self.left_out.items())
 
     def without(self, *names: str, why: str) -> Effects:
-        """The same without some effects, for a reason."""
+        """The same without some effects, which are too much work."""
         gone = {name: why for name in names if name in self.inside or name in self.across}
         return Effects(
             {name: codes for name, codes in self.inside.items() if name not in gone},
             {name: codes for name, codes in self.across.items() if name not in gone},
             {**self.left_out, **gone},
+            (*self.too_large, *gone),
         )
 
-
-ORDER = (linear.RATER, linear.RATER_CONDITION, linear.ITEM, linear.STIMULUS)
+    @property
+    def of_texts(self) -> bool:
+        """Whether there are effects of texts or clips."""
+        return not {linear.ITEM, linear.STIMULUS}.isdisjoint(self.codes)
 
 
 def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> Effects:
@@ -75,7 +81,7 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
 def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effects:
     """The effects without stimulus, or without stimulus and item, where their fit is too much work.
 
-    ``most`` is what `work` may be.
+    ``most`` is what `work` may be. Without them intervals are too narrow.
     """
     why = "this design is too large" + " for a quick fit" * (most <= QUICK)
     for gone in ((), (linear.STIMULUS,), (linear.STIMULUS, linear.ITEM)):
@@ -90,19 +96,9 @@ def work(effects: Effects, condition: Codes) -> float:
 
     Effects of rater and rater by condition alone have a closed form: 0.
     """
-    if not {linear.ITEM, linear.STIMULUS} & {*effects.inside, *effects.across}:
+    if not effects.of_texts:
         return 0.0
-    levels = {name: int(codes.max()) + 1 for name, codes in effects.inside.items()}
-    eliminated = max(levels, key=lambda name: levels[name], default="")
-    border = float(sum(int(codes.max()) + 1 for codes in effects.across.values()))
-    total = border**3 / 3
-    for value in range(int(condition.max()) + 1):
-        here = condition == value
-        block = float(
-            sum(len(np.unique(x[here])) for k, x in effects.inside.items() if k != eliminated)
-        )
-        total += block**3 / 3 + block**2 * border + block * border**2
-    return total
+    return least(linear.sides_of(effects.codes), condition).work
 
 
 def crossing(first: Codes, second: Codes) -> Codes:

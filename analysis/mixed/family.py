@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analysis.breakdowns import Family, families
-from analysis.comparisons.rope import HALF_WIDTHS
+from analysis.estimands import estimand_of
+from analysis.mixed.effects import PATIENT, Effects, affordable
 from analysis.mixed.errors import NotEstimable
-from analysis.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
+from analysis.mixed.gaussian import GaussianPrior, prior_for
 from analysis.mixed.ordinal import label_counts
 from analysis.mixed.ordinal_fit import ordinal_posterior
 from analysis.mixed.posterior import Posterior
-from analysis.mixed.sufficient import Codes, Floats, sums
-from analysis.mixed.table import Arrays, arrays_of
-from analysis.scales import AGAINST_OPEN_REFERENCE, ENDS, LOW_IS_BEST, family_title
+from analysis.mixed.reml import RemlFit
+from analysis.mixed.sufficient import Codes, Floats
+from analysis.mixed.table import Arrays, allowed_effects, arrays_of, posterior_of, reml_of
+from analysis.scales import family_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,15 +55,15 @@ class Modelled:
     def scale(self) -> tuple[float, float]:
         """The lowest and highest score that can be given; those found, of a scale unknown."""
         low, high = float(self.arrays.y.min()), float(self.arrays.y.max())
-        ends = ENDS.get(self.family.estimand)
-        return ends if ends and ends[0] <= low and high <= ends[1] else (low, high)
+        return estimand_of(self.family.estimand).ends_for(low, high) or (low, high)
 
     def rope(self, options: Options) -> float:
         """The difference that does not matter: asked for, the estimand's, or 2 % of the scale."""
         if options.rope is not None:
             return options.rope
         low, high = self.scale
-        return HALF_WIDTHS.get(self.family.estimand, _ROPE_SHARE * (high - low) or _ROPE_SHARE)
+        known = estimand_of(self.family.estimand).equivalence
+        return known or _ROPE_SHARE * (high - low) or _ROPE_SHARE
 
     def seed(self, options: Options) -> int:
         """The seed of this family's draws, whatever else the table holds."""
@@ -88,19 +91,61 @@ def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
 
 def comparable(family: Family) -> bool:
     """Whether each rating is about one condition: of pairs and ranks it is not."""
-    paired = (family.table["versus_condition"] != "").any()
-    known = family.estimand in AGAINST_OPEN_REFERENCE or not paired
-    return bool(known) and family.estimand not in LOW_IS_BEST
+    return not family.in_pairs and not estimand_of(family.estimand).lowest_is_best
+
+
+def model_effects(modelled: Modelled, most: float = PATIENT) -> Effects:
+    """The effects of a family's mixed model, without those whose fit is more work than ``most``."""
+    arrays = modelled.arrays
+    return affordable(allowed_effects(arrays), arrays.condition, most)
+
+
+def model_draws(
+    modelled: Modelled,
+    options: Options,
+    effects: Effects | None = None,
+    fit: RemlFit | None = None,
+) -> Posterior:
+    """Draws of a family's mixed model, texts and clips included wherever the design allows.
+
+    ``effects`` are those of `model_effects` and ``fit`` their REML fit, if they are known. Raises
+    NotEstimable where texts or clips would have to be left out: ranks would be too sure.
+    """
+    arrays = modelled.arrays
+    effects = model_effects(modelled) if effects is None else effects
+    if effects.too_large:
+        raise NotEstimable(
+            "this design is too large for effects of texts and clips, and without them ranks would "
+            "be too sure",
+            _BY_NAME if not model_effects(modelled).too_large else _FEWER,
+        )
+    if effects.of_texts and fit is None:
+        with suppress(NotEstimable):
+            fit = reml_of(arrays, effects)
+    return posterior_of(
+        arrays,
+        effects,
+        fit,
+        gaussian_prior(modelled),
+        seed=modelled.seed(options),
+        chains=options.chains,
+        draws=options.draws,
+    )
+
+
+_BY_NAME = "ask for it by name: --part models"
+_FEWER = "compare fewer conditions or items at a time"
 
 
 def gaussian_draws(modelled: Modelled, options: Options) -> Posterior:
     """Exact draws of the nested Gaussian model: means, rater, rater by condition, residual.
 
-    Raises NotEstimable with reason and remedy.
+    Texts and clips are taken as given. Raises NotEstimable with reason and remedy.
     """
-    arrays = modelled.arrays
-    return gaussian_posterior(
-        sums(arrays.y, arrays.rater, arrays.cell),
+    return posterior_of(
+        modelled.arrays,
+        Effects({}, {}),
+        None,
         gaussian_prior(modelled),
         seed=modelled.seed(options),
         chains=options.chains,
@@ -109,8 +154,11 @@ def gaussian_draws(modelled: Modelled, options: Options) -> Posterior:
 
 
 def gaussian_prior(modelled: Modelled) -> GaussianPrior:
-    """The prior of the Gaussian models on the family's scale."""
-    return prior_for(*modelled.scale)
+    """The prior of the Gaussian models; means lie on the scale where its ends are known."""
+    scores = modelled.arrays.y
+    known = estimand_of(modelled.family.estimand)
+    ends = known.ends_for(float(scores.min()), float(scores.max()))
+    return replace(prior_for(*modelled.scale), ends=ends)
 
 
 def ordinal_draws(modelled: Modelled, options: Options) -> Posterior:

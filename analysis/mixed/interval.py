@@ -30,9 +30,9 @@ class ComponentVariance:
         rater, item = (np.unique(x, return_inverse=True)[1].astype(np.int64) for x in (rater, item))
         effects = effects_of(rater, condition, item, crossing(item, condition))
         effects = affordable(effects, condition, QUICK)
-        if {linear.ITEM, linear.STIMULUS} & {*effects.inside, *effects.across}:
+        if effects.of_texts:
             design = np.eye(int(condition.max()) + 1)[condition]
-            fit = linear.crossed_reml(y, design, condition, effects.inside, effects.across)
+            fit = linear.crossed_reml(y, design, condition, effects.codes)
         else:
             fit = linear.nested_reml(sums(y, rater, condition))
         self._fit: RemlFit = fit

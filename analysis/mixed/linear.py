@@ -9,11 +9,13 @@ import numpy as np
 from analysis.mixed.crossed import Crossed
 from analysis.mixed.errors import NotEstimable
 from analysis.mixed.nested import Nested
-from analysis.mixed.reml import RemlFit, reml
+from analysis.mixed.reml import REST, RemlFit, reml
+from analysis.mixed.sides import Side
 from analysis.mixed.sufficient import Codes, Floats, Sums
+from analysis.mixed.work import least
 
-_MOST_DENSE = 6000
 RATER, RATER_CONDITION, ITEM, STIMULUS = "rater", "rater:condition", "item", "stimulus"
+ORDER = (RATER, RATER_CONDITION, ITEM, STIMULUS)
 
 
 def nested_reml(sums: Sums) -> RemlFit:
@@ -28,32 +30,28 @@ def nested_reml(sums: Sums) -> RemlFit:
             "collect ratings from more raters",
         )
     refused = refused_effects(sums)
-    free = [not refused[name] for name in refused]
+    cells = int((sums.by_condition(sums.count) > 0).sum())
     return reml(
         Nested(sums).at,
         sums.centre,
         sums.n,
-        list(refused),
-        free=free,
+        {RATER: len(sums.count), RATER_CONDITION: cells},
+        free=[not refused[name] for name in (RATER, RATER_CONDITION)],
         notes=tuple(f"{name} was left out: {why}" for name, why in refused.items() if why),
     )
 
 
 def crossed_reml(
-    y: Floats,
-    design: Floats,
-    condition: Codes,
-    inside: Mapping[str, Codes],
-    across: Mapping[str, Codes],
+    y: Floats, design: Floats, condition: Codes, effects: Mapping[str, Codes]
 ) -> RemlFit:
-    """REML of y (N,) = design (N, C) beta + effects inside conditions + effects across them (M2).
+    """REML of y (N,) = design (N, C) beta + effects of raters and of texts (M2).
 
-    ``condition`` (N,) codes; ``inside`` and ``across`` name the codes (N,) of each random effect,
-    from 0 without gaps: rater by condition and stimulus inside, rater and item across. Every
-    effect must repeat: one with as many levels as ratings raises NotEstimable, as do a design
-    without full column rank and designs too large for dense algebra.
+    ``condition`` (N,) codes; ``effects`` names the codes (N,) of each random effect, from 0 without
+    gaps: `RATER` and `ITEM`, and, nested in them and inside conditions, `RATER_CONDITION` and
+    `STIMULUS`. Every effect must repeat: one with as many levels as ratings raises NotEstimable,
+    as do a design without full column rank and designs that do not fit into memory.
     """
-    for name, codes in {**inside, **across}.items():
+    for name, codes in effects.items():
         if codes.max(initial=0) == 0:
             raise NotEstimable(
                 f"there is one {name}, so that the variance between them is unknown",
@@ -61,12 +59,26 @@ def crossed_reml(
             )
         if len(np.unique(codes)) == len(y):
             raise NotEstimable(f"every rating has its own {name}", f"leave {name} out")
-    if np.linalg.matrix_rank(design) < design.shape[1]:
+    plan = least(sides_of(effects), condition)
+    if not np.isfinite(plan.work):
+        raise NotEstimable("so many raters and texts do not fit into memory", "leave texts out")
+    model = Crossed(y, design, condition, sides_of(effects), plan)
+    if model.rank < design.shape[1]:
         raise NotEstimable("some means are combinations of others", "compare fewer things")
-    if sum(int(codes.max()) + 1 for codes in across.values()) > _MOST_DENSE:
-        raise NotEstimable("too many raters and items for this method", "leave the items out")
-    model = Crossed(y, design, condition, list(inside.values()), list(across.values()))
-    return reml(model.at, model.centre, len(y), [*inside, *across])
+    levels = {name: int(effects[name].max()) + 1 for name in ORDER if name in effects}
+    rest = _NEAR if plan.work > _MUCH else REST
+    return reml(model.at, model.centre, len(y), levels, rest=rest)
+
+
+_MUCH = 1e9  # operations of one evaluation of the likelihood
+_NEAR = 0.001  # a last step of that size leaves an error of some 1e-5 in the log of a ratio
+
+
+def sides_of(effects: Mapping[str, Codes]) -> list[Side]:
+    """The sides that have effects: raters, then texts."""
+    pairs = ((RATER, RATER_CONDITION), (ITEM, STIMULUS))
+    found = [(effects.get(coarse), effects.get(fine)) for coarse, fine in pairs]
+    return [Side(*pair) for pair in found if any(codes is not None for codes in pair)]
 
 
 def refused_effects(sums: Sums) -> dict[str, str]:

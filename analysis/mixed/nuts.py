@@ -24,6 +24,7 @@ from analysis.mixed.libraries import load
 from analysis.mixed.ordinal import expected_scores
 from analysis.mixed.ordinal_fit import OrdinalPrior
 from analysis.mixed.posterior import Posterior
+from analysis.mixed.spreads import SPREAD_SD, rounding, told
 from analysis.mixed.sufficient import Codes, Floats, floats
 
 SD_NAMES = {
@@ -35,7 +36,14 @@ SD_NAMES = {
 RESIDUAL = "sd_residual"
 OTHER_SD = 1.0  # half-normal scale of text and stimulus effects, logits
 _LOOK_S = 1.0
-TRIES = ((1, 0.9), (4, 0.98))  # times that draws are taken and wanted acceptance: then slower
+TIMES = (1, 4, 16)  # the draws that were asked for, taken until they suffice
+TARGETS = (0.9, 0.98, 0.995)  # wanted acceptance: the next one, of smaller steps, if some diverged
+_EXPECTED = (  # of PyTensor where it finds no BLAS or no compiler that it knows: slower, not wrong
+    "PyTensor could not link to a BLAS installation",
+    "PyTensor was not able to find the g\\+\\+ parameters",
+    "`pytensor.config.cxx` is not an identifiable `g\\+\\+` compiler",
+    "Pytensor cxx failed to communicate its search dirs",
+)
 
 Tell = Callable[[str], None]
 
@@ -48,7 +56,7 @@ class Sampling:
     draws: int = 1000
     tune: int = 1000
     seed: int = 0
-    target: float = 0.9
+    target: float = TARGETS[0]
 
 
 @dataclass(frozen=True)
@@ -95,13 +103,19 @@ def general_gaussian(
     prior: GaussianPrior,
     sampling: Sampling,
     tell: Tell,
+    condition: Codes | None = None,
 ) -> Sampled:
-    """As `general_ordinal`, of scores (n,) with normal errors: means ``condition``, ``score``."""
+    """As `general_ordinal`, of scores (n,) with normal errors: the means are ``condition``.
+
+    Given codes ``condition`` (n,), every condition has a ``spread`` of its own, see `spreads`.
+    """
     names = ["condition", *(SD_NAMES[name] for name in effects), RESIDUAL]
+    names += [] if condition is None else ["spread"]
     with _quiet():
-        model = _gaussian_model(y, cell, effects, prior)
+        model = _gaussian_model(y, cell, effects, prior, condition)
         draws, diagnostics, sampler = _trusted(model, names, sampling, tell, dict)
-    text = f"means ~ Normal({prior.mean:g}, {prior.sd:g}); SDs ~ HalfNormal({prior.sd_scale:g})"
+    text = str(prior).replace("SDs of rater, rater by condition, residual", "SDs")
+    text += "" if condition is None else f"; {told(int(condition.max()) + 1)}"
     return Sampled(Posterior(draws, diagnostics, text, len(y)), sampler)
 
 
@@ -132,14 +146,30 @@ def _ordinal_model(
 
 
 def _gaussian_model(
-    y: Floats, cell: Codes, effects: Mapping[str, Codes], prior: GaussianPrior
+    y: Floats,
+    cell: Codes,
+    effects: Mapping[str, Codes],
+    prior: GaussianPrior,
+    condition: Codes | None,
 ) -> Any:
-    pm = load("pymc")
+    pm, pt = load("pymc"), load("pytensor.tensor")
 
     with pm.Model() as model:
-        mean = pm.Normal("condition", prior.mean, prior.sd, shape=int(cell.max()) + 1)[cell]
-        mean += _effects(effects, dict.fromkeys(effects, prior.sd_scale))
-        pm.Normal("scores", mean, pm.HalfNormal(RESIDUAL, prior.sd_scale), observed=y)
+        size = int(cell.max()) + 1
+        if prior.ends is None:
+            mean = pm.Normal("condition", prior.mean, prior.sd, shape=size)
+        else:
+            low, high = prior.ends
+            mean = pm.TruncatedNormal(
+                "condition", prior.mean, prior.sd, lower=low, upper=high, shape=size
+            )
+        own = _effects(effects, dict.fromkeys(effects, prior.sd_scale))
+        residual = pm.HalfNormal(RESIDUAL, prior.sd_scale)
+        if condition is not None:
+            logs = pm.ZeroSumNormal("log_spread", SPREAD_SD, shape=int(condition.max()) + 1)
+            spread = pm.Deterministic("spread", pt.exp(logs))[condition]
+            own, residual = spread * own, pt.sqrt((spread * residual) ** 2 + rounding(y) ** 2)
+        pm.Normal("scores", mean[cell] + own, residual, observed=y)
     return model
 
 
@@ -167,18 +197,34 @@ def _trusted(
     tell: Tell,
     more: Callable[[dict[str, Floats]], dict[str, Floats]],
 ) -> tuple[dict[str, Floats], Diagnostics, str]:
-    """Draws and what ``more`` makes of them; taken longer, and thinned, if they do not suffice."""
+    """Draws and what ``more`` makes of them; taken longer, and thinned, until they suffice."""
     tell("compiling the model, up to a minute")
     sample = _sampler(model, names)
-    for thin, target in TRIES:
-        longer = replace(sampling, draws=sampling.draws * thin, target=target)
-        found, sampler = sample(longer, tell)
+    times, target = TIMES[0], TARGETS[0]
+    while True:
+        taken = replace(sampling, draws=sampling.draws * times, target=target)
+        found, sampler = sample(taken, tell)
         thinned = {name: floats(found.posterior[name].values) for name in names}
-        draws = more({name: values[:, thin - 1 :: thin] for name, values in thinned.items()})
-        diagnostics = _diagnostics(found, draws)
-        if diagnostics.refusal is None:
-            break
-    return draws, diagnostics, sampler
+        draws = more({name: values[:, times - 1 :: times] for name, values in thinned.items()})
+        diagnostics = replace(_diagnostics(found, draws), taken=taken.draws, thin=times)
+        ahead = _another(diagnostics, times, target)
+        if ahead is None:
+            return draws, diagnostics, sampler
+        times, target = ahead
+
+
+def _another(diagnostics: Diagnostics, times: int, target: float) -> tuple[int, float] | None:
+    """How to sample again, longer or with smaller steps; None for enough, or nothing left to try.
+
+    More draws do not cure what diverged, and smaller steps are not what few draws lack.
+    """
+    if diagnostics.refusal is None:
+        return None
+    if diagnostics.divergences:
+        smaller = [each for each in TARGETS if each > target]
+        return (times, smaller[0]) if smaller else None
+    longer = [each for each in TIMES if each > times]
+    return (longer[0], target) if longer else None
 
 
 def _sampler(model: Any, names: Sequence[str]) -> Callable[[Sampling, Tell], tuple[Any, str]]:
@@ -278,7 +324,8 @@ def _by_label(found: Any) -> dict[str, float]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what PyTensor and PyMC warn of on import (a missing BLAS, a missing compiler)."""
+    """Without what PyTensor says of this machine; every other warning is let through."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        for message in _EXPECTED:
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
         yield

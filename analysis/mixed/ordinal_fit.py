@@ -6,7 +6,6 @@ Likelihood: `ordinal`. Two labels make it the binary logit model with both rando
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import compress
 
 import numpy as np
@@ -16,21 +15,18 @@ from analysis.mixed.descent import descend
 from analysis.mixed.errors import NotEstimable
 from analysis.mixed.folded import sd_of, slope, x_of
 from analysis.mixed.linear import RATER, RATER_CONDITION, refused_by
-from analysis.mixed.ordinal import (
-    FAST,
-    FINE,
-    Grid,
-    NestedOrdinal,
-    Parameters,
-    expected_scores,
-)
+from analysis.mixed.marginal import FAST, FINE, Grid, Marginal, Points
+from analysis.mixed.ordinal import expected_scores
+from analysis.mixed.peak import Bounds, Density, Slopes, downhill, mode, near_mode
 from analysis.mixed.posterior import Posterior
-from analysis.mixed.sampler import THIN, Bounds, Density, independence, mode, slope_of
+from analysis.mixed.sampler import samples
 from analysis.mixed.sufficient import Floats, Truths, floats
 
 _SCALE = floats([1.0, 0.5])  # of the SDs' coordinates
 _IMPOSSIBLE = -1e15  # in place of minus infinity, which has no slope
 _MOST_LOG_GAP = 30.0
+MOST_WORK = 5e9  # numbers gone through for draws, about a minute: then no more are taken
+_ENOUGH = 0.25  # effective share of the first proposals; each costs much
 _VANISHED = 0.01  # an SD on the logit scale that is none
 
 
@@ -92,24 +88,24 @@ def ordinal_ml(counts: Floats) -> OrdinalFit:
     so few ratings have no maximum.
     """
     _refuse_separation(counts)
-    model = NestedOrdinal(counts)
+    model = Marginal(counts)
     refused = refused_by(counts.sum(axis=2))
     free = np.array([True] * (len(_start(counts)) - 2) + [not refused[name] for name in _SDS])
-    fast, fine = (_partly(_likelihood(model, grid), free) for grid in (FAST, FINE))
+    fast, fine = (_partly(_likelihood_slopes(model, grid), free) for grid in (FAST, FINE))
     bounds = list(compress(_bounds(model), free))
-    start = descend(partial(slope_of, fast), _start(counts)[free], bounds, flat=0.1)
-    peak = mode(fine, start, bounds, remedy=_USE_PRIOR)
+    start = descend(lambda x: downhill(fast, x), _start(counts)[free], bounds, flat=0.1)
+    peak = mode(fine, start, bounds, list(compress(_names(model), free)), _USE_PRIOR)
     s = model.n_conditions
     x, errors = np.zeros(len(free)), np.zeros(len(free))
     x[free], errors[free] = peak.x, np.sqrt(np.diag(peak.covariance))
-    p = _unpacked(x, model)
-    sds = [p.sd_rater, p.sd_rater_condition]
+    p = _unpacked(x[None], model)
+    sds = [float(p.sd_rater[0]), float(p.sd_rater_condition[0])]
     errors = errors[-2:] * slope(x[-2:], _SCALE)
     gone = [sd < _VANISHED for sd in sds]
     return OrdinalFit(
-        estimate=p.beta,
+        estimate=p.beta[0],
         covariance=peak.covariance[:s, :s],
-        cut=p.cut,
+        cut=p.cut[0],
         sds={name: 0.0 if g else sd for name, sd, g in zip(_SDS, sds, gone, strict=True)},
         sd_errors=dict(zip(_SDS, errors.tolist(), strict=True)),
         log_likelihood=peak.height,
@@ -143,27 +139,31 @@ def ordinal_posterior(
     mean score of each condition for raters drawn anew, in the unit of ``scores``.
     """
     prior = prior or OrdinalPrior()
-    model = NestedOrdinal(counts)
-    start = descend(
-        partial(slope_of, _with_prior(model, _likelihood(model, FAST), prior)),
-        _start(counts),
-        _bounds(model),
-        flat=0.1,
+    model = Marginal(counts)
+    slopes = _with_prior_slopes(model, FAST, prior)
+    peak = near_mode(slopes, _start(counts), _bounds(model))
+    fast, rng = _with_prior(model, FAST, prior), np.random.default_rng(seed)
+    work = int(model.work(_unpacked(peak.x[None], model), FAST)[0]) * chains * draws
+    drawn = samples(
+        fast,
+        peak,
+        rng,
+        chains=chains,
+        draws=draws,
+        degrees=max(8.0, float(len(peak.x))),
+        even=2,
+        enough=_ENOUGH,
+        most=MOST_WORK / work,
     )
-    peak = mode(_with_prior(model, _likelihood(model, FINE), prior), start, _bounds(model))
-    fast, rng = _with_prior(model, _likelihood(model, FAST), prior), np.random.default_rng(seed)
-    for thin in THIN:
-        sample = independence(
-            fast, peak, rng, chains=chains, draws=draws, thin=thin, degrees=8.0, even=2
-        )
+    for sample in drawn:
         found = _named(sample.draws, model, scores)
-        diagnostics = diagnose(found, pareto_k=sample.pareto_k, acceptance=sample.acceptance)
+        diagnostics = diagnose(found, sample.quality)
         if diagnostics.refusal is None:
             break
     return Posterior(found, diagnostics, str(prior), model.n)
 
 
-def _named(draws: Floats, model: NestedOrdinal, scores: Floats | None) -> dict[str, Floats]:
+def _named(draws: Floats, model: Marginal, scores: Floats | None) -> dict[str, Floats]:
     chains, length, size = draws.shape
     flat = draws.reshape(-1, size)
     s = model.n_conditions
@@ -185,48 +185,92 @@ def _cuts(log_gaps: Floats) -> Floats:
     return floats(steps - steps.mean(axis=1, keepdims=True))
 
 
-def _unpacked(x: Floats, model: NestedOrdinal) -> Parameters:
+def _unpacked(points: Floats, model: Marginal) -> Points:
     s = model.n_conditions
-    rater, inner = sd_of(x[-2:], _SCALE)
-    return Parameters(x[:s], _cuts(x[None, s:-2])[0], float(rater), float(inner))
+    sds = sd_of(points[:, -2:], _SCALE)
+    return Points(points[:, :s], _cuts(points[:, s:-2]), sds[:, 0], sds[:, 1])
 
 
-def _bounds(model: NestedOrdinal) -> Bounds:
+def _bounds(model: Marginal) -> Bounds:
     logits, gaps = model.n_conditions, model.n_labels - 2
     return [(-20.0, 20.0)] * logits + [(-9.0, 4.0)] * gaps + [(-3.5, 3.5)] * 2
 
 
-def _partly(log_density: Density, free: Truths) -> Density:
+def _names(model: Marginal) -> list[str]:
+    """What each coordinate is, in words."""
+    gaps = [f"the gap between thresholds {k} and {k + 1}" for k in range(1, model.n_labels - 1)]
+    means = [f"the logit of condition {i}" for i in range(model.n_conditions)]
+    return [*means, *gaps, *(f"the SD of {name}" for name in _SDS)]
+
+
+def _partly(slopes: Slopes, free: Truths) -> Slopes:
     """The density of the free coordinates, the others being 0."""
 
-    def of_free(points: Floats) -> Floats:
+    def of_free(points: Floats) -> tuple[Floats, Floats]:
         full = np.zeros((len(points), len(free)))
         full[:, free] = points
-        return log_density(full)
+        value, slope = slopes(full)
+        return value, slope[:, free]
 
     return of_free
 
 
-def _likelihood(model: NestedOrdinal, grid: Grid) -> Density:
+def _likelihood(model: Marginal, grid: Grid) -> Density:
     def log_density(points: Floats) -> Floats:
-        found = [model.log_likelihood(_unpacked(x, model), grid) for x in points]
-        return np.maximum(floats(found), _IMPOSSIBLE)
+        return np.maximum(model.values(_unpacked(points, model), grid), _IMPOSSIBLE)
 
     return log_density
 
 
-def _with_prior(model: NestedOrdinal, likelihood: Density, prior: OrdinalPrior) -> Density:
+def _likelihood_slopes(model: Marginal, grid: Grid) -> Slopes:
+    s = model.n_conditions
+
+    def slopes(points: Floats) -> tuple[Floats, Floats]:
+        value, by = model.slopes(_unpacked(points, model), grid)
+        # a gap moves all cuts above it up, and by the mean that is taken off, all down
+        above = by.cut[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+        size = by.cut.shape[1]
+        share = np.arange(size - 1, 0, -1) / size
+        gaps = above - share * by.cut.sum(axis=1, keepdims=True)
+        gaps = gaps * np.exp(np.minimum(points[:, s:-2], _MOST_LOG_GAP))
+        sds = np.column_stack([by.sd_rater, by.sd_rater_condition])
+        sds = sds * slope(points[:, -2:], _SCALE) * np.sign(points[:, -2:])
+        return np.maximum(value, _IMPOSSIBLE), np.hstack([by.beta, gaps, sds])
+
+    return slopes
+
+
+def _with_prior(model: Marginal, grid: Grid, prior: OrdinalPrior) -> Density:
+    likelihood = _likelihood(model, grid)
+
+    def log_density(points: Floats) -> Floats:
+        return floats(likelihood(points) + _log_prior(points, model, prior)[0])
+
+    return log_density
+
+
+def _with_prior_slopes(model: Marginal, grid: Grid, prior: OrdinalPrior) -> Slopes:
+    likelihood = _likelihood_slopes(model, grid)
+
+    def slopes(points: Floats) -> tuple[Floats, Floats]:
+        value, by = likelihood(points)
+        more, more_by = _log_prior(points, model, prior)
+        return floats(value + more), floats(by + more_by)
+
+    return slopes
+
+
+def _log_prior(points: Floats, model: Marginal, prior: OrdinalPrior) -> tuple[Floats, Floats]:
+    """The log of the prior of coordinates (B, D), `folded`'s factors in it, and its slopes."""
     s = model.n_conditions
     widths = floats([prior.sd_rater, prior.sd_rater_condition])
-
-    def log_density(points: Floats) -> Floats:
-        beta, gaps, x = points[:, :s], points[:, s:-2], points[:, -2:]
-        out = -0.5 * ((beta / prior.beta) ** 2).sum(axis=1)
-        out += (gaps - 0.5 * (np.exp(np.minimum(gaps, _MOST_LOG_GAP)) / prior.gap) ** 2).sum(axis=1)
-        out += (np.log(slope(x, _SCALE)) - 0.5 * (sd_of(x, _SCALE) / widths) ** 2).sum(axis=1)
-        return floats(likelihood(points) + out)
-
-    return log_density
+    beta, gaps, x = points[:, :s], points[:, s:-2], points[:, -2:]
+    wide = (np.exp(np.minimum(gaps, _MOST_LOG_GAP)) / prior.gap) ** 2
+    sds = sd_of(x, _SCALE)
+    value = -0.5 * ((beta / prior.beta) ** 2).sum(axis=1) + (gaps - 0.5 * wide).sum(axis=1)
+    value += (np.log(slope(x, _SCALE)) - 0.5 * (sds / widths) ** 2).sum(axis=1)
+    by_x = np.tanh(x) - sds / widths**2 * slope(x, _SCALE) * np.sign(x)
+    return floats(value), np.hstack([-beta / prior.beta**2, 1.0 - wide, by_x])
 
 
 def _start(counts: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,27 +18,37 @@ class Posterior:
     """Draws by name, each (chains, draws) or (chains, draws, D), with their diagnostics.
 
     ``condition`` (chains, draws, S) is always there; the others are ``sd_rater``,
-    ``sd_rater_condition``, ``sd_residual`` (Gaussian), ``cut`` and ``score`` (ordinal). The layout
-    is that of an InferenceData's posterior group. ``prior`` says the prior in words.
+    ``sd_rater_condition``, ``sd_item``, ``sd_stimulus``, ``sd_residual`` (Gaussian), ``cut`` and
+    ``score`` (ordinal). The layout is that of an InferenceData's posterior group. ``prior`` says
+    the prior in words, ``approximation`` what of the density was not computed exactly, if anything.
     """
 
     draws: Mapping[str, Floats]
     diagnostics: Diagnostics
     prior: str
     n: int
+    approximation: str = ""
 
     def summaries(self, *, level: float = 0.95) -> dict[str, Summary]:
         """A summary of every name's draws."""
         return {name: summary(values, level=level) for name, values in self.draws.items()}
 
     def comparison(
-        self, *, rope: float, level: float = 0.95, name: str = "condition"
+        self,
+        *,
+        rope: float,
+        level: float = 0.95,
+        name: str = "condition",
+        ranked: Sequence[bool] | None = None,
     ) -> Comparison | Refusal:
         """Differences and ranks of the conditions by draws of ``name``; or why there are none.
 
-        ``rope`` is the half width of the region of practical equivalence, in the draws' unit.
+        ``rope`` is the half width of the region of practical equivalence, in the draws' unit;
+        ``ranked`` (S,) tells which conditions are candidates, all by default.
         """
-        return self.diagnostics.refusal or compare(self.draws[name], rope=rope, level=level)
+        if self.diagnostics.refusal is not None:
+            return self.diagnostics.refusal
+        return compare(self.draws[name], rope=rope, level=level, ranked=ranked)
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,8 @@ class Comparison:
 
     ``difference`` summarises them; ``p_greater`` (M,) is P(first > second), ``p_equivalent`` (M,)
     the probability that they differ by less than ``rope``. ``p_best`` (S,); ``rank_probability``
-    (S, S), row condition, column rank, the best first; ``expected_rank`` (S,), 1 is best.
+    (S, C), row condition, column rank among the C candidates, the best first; ``expected_rank``
+    (S,), 1 is best. NaN for conditions that are no candidates.
     """
 
     first: Codes
@@ -89,14 +100,26 @@ def summary(draws: Floats, *, level: float = 0.95) -> Summary:
     return Summary(flat.mean(axis=0), sd, low, high, ends[0], ends[1], mcse, level)
 
 
-def compare(draws: Floats, *, rope: float, level: float = 0.95) -> Comparison:
-    """Differences and ranks by draws (chains, draws, S) of S conditions; higher is better."""
+def compare(
+    draws: Floats, *, rope: float, level: float = 0.95, ranked: Sequence[bool] | None = None
+) -> Comparison:
+    """Differences and ranks by draws (chains, draws, S) of S conditions; higher is better.
+
+    Ranks are those among the conditions that are ``ranked`` (S,), by default all; one alone has
+    none.
+    """
     s = draws.shape[2]
     first, second, contrasts = pair_matrix(s)
     differences = draws @ contrasts.T
     flat = differences.reshape(draws.shape[0] * draws.shape[1], len(first))
-    ranks = np.argsort(np.argsort(-draws.reshape(-1, s), axis=1), axis=1)
-    probability = np.stack([(ranks == place).mean(axis=0) for place in range(s)], axis=1)
+    among = np.flatnonzero([True] * s if ranked is None else ranked)
+    ranks = np.argsort(np.argsort(-draws.reshape(-1, s)[:, among], axis=1), axis=1)
+    places = range(len(among))
+    probability = np.full((s, len(among)), np.nan)
+    expected = np.full(s, np.nan)
+    if len(among) > (ranked is not None):
+        probability[among] = np.stack([(ranks == place).mean(axis=0) for place in places], axis=1)
+        expected[among] = ranks.mean(axis=0) + 1.0
     return Comparison(
         first=first,
         second=second,
@@ -104,9 +127,9 @@ def compare(draws: Floats, *, rope: float, level: float = 0.95) -> Comparison:
         p_greater=(flat > 0).mean(axis=0),
         p_equivalent=(np.abs(flat) < rope).mean(axis=0),
         rope=rope,
-        p_best=probability[:, 0],
+        p_best=probability[:, 0] if len(among) else expected,
         rank_probability=probability,
-        expected_rank=ranks.mean(axis=0) + 1.0,
+        expected_rank=expected,
     )
 
 

@@ -6,7 +6,7 @@ and the fixed effects are profiled out (Bates et al. 2015, J. Stat. Software 67(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +18,17 @@ from analysis.mixed.stencils import Stencil
 from analysis.mixed.sufficient import Floats, Truths, floats
 
 Likelihood = Callable[[Floats], Quadratics]
+_Found = tuple[Floats, Floats, Floats, Floats]
 
 _NOTHING = 1e-7  # a variance ratio below this is zero
 _START = 0.2
-_STEP = 0.02  # in the logarithm of a ratio
-_REST = 1e-7  # a move of the logarithms that is none
+_MOST = 1e6  # a variance ratio
+_STEP = 0.005  # in the logarithm of a ratio
+_AHEAD = 1e-3  # in standard errors, roughly: see `_Scale`
+REST = 1e-6  # the last step in the logarithms of the ratios
+_FLAT = 0.004  # a slope in the same unit, of half the deviance
 _ROUNDS = 12
+_TOLD = 1e-6  # a curvature in the logarithms that is more than rounding
 _NO_ERROR = 1e-9  # of the variance of the scores
 _DUST = 1e-14  # of the variance of the scores
 
@@ -73,43 +78,46 @@ def reml(
     likelihood: Likelihood,
     centre: Floats,
     n: int,
-    effects: Sequence[str],
+    levels: Mapping[str, int],
     *,
     free: Sequence[bool] | None = None,
+    rest: float = REST,
     notes: tuple[str, ...] = (),
 ) -> RemlFit:
-    """The REML fit of a model with K random ``effects`` whose parts ``likelihood`` (B, K) gives.
+    """The REML fit of a model with K random effects whose parts ``likelihood`` (B, K) gives.
 
-    ``centre`` (C,) is added to the fixed effects; ``n`` ratings; ``free`` False keeps an effect at
-    0. Raises NotEstimable when no residual variation is left, or too little to tell variances.
+    ``levels`` names the effects and says how many levels each has; ``centre`` (C,) is added to the
+    fixed effects; ``n`` ratings; ``free`` False keeps an effect at 0; the last step, in the
+    logarithms of the ratios, is at most ``rest``, and what is left then is about its square. Raises
+    NotEstimable when no residual variation is left, or too little to tell variances.
     """
-    allowed = np.ones(len(effects), dtype=bool) if free is None else np.array(free, dtype=bool)
-    model = _Profiled(likelihood, n, len(effects))
-    ratios = _maximum(model, allowed)
+    allowed = np.ones(len(levels), dtype=bool) if free is None else np.array(free, dtype=bool)
+    model = _Profiled(likelihood, n, len(levels))
+    ratios = _descended(model, allowed, _Scale(floats(list(levels.values())), n))
+    ratios, stencil, around = _settled(model, ratios, rest)
+    logdet, rss, cov, beta = (part[0] for part in model.parts(ratios[None]))
     positive = ratios > 0
-    stencil = Stencil(np.log(ratios[positive]), _STEP)
-    logdet, rss, cov, beta = model.parts(_spread(stencil.points, ratios))
-    s2 = rss[0] / model.degrees
+    s2 = float(rss) / model.degrees
     if not s2 > _NO_ERROR * model.variance:
         raise NotEstimable(
             "ratings of the same rater and condition do not vary at all: no error to model",
             "keep one rating of each repeat, or report the means without a test",
         )
-    hessian = _hessian(stencil, logdet + rss / s2, rss / s2, model.degrees)
-    if not np.linalg.eigvalsh(hessian)[0] > 0:
+    hessian = _hessian(stencil, around[0] + around[1] / s2, around[1] / s2, model.degrees)
+    if not np.linalg.eigvalsh(hessian)[0] > _TOLD:
         raise NotEstimable("so few ratings do not determine the variances", "collect more ratings")
-    slopes = np.concatenate([s2 * stencil.gradient(cov), s2 * cov[:1]])
-    sds = {name: float(np.sqrt(r * s2)) for name, r in zip(effects, ratios, strict=True)}
-    deviance = logdet[0] + model.degrees * (1.0 + np.log(2.0 * np.pi * s2))
+    slopes = np.concatenate([s2 * stencil.gradient(around[2]), s2 * cov[None]])
+    sds = {name: float(np.sqrt(r * s2)) for name, r in zip(levels, ratios, strict=True)}
+    deviance = float(logdet) + model.degrees * (1.0 + np.log(2.0 * np.pi * s2))
     return RemlFit(
-        estimate=centre + beta[0],
-        covariance=s2 * cov[0],
+        estimate=centre + beta,
+        covariance=s2 * cov,
         sds={**sds, "residual": float(np.sqrt(s2))},
         log_likelihood=-0.5 * float(deviance),
         n=n,
         parameter_covariance=floats(2.0 * np.linalg.inv(hessian)),
         slopes=slopes,
-        notes=notes + _vanished(effects, allowed & ~positive),
+        notes=notes + _vanished(list(levels), allowed & ~positive),
     )
 
 
@@ -129,7 +137,7 @@ class _Profiled:
                 "report the means without a test",
             )
 
-    def parts(self, ratios: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def parts(self, ratios: Floats) -> _Found:
         """log |V| + log |A|, residual sum of squares, (X'V^-1X)^-1 and effects at ratios (B, K)."""
         q = self._likelihood(ratios)
         cov = floats(np.linalg.inv(q.a))
@@ -144,58 +152,79 @@ class _Profiled:
         return np.asarray(logdet + self.degrees * np.log(rss))
 
 
-def _maximum(model: _Profiled, allowed: Truths) -> Floats:
-    ratios = np.where(allowed, _START, 0.0)
-    if allowed.any():
-        ratios[allowed] = descend(
-            lambda x: _value_and_slope(model, x, allowed),
-            ratios[allowed],
-            [(0.0, None)] * int(allowed.sum()),
-            flat=1e-4,
-        )
-    ratios[ratios < _NOTHING] = 0.0
-    for _ in range(_ROUNDS):
-        if not _newton(model, ratios):
-            break
-    return ratios
+class _Scale:
+    """Coordinates from 0 of ratios (K,) in which a step of 1 is about a standard error.
 
-
-def _value_and_slope(model: _Profiled, x: Floats, allowed: Truths) -> tuple[float, Floats]:
-    step = 1e-5 * (x + 0.01)
-    back = np.minimum(step, x)
-    moved = np.concatenate([x[None], x + np.diag(step), x - np.diag(back)])
-    points = np.zeros((len(moved), len(allowed)))
-    points[:, allowed] = moved
-    values = model.deviance(points)
-    ahead, behind = values[1 : 1 + len(x)], values[1 + len(x) :]
-    return float(values[0]), np.asarray((ahead - behind) / (step + back))
-
-
-def _newton(model: _Profiled, ratios: Floats) -> bool:
-    """Newton steps with one Hessian in the logarithms of the positive ratios, in place.
-
-    False when they came to rest; True when the Hessian must be taken again.
+    With m ratings a level and L levels, log(1 + m ratio) has about the variance 2 / L.
     """
-    positive = ratios > 0
-    if not positive.any():
-        return False
-    x = np.log(ratios[positive])
-    stencil = Stencil(x, _STEP)
-    values = model.deviance(_spread(stencil.points, ratios))
+
+    def __init__(self, levels: Floats, n: int) -> None:
+        self._each, self._size = n / levels, np.sqrt(levels / 2.0)
+
+    def ratios(self, z: Floats) -> Floats:
+        """The ratios (..., K) at coordinates z (..., K)."""
+        return floats(np.expm1(z / self._size) / self._each)
+
+    def of(self, ratio: float) -> Floats:
+        """The coordinates (K,) of one ratio for all effects."""
+        return floats(self._size * np.log1p(self._each * ratio))
+
+
+def _descended(model: _Profiled, allowed: Truths, scale: _Scale) -> Floats:
+    """Ratios (K,) near the maximum, 0 where an effect is not allowed or vanishes."""
+    ratios = np.zeros(len(allowed))
+    if not allowed.any():
+        return ratios
+    move = _AHEAD * np.eye(len(allowed))[allowed]
+
+    def value_and_slope(z: Floats) -> tuple[float, Floats]:
+        whole = np.zeros(len(allowed))
+        whole[allowed] = z
+        points = scale.ratios(np.concatenate([whole[None], whole + move]))
+        points[:, ~allowed] = 0.0
+        half = model.deviance(points) / 2.0
+        return float(half[0]), floats((half[1:] - half[0]) / _AHEAD)
+
+    # bounds on both sides make the first step that of the slope, which the scale makes a good one
+    bounds = [(0.0, float(most)) for most in scale.of(_MOST)[allowed]]
+    found = descend(value_and_slope, scale.of(_START)[allowed], bounds, flat=_FLAT)
+    whole = np.zeros(len(allowed))
+    whole[allowed] = found
+    ratios[allowed] = scale.ratios(whole)[allowed]
+    return np.where(ratios < _NOTHING, 0.0, ratios)
+
+
+def _settled(model: _Profiled, ratios: Floats, rest: float) -> tuple[Floats, Stencil, _Found]:
+    """Newton steps in the logarithms of the positive ratios, until one is at most ``rest``.
+
+    The ratios after it, and the stencil before it with the likelihood's parts at its points.
+    """
+    for left in range(_ROUNDS, -1, -1):
+        positive = ratios > 0
+        x = np.log(ratios[positive])
+        stencil = Stencil(x, _STEP)
+        found = model.parts(_spread(stencil.points, ratios))
+        if not left or not len(x):
+            break
+        move = _move(stencil, found[0] + model.degrees * np.log(found[1]))
+        ratios = ratios.copy()
+        ratios[positive] = np.exp(x + move)
+        ratios[ratios < _NOTHING] = 0.0
+        if np.abs(move).max() <= rest and (ratios > 0).sum() == len(x):
+            break
+    return ratios, stencil, found
+
+
+def _move(stencil: Stencil, values: Floats) -> Floats:
+    """The Newton step to lower values, or one down the slope; no longer than 2."""
     hessian, slope = stencil.hessian(values), stencil.gradient(values)
     curved = np.linalg.eigvalsh(hessian)[0] > 0
-    for _ in range(_ROUNDS):
-        move = -np.linalg.solve(hessian, slope) if curved else -slope / np.abs(hessian).max()
-        x = x + move * min(1.0, 2.0 / max(float(np.abs(move).max()), 1e-30))
-        if np.abs(move).max() > 0.1 or (np.exp(x) < _NOTHING).any():
-            break
-        if np.abs(move).max() < _REST:
-            ratios[positive] = np.exp(x)
-            return False
-        slope = Stencil(x, _STEP).gradient(model.deviance(_spread(Stencil(x, _STEP).lone, ratios)))
-    ratios[positive] = np.exp(x)
-    ratios[ratios < _NOTHING] = 0.0
-    return True
+    move = -np.linalg.solve(hessian, slope) if curved else -slope / _largest(hessian)
+    return floats(move * min(1.0, 2.0 / max(float(np.abs(move).max()), _DUST)))
+
+
+def _largest(matrix: Floats) -> float:
+    return max(float(np.abs(matrix).max()), _DUST)
 
 
 def _spread(logs: Floats, ratios: Floats) -> Floats:

@@ -1,161 +1,151 @@
-"""Exact draws from a smooth density of few dimensions: its mode, t proposals in one batch, MH.
+"""Exact draws from a smooth density of few dimensions: proposals in one batch, accepted or not.
 
-Independence Metropolis with a multivariate t around the mode (Tierney 1994, Annals of Statistics
-22(4), section 2.3.1): draws are nearly independent where the t fits, and the importance weights
-of the proposals tell whether it does.
+Independence Metropolis (Tierney 1994, Annals of Statistics 22(4), section 2.3.1): draws are nearly
+independent where the proposals fit, and the importance weights of the proposals tell whether they
+do. They come from a multivariate t around the mode, or from a mixture of several, see `proposals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
-from scipy import linalg
 
-from analysis.mixed.convergence import pareto_k
-from analysis.mixed.descent import descend
-from analysis.mixed.errors import NotEstimable
+from analysis.mixed.convergence import Quality, pareto_k
+from analysis.mixed.peak import Density, Mode
+from analysis.mixed.proposals import Mixture
 from analysis.mixed.sufficient import Codes, Floats, floats
 
-Density = Callable[[Floats], Floats]
-Bounds = Sequence[tuple[float | None, float | None]]
+Companion = Callable[[Floats, np.random.Generator], tuple[Floats, Floats]]
 
+MOST_TIMES = 32  # times the draws that were asked for: what is taken at most
+_KEPT = 4000  # draws of all chains together that are kept of more
 _BURN = 25
+_BATCH = 5000  # proposals at once, for the memory of large designs
 _WIDEST = 4.0  # an SD of the first proposals: more is a flat spot, not the density's width
-_PILOTS, _PILOT_DRAWS, _FITS = 3, 60, 0.6
-THIN = (1, 5)  # how many times the draws are taken, if at first they do not suffice
-_FINE, _COARSE = 1e-3, 2e-3
-
-
-@dataclass(frozen=True)
-class Mode:
-    """Where a log density is highest: ``x`` (D,), its ``height`` and ``covariance`` (D, D).
-
-    The covariance is the inverse of the negative Hessian at x.
-    """
-
-    x: Floats
-    height: float
-    covariance: Floats
+_INFLATION = 1.1
+_PILOT_DRAWS = 150  # per dimension and two
+_WELL = 0.6  # effective share of draws: nothing to gain beyond
+_PARTS = 6
+_BETTER, _PATIENCE = 1.1, 4  # rounds that may pass without so much gain
 
 
 @dataclass(frozen=True)
 class Sample:
-    """``draws`` (chains, draws, D), the share of proposals accepted, Pareto k of their weights."""
+    """``draws`` (chains, draws, D), and (chains, draws, E) of what goes with them.
+
+    ``quality`` tells of how many draws taken they were kept, and how well the proposals fitted.
+    """
 
     draws: Floats
-    acceptance: float
-    pareto_k: float
+    beside: Floats
+    quality: Quality
 
 
-def mode(log_density: Density, start: Floats, bounds: Bounds, *, remedy: str = "") -> Mode:
-    """The mode of ``log_density`` ((B, D) to (B,)) from ``start`` (D,), to about 1e-7 SD.
-
-    Raises NotEstimable, with the ``remedy``, when there is no proper peak inside the bounds of the
-    coordinates: the density rises to a bound, or is flat in some direction.
-    """
-    cure = remedy or "check the scores and the prior, or sample this model by NUTS"
-    x = descend(lambda x: slope_of(log_density, x), start, bounds, flat=1e-2)
-    for _ in range(6):
-        covariance, peaked = _inverse_curvature(log_density, x)
-        x, rested = _rest(log_density, x, covariance)
-        if rested and peaked:
-            covariance, _ = _inverse_curvature(log_density, x)
-            return Mode(x, float(log_density(x[None])[0]), covariance)
-    raise NotEstimable("these ratings determine no maximum of the likelihood", cure)
-
-
-def independence(
+def samples(
     log_density: Density,
     around: Mode,
     rng: np.random.Generator,
     *,
-    chains: int = 4,
-    draws: int = 1000,
-    thin: int = 1,
-    degrees: float = 6.0,
-    inflation: float = 1.1,
-    even: int = 0,
-) -> Sample:
-    """Draws from ``log_density`` by independence Metropolis with t proposals around a mode.
+    chains: int,
+    draws: int,
+    degrees: float,
+    even: int,
+    enough: float = 0.6,
+    beside: Companion | None = None,
+    most: float = MOST_TIMES,
+) -> Iterator[Sample]:
+    """Draws from ``log_density``, and as long as more are asked for, each time twice as many.
 
-    The t has ``degrees`` degrees of freedom and ``inflation`` times the mode's covariance as scale;
-    where pilot draws show that it fits badly, it takes their weighted mean and covariance instead.
-    The density is even in its last ``even`` coordinates: they are folded to be 0 or more, and the
-    proposal's density with them. Of ``draws`` x ``thin`` draws a chain, every thin-th is kept.
+    It ends at ``most`` times the first number, whatever was asked; what is more than 4,000 draws is
+    thinned. Proposals are t with ``degrees`` degrees of freedom around a mode, or, where less than
+    the share ``enough`` of pilot draws would be effective, mixtures fitted to these; before each
+    new try they are fitted again, to all that was proposed in the last one. The density is even in
+    its last ``even`` coordinates, which are folded to be 0 or more. ``beside`` draws values (B, E)
+    given x (B, D), and the logs (B,) of their weights.
     """
+    target = _Target(log_density, beside or _nothing, rng)
     narrowed = np.minimum(1.0, _WIDEST / np.sqrt(np.diag(around.covariance)))
-    scale = floats(inflation * around.covariance * np.outer(narrowed, narrowed))
-    shape = _T(around.x, scale, degrees, even)
-    for _ in range(_PILOTS):
-        x, log_weights = _proposals(log_density, shape, rng, _PILOT_DRAWS * (len(around.x) + 2))
-        weights = np.exp(log_weights - log_weights.max())
-        weights /= weights.sum()
-        size = float(1.0 / (weights**2).sum())
-        if size > _FITS * len(weights):
-            break
-        shape = _refitted(shape, x, weights, size, inflation)
-    length = draws * thin + _BURN
-    x, log_weights = _proposals(log_density, shape, rng, chains * length)
-    taken, accepted = _metropolis(
-        log_weights.reshape(chains, length), np.log(rng.random((chains, length)))
-    )
-    each = np.arange(chains)[:, None]
-    kept = x.reshape(chains, length, -1)[each, taken[:, _BURN:][:, thin - 1 :: thin]]
-    return Sample(kept, accepted, pareto_k(log_weights))
+    scale = _INFLATION * around.covariance * np.outer(narrowed, narrowed)
+    first = Mixture.alone(around.x, floats(scale), degrees, even)
+    core, times = _fitted(target, first, enough), 1
+    while times <= min(most, MOST_TIMES) or times == 1:
+        length = draws * times + _BURN
+        found = target.proposed(core.guarded(first), chains * length)
+        weights = found.log_weights.reshape(chains, length)
+        taken, accepted = _metropolis(weights, np.log(rng.random((chains, length))))
+        kept = min(draws * times, max(draws, _KEPT // chains))
+        thin = draws * times // kept
+        place = taken[:, _BURN:][:, thin - 1 :: thin][:, -kept:]
+        place = place + length * np.arange(chains)[:, None]
+        quality = Quality(draws * times, thin, accepted, pareto_k(found.log_weights))
+        yield Sample(found.x[place], found.beside[place], quality)
+        times *= 2
+        if _effective(found.log_weights) < _WELL:
+            core = core.refitted(found.x, _shares(found.log_weights))
 
 
 @dataclass(frozen=True)
-class _T:
-    """A multivariate t of which the last ``even`` coordinates are made positive."""
-
-    centre: Floats
-    scale: Floats
-    degrees: float
-    even: int
-
-    def draw(self, rng: np.random.Generator, n: int) -> Floats:
-        d = len(self.centre)
-        normal = rng.standard_normal((n, d)) @ np.linalg.cholesky(self.scale).T
-        shrink = np.sqrt(rng.chisquare(self.degrees, n) / self.degrees)
-        x = floats(self.centre + normal / shrink[:, None])
-        x[:, d - self.even :] = np.abs(x[:, d - self.even :])
-        return x
-
-    def log_density(self, x: Floats) -> Floats:
-        """The log density (B,) at x (B, D), but for a constant."""
-        d, root = len(self.centre), np.linalg.cholesky(self.scale)
-        terms = []
-        for signs in product((1.0, -1.0), repeat=self.even):
-            flip = floats([1.0] * (d - self.even) + list(signs))
-            scaled = linalg.solve_triangular(root, (x * flip - self.centre).T, lower=True)
-            distance = (scaled**2).sum(axis=0)
-            terms.append(-0.5 * (self.degrees + d) * np.log1p(distance / self.degrees))
-        return floats(np.logaddexp.reduce(terms, axis=0))
+class _Proposed:
+    x: Floats
+    beside: Floats
+    log_weights: Floats
 
 
-def _proposals(
-    log_density: Density, shape: _T, rng: np.random.Generator, n: int
-) -> tuple[Floats, Floats]:
-    x = shape.draw(rng, n)
-    height = log_density(x)
-    return x, np.where(np.isfinite(height), height - shape.log_density(x), -np.inf)
+@dataclass(frozen=True)
+class _Target:
+    """What is drawn from: a density, what goes with its draws, and where chance comes from."""
+
+    log_density: Density
+    beside: Companion
+    rng: np.random.Generator
+
+    def proposed(self, shape: Mixture, n: int) -> _Proposed:
+        x = shape.draw(self.rng, n)
+        parts = [self._weighed(x[i : i + _BATCH]) for i in range(0, n, _BATCH)]
+        beside, height = (np.concatenate(each) for each in zip(*parts, strict=True))
+        logs = np.where(np.isfinite(height), height - shape.log_density(x), -np.inf)
+        return _Proposed(x, beside, logs)
+
+    def _weighed(self, x: Floats) -> tuple[Floats, Floats]:
+        beside, more = self.beside(x, self.rng)
+        return beside, floats(self.log_density(x) + more)
 
 
-def _refitted(shape: _T, x: Floats, weights: Floats, size: float, inflation: float) -> _T:
-    """The t with the weighted moments of x, drawn to what it was as if that were D draws."""
-    share = size / (size + len(shape.centre))
-    mean = weights @ x
-    around = x - mean
-    covariance = inflation * (around.T * weights) @ around
-    return _T(
-        floats(share * mean + (1 - share) * shape.centre),
-        floats(share * covariance + (1 - share) * shape.scale),
-        shape.degrees,
-        shape.even,
-    )
+def _nothing(x: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    return np.empty((len(x), 0)), np.zeros(len(x))
+
+
+def _fitted(target: _Target, first: Mixture, enough: float) -> Mixture:
+    """The proposals that pilot draws find to fit: the first t, or a mixture if that fits badly."""
+    d = first.centres.shape[1]
+    n = _PILOT_DRAWS * (d + 2)
+    found = target.proposed(first, n)
+    best, since = (_effective(found.log_weights), first), 0
+    if best[0] > enough:
+        return first
+    core = first.spread(found.x, _shares(found.log_weights), target.rng, _PARTS)
+    while best[0] < _WELL and since < _PATIENCE:
+        core = core.refitted(found.x, _shares(found.log_weights))
+        found = target.proposed(core.guarded(first), n)
+        fits = _effective(found.log_weights)
+        better = fits > _BETTER * best[0]
+        since = 0 if better else since + 1
+        best = max(best, (fits, core), key=lambda pair: pair[0])
+    return best[1]
+
+
+def _shares(log_weights: Floats) -> Floats:
+    weights = np.exp(log_weights - log_weights.max())
+    return floats(weights / weights.sum())
+
+
+def _effective(log_weights: Floats) -> float:
+    """Kish's effective sample size of weighted draws, as a share of their number."""
+    if not np.isfinite(log_weights.max()):
+        return 0.0
+    return float(1.0 / (_shares(log_weights) ** 2).sum() / len(log_weights))
 
 
 def _metropolis(log_weights: Floats, log_uniform: Floats) -> tuple[Codes, float]:
@@ -172,64 +162,3 @@ def _metropolis(log_weights: Floats, log_uniform: Floats) -> tuple[Codes, float]
                 accepted += 1
             taken[chain, i] = now
     return taken, accepted / (chains * (length - 1))
-
-
-def slope_of(log_density: Density, x: Floats) -> tuple[float, Floats]:
-    """Minus a log density and minus its gradient (D,) at x (D,), by central differences."""
-    values = log_density(np.concatenate([x[None], _both_sides(x, _FINE)]))
-    return -float(values[0]), -_slope(values[1:], _FINE)
-
-
-def _both_sides(x: Floats, step: float) -> Floats:
-    moves = step * np.eye(len(x))
-    return np.concatenate([x + moves, x - moves])
-
-
-def _slope(values: Floats, step: float) -> Floats:
-    d = len(values) // 2
-    return np.asarray((values[:d] - values[d:]) / (2.0 * step))
-
-
-def _rest(log_density: Density, x: Floats, covariance: Floats) -> tuple[Floats, bool]:
-    """Newton steps with one covariance until they are under 1e-7 SD; False when they grow."""
-    sd = np.sqrt(np.diag(covariance))
-    before = np.inf
-    for _ in range(20):
-        move = covariance @ _slope(log_density(_both_sides(x, _FINE)), _FINE)
-        size = float(np.max(np.abs(move) / sd))
-        if not np.isfinite(size) or size > before:
-            return x, before < _SMALL
-        x = x + move * min(1.0, 1.0 / max(size, 1e-30))
-        if size < _TINY:
-            return x, True
-        if size > 0.3:
-            return x, False
-        before = size
-    return x, before < _SMALL
-
-
-_TINY, _SMALL, _FLAT = 1e-7, 1e-4, 1e-6
-
-
-def _inverse_curvature(log_density: Density, x: Floats) -> tuple[Floats, bool]:
-    """The inverse of the negative Hessian by central differences, and whether it is one of a peak.
-
-    D^2 + D + 1 values; where the Hessian is not that of a peak, its roots are made positive.
-    """
-    d = len(x)
-    step = _COARSE * np.eye(d)
-    i, j = np.triu_indices(d, 1)
-    points = [x[None], x + step, x - step, x + step[i] + step[j], x - step[i] - step[j]]
-    values = log_density(np.concatenate(points))
-    middle, up, down = values[0], values[1 : 1 + d], values[1 + d : 1 + 2 * d]
-    hessian = np.diag(up - 2 * middle + down)
-    both, neither = np.split(values[1 + 2 * d :], 2)
-    mixed = both + neither - up[i] - down[i] - up[j] - down[j] + 2 * middle
-    hessian[i, j] = hessian[j, i] = mixed / 2.0
-    negative = -hessian / _COARSE**2
-    if not np.isfinite(negative).all():
-        return np.eye(d), False
-    roots, vectors = np.linalg.eigh(negative)
-    least = _FLAT * max(float(np.abs(roots).max()), _FLAT)
-    held = np.maximum(np.abs(roots), least)
-    return floats((vectors / held) @ vectors.T), bool(roots[0] > least)

@@ -11,12 +11,13 @@ from analysis.mixed import linear
 from analysis.mixed.comparisons import Means, Pairs, means, pairs
 from analysis.mixed.effects import QUICK, Effects, affordable, crossing, effects_of
 from analysis.mixed.errors import NotEstimable, Refusal
-from analysis.mixed.gaussian import gaussian_posterior, prior_for
+from analysis.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
 from analysis.mixed.ordinal import label_counts
 from analysis.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordinal_posterior
 from analysis.mixed.posterior import Comparison, Posterior
 from analysis.mixed.reml import RemlFit
-from analysis.mixed.sufficient import Codes, Floats, sums
+from analysis.mixed.sufficient import Codes, Floats, Sums, sums
+from analysis.mixed.text_posterior import text_posterior
 from analysis.onethread import on_one_thread
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def mixed_model(
     ``kind`` is gaussian, ordinal (labels ordered by score) or binary (score > ``above``).
     ``compare`` and ``by`` are columns: every combination found gets a mean, and a rater's leaning
     belongs to a value of ``compare`` (ordinal: to the combination). ``items`` adds effects of item
-    and stimulus (gaussian REML only). ``bayesian`` adds posterior and comparison; ``scale``, the
+    and stimulus (gaussian only). ``bayesian`` adds posterior and comparison; ``scale``, the
     lowest and highest score that can be given, sets the Gaussian prior (default: those found).
     ``rope`` is in scores, for logits too (it applies to mean scores). Raises NotEstimable with
     reason and remedy, ValueError for an unknown kind.
@@ -110,13 +111,13 @@ def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ..
     found, cell = np.unique(joined, return_inverse=True)
     places = np.unravel_index(found, [len(value) for value in values])
     named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
-    item = use["item"].where(use["item"] != "", use["stimulus"])
+    item = _coded(use["item"].where(use["item"] != "", use["stimulus"]))[0]
     return Arrays(
         y=use["score"].to_numpy(dtype=np.float64),
         rater=_coded(use["rater"])[0],
         cell=cell.astype(np.int64),
-        item=_coded(item)[0],
-        stimulus=crossing(codes[0], _coded(use["stimulus"])[0]),
+        item=item,
+        stimulus=crossing(crossing(codes[0], _coded(use["stimulus"])[0]), item),
         cell_condition=places[0].astype(np.int64),
         names=tuple(zip(*named, strict=True)),
     )
@@ -137,12 +138,12 @@ def _gaussian(
     level: float,
     seed: int,
 ) -> MixedResult:
-    found = sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition)
-    fit = _reml(arrays, allowed_effects(arrays)) if items else linear.nested_reml(found)
+    effects = allowed_effects(arrays) if items else Effects({}, {})
+    fit = reml_of(arrays, effects)
     posterior = None
     if bayesian:
         prior = prior_for(*(scale or (float(arrays.y.min()), float(arrays.y.max()))))
-        posterior = gaussian_posterior(found, prior, seed=seed)
+        posterior = posterior_of(arrays, effects, fit, prior, seed=seed)
     return MixedResult(
         names=arrays.names,
         fit=fit,
@@ -159,8 +160,7 @@ def fitted_reml(arrays: Arrays, *, most: float = QUICK) -> RemlFit:
 
     ``most`` is the `effects.work` of one evaluation up to which item and stimulus are taken in.
     """
-    effects = affordable(allowed_effects(arrays), arrays.condition, most)
-    return _reml(arrays, effects)
+    return reml_of(arrays, affordable(allowed_effects(arrays), arrays.condition, most))
 
 
 def allowed_effects(arrays: Arrays) -> Effects:
@@ -168,15 +168,49 @@ def allowed_effects(arrays: Arrays) -> Effects:
     return effects_of(arrays.rater, arrays.condition, arrays.item, arrays.stimulus)
 
 
-def _reml(arrays: Arrays, effects: Effects) -> RemlFit:
-    found = sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition)
-    if not {linear.ITEM, linear.STIMULUS} & {*effects.inside, *effects.across}:
-        fit = linear.nested_reml(found)
+def reml_of(arrays: Arrays, effects: Effects) -> RemlFit:
+    """REML of scores with these effects."""
+    if not effects.of_texts:
+        fit = linear.nested_reml(_sums(arrays))
         more = tuple(note for note in effects.notes if note not in fit.notes)
         return replace(fit, notes=fit.notes + more)
     design = np.eye(len(arrays.names))[arrays.cell]
-    fit = linear.crossed_reml(arrays.y, design, arrays.condition, effects.inside, effects.across)
+    fit = linear.crossed_reml(arrays.y, design, arrays.condition, effects.codes)
     return replace(fit, notes=effects.notes + fit.notes)
+
+
+def posterior_of(
+    arrays: Arrays,
+    effects: Effects,
+    fit: RemlFit | None,
+    prior: GaussianPrior,
+    *,
+    seed: int = 0,
+    chains: int = 4,
+    draws: int = 1000,
+) -> Posterior:
+    """Draws of the Bayesian form of the model whose REML fit, if there is one, is ``fit``.
+
+    Without effects of texts or clips it has both those of raters, whatever the ratings tell.
+    """
+    if not effects.of_texts:
+        return gaussian_posterior(_sums(arrays), prior, seed=seed, chains=chains, draws=draws)
+    design = np.eye(len(arrays.names))[arrays.cell]
+    return text_posterior(
+        arrays.y,
+        design,
+        arrays.condition,
+        effects.codes,
+        fit,
+        prior,
+        seed=seed,
+        chains=chains,
+        draws=draws,
+    )
+
+
+def _sums(arrays: Arrays) -> Sums:
+    return sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition)
 
 
 def _ordinal(

@@ -2,7 +2,8 @@
 
 from analysis.pairs.fit import Ability, AbilityFit, Term
 from analysis.pairs.graph import Connection, Disconnected, Separated, connection, parts, wins_of
-from analysis.pairs.means import Measured, PairMean, order_effect, pair_means, within_pairs
+from analysis.pairs.means import PairMean, order_effect, pair_means, within_pairs
+from analysis.pairs.measured import Measured, mean_of, share_right, shares_right
 from analysis.pairs.ordinal import cumulative, least_squares
 from analysis.pairs.ratings import PairRatings, from_table, pair_ratings
 from analysis.pairs.triads import Triads, circular_triads, most_circular, triads_summary
@@ -26,11 +27,14 @@ __all__ = [
     "davidson",
     "from_table",
     "least_squares",
+    "mean_of",
     "most_circular",
     "order_effect",
     "pair_means",
     "pair_ratings",
     "parts",
+    "share_right",
+    "shares_right",
     "triads_summary",
     "wins_of",
     "within_pairs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,43 +10,13 @@ from scipy import stats
 
 from analysis.comparisons.adjust import adjusted
 from analysis.comparisons.matched import wilcoxon
-from analysis.comparisons.result import IGNORES_RATERS, Undefined
-from analysis.intervals import (
-    NAIVE,
-    TWO_WAY,
-    Codes,
-    Floats,
-    has_no_width,
-    naive_interval,
-    t_interval,
-    t_test,
-)
-from analysis.pairs.fit import both_codes
+from analysis.comparisons.result import Undefined
+from analysis.intervals import Codes, Floats
+from analysis.pairs.measured import Measured, jointly, mean_of, measured
 from analysis.pairs.ratings import PairRatings
+from analysis.pairs.unanimous import edge_of
 
-ALL_EQUAL = "all ratings are equal: a test is undefined"
 CONFOUNDED = "a was always heard at the same place, or it is unknown: no order effect"
-FEW = 10
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A number with a two-way clustered interval and p, and the naive t ones as in papers.
-
-    ``low``, ``high`` and ``p`` are None where undefined, ``note`` then says why.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    p: float | None
-    naive_low: float | None
-    naive_high: float | None
-    naive_p: float | None
-    note: str = ""
-    interval: str = TWO_WAY
-    naive_interval: str = NAIVE
-    naive_warning: str = IGNORES_RATERS
 
 
 @dataclass(frozen=True)
@@ -56,7 +26,7 @@ class PairMean:
     ``balanced`` is the mean of the two orders' means: free of an order effect however often each
     order was heard. ``order`` is half of their difference, above 0 where the second clip gains.
     ``share`` is wins plus half the ties over all, its p against one half. The sign test and the
-    signed rank test ignore raters. ``p_adjusted`` and ``naive_p_adjusted`` are over all pairs.
+    signed rank test ignore raters. ``naive_p_adjusted`` is Holm's over all pairs.
     """
 
     condition: str
@@ -74,7 +44,6 @@ class PairMean:
     n_ratings: int
     n_raters: int
     n_items: int
-    p_adjusted: float | None = None
     naive_p_adjusted: float | None = None
     note: str = ""
 
@@ -84,36 +53,37 @@ class PairMean:
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if isinstance(value, Measured):
-                parts = {f"{name}_{part}": getattr(value, part) for part in _NUMBERS}
+                parts = {f"{name}_{part}": getattr(value, part) for part in (*_NUMBERS, *_OF_ALL)}
                 row |= {name: value.value, **parts}
             else:
                 row[name] = value
         return row
 
 
-_NUMBERS = ("low", "high", "p", "naive_low", "naive_high", "naive_p", "note")
+_NUMBERS = ("low", "high", "p", "naive_low", "naive_high", "naive_p", "note", "interval")
+_OF_ALL = ("low_all", "high_all", "p_adjusted")
 
 
-def pair_means(
-    ratings: PairRatings, level: float = 0.95, adjustment: str = "holm"
-) -> list[PairMean]:
+def pair_means(ratings: PairRatings, level: float = 0.95) -> list[PairMean]:
     """Every pair that met, in the direction in which it was asked more often.
 
-    Two-way clustered: Cameron, Gelbach and Miller (2011), eq. 2.11, t(min(raters, items) - 1), as
-    for all means of this house; ``adjustment`` is none, bonferroni, holm or bh over the pairs.
+    Two-way clustered, as for all means of this house; where nearly all answers are equal,
+    `unanimous.edge_of`. The pairs are one family: `measured.jointly`.
     """
+    farthest = float(np.max(np.abs(ratings.y), initial=0.0))
     low, high = np.minimum(ratings.a, ratings.b), np.maximum(ratings.a, ratings.b)
     made = []
     for a, b in np.unique(np.column_stack([low, high]), axis=0):
         rows = (low == a) & (high == b)
         turned = int(np.sum(ratings.a[rows] == a)) * 2 < int(rows.sum())
         first, second = (int(b), int(a)) if turned else (int(a), int(b))
-        made.append(_pair_mean(ratings.kept(rows), first, second, level))
-    p = adjusted([one.mean.p for one in made], adjustment)
-    naive = adjusted([one.mean.naive_p for one in made], adjustment)
+        made.append(_PairOf(ratings.kept(rows), first, second, farthest))
+    means = jointly([pair.mean for pair in made], level)
+    shares = jointly([pair.share for pair in made], level)
+    naive = adjusted([mean.naive_p for mean in means], "holm")
     return [
-        replace(one, p_adjusted=x, naive_p_adjusted=z)
-        for one, x, z in zip(made, p, naive, strict=True)
+        pair.told(mean, share, level, p)
+        for pair, mean, share, p in zip(made, means, shares, naive, strict=True)
     ]
 
 
@@ -127,8 +97,7 @@ def order_effect(ratings: PairRatings, level: float = 0.95) -> Measured:
     known = ratings.kept(ratings.order != 0)
     if not len(known.y):
         raise Undefined(CONFOUNDED)
-    y = known.y * known.order
-    return _measured(known, y, np.full(len(y), 1 / len(y)), float(y.mean()), y, level)
+    return mean_of(known.y * known.order, known.rater, known.item, level)
 
 
 def within_pairs(ratings: PairRatings, level: float = 0.95) -> Measured:
@@ -150,111 +119,70 @@ def within_pairs(ratings: PairRatings, level: float = 0.95) -> Measured:
         raise Undefined(CONFOUNDED)
     value = float(around @ y) / spread
     error = y - _group_means(y, pair) - value * around
-    return _measured(known, error, around / spread, value, None, level)
+    return measured(known.rater, known.item, error * around / spread, value, known.y, level)
 
 
-def _pair_mean(ratings: PairRatings, first: int, second: int, level: float) -> PairMean:
-    sign = np.where(ratings.a == first, 1.0, -1.0)
-    y, order, n = ratings.y * sign, ratings.order * sign, len(ratings.y)
-    mean = _measured(ratings, y, np.full(n, 1 / n), float(y.mean()), y, level)
-    wins, losses = int(np.sum(y > 0)), int(np.sum(y < 0))
-    decided = wins + losses
-    ranks = wilcoxon(y, np.zeros(n), level, "ratings")
-    balanced = effect = None
-    if np.any(order > 0) and np.any(order < 0):
-        balanced, effect = _by_order(ratings, y, order, level)
-    return PairMean(
-        condition=ratings.names[first],
-        versus=ratings.names[second],
-        mean=mean,
-        balanced=balanced,
-        order=effect,
-        wins=wins,
-        ties=n - decided,
-        losses=losses,
-        share=_share(ratings, np.sign(y), level),
-        sign_p=float(stats.binomtest(wins, decided).pvalue) if decided else None,
-        wilcoxon_v=ranks.statistic,
-        wilcoxon_p=ranks.p,
-        n_ratings=n,
-        n_raters=len(np.unique(ratings.rater)),
-        n_items=len(np.unique(ratings.item)),
-        note="" if balanced is not None else CONFOUNDED,
-    )
+class _PairOf:
+    """The ratings of one pair, seen from its first condition."""
 
+    def __init__(self, ratings: PairRatings, first: int, second: int, farthest: float) -> None:
+        sign = np.where(ratings.a == first, 1.0, -1.0)
+        self.ratings, self.farthest = ratings, farthest
+        self.y, self.order = ratings.y * sign, ratings.order * sign
+        self.names = ratings.names[first], ratings.names[second]
 
-def _share(ratings: PairRatings, sign: Floats, level: float) -> Measured:
-    """Wins plus half the ties over all: half of the mean sign, above one half."""
-    half, n = sign / 2, len(sign)
-    found = _measured(ratings, half, np.full(n, 1 / n), float(half.mean()), half, level)
-    return replace(
-        found,
-        value=found.value + 0.5,
-        low=_above_half(found.low),
-        high=_above_half(found.high),
-        naive_low=_above_half(found.naive_low),
-        naive_high=_above_half(found.naive_high),
-    )
+    def mean(self, level: float) -> Measured:
+        return mean_of(self.y, self.ratings.rater, self.ratings.item, level, self.farthest)
 
+    def share(self, level: float) -> Measured:
+        half = np.sign(self.y) / 2
+        return mean_of(half, self.ratings.rater, self.ratings.item, level, 0.5).moved(0.5)
 
-def _above_half(end: float | None) -> float | None:
-    return None if end is None else end + 0.5
+    def told(
+        self, mean: Measured, share: Measured, level: float, naive_p: float | None
+    ) -> PairMean:
+        ratings, y, order = self.ratings, self.y, self.order
+        wins, losses, n = int(np.sum(y > 0)), int(np.sum(y < 0)), len(y)
+        decided = wins + losses
+        ranks = wilcoxon(y, np.zeros(n), level, "ratings")
+        balanced = effect = None
+        if np.any(order > 0) and np.any(order < 0):
+            balanced, effect = _by_order(ratings, y, order, level, self.farthest)
+        return PairMean(
+            condition=self.names[0],
+            versus=self.names[1],
+            mean=mean,
+            balanced=balanced,
+            order=effect,
+            wins=wins,
+            ties=n - decided,
+            losses=losses,
+            share=share,
+            sign_p=float(stats.binomtest(wins, decided).pvalue) if decided else None,
+            wilcoxon_v=ranks.statistic,
+            wilcoxon_p=ranks.p,
+            n_ratings=n,
+            n_raters=len(np.unique(ratings.rater)),
+            n_items=len(np.unique(ratings.item)),
+            naive_p_adjusted=naive_p,
+            note="" if balanced is not None else CONFOUNDED,
+        )
 
 
 def _by_order(
-    ratings: PairRatings, y: Floats, order: Floats, level: float
+    ratings: PairRatings, y: Floats, order: Floats, level: float, farthest: float
 ) -> tuple[Measured, Measured]:
     """The mean of both orders' means, and half their difference."""
-    after, before = order > 0, order < 0
-    known = ratings.kept(order != 0)
-    high, low = float(y[after].mean()), float(y[before].mean())
-    weight = np.where(after, 0.5 / after.sum(), 0.5 / before.sum())[order != 0]
-    error = (y - np.where(after, high, low))[order != 0]
-    balanced = _measured(known, error, weight, (high + low) / 2, None, level)
-    signed = weight * order[order != 0]
-    return balanced, _measured(known, error, signed, (high - low) / 2, None, level)
-
-
-def _measured(
-    ratings: PairRatings,
-    error: Floats,
-    weight: Floats,
-    value: float,
-    plain: Floats | None,
-    level: float,
-) -> Measured:
-    """A sum of weight * score (n,) with its clustered spread; ``plain`` has a naive t beside it."""
-    centred = error - value if plain is not None else error
-    naive = _naive(plain, level) if plain is not None else (None, None, None)
-    n_raters, n_items = len(np.unique(ratings.rater)), len(np.unique(ratings.item))
-    if min(n_raters, n_items) < 2:
-        which = "rater" if n_raters < 2 else "item"
-        note = f"one {which} only: how {which}s differ cannot be estimated"
-        return Measured(value, None, None, None, *naive, note)
-    by_rater, by_item, by_both = (
-        _cluster_variance(weight * centred, groups)
-        for groups in (ratings.rater, ratings.item, both_codes(ratings.rater, ratings.item))
+    told = order != 0
+    y, order, who = y[told], order[told], (ratings.rater[told], ratings.item[told])
+    after = order > 0
+    high, low = float(y[after].mean()), float(y[~after].mean())
+    error = (y - np.where(after, high, low)) * np.where(
+        after, 0.5 / after.sum(), 0.5 / (~after).sum()
     )
-    variance, groups = max(by_rater + by_item - by_both, by_rater, by_item), min(n_raters, n_items)
-    if has_no_width(variance, ratings.y):
-        equal = not np.any(np.abs(centred) > 1e-12)
-        note = ALL_EQUAL if equal else "the sums per rater and per item cancel out: no interval"
-        return Measured(value, None, None, None, *naive, note)
-    low, high = t_interval(value, variance**0.5, groups - 1, level)
-    note = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
-    return Measured(value, low, high, t_test(value, variance**0.5, groups - 1), *naive, note)
-
-
-def _naive(y: Floats, level: float) -> tuple[float | None, float | None, float | None]:
-    bounds = naive_interval(y, level)
-    if bounds is None or has_no_width(float(np.var(y)), y):
-        return None, None, None
-    p = t_test(float(y.mean()), float(np.std(y, ddof=1)) / len(y) ** 0.5, len(y) - 1)
-    return bounds[0], bounds[1], p
-
-
-def _cluster_variance(contribution: Floats, groups: Codes) -> float:
-    return float(np.sum(np.bincount(groups, contribution) ** 2))
+    balanced = measured(*who, error, (high + low) / 2, y, level)
+    effect = measured(*who, error * order, (high - low) / 2, y, level)
+    return balanced.at_least(edge_of(y, *who, level, farthest)), effect
 
 
 def _group_means(values: Floats, groups: Codes) -> Floats:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.comparisons.result import Undefined
+from analysis.estimands import estimand_of
 from analysis.intervals import Codes, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CENTRES = {"cmos": 0.0, "preference": 0.0, "ab": 0.5}  # the score that favours neither side
 HEARD_SECOND = {"versus": 1.0, "rated": -1.0}  # what came first -> whether `condition` was second
 _FAMILY = ("study", "task", "method", "criterion", "estimand")
 
@@ -105,7 +105,7 @@ def pair_ratings(
 
 
 def from_table(table: pd.DataFrame) -> PairRatings:
-    """The rated pairs of a ratings table that holds one family of CMOS, preference or AB ratings.
+    """The rated pairs of a ratings table that holds one family of pairs of which one is preferred.
 
     Traps and empty scores are left out; AB scores (1, 0.5, 0) are centred at 0.5. Raises Undefined
     for another method, for several tasks or criteria at once, or if nothing is left.
@@ -118,13 +118,13 @@ def from_table(table: pd.DataFrame) -> PairRatings:
     several = [name for name in _FAMILY if use[name].nunique() > 1]
     if several:
         raise Undefined(f"several values of {', '.join(several)}: take one family at a time")
-    estimand = str(use["estimand"].iloc[0])
-    if estimand not in CENTRES or bool((use["versus_condition"] == "").any()):
-        raise Undefined(f"{estimand} is no comparison of two conditions that prefers one")
+    estimand = estimand_of(str(use["estimand"].iloc[0]))
+    if not estimand.prefers or bool((use["versus_condition"] == "").any()):
+        raise Undefined(f"{estimand.name} is no comparison of two conditions that prefers one")
     return pair_ratings(
         use["condition"].tolist(),
         use["versus_condition"].tolist(),
-        (use["score"].to_numpy(dtype=np.float64) - CENTRES[estimand]).tolist(),
+        estimand.centred(use["score"].to_numpy(dtype=np.float64)).tolist(),
         [HEARD_SECOND.get(first, 0.0) for first in use["presented_first"]],
         use["rater"].tolist(),
         use["item"].where(use["item"] != "", use["stimulus"]).tolist(),

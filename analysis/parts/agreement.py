@@ -26,13 +26,15 @@ from analysis.agreement import (
 from analysis.agreement.icc import FORMS
 from analysis.breakdowns import Family, families, labelled_families
 from analysis.choices import JOINT
+from analysis.formatting import interval_text, number
 from analysis.intervals import Codes
 from analysis.parts.base import Given, Part
 from analysis.parts.shown import Column, Shown, Table, titled
-from analysis.scales import bounds_text, family_title
+from analysis.scales import family_title
 
 MOST_FOR_REML = 200  # raters; above, moments
 MANY_UNITS, MANY_RATINGS, MANY_RATERS = 1000, 100_000, 1000
+MOST_LABELS = 5  # different answers up to which alpha is also taken of labels without an order
 LOW_ALPHA, GOOD_MEAN, POOR_MEAN = 0.667, 0.8, 0.7
 WORDS = {
     "krippendorff_alpha_ordinal": "Krippendorff's alpha, ordinal",
@@ -63,10 +65,11 @@ NOTE = (
     "noise alone, 1 full agreement; alpha and W alike. How each interval is made is in the file."
 )
 METHODS = (
-    "Agreement on single clips is Krippendorff's alpha (2019; ordinal and interval, bootstrap over "
-    "clips) and the intraclass correlation: the six forms of Shrout and Fleiss (1979) where every "
-    "rater rated every clip, else from a model with crossed clips and raters (REML; above "
-    f"{MOST_FOR_REML} raters Henderson's moments). The ICC of a condition's mean is the share of "
+    "Agreement on single clips is Krippendorff's alpha (2019; ordinal, interval, and nominal with "
+    f"at most {MOST_LABELS} different answers; bootstrap over clips) and the intraclass "
+    "correlation: the six forms of Shrout and Fleiss (1979) where every rater rated every clip, "
+    f"else from a model with crossed clips and raters (REML; above {MOST_FOR_REML} raters "
+    "Henderson's moments). The ICC of a condition's mean is the share of "
     "the spread between condition means that is not noise, the noise clustered over raters and "
     "items. The noise ceiling is the root of the split-half reliability (Spearman-Brown)."
 )
@@ -76,7 +79,7 @@ class AgreementPart(Part):
     """Krippendorff's alpha, ICC of one rating and of a condition's mean, Kendall's W, ceiling."""
 
     key = "agreement"
-    version = "1"
+    version = "2"
     title = "Agreement between raters"
     order = 70
 
@@ -113,7 +116,8 @@ def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
     seed = int(np.random.default_rng(family.seed(given.options.seed)).integers(2**31))
     rated = rated_units(family)
     three = (rated.unit, rated.rater, rated.score)
-    for metric in ("ordinal", "interval"):
+    as_labels = len(np.unique(rated.score)) <= MOST_LABELS
+    for metric in ("ordinal", "interval", *["nominal"] * as_labels):
         yield _row(krippendorff_alpha(*three, metric, level=level, seed=seed))
     codes = coded(*three)
     yield from _iccs(rated, codes, level)
@@ -234,8 +238,8 @@ def _sentence(title: str, told: Mapping[str, Mapping[str, Any]], scored: bool) -
 
 def _number(row: Mapping[str, Any]) -> str:
     low, high = row["low"], row["high"]
-    shown = f"{row['value']:.2f}".replace("-", "−")
-    return shown if low is None or high is None else f"{shown} {bounds_text(low, high, None, 2)}"
+    shown = number(row["value"], False, 2)
+    return shown if low is None or high is None else f"{shown} {interval_text(low, high, None, 2)}"
 
 
 def _weak(title: str, told: Mapping[str, Mapping[str, Any]]) -> list[str]:

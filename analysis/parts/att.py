@@ -31,7 +31,7 @@ _SD_NAMES = {
 }
 _TIERS = (
     "Tiers: systems by falling mean; one joins the open tier if it does not differ from that "
-    "tier's first (Holm over all pairs, two-way clustered). Two means: over labels, as the table "
+    "tier's first (adjusted, two-way clustered). Two means: over labels, as the table "
     "of voices has it, and over raters, as the model has it; they differ where busy raters are "
     "harsher or milder."
 )
@@ -100,14 +100,14 @@ def _systems(family: Family, compare: str, given: Given, title: str, suffix: str
     options = given.options
     by_label = {row.condition: row for row in means(family.table, Breakdown(compare), given)}
     by_rater = means(family.table, Breakdown(compare), given, "raters")
-    made = MeanScore(Breakdown(compare), ("two_way",), ("ratings",))
+    made = MeanScore(Breakdown(compare), ("two_way",), ("ratings",), reference=options.reference)
     pairs = [
         pair
         for pair in made.contrasts(family.table, level=options.level)
         if not pair.interval.startswith("naive")
     ]
     values = {name: row.value for name, row in by_label.items()}
-    tiers = tiers_of(values, {(pair.condition, pair.versus): pair.p_holm for pair in pairs})
+    tiers = tiers_of(values, {(pair.condition, pair.versus): pair.p_adjusted for pair in pairs})
     place = {name: str(n) for n, tier in enumerate(tiers.tiers, start=1) for name in tier}
     rows: dict[str, dict[str, Any]] = {
         name: {

@@ -76,6 +76,11 @@ class Part:
             raise ValueError(f"two parts have the key {cls.key}; rename one")
         _registry[cls.key] = cls
 
+    @classmethod
+    def asked_by(cls, options: Options) -> bool:
+        """Whether a report with these options has it, where it applies."""
+        return cls.always or options.preset in cls.presets or cls.key in options.parts
+
     def applies(self, given: Given) -> bool:
         """Whether there is anything for it in these ratings; quick to answer."""
         return True

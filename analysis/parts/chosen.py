@@ -24,11 +24,7 @@ def chosen_parts(options: Options) -> list[type[Part]]:
     unknown = [key for key in options.parts if key not in known]
     if unknown:
         raise OptionsError(f"no part {', '.join(unknown)}; choose from {', '.join(known)}")
-    return [
-        part
-        for key, part in known.items()
-        if part.always or options.preset in part.presets or key in options.parts
-    ]
+    return [part for part in known.values() if part.asked_by(options)]
 
 
 def made_parts(

@@ -10,15 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from analysis.breakdowns import families
+from analysis.comparisons.candidates import Candidates, candidates
+from analysis.formatting import listed
 from analysis.mixed.effects import Effects
 from analysis.mixed.errors import NotEstimable, Refusal
-from analysis.mixed.family import (
-    MOST_LABELS,
-    Modelled,
-    comparable,
-    gaussian_prior,
-    ordinal_labels,
-)
+from analysis.mixed.family import Modelled, comparable, gaussian_prior, ordinal_labels
 from analysis.mixed.nuts import (
     RESIDUAL,
     SD_NAMES,
@@ -28,6 +24,7 @@ from analysis.mixed.nuts import (
     general_ordinal,
 )
 from analysis.mixed.posterior import Comparison, Posterior, Summary, summary
+from analysis.mixed.quick import large_scale, uneven
 from analysis.mixed.sufficient import Floats
 from analysis.mixed.table import Arrays, allowed_effects, arrays_of
 from analysis.options import Breakdown, Options
@@ -38,15 +35,17 @@ from analysis.parts.models.ranked import (
     by_expected_rank,
     contrast_table,
     diagnostics_table,
+    drawn_words,
     rank_heatmap,
     rank_table,
+    role_cell,
+    role_column,
 )
-from analysis.parts.models.tables import IN_WORDS, clustered_of, listed
+from analysis.parts.models.tables import IN_WORDS, SPREAD, clustered_of
 from analysis.parts.ordinal import joined
 from analysis.parts.shown import Column, Shown, Table
 
 Tell = Callable[[str], None]
-_LARGE_SCALE = frozenset({"mushra"})  # taken as a number, however few steps were used
 
 
 class GeneralModel(Part):
@@ -56,7 +55,7 @@ class GeneralModel(Part):
     """
 
     key = "general_model"
-    version = "1"
+    version = "2"
     title = "General model with texts and clips (MCMC)"
     order = 34
     always = False
@@ -90,7 +89,7 @@ class GeneralGaussian(GeneralModel):
     """The same with scores as numbers: the Gaussian model with text and stimulus effects."""
 
     key = "general_gaussian"
-    version = "1"
+    version = "2"
     title = "General Gaussian model with texts and clips (MCMC)"
     order = 35
     gaussian = True
@@ -105,6 +104,7 @@ class GeneralFit:
     arrays: Arrays
     effects: Effects
     sampled: Sampled
+    among: Candidates
     ordinal: bool
 
     @property
@@ -143,10 +143,10 @@ class GeneralFit:
         ranked = self._ranked(given.options)
         heading = f"Probability of each rank by the general model, {title}"
         figures = []
-        if not crossed and len(self.cells) > 1:
+        if not crossed:
             figures = rank_heatmap(f"{stem}-ranks", heading, self.cells, ranked, title)
         return Shown(
-            sentences=[] if crossed else best_sentence(title, self.cells, ranked),
+            sentences=[] if crossed else best_sentence(title, self.cells, ranked, self.among),
             figures=figures,
             tables=[*tables, made],
             methods=[self._methods(given.options)],
@@ -154,9 +154,8 @@ class GeneralFit:
 
     def _ranked(self, options: Options) -> Comparison:
         name = "score" if self.ordinal else "condition"
-        found = self.posterior.comparison(
-            rope=self.each.rope(options), level=options.level, name=name
-        )
+        rope, ranked = self.each.rope(options), self.among.ranked
+        found = self.posterior.comparison(rope=rope, level=options.level, name=name, ranked=ranked)
         assert not isinstance(found, Refusal)
         return found
 
@@ -169,17 +168,22 @@ class GeneralFit:
             heading = f"Differences of mean scores by the general model, {title}"
             key = f"{stem}-contrasts"
             tables.append(contrast_table(key, heading, names, order, None, ranked, title))
+        if ranked.rank_probability.shape[1] > 1:
             heading = f"Probability of each rank by the general model, {title}"
-            tables.append(rank_table(f"{stem}-ranks", heading, names, ranked, title))
+            tables.append(rank_table(f"{stem}-ranks", heading, names, ranked, title, self.among))
         return tables
 
     def _means(self, stem: str, order: list[int], ranked: Comparison, given: Given) -> Table:
         drawn = summary(self.means, level=given.options.level)
         logit = summary(self.posterior.draws["condition"], level=given.options.level)
         plain = clustered_of(given.report, self.each.title)
+        found = self.posterior.draws.get("spread")
+        spread = None if found is None else found.mean(axis=(0, 1))
         rows = []
         for i in order:
             row: dict[str, Any] = {"condition": self.cells[i], **_cells("mean", drawn, i)}
+            row |= role_cell(self.among, i)
+            row |= {} if spread is None else {"spread": float(spread[i])}
             row |= _cells("logit", logit, i) if self.ordinal else {}
             row |= {"p_best": float(ranked.p_best[i])}
             row |= {"expected_rank": float(ranked.expected_rank[i])}
@@ -188,15 +192,18 @@ class GeneralFit:
             rows.append({**row, "plain_high": beside.get("high")})
         columns = [
             Column("condition", "Condition"),
+            *role_column(self.among),
             Column("mean", "Mean score", "number"),
             Column("mean", f"{drawn.level * 100:g} % HDI", "interval"),
             *[Column("p_best", "P(best)", "percent", 3)] * (len(rows) > 1),
             *[Column("expected_rank", "Expected rank", "number", 2)] * (len(rows) > 1),
             *[Column("logit", "Logit", "number", 2)] * self.ordinal,
+            *[Column("spread", "Spread", "number", 2)] * (spread is not None),
             Column("plain", "Mean of ratings", "number"),
             Column("plain", "Clustered interval", "interval"),
         ]
         told = "Mean score: what raters, texts and clips drawn anew would give on average."
+        told += f" {SPREAD}" if spread is not None else ""
         note = " ".join([told, *(f"{text[:1].upper()}{text[1:]}." for text in self.effects.notes)])
         heading = f"Means by the general model, {self.each.title}"
         return Table(f"{stem}-means", heading, columns, rows, note, self.each.title)
@@ -248,10 +255,11 @@ class GeneralFit:
         kind = "cumulative logit" if self.ordinal else "Gaussian"
         effects = listed([IN_WORDS[name] for name in self.effects.codes]) or "none"
         what = " and ".join(("condition", *self.breakdown.by))
+        what += ", a spread of each condition" if "spread" in self.posterior.draws else ""
         return (
             f"{self.each.title}: a Bayesian {kind} mixed model with a mean per {what} and random "
             f"effects of {effects} ({self.posterior.prior}) was sampled by NUTS "
-            f"({self.sampled.sampler}; {options.chains} chains of {options.draws} draws after "
+            f"({self.sampled.sampler}; {drawn_words(self.posterior)} after "
             f"{_tune(options)} of warming up; seed {self.each.seed(options)}; all R-hat below "
             "1.01, all effective sample sizes above 400, no divergences, BFMI above 0.3)."
         )
@@ -268,14 +276,17 @@ def fitted(
         raise NotEstimable("there is one rater", "collect ratings from more raters")
     effects = allowed_effects(arrays)
     sampling = Sampling(options.chains, options.draws, _tune(options), each.seed(options))
-    many = len(np.unique(arrays.y)) > MOST_LABELS
-    if gaussian or many or each.family.estimand in _LARGE_SCALE:
+    among = candidates(each.table, [name[0] for name in arrays.names], options.reference)
+    if gaussian or large_scale(each):
+        condition = arrays.condition if uneven(each) else None
         prior = gaussian_prior(each)
-        found = general_gaussian(arrays.y, arrays.cell, effects.codes, prior, sampling, tell)
-        return GeneralFit(each, breakdown, arrays, effects, found, ordinal=False)
+        found = general_gaussian(
+            arrays.y, arrays.cell, effects.codes, prior, sampling, tell, condition
+        )
+        return GeneralFit(each, breakdown, arrays, effects, found, among, ordinal=False)
     label, scores = ordinal_labels(each)
     found = general_ordinal(label, arrays.cell, effects.codes, scores, sampling, tell)
-    return GeneralFit(each, breakdown, arrays, effects, found, ordinal=True)
+    return GeneralFit(each, breakdown, arrays, effects, found, among, ordinal=True)
 
 
 def _asked(each: Modelled, options: Options) -> Iterator[Breakdown]:

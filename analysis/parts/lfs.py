@@ -12,18 +12,20 @@ from analysis.agreement import versus_rest
 from analysis.agreement.kappa import FIVE
 from analysis.alignment import williams
 from analysis.breakdowns import Family, families
+from analysis.estimands import estimand_of
+from analysis.formatting import interval_text
 from analysis.intervals import Floats
 from analysis.parts.against.gathered import Gathered, gathered, metrics_of
 from analysis.parts.against.prefers import preferences
 from analysis.parts.against.tables import ordered
 from analysis.parts.base import Given, Part
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import AGAINST_OPEN_REFERENCE, family_title
+from analysis.scales import family_title
 
 MOST_RATERS = 30  # in the table; a crowd's other raters are in the part on raters
 JUDGE = "judge_"  # how the keys of audio language models that judge begin
 MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
-_FIVE_POINTS = frozenset({"mos", "context_mos", "p835", "dmos"})
+_FIVE_POINTS = (1.0, 5.0)
 _COLUMNS = [
     Column("who", "Score or rater"),
     Column("kind", "Kind"),
@@ -69,10 +71,10 @@ class Lfs(Part):
             suffix = f"-{place + 1}" if place else ""
             given.progress(0.5, title)
             paired = bool((family.table["versus_stimulus"] != "").any())
-            if paired and family.estimand not in AGAINST_OPEN_REFERENCE:
+            if paired and family.in_pairs:
                 if metrics_of(given.scores):
                     made.append(preferences(gathered(family, given), given, suffix))
-            elif family.estimand in _FIVE_POINTS:
+            elif estimand_of(family.estimand).ends == _FIVE_POINTS:
                 made.append(_of_five(family, given, title, suffix))
         if not any(each.tables for each in made):
             warnings.append("No task has scores of 1 to 5 or comparisons of pairs.")
@@ -154,7 +156,7 @@ def _told(first: dict[str, Any], n: int, title: str) -> str:
         return f"{title}: no automatic score has a defined rank correlation with people."
     ends = "no interval"
     if first["srcc_low"] is not None:
-        ends = f"[{first['srcc_low']:.3f}, {first['srcc_high']:.3f}]"
+        ends = f"{interval_text(first['srcc_low'], first['srcc_high'], None, 3)}"
     told = f"SRCC {first['srcc']:.3f} {ends}".replace("-", "−")
     return (
         f"{title}: of {n} automatic scores, {first['who']} follows people most closely "

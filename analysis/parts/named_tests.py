@@ -17,7 +17,7 @@ from analysis.comparisons.by_name import (
 )
 from analysis.comparisons.repeated import WithinEffect
 from analysis.comparisons.result import IGNORES_RATERS, RATINGS, Undefined, warning_of
-from analysis.comparisons.standing import Standing, compared_in_pairs, key_of, standings
+from analysis.comparisons.standing import Standing, key_of, standings
 from analysis.parts.base import Given, Part
 from analysis.parts.shown import Column, Shown, Table
 
@@ -47,11 +47,14 @@ GIVEN = {
 NOTHING = "no task has two conditions that were rated one by one: there is nothing to test"
 CLUSTERED = "clustered"
 QUOTE = "The clustered t lets raters and items both vary and is the one to quote."
-PAIRS_NOTE = "p by Holm over the pairs of this table, each test by itself."
+PAIRS_NOTE = (
+    "Clustered t: p as adjusted in its declared family, with the reference or among the systems. "
+    "The others: p by Holm over the pairs of this table, each test by itself."
+)
 METHOD = (
-    "For comparison with other papers: {tests}; p adjusted by Holm (1979). Those over ratings take "
-    "ratings as independent; those over rater means or item means take the items, or the raters, "
-    "as given."
+    "For comparison with other papers: {tests}; their p adjusted by Holm (1979). Those over "
+    "ratings take ratings as independent; those over rater means or item means take the items, or "
+    "the raters, as given."
 )
 
 
@@ -65,7 +68,7 @@ class NamedTests(Part):
     always = False
 
     def applies(self, given: Given) -> bool:
-        rated = (family for family in families(given.kept) if not compared_in_pairs(family))
+        rated = (family for family in families(given.kept) if not family.in_pairs)
         return any(family.table["condition"].nunique() > 1 for family in rated)
 
     def make(self, given: Given) -> Shown:
@@ -151,7 +154,7 @@ class _Piece:
             "difference_low": found.low,
             "difference_high": found.high,
             f"{CLUSTERED}_p": found.p,
-            f"{CLUSTERED}_p_holm": found.p_holm,
+            f"{CLUSTERED}_p_holm": found.p_adjusted,
         }
 
     def _pairs_table(self, rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -164,7 +167,9 @@ class _Piece:
             Column(f"{CLUSTERED}_p_holm", "Clustered t", "p"),
             *(Column(f"{test}_{unit}_p_holm", head, "p") for test, unit, head in PAIRED),
         ]
-        return self._table("pairs", "Pairs, p (Holm) by each test", columns, rows, PAIRS_NOTE, True)
+        return self._table(
+            "pairs", "Pairs, adjusted p by each test", columns, rows, PAIRS_NOTE, True
+        )
 
     def _long_table(self, named: Sequence[_Named]) -> Table:
         rows = []
@@ -305,7 +310,7 @@ class _Piece:
             told = "The clustered t test cannot be made; by Welch's t test"
             return f"{told} {welch['differ']} of {of} differ."
         told = f"By the clustered t test {mine['differ']} of {of} differ"
-        told += f" (Holm-adjusted p < {self.s.alpha:.2g}), by Welch's t test {welch['differ']}"
+        told += f" (adjusted p < {self.s.alpha:.2g}), by Welch's t test {welch['differ']}"
         if not welch["more"]:
             return f"{told}."
         return f"{told}: {welch['more']} of them only as it takes every rating as independent."
@@ -343,7 +348,7 @@ class _Piece:
             Column("more", "Not by the clustered t", "count"),
             Column("fewer", "Only by the clustered t", "count"),
         ]
-        note = f"Differ: p < {self.s.alpha:.2g} after Holm's adjustment over the pairs. {QUOTE}"
+        note = f"Differ: p < {self.s.alpha:.2g} adjusted over the pairs. {QUOTE}"
         return self._table("side-by-side", "The tests side by side", columns, counts, note)
 
     def _table(

@@ -13,7 +13,6 @@ from analysis.options import Breakdown
 from analysis.parts.att import compared, means
 from analysis.parts.base import Given, Part
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import AGAINST_OPEN_REFERENCE
 
 if TYPE_CHECKING:
     from analysis.base import Estimate
@@ -43,9 +42,7 @@ class Nvv(Part):
         pairs: list[dict[str, Any]] = []
         scored: dict[str, list[Family]] = {}
         for family in families(given.kept):
-            if (family.table["versus_condition"] != "").any() and (
-                family.estimand not in AGAINST_OPEN_REFERENCE
-            ):
+            if family.in_pairs:
                 pairs += _against(family, given)
             else:
                 scored.setdefault(family.group["task"], []).append(family)

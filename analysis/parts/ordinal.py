@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from analysis.breakdowns import families
+from analysis.comparisons.candidates import Candidates, candidates
 from analysis.mixed.errors import NotEstimable, Refusal
 from analysis.mixed.family import (
     Modelled,
@@ -32,11 +33,15 @@ from analysis.parts.models.ranked import (
     by_expected_rank,
     contrast_table,
     diagnostics_table,
+    drawn_words,
     rank_heatmap,
     rank_table,
+    role_cell,
+    role_column,
 )
 from analysis.parts.shown import Column, Figure, Shown, Table
 
+MOST_CONDITIONS = 40  # of exact draws: with more, few proposals fit
 _ALARM = 0.1  # of the observed shares outside their 95 % intervals, that says the model is wrong
 
 
@@ -44,7 +49,7 @@ class Ordinal(Part):
     """The cumulative logit model with rater and rater-by-condition effects, by exact draws."""
 
     key = "ordinal"
-    version = "1"
+    version = "2"
     title = "Ordinal models"
     order = 32
     always = False
@@ -90,16 +95,26 @@ class _Fitted:
     no_ml: str
     gaussian: Summary | None
     shares: LabelShares
+    among: Candidates
 
     @classmethod
     def of(cls, each: Modelled, options: Options) -> _Fitted:
+        if len(each.names) > MOST_CONDITIONS:
+            many = f"{len(each.names)} conditions are more than the {MOST_CONDITIONS}"
+            raise NotEstimable(
+                f"{many} that exact draws can rank",
+                "compare systems rather than clips, or ask for --part general_model",
+            )
         counts, scores = ordinal_counts(each)
         posterior = ordinal_draws(each, options)
+        among = candidates(each.table, each.names, options.reference)
+        rope, level = each.rope(options), options.level
         ml, no_ml, gaussian = None, "", None
         try:
             ml = ordinal_ml(counts)
         except NotEstimable as error:
-            no_ml = re.sub(r"condition (\d+)", lambda m: each.names[int(m[1])], str(error))
+            why = error.refusal.reason
+            no_ml = re.sub(r"condition (\d+)", lambda m: each.names[int(m[1])], why)
         with suppress(NotEstimable):
             plain = gaussian_draws(each, options)
             if plain.diagnostics.refusal is None:
@@ -109,11 +124,12 @@ class _Fitted:
             counts,
             scores,
             posterior,
-            posterior.comparison(rope=each.rope(options), level=options.level, name="score"),
+            posterior.comparison(rope=rope, level=level, name="score", ranked=among.ranked),
             ml,
             no_ml,
             gaussian,
             label_shares(counts, posterior, level=options.level, seed=each.seed(options)),
+            among,
         )
 
     @property
@@ -131,7 +147,7 @@ class _Fitted:
         key = f"{self.stem}-diagnostics"
         refused = isinstance(ranked, Refusal)
         made = diagnostics_table(key, heading, names, self.posterior, self.title, not refused)
-        sentences = best_sentence(self.title, names, ranked)
+        sentences = best_sentence(self.title, names, ranked, self.among)
         if isinstance(ranked, Refusal):
             return Shown(sentences=sentences, tables=[made])
         drawn = self.posterior.summaries(level=options.level)
@@ -142,22 +158,24 @@ class _Fitted:
             title = f"Differences of mean scores by the ordinal model, {self.title}"
             key = f"{self.stem}-contrasts"
             tables.append(contrast_table(key, title, names, order, None, ranked, self.title))
+        if ranked.rank_probability.shape[1] > 1:
             title = f"Probability of each rank by the ordinal model, {self.title}"
             figures = rank_heatmap(f"{self.stem}-ranks", title, names, ranked, self.title) + figures
-            tables.append(rank_table(f"{self.stem}-ranks", title, names, ranked, self.title))
+            key = f"{self.stem}-ranks"
+            tables.append(rank_table(key, title, names, ranked, self.title, self.among))
         return Shown(
             sentences=[*sentences, *self._agreement(drawn)],
             figures=figures,
             tables=[*tables, self._share_table(), made],
             warnings=list(self._warnings()),
-            methods=[self._methods(options)],
+            methods=[self._methods()],
         )
 
     def _means(self, drawn: dict[str, Summary], ranked: Comparison) -> Table:
         score, logit = drawn["score"], drawn["condition"]
         rows = []
         for i in by_expected_rank(self.each.names, ranked):
-            row: dict[str, Any] = {"condition": self.each.names[i]}
+            row: dict[str, Any] = {"condition": self.each.names[i], **role_cell(self.among, i)}
             row |= _cells("score", score, i) | _cells("logit", logit, i)
             row["p_best"] = float(ranked.p_best[i])
             row["expected_rank"] = float(ranked.expected_rank[i])
@@ -169,6 +187,7 @@ class _Fitted:
             rows.append(row)
         columns = [
             Column("condition", "Condition"),
+            *role_column(self.among),
             Column("score", "Mean score", "number"),
             Column("score", f"{score.level * 100:g} % HDI", "interval"),
             *[Column("p_best", "P(best)", "percent", 3)] * (len(rows) > 1),
@@ -279,19 +298,22 @@ class _Fitted:
 
     def _warnings(self) -> Iterator[str]:
         if self.no_ml:
-            yield f"{self.title}: no maximum likelihood fit: {self.no_ml}."
+            yield (
+                f"{self.title}: no maximum likelihood fit, which is shown beside the posterior: "
+                f"{self.no_ml}; the posterior, which has a prior, needs none."
+            )
         if self.shares.outside > max(1.0, _ALARM * self.shares.observed.size):
             yield (
                 f"{self.title}: {self.shares.outside} of {self.shares.observed.size} label shares "
                 "lie outside what the ordinal model predicts: it fits these ratings badly."
             )
 
-    def _methods(self, options: Options) -> str:
+    def _methods(self) -> str:
         kind = "logistic" if len(self.scores) == 2 else "cumulative logit"
         return (
             f"{self.title}: a Bayesian {kind} mixed model with rater and rater × condition effects "
-            f"({self.posterior.prior}); effects were integrated out by quadrature and "
-            f"{options.chains} × {options.draws} draws taken by independence Metropolis (all R-hat "
+            f"({self.posterior.prior}); effects were integrated out by quadrature and draws "
+            f"({drawn_words(self.posterior)}) taken by independence Metropolis (all R-hat "
             "below 1.01, effective sample sizes above 400, Pareto k at most 0.7). Means are "
             "averages over raters drawn anew, on the scale of the scores."
         )

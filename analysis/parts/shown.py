@@ -60,6 +60,7 @@ class Figure:
     - ``boxes``: ``name``, ``low``, ``q1``, ``median``, ``q3``, ``high``, optional ``value`` (mean)
 
     ``ends`` are the ends of a bounded scale, ``at`` values with a hair line (0 for differences).
+    ``decimals`` are those that the words beside the figure have.
     ``interval`` names the thick intervals in the legend, where naive ones stand beside them.
     """
 
@@ -74,6 +75,7 @@ class Figure:
     note: str = ""
     about: str = ""
     interval: str = ""
+    decimals: int | None = None  # of its numbers; None: as many as tell them apart
 
 
 @dataclass(frozen=True)

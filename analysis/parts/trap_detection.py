@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from analysis.against.detection import Detection, detection, f1_curve
+from analysis.formatting import interval_text
 from analysis.intervals import Floats
 from analysis.parts.against.gathered import Metric, metrics_of
 from analysis.parts.base import Given, Part
@@ -162,9 +163,10 @@ def _some(column: Column, rows: Sequence[Mapping[str, Any]]) -> bool:
 def _sentence(scored: Sequence[Judged]) -> str:
     best = scored[0]
     found = best.found
+    bounds = interval_text(found.auc_low or 0.0, found.auc_high or 1.0, None, 2)
     told = (
         f"On the trap clips ({found.n_human} human, {found.n_other} flawed) {best.metric.name} "
-        f"tells them apart best: AUC {found.auc:.2f} [{found.auc_low:.2f}, {found.auc_high:.2f}]"
+        f"tells them apart best: AUC {found.auc:.2f} {bounds}"
     )
     if len(scored) == 1:
         told = told.replace(" tells them apart best:", ":")

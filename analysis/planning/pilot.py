@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from analysis.estimands import estimand_of
 from analysis.planning.components import Components, components_from_pilot
 from analysis.planning.design import PlanningError
-from analysis.scales import AGAINST_OPEN_REFERENCE, family_title
+from analysis.scales import family_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +87,7 @@ def _pilot(rows: pd.DataFrame) -> Pilot:
     first = rows.iloc[0]
     condition = rows["condition"].astype(str)
     versus = rows["versus_condition"].fillna("").astype(str)
-    compared = first["estimand"] not in AGAINST_OPEN_REFERENCE and bool((versus != "").any())
+    compared = estimand_of(str(first["estimand"])).in_pairs and bool((versus != "").any())
     if compared:
         condition = condition + " ~ " + versus
     codes = {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from analysis.comparisons.spread import variance_and_df
 from analysis.intervals import Clustered, Codes, Floats, clustered, t_interval
 from analysis.planning.components import Components
 from analysis.planning.design import BETWEEN, RANDOM, Design, PlanningError
@@ -90,8 +91,8 @@ def simulated_check(
 
     The first condition is ``difference`` (score units) better than the second, or than 0 where
     ``of`` is mean; raters, items and clips are new in each run. Raises PlanningError for fewer
-    than two raters, items or runs, or two conditions for a difference. Interval: Cameron,
-    Gelbach and Miller (2011), t(min(groups) - 1).
+    than two raters, items or runs, or two conditions for a difference. Interval: as
+    `analysis.comparisons.spread.spread_of` has it.
     """
     fewest = 2 if of == DIFFERENCE else 1
     if design.conditions < fewest or min(design.raters, design.items) < 2 or runs < 2:
@@ -148,8 +149,8 @@ def _assigned(design: Design, condition: Codes, rng: np.random.Generator) -> Cod
 
 def _interval(fitted: Clustered, a: int, b: int | None, level: float) -> tuple[float, float]:
     value = float(fitted.value[a] - (0.0 if b is None else fitted.value[b]))
-    se = max(fitted.variance(a, b), 0.0) ** 0.5
-    return t_interval(value, se, fitted.degrees(a, b), level)
+    variance, df = variance_and_df(fitted, a, b)
+    return t_interval(value, variance**0.5, df, level)
 
 
 def _wilson(count: int, runs: int) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.estimands import estimand_of
 from analysis.intervals import Floats
 from analysis.planning.design import PlanningError
 from analysis.planning.sequential import ConfidenceSequence, bounded_sequence
@@ -23,7 +24,6 @@ MOST_PAIRED = 10  # conditions; of more, each one's own mean is bounded instead 
 FEWEST = 5  # raters, before which there is nothing to tell
 FURTHEST = 3000  # raters that a forecast looks ahead
 TRUNCATION = 0.9  # rater means differ little within the ends of a scale
-SINGLE = frozenset({"mushra", "dmos"})  # versus an open reference, yet a score of one clip
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,9 @@ def so_far(
         raise PlanningError("the smallest difference that matters must be above 0")
     if not 0 < level < 1 or not ends[1] > ends[0]:
         raise PlanningError("give a level between 0 and 1, and the scale's lower and upper end")
-    compared = estimand not in SINGLE and any(row["versus_condition"] for row in (*means, *columns))
+    compared = estimand_of(estimand).in_pairs and any(
+        row["versus_condition"] for row in (*means, *columns)
+    )
     keys = ("condition", "versus_condition") if compared else ("condition",)
     raters = list(dict.fromkeys(row["rater"] for row in means))
     names = sorted({tuple(str(row[key]) for key in keys) for row in (*means, *columns)})
@@ -104,7 +106,7 @@ def so_far(
     if pairs:
         lines = [_pair_line(judge, table, pair, ends) for pair in pairs]
         return SoFar("pairs", level, each, 0.0, len(raters), room, lines)
-    null = (ends[0] + ends[1]) / 2 if compared else None
+    null = estimand_of(estimand).neutral if compared else None
     lines = [
         judge.line(name[0], name[1] if compared else "", _known(table[name]), ends, null)
         for name in names

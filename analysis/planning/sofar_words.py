@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from analysis.estimands import estimand_of, name_of
+from analysis.formatting import interval_text, number
 from analysis.planning.sofar import DECIDED, EARLY, EQUAL, FEWEST, LATER, NEVER, Line, SoFar
-from analysis.scales import NAMES, bounds_text
 
 BADGES = {
-    DECIDED: ("good", "decided"),
+    DECIDED: ("good", "decided for these clips"),
     EQUAL: ("good", "decided: no such difference"),
     LATER: ("accent", "not yet"),
     NEVER: ("warn", "not with this plan"),
@@ -28,7 +29,7 @@ def box(found: SoFar, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "title": asked["title"],
         "criterion": asked["criterion"],
-        "estimand": NAMES.get(asked["estimand"], asked["estimand"].upper()),
+        "estimand": name_of(asked["estimand"]),
         "kind": found.kind,
         "raters": found.raters,
         "planned": found.planned,
@@ -54,9 +55,9 @@ def _line(found: SoFar, line: Line, labels: Mapping[str, str], estimand: str) ->
         name = f"{one} against {other}"
     return {
         "name": name,
-        "value": None if line.value is None else f"{line.value:+.2f}".replace("-", "−"),
-        "mean": None if line.value is None else f"{line.value:.2f}",
-        "bounds": None if line.low is None else bounds_text(line.low, line.high or 0.0, None, 2),
+        "value": None if line.value is None else number(line.value, True, 2),
+        "mean": None if line.value is None else f"{number(line.value, False, 2)}",
+        "bounds": None if line.low is None else interval_text(line.low, line.high or 0.0, None, 2),
         "raters": line.raters,
         "verdict": line.verdict,
         "badge": badge,
@@ -73,7 +74,7 @@ def _words(found: SoFar, line: Line, one: str, other: str, estimand: str) -> str
     if line.verdict == DECIDED:
         value = line.value or 0.0
         better, worse = (one, other) if value > found.neutral else (other, one)
-        if estimand == "abx":
+        if estimand_of(estimand).discriminates:
             if value > found.neutral:
                 return f"Raters can tell {one} and {other} apart."
             return f"Raters are wrong about {one} and {other} more often than by guessing."

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analysis.estimands import estimand_of
 from analysis.report.pivot import PER_INTERVAL, Line, lines_of
 from analysis.report.viewed import slice_of, slices, titles
-from analysis.scales import LOW_IS_BEST, family_title
+from analysis.scales import family_title
 
 MOST_ROWS = 100
 OVERALL = "condition:"
@@ -31,7 +32,7 @@ def brief_of(report: Mapping[str, Any], most: int = MOST_ROWS) -> dict[str, Any]
 
 
 def counted(report: Mapping[str, Any]) -> dict[str, list[int]]:
-    """For each slice and family: differences (of ratings), those tested, those clear by Holm."""
+    """For each slice and family: differences (of ratings), those tested, those claimed."""
     if "counted" in report:
         found: dict[str, list[int]] = report["counted"]
         return found
@@ -43,10 +44,9 @@ def counted(report: Mapping[str, Any]) -> dict[str, list[int]]:
 
 
 def _counted(lines: Sequence[Line]) -> list[int]:
-    alpha = 1 - lines[0].row["level"]
-    adjusted = [line.main["p_holm"] for line in lines if line.main]
-    tested = [p for p in adjusted if p is not None]
-    return [len(lines), len(tested), sum(p < alpha for p in tested)]
+    decided = [line.main.get("claimed") for line in lines if line.main]
+    tested = [claimed for claimed in decided if claimed is not None]
+    return [len(lines), len(tested), sum(tested)]
 
 
 def _fewer_contrasts(report: Mapping[str, Any], most: int) -> Iterator[Mapping[str, Any]]:
@@ -77,7 +77,7 @@ def _places(estimates: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]
     values: dict[str, dict[str, float]] = {}
     for row in estimates:
         if row["breakdown"] == OVERALL and row.get("weighting", "ratings") == "ratings":
-            sign = 1 if row["estimand"] in LOW_IS_BEST else -1
+            sign = 1 if estimand_of(row["estimand"]).lowest_is_best else -1
             values.setdefault(family_title(row), {})[row["condition"]] = sign * row["value"]
     return {
         title: {name: n for n, name in enumerate(sorted(of, key=lambda name: (of[name], name)))}

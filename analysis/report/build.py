@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -11,14 +12,15 @@ import pandas as pd
 from analysis.base import Contrast, Estimate, Estimator, estimator
 from analysis.breakdowns import default_breakdowns, families, labelled_families
 from analysis.choices import countable
+from analysis.estimands import estimand_of
 from analysis.onethread import on_one_thread
 from analysis.options import Breakdown, Options, command_line
 from analysis.parts.base import Given
 from analysis.parts.chosen import made_parts
 from analysis.ratings import table_hash
 from analysis.report.provenance import code_revision, now, package_versions
-from analysis.scales import ENDS, family_title
-from analysis.screening import STRUCTURAL, screen
+from analysis.scales import family_title
+from analysis.screening import DEFAULT, STRUCTURAL, default_rules, screen
 from analysis.screening.sensitivity import sensitivity
 
 FORMAT = 3
@@ -34,20 +36,26 @@ def report_of(
     options: Options | None = None,
     *,
     made_at: str | None = None,
+    notes: Sequence[str] = (),
+    columns_not_used: Sequence[str] = (),
     progress: Callable[[float, str], None] = lambda share, words: None,
 ) -> dict[str, Any]:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
-    ``scores`` holds metric scores (`analysis.scores`). Only ``made_at`` differs
+    ``scores`` holds metric scores (`analysis.scores`); ``notes`` and ``columns_not_used`` are those
+    of `analysis.ratings.Reading`, for ratings from a file. Without options, or with those that
+    name no rules, `default_rules` hold. Only ``made_at`` differs
     between two reports of the same table, scores, options and code. ``progress`` is told the share
     that is done and what is being done; it may raise to stop.
     """
     options = options or Options()
+    if options.rules is DEFAULT:  # nobody named any
+        options = replace(options, rules=default_rules(table))
     maker = estimator(options.estimator)
     screened = screen(table, options.rules)
     kept = screened.kept(options.rules)
-    known = kept[kept["method"].isin(maker.methods)]
-    breakdowns = list(options.breakdowns) or default_breakdowns(known)
+    known = kept if maker.methods is None else kept[kept["method"].isin(maker.methods)]
+    breakdowns = options.compared or default_breakdowns(known)
     if Breakdown() not in breakdowns:
         breakdowns.insert(0, Breakdown())
     overall = _made(options, Breakdown())
@@ -60,9 +68,10 @@ def report_of(
         "format": FORMAT,
         "made_at": made_at or now(),
         "provenance": _provenance(table, scores, options, breakdowns),
+        "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
         "data": _data(table, kept),
         "scales": _scales(known),
-        "warnings": _warnings(table, kept, maker),
+        "warnings": [*notes, *_warnings(table, kept, maker)],
         "exclusions": screened.counts(),
         "estimates": estimates,
         "contrasts": contrasts,
@@ -89,6 +98,7 @@ def _made(
         intervals=tuple(intervals or options.intervals),
         weightings=tuple(weightings),
         replicates=options.replicates,
+        reference=options.reference,
     )
 
 
@@ -180,9 +190,10 @@ def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
     """The ends of each family's scale, where the estimand has some and every score is between."""
     found = {}
     for family in families(known):
-        low, high = ENDS.get(family.estimand, (0.0, 0.0))
-        if low < high and family.table["score"].between(low, high).all():
-            found[family_title({"estimand": family.estimand, **family.group})] = [low, high]
+        scores = family.table["score"]
+        ends = estimand_of(family.estimand).ends_for(float(scores.min()), float(scores.max()))
+        if ends:
+            found[family_title({"estimand": family.estimand, **family.group})] = list(ends)
     return found
 
 
@@ -200,7 +211,8 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
         return ["No ratings yet."]
     if kept.empty:
         return ["The rules leave out every rating."]
-    for method in sorted(set(kept["method"]) - maker.methods):
+    unknown = set() if maker.methods is None else set(kept["method"]) - maker.methods
+    for method in sorted(unknown):
         count = int((kept["method"] == method).sum())
         told.append(f"{count} ratings of method {method} are not among what {maker.key} can show.")
     told += [*_scripted(kept), *_in_words(kept)]

@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from analysis.parts.shown import shown_from
+from analysis.report.clipfiles import KEY as CLIPS
+from analysis.report.clipfiles import clip_files
 from analysis.report.labels import labelled
 from analysis.report.latex import latex_table
 from analysis.report.markdown import FIGURES, report_markdown, table_markdown
@@ -57,6 +59,7 @@ tables/            each table as papers print it: .md (Markdown), .tex (LaTeX, p
 figures/           each figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers),
                    unless none were asked for
 more/              further files of single analyses, if any
+clips.csv, .json   scores of single clips, and items.csv of texts, if they were asked for
 {ratings}{more}
 Table of ratings, SHA-256: {table_hash}
 Code: {code}
@@ -185,9 +188,13 @@ def _texts(
         if named.part is not None:
             yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
     for part in report.get("parts", ()):
-        if not part["problem"]:
-            for name, text in shown_from(part).files.items():
-                yield f"{EXTRA}/{part['key']}-{PurePosixPath(name).name}", text
+        if part["problem"]:
+            continue
+        if part["key"] == CLIPS:
+            yield from clip_files(report, part).items()
+            continue
+        for name, text in shown_from(part).files.items():
+            yield f"{EXTRA}/{part['key']}-{PurePosixPath(name).name}", text
 
 
 def _ratings_csv(report: Mapping[str, Any], table: pd.DataFrame | None) -> str | None:

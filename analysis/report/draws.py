@@ -10,12 +10,12 @@ from analysis.mixed.draws import inference_data, netcdf
 from analysis.mixed.family import (
     Modelled,
     chosen,
-    gaussian_draws,
     modelled,
     ordinal_draws,
     ordinal_labels,
 )
 from analysis.mixed.posterior import Posterior
+from analysis.mixed.quick import posterior_of
 from analysis.mixed.sufficient import Floats
 from analysis.options import Breakdown, Options
 from analysis.parts.general_model import fitted
@@ -86,7 +86,7 @@ def _posterior(
     each: Modelled, options: Options, part: str, tell: Callable[[str], None]
 ) -> tuple[Posterior, Floats | None]:
     if part == "models":
-        return gaussian_draws(each, options), None
+        return posterior_of(each, options), None
     if part == "ordinal":
         return ordinal_draws(each, options), ordinal_labels(each)[1]
     fit = fitted(each, Breakdown(), options, part == "general_gaussian", tell)

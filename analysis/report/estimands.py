@@ -7,24 +7,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from analysis.formatting import NOTHING, Ends, listed, number
 from analysis.report.brief import counted
 from analysis.report.pivot import Line, lines_of
 from analysis.report.plots import estimate_plots, falling
 from analysis.report.tables import (
     MOST_OPEN,
-    NOTHING,
     Column,
     bounds,
     fold,
     foot,
     noted,
     notes,
-    number,
     percent,
     probability,
     table,
 )
-from analysis.scales import Ends, ends_of, family_title
+from analysis.scales import ends_of, family_title
 
 OVERALL = "condition:"
 EXPLAINED = (
@@ -210,7 +209,9 @@ def _breakdowns(report: Mapping[str, Any], title: str, told: set[str], most: int
         name = f"By {by.replace(',', ' and ')}" if by else f"By {compare}"
         name += f", per {compare}" if by and compare != "condition" else ""
         values = _values(lines, by.split(",")) if by else [line.row["condition"] for line in lines]
-        yield fold(name, _listed(values), _means(report, lines, told, compare, most))
+        yield fold(
+            name, listed(list(dict.fromkeys(values))), _means(report, lines, told, compare, most)
+        )
 
 
 def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
@@ -221,9 +222,10 @@ def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     columns = [
         Column("Difference", lambda line: f"{line.row['condition']} − {line.row['versus']}"),
         Column("Value", lambda line: number(line.row["value"], sign=True), numeric=True),
-        Column(_level(lines, "interval"), lambda line: bounds(line.main), numeric=True),
-        Column("p", lambda line: probability(line.main, "p"), numeric=True),
-        Column("p (Holm)", lambda line: probability(line.main, "p_holm"), numeric=True),
+        Column(_level(lines, "interval, adjusted"), lambda x: bounds(_all(x)), numeric=True),
+        Column("p, adjusted", lambda line: probability(line.main, "p_adjusted"), numeric=True),
+        Column("This one alone", lambda line: bounds(line.main), numeric=True),
+        Column("p, alone", lambda line: probability(line.main, "p"), numeric=True),
         Column("Naive (Welch)", lambda line: bounds(line.naive), numeric=True),
         Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
     ]
@@ -235,12 +237,18 @@ def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     return fold("Differences between conditions", differing, shown)
 
 
+def _all(line: Line) -> Mapping[str, Any] | None:
+    """The interval of a difference that holds for all of its family."""
+    main = line.main
+    return main and {**main, "low": main.get("low_all"), "high": main.get("high_all")}
+
+
 def _differing(number_of: Sequence[int], alpha: float) -> str:
     every, tested, clear = number_of
     pairs = "pair" if every == 1 else "pairs"
     if not tested:
         return f"{every} {pairs}"
-    return f"{clear} of {every} {pairs} differ (Holm's p < {alpha:.2g})"
+    return f"{clear} of {every} {pairs} differ (adjusted p < {alpha:.2g})"
 
 
 def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
@@ -314,12 +322,6 @@ def _group(name: str) -> Column:
 
 def _values(lines: Sequence[Line], names: Sequence[str]) -> list[str]:
     return [" ".join(str(line.row.get(name) or "(none)") for name in names) for line in lines]
-
-
-def _listed(values: Sequence[str], most: int = 5) -> str:
-    each = list(dict.fromkeys(values))
-    more = f" and {len(each) - most} more" if len(each) > most else ""
-    return ", ".join(each[:most]) + more
 
 
 def _level(lines: Sequence[Line], word: str) -> str:

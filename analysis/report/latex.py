@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
+from analysis.formatting import PAST_HIGH, PAST_LOW
 from analysis.parts.shown import Table
 from analysis.report.papertables import Named, cells_of, is_number
-from analysis.scales import PAST_HIGH, PAST_LOW
 
 MOST_ON_A_PAGE = 45
 MOST_IN_A_COLUMN = (

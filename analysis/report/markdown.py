@@ -61,6 +61,10 @@ def _lines(report: Mapping[str, Any], figures: bool) -> Iterator[str]:
             yield from _part(part, tables, drawn)
     yield "## Methods\n"
     yield methods_text(report)
+    unused = report.get("input", {}).get("columns_not_used", ())
+    if unused:
+        names = ", ".join(name or "(without a name)" for name in unused)
+        yield f"## Input\n\nColumns of the file that are not used: {_escaped(names)}.\n"
     yield "## Made with\n"
     for name, value in origin.items():
         if value not in ("", [], {}):

@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.scales import NAMES
+from analysis.estimands import estimand_of
+from analysis.formatting import counted, listed
 
-_ESTIMANDS = {
-    "hls": "the human-likeness score (HLS; the mean of Human 1, Unclear 0.5, Machine 0)",
-    "mos": "the mean opinion score (MOS)",
-    "context_mos": "the mean opinion score in context",
-    "cmos": "the comparison mean opinion score (CMOS)",
-    "ccr": "the comparison category rating (CCR)",
-    "dmos": "the degradation mean opinion score (DMOS)",
-    "mushra": "the MUSHRA score",
-    "ab": "the share of AB preferences (a tie counts half)",
-    "abx": "the share of right ABX answers",
-    "preference": "the mean preference",
-    "rank": "the mean rank",
-}
 _CLUSTERED = (
     "with {level} confidence intervals from a variance clustered by rater and by item "
-    "(Cameron, Gelbach and Miller 2011), on t quantiles with min(raters, items) - 1 degrees of "
-    "freedom"
+    "(Cameron, Gelbach and Miller 2011; with G/(G-1) for each), on t quantiles with degrees of "
+    "freedom after Satterthwaite (1946)"
 )
 _BOOTSTRAP = (
     "Percentile intervals from a bootstrap that draws raters and items independently "
@@ -34,8 +22,8 @@ _REFERENCES = {
     "multiway clustering. Journal of Business and Economic Statistics 29(2), 238-249.",
     "bootstrap": "Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics 1(2), "
     "386-411.",
-    "holm": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
-    "Scandinavian Journal of Statistics 6(2), 65-70.",
+    "family": "Hothorn, T., Bretz, F. and Westfall, P. (2008). Simultaneous inference in general "
+    "parametric models. Biometrical Journal 50(3), 346-363.",
 }
 _NAMED = {"pymc": "PyMC", "arviz": "ArviZ", "nutpie": "nutpie", "matplotlib": "Matplotlib"}
 
@@ -54,16 +42,17 @@ def methods_text(report: Mapping[str, Any]) -> str:
 
 def _ratings(report: Mapping[str, Any]) -> Iterator[str]:
     data = report["data"]
-    traps = f" and {_count(data['trap_ratings'], 'answer')} to traps" * bool(data["trap_ratings"])
+    traps = f" and {counted(data['trap_ratings'], 'answer')} to traps" * bool(data["trap_ratings"])
     yield (
-        f"{_count(data['raters'], 'rater')} gave {_count(data['ratings'], 'rating')}{traps} in "
-        f"{_count(data['sessions'], 'session')}."
+        f"{counted(data['raters'], 'rater')} gave {counted(data['ratings'], 'rating')}{traps} in "
+        f"{counted(data['sessions'], 'session')}."
     )
+    yield from report.get("input", {}).get("notes", ())
     if data["trap_ratings"]:
         yield "Answers to traps enter no estimate."
     gone = data["ratings"] - data["ratings_kept"]
     left = [
-        f"{row['what']} ({_count(row['ratings'], 'rating')})"
+        f"{row['what']} ({counted(row['ratings'], 'rating')})"
         for row in report["exclusions"]
         if row["ratings"]
     ]
@@ -76,8 +65,8 @@ def _ratings(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"No rating was left out by the rules in force ({'; '.join(rules)})."
     yield (
         f"The estimates rest on {data['ratings_kept']:,} ratings by "
-        f"{_count(data['raters_kept'], 'rater')} of {_count(data['stimuli_kept'], 'clip')} "
-        f"({_count(data['items_kept'], 'item')}, {_count(data['conditions_kept'], 'condition')})."
+        f"{counted(data['raters_kept'], 'rater')} of {counted(data['stimuli_kept'], 'clip')} "
+        f"({counted(data['items_kept'], 'item')}, {counted(data['conditions_kept'], 'condition')})."
     )
 
 
@@ -86,12 +75,12 @@ def _estimation(report: Mapping[str, Any]) -> Iterator[str]:
     found = list(dict.fromkeys(row["estimand"] for row in report["estimates"]))
     if not found:
         return
-    named = [_ESTIMANDS.get(name, NAMES.get(name, name)) for name in found]
+    named = [estimand_of(name).phrase for name in found]
     level = f"{origin['level'] * 100:g} %"
     words = {"level": level, "replicates": origin["replicates"], "seed": origin["seed"]}
     intervals: Sequence[str] = origin["intervals"]
     told = f" {_CLUSTERED.format(**words)}" if "two_way" in intervals else ""
-    yield f"We report {_listed(named)}, the mean over ratings{told}."
+    yield f"We report {listed(named)}, the mean over ratings{told}."
     if "bootstrap" in intervals:
         yield _BOOTSTRAP.format(**words)
     yield (
@@ -101,13 +90,14 @@ def _estimation(report: Mapping[str, Any]) -> Iterator[str]:
     if report["contrasts"]:
         yield (
             "Differences between conditions have intervals of the same kind, so that raters and "
-            "items in common are accounted for, and p values adjusted by Holm's method over all "
-            "pairs of a table."
+            "items in common are accounted for. Those with the reference, and those among the "
+            "systems, are one family each, whose intervals and p values were adjusted in a single "
+            "step by the joint distribution of the tests (Hothorn, Bretz and Westfall 2008)."
         )
     by = [each.partition(":")[2].replace(",", " x ") for each in origin["breakdowns"]]
     by = [each for each in by if each]
     if by:
-        yield f"Results are also given by {_listed(by)}, not adjusted over tables."
+        yield f"Results are also given by {listed(by)}, not adjusted over tables."
 
 
 def _of_parts(report: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -140,12 +130,4 @@ def _software(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _references(report: Mapping[str, Any]) -> list[str]:
     keys = [name for name in report["provenance"]["intervals"] if name in _REFERENCES]
-    return [_REFERENCES[key] for key in [*keys, *["holm"] * bool(report["contrasts"])]]
-
-
-def _listed(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return [_REFERENCES[key] for key in [*keys, *["family"] * bool(report["contrasts"])]]

@@ -76,7 +76,9 @@ def sections(
         *(_section(part, link) for part in plain if part["key"] not in CHECKS),
         Section("checks", "Checks of the ratings", _checks(plain, link)),
         Section("not-made", "What could not be made", _not_made(parts)),
-        Section("behind", "Behind the numbers", _methods(parts) + _provenance(report)),
+        Section(
+            "behind", "Behind the numbers", _methods(parts) + _input(report) + _provenance(report)
+        ),
     ]
     return [section for section in found if section.html]
 
@@ -197,6 +199,16 @@ def _methods(parts: Iterable[Mapping[str, Any]]) -> str:
         return ""
     words = "".join(f"<p>{escape(text)}</p>" for text in said)
     return fold("Methods in words", "for the methods section of a paper", words)
+
+
+def _input(report: Mapping[str, Any]) -> str:
+    """What was guessed of a file of ratings, and the columns of it that were not used."""
+    told: Mapping[str, Sequence[str]] = report.get("input", {})
+    lines = "".join(f"<li>{escape(note)}</li>" for note in told.get("notes", ()))
+    unused = ", ".join(name or "(without a name)" for name in told.get("columns_not_used", ()))
+    if unused:
+        lines += f"<li>Columns of the file that are not used: {escape(unused)}.</li>"
+    return fold("Input", "how the file of ratings was read", f"<ul>{lines}</ul>") if lines else ""
 
 
 def _provenance(report: Mapping[str, Any]) -> str:

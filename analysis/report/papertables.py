@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.base import OF_CONTRASTS
 from analysis.parts.shown import Column, Table, shown_from
 from analysis.report.partpage import cell
 from analysis.report.pivot import Line, lines_of
@@ -87,9 +88,11 @@ def _contrasts(report: Mapping[str, Any]) -> Iterator[Named]:
         columns = [
             Column("pair", "Difference"),
             Column("value", "Value", "number", sign=True),
-            Column("interval", f"{lines[0].row['level'] * 100:g} % interval", "interval"),
-            Column("p", "p", "p"),
-            Column("p_holm", "p (Holm)", "p"),
+            Column("family", "Family"),
+            Column("all", f"{lines[0].row['level'] * 100:g} %, adjusted", "interval"),
+            Column("p_adjusted", "p, adjusted", "p"),
+            Column("interval", "This one alone", "interval"),
+            Column("p", "p, alone", "p"),
             Column("naive", "Naive (Welch)", "interval"),
         ]
         made = [{**_row(x), "pair": f"{x.row['condition']} − {x.row['versus']}"} for x in lines]
@@ -137,7 +140,9 @@ def _row(line: Line) -> dict[str, Any]:
     main, naive = line.main or {}, line.naive or {}
     return {
         **line.row,
-        **{name: main.get(name) for name in ("low", "high", "p", "p_holm")},
+        **{name: main.get(name) for name in ("low", "high", *OF_CONTRASTS)},
+        "all_low": main.get("low_all"),
+        "all_high": main.get("high_all"),
         **{f"naive_{name}": naive.get(name) for name in ("low", "high", "p")},
     }
 

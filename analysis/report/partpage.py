@@ -9,12 +9,12 @@ from typing import Any
 
 from analysis.figures import figure_svg
 from analysis.figures.draw import is_wide
+from analysis.formatting import interval_text, number
 from analysis.parts.shown import Column, Figure, Shown, Table, shown_from
 from analysis.report.figuretable import figure_table
 from analysis.report.plots import part_keys
 from analysis.report.tables import Column as Shaped
-from analysis.report.tables import fold, number, probability, table
-from analysis.scales import bounds_text
+from analysis.report.tables import fold, probability, table
 
 MOST_ROWS = 400
 MOST_BEHIND = 100  # of the numbers behind a figure
@@ -99,7 +99,9 @@ def cell(column: Column, row: Mapping[str, Any]) -> str:
         if column.key != "interval":
             ends = (f"{column.key}_low", f"{column.key}_high")
         low, high = (row.get(end) for end in ends)
-        return "–" if low is None or high is None else bounds_text(low, high, None, column.decimals)
+        return (
+            "–" if low is None or high is None else interval_text(low, high, None, column.decimals)
+        )
     if value is None:
         return "–"
     if column.kind == "number":

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-PER_INTERVAL = frozenset({"interval", "low", "high", "note", "p", "p_holm"})  # apart in a line
+from analysis.base import OF_CONTRASTS
+
+# Apart in a line:
+PER_INTERVAL = frozenset({"interval", "low", "high", "note", *OF_CONTRASTS})
 _NAIVE = "naive"
 
 

@@ -7,27 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.estimands import estimand_of
 from analysis.figures import figure_svg
 from analysis.parts.shown import Figure, shown_from
 from analysis.report.pivot import Line, lines_of
-from analysis.scales import LOW_IS_BEST, ends_of, family_title
+from analysis.scales import ends_of, family_title
 
-AXES = {
-    "hls": "HLS: taken for a human (1), unclear (0.5), machine (0)",
-    "mos": "MOS: mean opinion score",
-    "context_mos": "Context MOS: mean opinion score as a continuation",
-    "cmos": "CMOS: above 0 beats the other",
-    "preference": "Preference: above 0 is preferred",
-    "ccr": "CCR: above 0 beats the reference",
-    "dmos": "DMOS: 5 where no degradation is heard",
-    "ab": "AB: share that chose it, a tie counts half",
-    "abx": "ABX: share that is right, 0.5 by guessing",
-    "mushra": "MUSHRA: 0 bad to 100 excellent",
-    "p835": "P.835: mean opinion score",
-    "rank": "Rank: mean place, 1 is the best",
-    "choice": "Mean of the choices",
-}
-AROUND_ZERO = frozenset({"cmos", "ccr", "preference"})
 CLUSTERED = "raters and items crossed"
 MOST_LINES = 200
 
@@ -71,16 +56,17 @@ def estimate_plots(report: Mapping[str, Any]) -> list[Plot]:
     made = []
     for number, (title, lines) in enumerate(families.items(), start=1):
         key = f"estimates-{number}-{slug(title)}"
-        estimand = lines[0].row["estimand"]
+        estimand = estimand_of(lines[0].row["estimand"])
         ends = ends_of(report, lines[0].row)
         figure = Figure(
             key=key,
             title=title,
             drawing="intervals",
             rows=[_interval_row(line) for line in falling(lines)[:MOST_LINES]],
-            x=AXES.get(estimand, estimand),
+            x=estimand.axis,
+            decimals=estimand.decimals,
             ends=(ends[0], ends[1]) if ends else None,
-            at=(0.0,) if estimand in AROUND_ZERO else (),
+            at=() if estimand.neutral is None else (estimand.neutral,),
             about=title,
             interval=CLUSTERED,
         )
@@ -116,7 +102,9 @@ def falling(lines: Iterable[Line]) -> list[Line]:
 
     def place(line: Line) -> tuple[float, str]:
         value = line.row["value"]
-        return value if line.row["estimand"] in LOW_IS_BEST else -value, line.row["condition"]
+        return value if estimand_of(line.row["estimand"]).lowest_is_best else -value, line.row[
+            "condition"
+        ]
 
     return sorted(lines, key=place)
 

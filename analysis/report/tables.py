@@ -8,14 +8,21 @@ from html import escape
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from analysis.scales import PAST_HIGH, PAST_LOW, PAST_TOLD, Ends, bounds_text
+from analysis.formatting import (
+    NOTHING,
+    PAST_HIGH,
+    PAST_LOW,
+    PAST_TOLD,
+    Ends,
+    interval_text,
+    listed,
+    p_value,
+)
 
 if TYPE_CHECKING:
     from analysis.report.pivot import Line
 
-NOTHING = "–"
 MOST_OPEN = 60
-MOST_NAMED = 6
 UNBROKEN = 40
 
 
@@ -42,29 +49,18 @@ def table(
     )
 
 
-def number(value: float | None, sign: bool = False, decimals: int = 3) -> str:
-    """Three decimals; a dash for no number."""
-    if value is None:
-        return NOTHING
-    shown = f"{value:+.{decimals}f}" if sign else f"{value:.{decimals}f}"
-    return shown.replace("-", "−")
-
-
 def bounds(interval: Mapping[str, Any] | None, ends: Ends = None, decimals: int = 3) -> str:
     """An interval in brackets, cut and marked at the scale's ends; words where there is none."""
     if interval is None:
         return NOTHING
     if interval["low"] is None:
         return "no interval"
-    return bounds_text(interval["low"], interval["high"], ends, decimals)
+    return interval_text(interval["low"], interval["high"], ends, decimals)
 
 
 def probability(interval: Mapping[str, Any] | None, name: str) -> str:
-    """A p value: three decimals, < 0.001 below, "undefined" where there is none."""
-    value = interval.get(name) if interval else None
-    if value is None:
-        return "undefined"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    """The p value of a row by its column; "undefined" where there is none."""
+    return p_value(interval.get(name) if interval else None)
 
 
 def percent(line: Line | None) -> str:
@@ -75,7 +71,7 @@ def percent(line: Line | None) -> str:
     main = line.main
     if main is None or main["low"] is None:
         return share
-    return f"{share} {bounds_text(main['low'] * 100, main['high'] * 100, (0, 100), 1)}"
+    return f"{share} {interval_text(main['low'] * 100, main['high'] * 100, (0, 100), 1)}"
 
 
 def noted(
@@ -127,8 +123,7 @@ def _named(some: Sequence[tuple[str, ...]], every: Sequence[tuple[str, ...]]) ->
         alike = [other for other in every if other[0] == name[0]]
         whole = len(alike) > 1 and all(other in some for other in alike)
         each[name[0] if whole else " ".join(name)] = None
-    more = f" and {len(each) - MOST_NAMED} more" if len(each) > MOST_NAMED else ""
-    return ", ".join(list(each)[:MOST_NAMED]) + more
+    return listed(list(each))
 
 
 def _cells(row: Any, columns: Sequence[Column]) -> str:

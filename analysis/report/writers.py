@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.base import OF_CONTRASTS
 from analysis.cells import csv_cell
 from analysis.parts.shown import Column, Figure, Table
 
@@ -137,7 +138,7 @@ _NUMBERS = frozenset(
         "level",
         "interval",
         "p",
-        "p_holm",
+        *OF_CONTRASTS,
         "n",
         "n_ratings",
         "n_raters",

@@ -5,7 +5,14 @@ from analysis.screening.mushra import HiddenReference, MidAnchor
 from analysis.screening.offered import offered_rules, optional_rules
 from analysis.screening.raters import Correlation, Disagreement, InconsistentRepeats, Variance
 from analysis.screening.rule import Rule, rules
-from analysis.screening.screened import DEFAULT, STRUCTURAL, Screened, screen, study_rules
+from analysis.screening.screened import (
+    DEFAULT,
+    STRUCTURAL,
+    Screened,
+    default_rules,
+    screen,
+    study_rules,
+)
 from analysis.screening.single import (
     AnswerTime,
     Duplicate,
@@ -45,6 +52,7 @@ __all__ = [
     "SessionStatus",
     "TaskTraps",
     "Variance",
+    "default_rules",
     "offered_rules",
     "optional_rules",
     "rule_from",

@@ -17,9 +17,10 @@ _SCALE = "give a score of 0 to 100 and a share from 0 to below 1, like share=0.1
 class HiddenReference(Rule):
     """Raters who do not find the hidden reference are left out (ITU-R BS.1534-3, 4.1.2).
 
-    The hidden reference is the stimulus that is its own ``versus_stimulus``, or what is called
-    ``condition`` in tables without that column. A rater goes from a MUSHRA task with every
-    criterion when they rate it below ``below`` on more than ``share`` of the items.
+    The hidden reference is the stimulus that is its own ``versus_stimulus`` or whose condition has
+    the role of the reference, or what is called ``condition`` in tables without those columns. A
+    rater goes from a MUSHRA task with every criterion when they rate it below ``below`` on more
+    than ``share`` of the items.
     """
 
     key = "hidden_reference"
@@ -48,7 +49,8 @@ class HiddenReference(Rule):
     def _hidden(self, table: pd.DataFrame) -> pd.Series[bool]:
         if self.condition:
             return table["condition"] == self.condition
-        return (table["stimulus"] == table["versus_stimulus"]) & (table["stimulus"] != "")
+        same = (table["stimulus"] == table["versus_stimulus"]) & (table["stimulus"] != "")
+        return same | (table["role"] == "reference")
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,10 @@ class MidAnchor(Rule):
     def lacking(self, table: pd.DataFrame) -> str:
         if (_of_mushra(table) & table["condition"].isin(self.conditions)).any():
             return ""
-        return f"no MUSHRA rating is of {' or '.join(self.conditions)}; name it by conditions="
+        given = table[_of_mushra(table) & (table["role"] == "anchor")]["condition"].unique()
+        anchors = f" (anchors are {', '.join(sorted(given))})" if len(given) else ""
+        names = " or ".join(self.conditions)
+        return f"no MUSHRA rating is of {names}; name it by conditions={anchors}"
 
 
 def _of_mushra(table: pd.DataFrame) -> pd.Series[bool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.scales import ENDS
+from analysis.estimands import estimand_of
 from analysis.screening.rule import Reasons, Rule, need
 from analysis.screening.single import asked_again
 
@@ -102,9 +102,9 @@ class Correlation(Rule):
 class Disagreement(Rule):
     """Raters far off the panel, or far noisier than it, are left out (ITU-T P.910, Annex E).
 
-    The subject model gives each rater a bias and an inconsistency; each is turned into a robust z
-    over the panel: (value - median) / (1.4826 MAD). A rater goes with a bias beyond ``bias`` either
-    way, or an inconsistency beyond ``noise`` above. 0 switches one off.
+    The subject model (with the unbiased step) gives each rater a bias and an inconsistency; each
+    is turned into a robust z over the panel: (value - median) / (1.4826 MAD). A rater goes with a
+    bias beyond ``bias`` either way, or an inconsistency beyond ``noise`` above. 0 switches one off.
     """
 
     key = "disagreement"
@@ -124,7 +124,8 @@ class Disagreement(Rule):
 
         reasons = _nothing(table)
         for group in _scales(table):
-            told = {each.rater: each for each in subject_model(*group.named()).raters}
+            model = subject_model(*group.named(), unbiased=True)
+            told = {each.rater: each for each in model.raters}
             raters = [told.get(name) for name in group.names]
             judged = [r if r and r.n_ratings >= self.shared else None for r in raters]
             bias = _robust_z([r.bias if r else None for r in judged])
@@ -179,7 +180,7 @@ class InconsistentRepeats(Rule):
         for group in _scales(table, repeats=True):
             again = twice.to_numpy(dtype=bool)[group.rows]
             first = group.first_answers()
-            low, high = ENDS.get(group.estimand, (group.y.min(), group.y.max()))
+            low, high = estimand_of(group.estimand).ends or (group.y.min(), group.y.max())
             near = np.abs(group.y - first) <= self.tolerance * (high - low) + 1e-9
             count = np.bincount(group.rater[again], minlength=group.raters)
             same = np.bincount(group.rater[again & near], minlength=group.raters)

@@ -11,6 +11,7 @@ import numpy as np
 from analysis.screening.rule import Reasons, Rule
 from analysis.screening.single import Duplicate, MissingScore, NotCounted, Repeat, SessionStatus
 from analysis.screening.traps import AttTraps, TaskTraps
+from analysis.screening.written import Review
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +59,16 @@ class Screened:
         ]
 
 
+def default_rules(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> tuple[Rule, ...]:
+    """The rules that hold unless others are asked for: these, and experts' verdicts if it has some.
+
+    Without verdicts in the column ``review`` they are the very rules given.
+    """
+    if Review().lacking(table) or any(rule.key == Review.key for rule in rules):
+        return tuple(rules)
+    return (*rules, Review())
+
+
 def study_rules(plans: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[Rule, ...]:
     """The default rules of a study: its own trap plans by task (kind, count, pass_at_least)."""
     found = []
@@ -69,7 +80,8 @@ def study_rules(plans: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[Rule,
     return (SessionStatus(), *own, NotCounted())
 
 
-def screen(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> Screened:
-    """The table judged under the structural rules and the given ones."""
+def screen(table: pd.DataFrame, rules: Sequence[Rule] | None = None) -> Screened:
+    """The table judged under the structural rules and the given ones (None: `default_rules`)."""
+    rules = default_rules(table) if rules is None else rules
     every = [*STRUCTURAL, *(rule for rule in rules if rule not in STRUCTURAL)]
     return Screened(table, {rule: rule.reasons(table) for rule in every})

@@ -8,8 +8,9 @@ from itertools import combinations
 from typing import Any
 
 from analysis.base import estimator
+from analysis.estimands import estimand_of
 from analysis.options import Breakdown, Options
-from analysis.scales import LOW_IS_BEST, family_title
+from analysis.scales import family_title
 from analysis.screening import Rule, Screened, rule_text
 
 NO_RULE, ALL_RULES = "no rule", "all rules"
@@ -49,7 +50,7 @@ def sensitivity(
     found = []
     for name, rules in schemes(options.rules) if under is None else under:
         kept = screened.kept(rules)
-        kept = kept[kept["method"].isin(kind.methods)]
+        kept = kept if kind.methods is None else kept[kept["method"].isin(kind.methods)]
         lines = made.fit(kept, level=options.level, seed=options.seed)
         found += [{"screening": name, **line.row()} for line in lines]
     return found
@@ -129,7 +130,7 @@ def _sign(order: Order, a: Place, b: Place) -> int:
 def _ranks(rows: Mapping[Place, Mapping[str, Any]]) -> dict[Place, int]:
     ranks = {}
     for place, row in rows.items():
-        sign = -1 if row["estimand"] in LOW_IS_BEST else 1
+        sign = -1 if estimand_of(row["estimand"]).lowest_is_best else 1
         better = [
             other["value"] * sign > row["value"] * sign + _SAME
             for (_, versus), other in rows.items()

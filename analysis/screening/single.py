@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.scales import WITHOUT_SCORE
+from analysis.estimands import keys_where
 from analysis.screening.rule import Reasons, Rule, need, where
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class MissingScore(Rule):
     title = "No score"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        counted = table["estimand"].isin(WITHOUT_SCORE) & (table["label"] != "")
+        counted = table["estimand"].isin(keys_where("maybe_without_score")) & (table["label"] != "")
         return where(table["score"].isna() & ~counted, "the rating has no score")
 
     def describe(self) -> str:

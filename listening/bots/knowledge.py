@@ -87,7 +87,7 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
             each = [_expected(truth, scores, condition, versus, pair) for pair in stimuli]
             yield {
                 "task": task.key,
-                "estimand": method_named(task.method).estimand,
+                "estimand": method_named(task.method).estimand.key,
                 "criterion": criterion.key,
                 "condition": condition,
                 "versus_condition": versus or "",

@@ -12,8 +12,18 @@ from listening.methods.base import (
     StimulusRef,
     method_named,
 )
+from listening.methods.estimand import Estimand
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["Method", "Part", "PlannedTrial", "Scale", "Step", "StimulusRef", "method_named"]
+__all__ = [
+    "Estimand",
+    "Method",
+    "Part",
+    "PlannedTrial",
+    "Scale",
+    "Step",
+    "StimulusRef",
+    "method_named",
+]

@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 from listening.methods.base import Scale, Step, gettext_noop, names_in
+from listening.methods.estimand import PREFERENCE, Estimand
 from listening.methods.paired import Paired
 
 QUESTION = gettext_noop("Which clip is better?")
@@ -14,7 +15,20 @@ NO_DIFFERENCE = gettext_noop("No difference")
 class Ab(Paired):
     key = "ab"
     title = "AB comparison"
-    estimand = "ab"
+    estimand = Estimand(
+        key="ab",
+        name="AB",
+        phrase="the share of AB preferences (a tie counts half)",
+        axis="AB: share that chose it, a tie counts half",
+        ends=(0.0, 1.0),
+        neutral=0.5,
+        comparison=PREFERENCE,
+        decimals=3,
+        equivalence=0.02,
+        ceilings=False,
+        scores=(0.0, 0.5, 1.0),
+        answers={1.0: "it", 0.5: "a tie", 0.0: "the other"},
+    )
     standard = "Paired comparison (ISO 5495): the share that prefers the condition, a tie is half"
     default_question = QUESTION
     default_criteria = (("preference", QUESTION, {}),)

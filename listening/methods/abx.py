@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 from listening.methods.base import Part, PlannedTrial, Scale, Step, gettext_noop, names_in
+from listening.methods.estimand import DISCRIMINATION, Estimand
 from listening.methods.paired import Paired
 
 QUESTION = gettext_noop("Which clip is the same as X?")
@@ -13,7 +14,19 @@ QUESTION = gettext_noop("Which clip is the same as X?")
 class Abx(Paired):
     key = "abx"
     title = "ABX discrimination"
-    estimand = "abx"
+    estimand = Estimand(
+        key="abx",
+        name="ABX",
+        phrase="the share of right ABX answers",
+        axis="ABX: share that is right, 0.5 by guessing",
+        ends=(0.0, 1.0),
+        neutral=0.5,
+        comparison=DISCRIMINATION,
+        decimals=3,
+        ceilings=False,
+        scores=(0.0, 1.0),
+        answers={1.0: "right", 0.0: "wrong"},
+    )
     standard = "Munson and Gardner 1950 (ABX): the share that is right, 0.5 by guessing"
     default_question = QUESTION
     default_criteria = (("discrimination", QUESTION, {}),)

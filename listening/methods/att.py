@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from listening.methods.base import Method, Scale, Step, gettext_noop, names_in
+from listening.methods.estimand import Estimand
 
 LABELS = {gettext_noop("Human"): 1.0, gettext_noop("Unclear"): 0.5, gettext_noop("Machine"): 0.0}
 QUESTION = gettext_noop("Is this voice a human or a machine?")
@@ -12,7 +13,16 @@ QUESTION = gettext_noop("Is this voice a human or a machine?")
 class AudioTuringTest(Method):
     key = "att"
     title = "Audio Turing Test"
-    estimand = "hls"
+    estimand = Estimand(
+        key="hls",
+        name="HLS",
+        phrase="the human-likeness score (HLS; the mean of Human 1, Unclear 0.5, Machine 0)",
+        axis="HLS: taken for a human (1), unclear (0.5), machine (0)",
+        ends=(0.0, 1.0),
+        decimals=3,
+        equivalence=0.02,
+        scores=(0.0, 0.5, 1.0),
+    )
     standard = "Audio Turing Test: Human 1, Unclear 0.5, Machine 0"
     default_question = QUESTION
     default_criteria = (("human_likeness", QUESTION, {}),)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, ClassVar
 
+from listening.methods.estimand import Estimand
+
 
 def gettext_noop(message: str) -> str:
     """Marks words for raters; the pages translate them when they show them."""
@@ -153,7 +155,7 @@ class Method:
 
     key: ClassVar[str]
     title: ClassVar[str]
-    estimand: ClassVar[str]  # the name of this score's mean: mos, hls, cmos
+    estimand: ClassVar[Estimand]  # what the mean of its scores is; no other file knows
     standard: ClassVar[str]  # where the procedure is defined
     default_question: ClassVar[str]
     justification_required: ClassVar[bool] = False
@@ -170,6 +172,11 @@ class Method:
             return
         if key in Method.registry:
             raise ValueError(f"two methods claim the key “{key}”")
+        if any(
+            m.estimand.key == cls.estimand.key and m.estimand != cls.estimand
+            for m in Method.registry.values()
+        ):
+            raise ValueError(f"two methods declare the estimand “{cls.estimand.key}” differently")
         Method.registry[key] = cls
 
     def scale(self, options: Mapping[str, Any]) -> Scale:

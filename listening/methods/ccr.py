@@ -5,6 +5,7 @@ from typing import Any
 
 from listening.methods.base import PlannedTrial, StimulusRef, gettext_noop
 from listening.methods.cmos import Cmos
+from listening.methods.estimand import PREFERENCE, Estimand
 from listening.methods.together import against_reference
 
 QUESTION = gettext_noop(
@@ -15,7 +16,15 @@ QUESTION = gettext_noop(
 class Ccr(Cmos):
     key = "ccr"
     title = "Comparison category rating"
-    estimand = "ccr"
+    estimand = Estimand(
+        key="ccr",
+        name="CCR",
+        phrase="the comparison category rating (CCR)",
+        axis="CCR: above 0 beats the reference",
+        neutral=0.0,
+        comparison=PREFERENCE,
+        equivalence=0.1,
+    )
     standard = "ITU-T P.800 annex E, P.808 (CCR); above 0 the condition beats the reference"
     default_question = QUESTION
     default_criteria = (("quality", QUESTION, {}),)

@@ -5,6 +5,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from listening.methods.base import Scale, gettext_noop, names_in, number_scale
+from listening.methods.estimand import PREFERENCE, Estimand
 from listening.methods.paired import Paired
 
 NAMES = {
@@ -21,7 +22,15 @@ NAMES = {
 class Cmos(Paired):
     key = "cmos"
     title = "Comparison mean opinion score"
-    estimand = "cmos"
+    estimand = Estimand(
+        key="cmos",
+        name="CMOS",
+        phrase="the comparison mean opinion score (CMOS)",
+        axis="CMOS: above 0 beats the other",
+        neutral=0.0,
+        comparison=PREFERENCE,
+        equivalence=0.1,
+    )
     standard = "Scale of ITU-T P.800 annex E; above 0 the condition beats the other one"
     default_question = gettext_noop("Compared with the first clip, how is the second one?")
     default_reach: ClassVar[int] = 3

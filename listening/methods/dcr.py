@@ -15,6 +15,7 @@ from listening.methods.base import (
     names_in,
     number_scale,
 )
+from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.together import against_reference
 
 NAMES = {
@@ -30,7 +31,15 @@ QUESTION = gettext_noop("Compared with the reference, how degraded is the second
 class Dcr(Method):
     key = "dcr"
     title = "Degradation category rating"
-    estimand = "dmos"
+    estimand = Estimand(
+        key="dmos",
+        name="DMOS",
+        phrase="the degradation mean opinion score (DMOS)",
+        axis="DMOS: 5 where no degradation is heard",
+        ends=(1.0, 5.0),
+        comparison=BESIDE_REFERENCE,
+        equivalence=0.1,
+    )
     standard = "ITU-T P.800 annex D, P.808 (DCR): the reference first, always"
     default_question = QUESTION
     default_criteria = (("degradation", QUESTION, {}),)

@@ -12,6 +12,7 @@ from listening.methods.base import (
     gettext_noop,
     names_in,
 )
+from listening.methods.estimand import FREE_ANSWER, Estimand
 
 MOST_CHOICES = 50
 LONGEST_CHOICE = 80
@@ -23,7 +24,14 @@ KINDS = ("choices", "slider", "text")
 class FreeChoice(Method):
     key = "free_choice"
     title = "Free choice"
-    estimand = "choice"
+    estimand = Estimand(
+        key="choice",
+        name="Choice",
+        phrase="the mean of the choices",
+        axis="Mean of the choices",
+        comparison=FREE_ANSWER,
+        ceilings=False,
+    )
     standard = "The study's own question: shares of the choices, and a mean where they have scores"
     default_question = gettext_noop("What do you hear?")
     default_criteria = (("choice", default_question, {}),)

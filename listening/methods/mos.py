@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from listening.methods.base import Method, Scale, Step, gettext_noop, names_in, number_scale
+from listening.methods.estimand import Estimand
 
 P800_NAMES = {
     "1": gettext_noop("Bad"),
@@ -18,7 +19,14 @@ MOST_POINTS = 11
 class Mos(Method):
     key = "mos"
     title = "Mean opinion score"
-    estimand = "mos"
+    estimand = Estimand(
+        key="mos",
+        name="MOS",
+        phrase="the mean opinion score (MOS)",
+        axis="MOS: mean opinion score",
+        ends=(1.0, 5.0),
+        equivalence=0.1,
+    )
     standard = "ITU-T P.800 annex B (ACR); half steps as in Clark et al. 2019"
     default_question = gettext_noop("How natural does this speech sound?")
     default_step = 1.0

@@ -16,6 +16,7 @@ from listening.methods.base import (
     gettext_noop,
     names_in,
 )
+from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.together import TOGETHER, by_item, check_numbers, references
 
 BANDS = {  # the middle of each fifth of the scale
@@ -31,7 +32,17 @@ QUESTION = gettext_noop("How good is each clip, compared with the reference?")
 class Mushra(Method):
     key = "mushra"
     title = "MUSHRA"
-    estimand = "mushra"
+    estimand = Estimand(
+        key="mushra",
+        name="MUSHRA",
+        phrase="the MUSHRA score",
+        axis="MUSHRA: 0 bad to 100 excellent",
+        ends=(0.0, 100.0),
+        comparison=BESIDE_REFERENCE,
+        decimals=1,
+        equivalence=2.0,
+        continuous=True,
+    )
     standard = "ITU-R BS.1534-3 (MUSHRA): hidden reference and anchors among the rated"
     default_question = QUESTION
     default_criteria = (("quality", QUESTION, {}),)

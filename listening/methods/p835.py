@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from listening.methods.base import Method, Scale, gettext_noop, names_in, number_scale
+from listening.methods.estimand import Estimand
 from listening.methods.mos import P800_NAMES
 
 SIGNAL = {
@@ -31,7 +32,14 @@ QUESTIONS = {
 class P835(Method):
     key = "p835"
     title = "Speech, background and overall quality"
-    estimand = "p835"
+    estimand = Estimand(
+        key="p835",
+        name="P.835",
+        phrase="the mean opinion scores of P.835",
+        axis="P.835: mean opinion score",
+        ends=(1.0, 5.0),
+        equivalence=0.1,
+    )
     standard = "ITU-T P.835, with the three questions on one screen as in P.808"
     default_question = QUESTIONS["overall"]
     default_criteria = tuple((part, QUESTIONS[part], {"part": part}) for part in WORDS)

@@ -2,6 +2,7 @@
 
 from listening.methods.base import gettext_noop
 from listening.methods.cmos import Cmos
+from listening.methods.estimand import PREFERENCE, Estimand
 
 PREFERENCES = {
     "-3": gettext_noop("I strongly prefer the first"),
@@ -18,7 +19,15 @@ QUESTION = gettext_noop("Which clip do you prefer?")
 class Preference(Cmos):
     key = "preference"
     title = "Preference"
-    estimand = "preference"
+    estimand = Estimand(
+        key="preference",
+        name="Preference",
+        phrase="the mean preference",
+        axis="Preference: above 0 is preferred",
+        neutral=0.0,
+        comparison=PREFERENCE,
+        equivalence=0.1,
+    )
     standard = "LFS-Bench: pairs on -2 to 2; above 0 the condition is preferred to the other one"
     default_question = QUESTION
     default_criteria = (("preference", QUESTION, {}),)

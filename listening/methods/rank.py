@@ -13,6 +13,7 @@ from listening.methods.base import (
     context_of,
     gettext_noop,
 )
+from listening.methods.estimand import Estimand
 from listening.methods.mushra import lettered
 from listening.methods.together import MOST_TOGETHER, TOGETHER, by_item, check_numbers
 
@@ -22,7 +23,14 @@ QUESTION = gettext_noop("Put the clips in order, the best one first.")
 class Rank(Method):
     key = "rank"
     title = "Ranking"
-    estimand = "rank"
+    estimand = Estimand(
+        key="rank",
+        name="Rank",
+        phrase="the mean rank",
+        axis="Rank: mean place, 1 is the best",
+        lowest_is_best=True,
+        ceilings=False,
+    )
     standard = "Ranking (ISO 8587): the place, 1 is the best"
     default_question = QUESTION
     default_criteria = (("order", QUESTION, {}),)

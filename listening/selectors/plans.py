@@ -73,7 +73,7 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None) -> TaskPlan
         task=task.key,
         title=task.title or task.key,
         method=task.method,
-        estimand=method_named(task.method).estimand,
+        estimand=method_named(task.method).estimand.key,
         criteria=[criterion.key for criterion in task.criteria.order_by("order")],
         conditions=conditions,
         items=items,

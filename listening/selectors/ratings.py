@@ -28,6 +28,7 @@ class RatingRow(TypedDict):
     language: str
     split: str
     condition: str
+    role: str  # of the condition: test, reference or anchor; empty for conditions of traps
     system: str
     voice: str
     stimulus: str
@@ -72,7 +73,8 @@ WITH hearing AS MATERIALIZED (
 RATINGS = """
 SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
     i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
-    co.key, co.system, co.voice, x.key, coalesce(vc.key, ''), coalesce(v.key, ''),
+    co.key, replace(co.role, 'trap', ''), co.system, co.voice, x.key,
+    coalesce(vc.key, ''), coalesce(v.key, ''),
     CASE WHEN v.id IS NOT NULL THEN t.versus_first END,
     concat_ws(' ', (SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
         WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id),
@@ -99,8 +101,8 @@ LEFT JOIN listening_condition vc ON vc.id = v.condition_id
 LEFT JOIN listening_justification j ON j.trial_id = t.id
 WHERE st.key = %s ORDER BY q.id
 """
-FIRST = 19  # the column of the query that becomes `presented_first`
-BEFORE_REVIEW = 26  # columns of the query that stand before `review`
+FIRST = 20  # the column of the query that becomes `presented_first`
+BEFORE_REVIEW = 27  # columns of the query that stand before `review`
 
 
 def rating_rows(study: str) -> Iterator[RatingRow]:
@@ -115,6 +117,6 @@ def rating_rows(study: str) -> Iterator[RatingRow]:
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared
                 first = "" if order is None else method.presented_first(versus_first=order)
-                head = (*row[:4], method.estimand, *row[4:FIRST], first)
+                head = (*row[:4], method.estimand.key, *row[4:FIRST], first)
                 tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:], "")
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's

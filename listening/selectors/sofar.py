@@ -114,7 +114,7 @@ def rated_so_far(study: str) -> list[AskedSoFar]:
             task=task.key,
             title=task.title or task.key,
             criterion=criterion.key,
-            estimand=method_named(task.method).estimand,
+            estimand=method_named(task.method).estimand.key,
             ends=ends,
             labels=named,
             references=references,

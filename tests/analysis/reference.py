@@ -12,10 +12,18 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.ratings import COLUMNS, from_csv, from_rows
+from analysis.estimands import estimand_of_method
+from analysis.ratings import COLUMNS, from_csv, from_rows, read_csv
+from listening.methods import Method
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "analysis"
-MOS_COLUMNS = {"condition": "system", "item": "text", "task": "condition", "position": "trial"}
+MOS_COLUMNS = {
+    "condition": "system",
+    "item": "text",
+    "task": "condition",
+    "position": "trial",
+    "trap": "is_trap",
+}
 BLANK: dict[str, Any] = dict.fromkeys(COLUMNS, "") | {
     "study": "s",
     "task": "t",
@@ -55,12 +63,30 @@ def table_of(name: str) -> pd.DataFrame:
                 "stimulus": "stimulus_a",
                 "versus_stimulus": "stimulus_b",
                 "position": "trial",
+                "trap": "is_trap",
             },
-            constants={"method": "cmos", "estimand": "cmos", "task": "cmos"},
+            constants={"method": "cmos", "task": "cmos"},
+            ignore=["pair", "first", "score_raw", "task"],
         )
     if name == "align_s1":
-        return from_csv(DATA / "align_s1.csv.gz", constants={"condition": "all"})
-    return from_csv(DATA / f"{name}.csv.gz", columns=MOS_COLUMNS)
+        constants = {"condition": "all", "method": "mos"}
+        return from_csv(DATA / "align_s1.csv.gz", columns={"trap": "is_trap"}, constants=constants)
+    return from_csv(
+        DATA / f"{name}.csv.gz",
+        columns=MOS_COLUMNS,
+        constants={"method": "mos"},
+        ignore=["task"],
+    )
+
+
+def mushra_s1(position: str = "trial") -> pd.DataFrame:
+    """The MUSHRA set with hidden reference and anchors, nobody left out."""
+    return from_csv(
+        DATA / "mushra_s1.csv.gz",
+        columns={"condition": "system", "item": "text", "position": position, "trap": "is_trap"},
+        constants={"method": "mushra", "task": "mushra"},
+        ignore=["task", "trial", "position"],
+    )
 
 
 def heard_on_headphones(name: str) -> pd.DataFrame:
@@ -72,11 +98,17 @@ def heard_on_headphones(name: str) -> pd.DataFrame:
 
 def edge(name: str) -> pd.DataFrame:
     path = DATA / "edge" / f"edge_{name}.csv"
-    return from_csv(path, columns={"condition": "system", "item": "text"})
+    columns = {"condition": "system", "item": "text", "trap": "is_trap"}
+    return read_csv(path, columns, constants={"method": "mos"}).table
 
 
 def rows_of(scores: dict[tuple[str, str, str], float], **fields: Any) -> pd.DataFrame:
-    """A table from {(condition, rater, item): score}."""
+    """A table from {(condition, rater, item): score}; a method or an estimand tells the other."""
+    if "estimand" in fields and "method" not in fields:
+        declared = {each.estimand.key: key for key, each in Method.registry.items()}
+        fields["method"] = declared[fields["estimand"]]
+    if "method" in fields:
+        fields.setdefault("estimand", estimand_of_method(fields["method"]).key)
     return from_rows(
         {
             **BLANK,

@@ -23,7 +23,7 @@ from analysis.against import (
 from analysis.against import coefficients as by_weight
 from analysis.against.detection import area_interval, f1_curve
 from analysis.against.replicated import of_conditions
-from analysis.against.resampling import centred_interval, fisher_interval, wider_of
+from analysis.against.resampling import centred_interval, fisher_interval, p_of, wider_of
 from analysis.against.result import AS_IS, MAPPED
 from analysis.agreement import noise_ceiling
 from analysis.agreement.kappa import bare_kappa
@@ -178,6 +178,53 @@ def test_intervals_cover_what_other_raters_and_items_would_give(runs):
     spread = 3.92 * np.std(every, axis=0)
     width = (ends[..., 1] - ends[..., 0]).mean(axis=0)
     assert (width < 1.5 * (60 / runs) ** 0.25 * spread).all()
+
+
+def test_the_best_metric_has_a_p_that_agrees_with_its_interval():
+    """Some replicates of a metric that follows people closely are 1 throughout."""
+    table, metric, _ = study(np.random.default_rng(1), 0.05, raters=20, items=6, conditions=2)
+    own = units(table)
+    values = {"best": values_of(own, metric), "order": np.arange(12.0)}
+    values["near"] = values["best"] + np.sin(np.arange(12.0))
+    for each in correlations(own, values, Wanted(replicates=1000, mapped=False)):
+        if each.unit != CONDITION:
+            assert each.p is not None, each.metric
+            assert (each.p < 0.05) == (not each.low <= 0 <= each.high)
+    best = by_key(e for e in correlations(own, values, QUICK) if e.metric == "best")
+    assert best[STIMULUS, "srcc", AS_IS].p < 0.01
+
+
+def test_one_replicate_at_the_end_changes_p_by_little():
+    rng = np.random.default_rng(5)
+    drawn = np.tanh(1.7 + 0.4 * rng.normal(size=2000))
+    usual = p_of(0.94, drawn)
+    assert usual == pytest.approx(2 * stats.norm.sf(np.arctanh(0.94) / 0.4), rel=0.5)
+    drawn[:20] = 1.0
+    assert p_of(0.94, drawn) == pytest.approx(usual, rel=0.5)
+    assert p_of(-0.94, -drawn) == p_of(0.94, drawn)
+    drawn[:700] = 1.0  # as of few clips: then by how many are at 0 or beyond
+    assert p_of(0.94, drawn) == pytest.approx(2 / 2001)
+    assert p_of(1.0, np.where(np.arange(2000) < 30, -0.1, 1.0)) == pytest.approx(2 * 31 / 2001)
+    assert p_of(0.9, np.full(200, 0.9)) is None
+    assert p_of(0.9, np.where(np.arange(200) < 30, np.nan, 0.9)) is None
+
+
+@pytest.mark.slow
+@sizes(6, 60)
+def test_metrics_of_chance_are_told_apart_as_often_as_they_should_be(runs):
+    p = []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        own = units(study(rng, conditions=2, raters=20, each=8)[0])
+        values = {f"m{k}": rng.normal(size=len(own.own)) for k in range(10)}
+        wanted = Wanted(replicates=400, mapped=False)
+        p += [
+            each.p
+            for each in correlations(own, values, wanted)
+            if (each.unit, each.statistic) == (STIMULUS, "srcc")
+        ]
+    assert len(p) == 10 * runs
+    assert np.mean(np.array(p) < 0.05) < 0.05 + 3 * (0.05 * 0.95 / len(p)) ** 0.5
 
 
 def test_within_conditions_is_what_is_left_without_their_means():

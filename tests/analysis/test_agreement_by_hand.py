@@ -1,5 +1,7 @@
 """Measures of agreement against numbers worked out by hand or printed in their papers."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,7 @@ from analysis.agreement import (
     trend,
     versus_rest,
 )
+from tests.analysis.reference import DATA
 
 # Krippendorff's own example (2011, "Computing Krippendorff's alpha-reliability"): four observers,
 # twelve units, values missing.
@@ -199,9 +202,10 @@ def test_bias_and_inconsistency_put_in_are_found():
     unit, rater = np.repeat(np.arange(300), 12), np.tile(np.arange(12), 300)
     quality = rng.normal(3, 1, 300)
     y = quality[unit] + bias[rater] + noise[rater] * rng.normal(0, 1, len(unit))
-    model = subject_model(unit, [f"{r:02}" for r in rater], y)
+    model = subject_model(unit, [f"{r:02}" for r in rater], y, unbiased=True)
     found = model.raters
     assert model.converged
+    assert not model.note
     for mine, b, s in zip(found, bias, noise, strict=True):
         assert mine.bias == pytest.approx(b, abs=4 * mine.bias_se + 0.05)
         assert mine.inconsistency == pytest.approx(s, rel=0.2)
@@ -211,8 +215,30 @@ def test_bias_and_inconsistency_put_in_are_found():
     assert better < 0.9 * np.std(plain - quality)
     assert better == pytest.approx(float(model.quality_se.mean()), rel=0.15)
     assert np.mean([m.weight for m in found]) == pytest.approx(1)
-    shrunk = subject_model(unit, [f"{r:02}" for r in rater], y, as_published=True).raters
-    assert shrunk[0].inconsistency < 0.5 * noise[0]  # why the mean squares are corrected
+    published = subject_model(unit, [f"{r:02}" for r in rater], y)
+    assert published.raters[0].inconsistency < 0.5 * noise[0]  # why mean squares are corrected
+    assert "1 rater stands at the floor of inconsistency" in published.note
+    assert "all weight" in published.raters[0].note
+    assert not published.raters[5].note
+
+
+@pytest.mark.parametrize("design", ["full", "sparse"])
+def test_the_subject_model_is_that_of_sureal(design):
+    """10 raters and 30 clips, all rated by all; 10 raters and 40 clips, 7 ratings each."""
+    told = json.loads((DATA / "p910.sureal.json").read_text("utf-8"))[design]
+    model = subject_model(*zip(*told["ratings"], strict=True))
+    assert model.units == tuple(told["units"])
+    assert [each.rater for each in model.raters] == told["raters"]
+    assert model.quality == pytest.approx(told["quality"], abs=2e-6)
+    assert model.quality_se == pytest.approx(told["quality_se"], abs=2e-6)
+    assert [each.bias for each in model.raters] == pytest.approx(told["bias"], abs=2e-6)
+    found = [each.inconsistency for each in model.raters]
+    assert found == pytest.approx(told["inconsistency"], abs=2e-6)
+    unbiased = subject_model(*zip(*told["ratings"], strict=True), unbiased=True)
+    assert all(
+        other.inconsistency > each.inconsistency
+        for each, other in zip(model.raters, unbiased.raters, strict=True)
+    )
 
 
 @pytest.mark.slow

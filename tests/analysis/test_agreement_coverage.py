@@ -128,7 +128,7 @@ def test_the_intervals_of_bias_and_inconsistency_hold(what, runs):
     for _ in range(runs):
         unit, rater, y = crossed(rng)
         y = rng.normal(0, 1, UNITS)[unit] + bias[rater] + noise[rater] * rng.normal(0, 1, len(y))
-        for code, mine in enumerate(subject_model(unit, rater, y).raters):
+        for code, mine in enumerate(subject_model(unit, rater, y, unbiased=True).raters):
             truth = bias[code] if what == "bias" else noise[code]
             low, high = getattr(mine, f"{what}_low"), getattr(mine, f"{what}_high")
             held.append(low <= truth <= high)

@@ -19,11 +19,17 @@ from analysis.agreement import (
     sos_parameter,
     versus_rest,
 )
-from analysis.ratings import from_csv
+from analysis.ratings import read_csv
 from analysis.screening import DEFAULT, screen
-from tests.analysis.reference import DATA, expected, heard_on_headphones, table_of
+from tests.analysis.reference import DATA, expected, heard_on_headphones, mushra_s1, table_of
 
-MUSHRA = {"condition": "system", "item": "text", "position": "trial"}
+PAIRS = {
+    "condition": "system_a",
+    "versus_condition": "system_b",
+    "item": "text",
+    "stimulus": "pair",
+    "trap": "is_trap",
+}
 
 
 def triple(table):
@@ -37,7 +43,7 @@ def align():
 
 @pytest.fixture(scope="module")
 def mushra():
-    table = from_csv(DATA / "mushra_s1.csv.gz", columns=MUSHRA)
+    table = mushra_s1()
     return table[~table["rater"].isin(expected("mushra_s1")["post_screening"]["removed"])]
 
 
@@ -75,10 +81,7 @@ def test_krippendorffs_alpha_of_every_other_set_is_rs(name, metric, mushra):
     elif name == "mushra_s1":
         table = mushra
     else:
-        table = from_csv(
-            DATA / f"{name}.csv.gz",
-            columns={"condition": "system_a", "item": "text", "stimulus": "pair"},
-        )
+        table = read_csv(DATA / f"{name}.csv.gz", PAIRS, {"method": "cmos"}).table
     mine = krippendorff_alpha(*triple(table), metric, replicates=50)
     assert mine.value == pytest.approx(known[f"krippendorff_{metric}"], rel=1e-10)
 
@@ -193,11 +196,8 @@ def test_the_sos_parameter_is_rs(name, align):
 
 @pytest.mark.parametrize("name", ["cmos_s1", "cmos_s2"])
 def test_the_advantage_of_the_second_clip_is_rs(name):
-    lines = from_csv(
-        DATA / f"{name}.csv.gz",
-        columns={"condition": "system_a", "item": "text", "presented_first": "first"},
-    )
-    mine = order_effect(lines["score"], lines["presented_first"] == "a", lines["rater"])
+    lines = pd.read_csv(DATA / f"{name}.csv.gz")
+    mine = order_effect(lines["score"], lines["first"] == "a", lines["rater"])
     assert mine.value == pytest.approx(expected(name)["order_bias"]["mean_score_raw"], rel=1e-10)
     assert mine.low < mine.value < mine.high
 

@@ -82,6 +82,7 @@ def written(report, table, tmp_path_factory):
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
+@pytest.mark.slow
 def test_the_bundle_holds_report_tables_figures_methods_and_ratings(written):
     assert {
         "README.txt",
@@ -116,6 +117,7 @@ def test_made_again_at_another_moment_the_zip_has_the_same_bytes(report, table, 
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
+@pytest.mark.slow
 def test_the_page_finds_its_figures_and_tables_beside_it(written):
     links = re.findall(r'href="([^#"][^"]*)"', written["report.html"].decode())
     assert {"figures/made-means.pdf", "figures/made-means.csv", "tables/made-all.csv"} <= set(links)
@@ -134,6 +136,7 @@ def test_reading_a_report_loads_neither_matplotlib_nor_pandas():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_its_date_is_that_of_the_newest_rating(written):
     assert json.loads(written["report.json"])["made_at"] == "2026-03-04T05:06:07Z"
     assert b"some moment" not in b"".join(written.values())
@@ -160,6 +163,7 @@ def test_scores_that_are_not_those_of_the_report_stay_out(table):
         assert ("scores.csv" in files) is there
 
 
+@pytest.mark.slow
 def test_without_figures_for_papers_nothing_points_at_them(report, table):
     files = dict(bundle_files(with_part(report), table, figures=False))
     assert not [name for name in files if name.startswith("figures/")]
@@ -168,6 +172,7 @@ def test_without_figures_for_papers_nothing_points_at_them(report, table):
         assert b"tables/" in files[name] or name.endswith("md")
 
 
+@pytest.mark.slow
 def test_tables_of_parts_are_in_full_with_provenance_in_their_csv(written, report):
     rows = list(csv.DictReader(io.StringIO(written["tables/made-all.csv"].decode())))
     assert [row["name"] for row in rows] == ["'=cmd()" if n == "=cmd()" else n for n in NAMES]
@@ -177,6 +182,7 @@ def test_tables_of_parts_are_in_full_with_provenance_in_their_csv(written, repor
     assert {row["table_hash"] for row in rows} == {report["provenance"]["table_hash"]}
 
 
+@pytest.mark.slow
 def test_every_row_of_every_latex_table_has_its_columns_and_no_bare_command(report):
     for named in [*paper_tables(report), Named("made-all", HARD)]:
         text = latex_table(named)
@@ -199,6 +205,7 @@ def test_a_long_table_runs_over_pages():
     assert text.count(" \\\\\n") == 62
 
 
+@pytest.mark.slow
 def test_markdown_rows_keep_their_columns(report):
     for table in [*(named.table for named in paper_tables(report)), HARD]:
         lines = [x for x in table_markdown(table).splitlines() if x.startswith("|")]
@@ -206,6 +213,7 @@ def test_markdown_rows_keep_their_columns(report):
         assert {len(re.findall(r"(?<!\\)\|", x)) for x in lines} == {len(table.columns) + 1}
 
 
+@pytest.mark.slow
 def test_the_methods_say_what_was_done_by_its_numbers(report):
     text = methods_text(with_part(report))
     data = report["data"]

@@ -9,6 +9,8 @@ from scipy import stats
 from analysis.comparisons import (
     Undefined,
     cliffs_delta,
+    clustered_d,
+    clustered_delta,
     cohen_d,
     cohen_d_paired,
     hedges_g,
@@ -156,3 +158,82 @@ def test_a_gigantic_t_has_an_interval_that_joins_on():
 def test_a_missing_value_is_refused_not_passed_on(effect):
     with pytest.raises(Undefined, match="missing or infinite"):
         effect([1.0, np.nan, 2.0], [2.0, 3.0])
+
+
+def crossed(rng, shift, raters=20, items=20, each=5):
+    """Two conditions: raters (SD 0.42), raters by condition (0.3), items (0.27), the rest 0.6."""
+    rater = np.concatenate([rng.choice(raters, each, replace=False) for _ in range(2 * items)])
+    item, second = np.repeat(np.arange(items), 2 * each), np.tile(np.repeat([0, 1], each), items)
+    y = 3 - shift * second + rng.normal(0, 0.42, raters)[rater] + rng.normal(0, 0.27, items)[item]
+    y += rng.normal(0, 0.3, (raters, 2))[rater, second] + rng.normal(0, 0.6, len(y))
+    return y, second == 0, rater.astype(np.int64), item
+
+
+def test_clustered_effect_sizes_are_the_plain_ones_with_other_intervals():
+    y, first, rater, item = crossed(np.random.default_rng(1), 0.5)
+    for clustered, plain in ((clustered_d, cohen_d), (clustered_delta, cliffs_delta)):
+        found, bare = clustered(y, first, rater, item), plain(y[first], y[~first])
+        assert found.name == bare.name
+        assert found.value == pytest.approx(bare.value)
+        assert found.high - found.low > 1.1 * (bare.high - bare.low)
+        back = clustered(y, ~first, rater, item)
+        assert (back.low, back.high) == pytest.approx((-found.high, -found.low))
+        shuffled = np.random.default_rng(2).permutation(len(y))
+        again = clustered(y[shuffled], first[shuffled], rater[shuffled], item[shuffled])
+        assert again.low == pytest.approx(found.low)
+
+
+def test_the_clustered_interval_of_d_is_the_delta_methods_by_differences():
+    """Each rating weighed a little more tells its part (the infinitesimal jackknife)."""
+    y, first, rater, item = crossed(np.random.default_rng(3), 0.5, raters=8, items=6, each=4)
+    weight, step, base = np.ones(len(y)), 1e-5, clustered_d(y, first, rater, item).value
+
+    def weighted(w):
+        means = [np.average(y[side], weights=w[side]) for side in (first, ~first)]
+        square = sum(
+            w[s] @ (y[s] - mean) ** 2 for s, mean in zip((first, ~first), means, strict=True)
+        )
+        return (means[0] - means[1]) / (square / (len(y) - 2)) ** 0.5
+
+    part = np.empty(len(y))
+    for k in range(len(y)):
+        moved = weight.copy()
+        moved[first == first[k]] -= step / first[first == first[k]].size  # sums stay as they are
+        moved[k] += step
+        part[k] = (weighted(moved) - base) / step
+    both = rater * 100 + item
+    rater_v, item_v, both_v = (
+        sum(part[code == c].sum() ** 2 for c in np.unique(code)) for code in (rater, item, both)
+    )
+    variance = max(rater_v + item_v - both_v, rater_v, item_v)
+    found = clustered_d(y, first, rater, item)
+    half = stats.t.ppf(0.975, 5) * variance**0.5
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-3)
+
+
+def test_conditions_that_never_overlap_have_a_delta_with_an_interval():
+    y = np.array([5.0] * 16 + [1.0] * 16)
+    rater, item = np.tile(np.repeat(np.arange(4), 4), 2), np.tile(np.arange(4), 8)
+    found = clustered_delta(y, y > 3, rater, item)
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(2 * 0.025**0.25 - 1)
+    assert clustered_delta(y, y < 3, rater, item).high == pytest.approx(-found.low)
+    assert clustered_d(y, y > 3, rater, item).value is None
+    alone = clustered_delta(y, y > 3, np.zeros(32, dtype=int), item)
+    assert (alone.value, alone.low) == (1.0, None)
+    assert "one rater" in alone.note
+
+
+@pytest.mark.slow
+@sizes(60, 800)
+@pytest.mark.parametrize("shift", [0.0, 1.5])
+def test_clustered_effect_sizes_hold_for_other_raters_and_items(shift, runs):
+    """Of normal scores: delta = 2 Phi(d / sqrt 2) - 1, d by the SDs that were put in."""
+    d = shift / (0.42**2 + 0.3**2 + 0.27**2 + 0.6**2) ** 0.5
+    truth = {clustered_d: d, clustered_delta: 2 * stats.norm.cdf(d / 2**0.5) - 1}
+    rng = np.random.default_rng(6)
+    studies = [crossed(rng, shift) for _ in range(runs)]
+    for make, value in truth.items():
+        held = [found.low <= value <= found.high for found in (make(*s) for s in studies)]
+        low, high = bounds(0.92, 0.98, of=800, runs=runs)
+        assert low <= np.mean(held) <= high

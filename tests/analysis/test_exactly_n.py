@@ -116,4 +116,6 @@ def test_traps_never_count(study):
     answer_all(arrive(study))
     table = from_study(study.key)
     assert not table[table["trap"] != ""]["counts"].any()
+    assert set(table[table["trap"] != ""]["role"]) == {""}
+    assert set(table[table["trap"] == ""]["role"]) == {"test"}
     assert table[table["trap"] == ""]["counts"].all()

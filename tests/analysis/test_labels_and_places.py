@@ -126,7 +126,7 @@ def test_the_best_place_of_a_ranking_comes_first() -> None:
 )
 def test_scales_have_ends(estimand: str, score: float, ends: list[float]) -> None:
     scores = {("a", f"r{r}", f"i{i}"): score for r in range(3) for i in range(3)}
-    rows = rows_of(scores, estimand=estimand, method="mos")
+    rows = rows_of(scores, estimand=estimand)
     assert list(report_of(rows, options=QUICK)["scales"].values()) == [ends]
 
 

@@ -74,7 +74,7 @@ def test_equal_ratings_have_an_interval_without_width_and_a_flag():
         assert "no width" in estimate.note
     for contrast in MeanScore().contrasts(edge("all_equal")):
         assert contrast.p is None
-        assert contrast.p_holm is None
+        assert contrast.p_adjusted is None
 
 
 def test_effects_that_cancel_are_said_to_cancel():

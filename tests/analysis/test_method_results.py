@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.estimators.mean_score import MeanScore
+from analysis.comparisons.reference import roles_of
 from analysis.options import Options
 from analysis.ratings import from_csv, from_study, table_hash, to_csv
 from analysis.report.build import report_of
@@ -113,6 +113,8 @@ def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -
     rate(study)
     table = from_study(study.key)
     assert table["counts"].all()
+    roles = {name: "reference" if name == "cond-2" else "test" for name in table["condition"]}
+    assert roles_of(table) == roles
     report = report_of(table, options=QUICK)
     means = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
     assert {place(row) for row in means} == set(MEANS[key])
@@ -161,7 +163,3 @@ def test_choices_without_scores_are_counted_and_make_no_mean() -> None:
     (section,) = [s for s in sections(report) if s.id.startswith("estimates")]
     assert section.title == "Choice · free_choice · choice"
     assert "100.0 %" in section.html
-
-
-def test_the_means_know_every_method_that_there_is() -> None:
-    assert MeanScore.methods == set(Method.registry)

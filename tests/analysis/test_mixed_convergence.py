@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from analysis.mixed.convergence import diagnose, ess, ess_bulk, ess_tail, pareto_k, r_hat
+from analysis.mixed.convergence import Quality, diagnose, ess, ess_bulk, ess_tail, pareto_k, r_hat
 from analysis.mixed.posterior import Posterior, highest_density
 
 ARVIZ = {  # kind: (rhat, ess bulk, ess tail) of the chains below, as ArviZ 0.23.4 gave them
@@ -86,10 +86,16 @@ def test_bad_draws_are_refused_with_reason_and_remedy(draws, said):
     assert refusal.remedy.startswith("take more draws")
 
 
+def test_too_few_draws_after_all_that_may_be_taken_are_not_to_be_met_with_more():
+    refusal = diagnose({"condition": alike()}, Quality(2880, 32, 0.1, 0.2)).refusal
+    assert refusal.reason.endswith("not above 400, after 2,880 draws of each chain")
+    assert refusal.remedy == "sample this model by NUTS (the general model)"
+
+
 def test_a_bad_pareto_k_is_refused_and_good_draws_are_not():
     good = np.random.default_rng(0).standard_normal((4, 1000, 3))
-    assert diagnose({"condition": good}, pareto_k=0.7).refusal is None
-    refused = diagnose({"condition": good}, pareto_k=0.71).refusal
+    assert diagnose({"condition": good}, Quality(1000, 1, 0.8, 0.7)).refusal is None
+    refused = diagnose({"condition": good}, Quality(1000, 1, 0.8, 0.71)).refusal
     assert str(refused) == (
         "Pareto k of the importance weights is 0.71, above 0.7;"
         " sample this model by NUTS (the general model)"

@@ -6,8 +6,9 @@ import pytest
 from analysis.mixed.comparisons import means, pairs
 from analysis.mixed.crossed import Crossed
 from analysis.mixed.errors import NotEstimable
-from analysis.mixed.linear import crossed_reml, nested_reml
+from analysis.mixed.linear import crossed_reml, nested_reml, sides_of
 from analysis.mixed.sufficient import sums
+from analysis.mixed.work import Plan
 from tests.analysis.mixed_data import att, column, mos, values
 from tests.analysis.reference import expected
 
@@ -19,7 +20,7 @@ def fitted(data, *, text="text", cells=("system",), stimulus=True):
         inside["stimulus"] = data.codes("stimulus")
     across = {"rater": data.codes("rater"), "item": data.codes(text)}
     design = np.eye(cell.max() + 1)[cell]
-    return crossed_reml(data.y, design, data.codes("system"), inside, across)
+    return crossed_reml(data.y, design, data.codes("system"), {**inside, **across})
 
 
 def assert_is_rs(fit, r, names):
@@ -70,9 +71,10 @@ def test_any_design_matrix_will_do():
     columns = [np.ones(len(data.frame))]
     columns += [data.frame["condition"].eq(c).to_numpy(float) for c in ("paragraph", "context")]
     columns += [data.frame["system"].eq(s).to_numpy(float) for s in data.names()[1:]]
-    inside = {k: data.codes(*c) for k, c in {"rs": ("rater", "system"), "s": ("stimulus",)}.items()}
-    across = {"rater": data.codes("rater"), "item": data.codes("paragraph")}
-    fit = crossed_reml(data.y, np.column_stack(columns), data.codes("system"), inside, across)
+    effects = {"rater:condition": ("rater", "system"), "stimulus": ("stimulus",)}
+    effects |= {"rater": ("rater",), "item": ("paragraph",)}
+    codes = {name: data.codes(*what) for name, what in effects.items()}
+    fit = crossed_reml(data.y, np.column_stack(columns), data.codes("system"), codes)
     rows = expected("mos_s1")["condition_effect_tts"]["table"]
     np.testing.assert_allclose(fit.estimate[:3], column(rows, "Estimate"), rtol=1e-6)
     np.testing.assert_allclose(fit.se[:3], column(rows, "Std..Error"), rtol=1e-5)
@@ -85,20 +87,51 @@ def test_texts_across_857_raters_are_rs():
     assert_is_rs(fitted(att("att_s1"), stimulus=False), expected("att_s1")["lmm_text"], NAMES)
 
 
-def test_the_blockwise_likelihood_is_the_one_written_out():
+CODES = ("rater", "rater:condition", "item", "stimulus")
+ORDERS = [Plan(0.0, by_condition, first) for by_condition in (False, True) for first in (0, 1)]
+
+
+def small_design():
+    """Sixty ratings of two conditions: scores, design, condition and the codes of every effect."""
     rng = np.random.default_rng(4)
     n = 60
-    condition, rater, item = (rng.integers(0, size, n) for size in (2, 5, 4))
-    both, stimulus = condition * 5 + rater, condition * 4 + item
-    y, design = rng.standard_normal(n), np.eye(2)[condition]
-    ratios = np.array([0.4, 0.2, 0.9, 0.3])
-    codes = [np.unique(c, return_inverse=True)[1] for c in (both, stimulus, rater, item)]
-    model = Crossed(y, design, condition, codes[:2], codes[2:])
-    v = np.eye(n)
-    for ratio, c in zip(ratios, codes, strict=True):
+    condition, rater, item, voice = (rng.integers(0, size, n) for size in (2, 5, 4, 2))
+    both, stimulus = condition * 5 + rater, (condition * 4 + item) * 2 + voice
+    codes = [np.unique(c, return_inverse=True)[1] for c in (rater, both, item, stimulus)]
+    design = np.column_stack([np.eye(2)[condition], voice])
+    return rng.standard_normal(n), design, condition, dict(zip(CODES, codes, strict=True))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "ratios", [(0.4, 0.2, 0.9, 0.3), (0.4, 0.2, 0.9, 0), (0.4, 0, 0.9, 0), (0, 0.2, 0, 0.3)]
+)
+def test_every_order_of_elimination_is_the_likelihood_written_out(order, ratios):
+    y, design, condition, codes = small_design()
+    assert_written_out(y, design, condition, codes, order, ratios)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("gone", CODES)
+def test_a_side_may_have_one_effect_alone(order, gone):
+    y, design, condition, codes = small_design()
+    some = {name: codes[name] for name in CODES if name != gone}
+    assert_written_out(y, design, condition, some, order, (0.4, 0.9, 0.3))
+
+
+def test_texts_alone_need_no_raters():
+    y, design, condition, codes = small_design()
+    texts = {name: codes[name] for name in CODES[2:]}
+    assert_written_out(y, design, condition, texts, ORDERS[0], (0.9, 0.3))
+
+
+def assert_written_out(y, design, condition, codes, order, ratios):
+    model = Crossed(y, design, condition, sides_of(codes), order)
+    v = np.eye(len(y))
+    for ratio, c in zip(ratios, codes.values(), strict=True):
         v += ratio * (c[:, None] == c)
     inverse, e = np.linalg.inv(v), y - design @ model.centre
-    parts = model.at(ratios[None])
+    parts = model.at(np.array([ratios]))
     np.testing.assert_allclose(parts.a[0], design.T @ inverse @ design, rtol=1e-10)
     np.testing.assert_allclose(parts.b[0], design.T @ inverse @ e, rtol=1e-8, atol=1e-12)
     assert parts.c[0] == pytest.approx(e @ inverse @ e, rel=1e-10)
@@ -112,8 +145,8 @@ def test_another_design_of_the_same_space_has_the_same_fit():
     y = y + rng.standard_normal(len(y))
     means, change = np.eye(3)[condition], np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]])
     across = {"rater": rater, "item": item}
-    cells = crossed_reml(y, means, condition, {}, across)
-    other = crossed_reml(y, means @ change, condition, {}, across)
+    cells = crossed_reml(y, means, condition, across)
+    other = crossed_reml(y, means @ change, condition, across)
     np.testing.assert_allclose(change @ other.estimate, cells.estimate, rtol=1e-7)
     np.testing.assert_allclose(
         change @ other.covariance @ change.T, cells.covariance, rtol=1e-5, atol=1e-12
@@ -125,8 +158,8 @@ def test_another_design_of_the_same_space_has_the_same_fit():
 def test_without_texts_it_is_the_nested_model():
     data = att("att_s2")
     rater, system = data.codes("rater"), data.codes("system")
-    inside = {"rater:condition": data.codes("rater", "system")}
-    crossed = crossed_reml(data.y, np.eye(4)[system], system, inside, {"rater": rater})
+    effects = {"rater": rater, "rater:condition": data.codes("rater", "system")}
+    crossed = crossed_reml(data.y, np.eye(4)[system], system, effects)
     nested = nested_reml(sums(data.y, rater, system))
     np.testing.assert_allclose(crossed.estimate, nested.estimate, rtol=1e-9)
     np.testing.assert_allclose(crossed.se, nested.se, rtol=1e-7)
@@ -137,7 +170,7 @@ def test_without_texts_it_is_the_nested_model():
 def test_raters_alone_need_no_effect_inside_conditions():
     data = att("att_s2")
     system, rater = data.codes("system"), data.codes("rater")
-    fit = crossed_reml(data.y, np.eye(4)[system], system, {}, {"rater": rater})
+    fit = crossed_reml(data.y, np.eye(4)[system], system, {"rater": rater})
     assert fit.sds["rater"] == pytest.approx(0.26, abs=0.02)
 
 
@@ -145,10 +178,10 @@ def test_what_cannot_be_estimated_is_refused_in_words():
     y, condition = np.arange(6.0) % 4, np.array([0, 0, 0, 1, 1, 1])
     design, own = np.eye(2)[condition], np.arange(6)
     with pytest.raises(NotEstimable, match="every rating has its own stimulus; leave stimulus out"):
-        crossed_reml(y, design, condition, {"stimulus": own}, {"rater": own % 3})
+        crossed_reml(y, design, condition, {"stimulus": own, "rater": own % 3})
     with pytest.raises(NotEstimable, match="there is one rater"):
-        crossed_reml(y, design, condition, {}, {"rater": own * 0})
+        crossed_reml(y, design, condition, {"rater": own * 0})
     with pytest.raises(NotEstimable, match="some means are combinations of others"):
-        crossed_reml(y, np.ones((6, 2)), condition, {}, {"rater": own % 3})
+        crossed_reml(y, np.ones((6, 2)), condition, {"rater": own % 3})
     with pytest.raises(ValueError, match="a level in two conditions"):
-        crossed_reml(y, design, condition, {"stimulus": own % 3}, {"rater": own % 3})
+        crossed_reml(y, design, condition, {"stimulus": own % 3, "rater": own % 3})

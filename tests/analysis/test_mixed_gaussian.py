@@ -31,6 +31,7 @@ def case(request):
     return data, found, posterior, posterior_reference(request.param)["gaussian"]
 
 
+@pytest.mark.slow
 def test_conditions_and_sds_are_the_references(case):
     data, _, posterior, r = case
     said = posterior.summaries()
@@ -46,6 +47,7 @@ def test_conditions_and_sds_are_the_references(case):
         assert said[mine].sd[0] == pytest.approx(r["sd"][theirs]["sd"], rel=0.06)
 
 
+@pytest.mark.slow
 def test_differences_ranks_and_equivalence_are_the_references(case):
     data, _, posterior, r = case
     names = data.names()
@@ -62,6 +64,7 @@ def test_differences_ranks_and_equivalence_are_the_references(case):
         np.testing.assert_allclose(found.rank_probability[i], r["rank_prob"][name], atol=0.03)
 
 
+@pytest.mark.slow
 def test_the_draws_are_nearly_independent(case):
     diagnostics = case[2].diagnostics
     assert max(diagnostics.r_hat.values()) < 1.01
@@ -127,7 +130,7 @@ def test_a_tiny_posterior_is_the_one_integrated_on_a_grid():
 def test_priors_follow_the_scale():
     assert prior_for(0, 1) == HLS_PRIOR
     assert prior_for(1, 5) == GaussianPrior(3.0, 2.0, 2.0)
-    assert str(prior_for(1, 5)).startswith("means ~ Normal(3, 2); SDs of rater")
+    assert str(prior_for(1, 5)).startswith("means ~ Normal(3, 2); SDs of all effects")
 
 
 def test_ranks_count_the_best_first():

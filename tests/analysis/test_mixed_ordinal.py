@@ -1,29 +1,41 @@
 """The nested ordinal model equals adaptive quadrature (21 x 15) and the exact posterior."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit
 
-from analysis.mixed import ordinal
+from analysis.mixed import marginal
 from analysis.mixed.comparisons import pairs
 from analysis.mixed.errors import NotEstimable
-from analysis.mixed.ordinal import (
-    FAST,
-    FINE,
-    Grid,
-    NestedOrdinal,
-    Parameters,
-    expected_scores,
-    label_counts,
-    log_probabilities,
-)
+from analysis.mixed.family import modelled, ordinal_counts
+from analysis.mixed.marginal import FAST, FINE, Grid, Marginal, Points
+from analysis.mixed.ordinal import expected_scores, label_counts, log_probabilities
 from analysis.mixed.ordinal_fit import OrdinalPrior, ordinal_ml, ordinal_posterior
 from tests.analysis.mixed_data import att, column, mos, posterior_reference, values
-from tests.analysis.reference import expected
+from tests.analysis.reference import edge, expected
 from tests.analysis.simulation import sizes
 
 HLS = np.array([0.0, 0.5, 1.0])
+
+
+class Parameters(NamedTuple):
+    beta: Any
+    cut: Any
+    sd_rater: float
+    sd_rater_condition: float
+
+
+def points_of(*parameters):
+    return Points(*(np.array(each, dtype=np.float64) for each in zip(*parameters, strict=True)))
+
+
+def log_likelihood(model, p, grid=FINE):
+    return model.values(points_of(p), grid)[0]
+
+
 LARGE = pytest.param("att_s1", marks=pytest.mark.soak)  # 857 raters
 
 
@@ -99,6 +111,7 @@ def monte_carlo_errors(mean, mcse, r):
     return abs(mean - r["mean"]) / np.hypot(mcse, r["sd"] / r.get("ess_bulk", 10_000) ** 0.5)
 
 
+@pytest.mark.slow
 def test_the_posterior_is_the_reference(case):
     data, posterior, r = case
     said = posterior.summaries()
@@ -114,6 +127,7 @@ def test_the_posterior_is_the_reference(case):
     assert monte_carlo_errors(said["cut"].mean[1], said["cut"].mcse[1], r["cut"][1]) < 4
 
 
+@pytest.mark.slow
 def test_differences_and_ranks_are_the_reference(case):
     data, posterior, r = case
     names = data.names()
@@ -127,6 +141,7 @@ def test_differences_and_ranks_are_the_reference(case):
         np.testing.assert_allclose(found.rank_probability[i], r["rank_prob"][name], atol=0.03)
 
 
+@pytest.mark.slow
 def test_the_draws_are_trusted(case):
     diagnostics = case[1].diagnostics
     assert diagnostics.refusal is None
@@ -149,41 +164,41 @@ def test_the_likelihood_is_the_integral_by_brute_force():
             heights = np.exp(n @ log_probabilities(at, p.cut)).reshape(len(u), -1)
             inner *= heights @ density_w / density_w.sum()
         total += np.log(inner @ density_u / density_u.sum())
-    model = NestedOrdinal(counts)
-    assert model.log_likelihood(p, FINE) == pytest.approx(total, abs=1e-9)
-    assert model.log_likelihood(p, FAST) == pytest.approx(total, abs=1e-5)
+    model = Marginal(counts)
+    assert log_likelihood(model, p, FINE) == pytest.approx(total, abs=1e-9)
+    assert log_likelihood(model, p, FAST) == pytest.approx(total, abs=1e-5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [LARGE, "att_s2"])
 def test_both_grids_are_fine_enough(name):
     model, p = (
-        NestedOrdinal(counts_of(att(name))),
+        Marginal(counts_of(att(name))),
         parameters(posterior_reference(name)["aghq_mle"]),
     )
-    best = model.log_likelihood(p, Grid(0.4, 9.0))
-    assert model.log_likelihood(p, FINE) == pytest.approx(best, abs=1e-7)
-    assert model.log_likelihood(p, FAST) == pytest.approx(best, abs=1e-4)
+    best = log_likelihood(model, p, Grid(0.4, 9.0))
+    assert log_likelihood(model, p, FINE) == pytest.approx(best, abs=1e-7)
+    assert log_likelihood(model, p, FAST) == pytest.approx(best, abs=1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sd", [0.01, 0.003])
 def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
     r = posterior_reference("att_s2")["aghq_mle"]
-    model, p = NestedOrdinal(counts_of(att("att_s2"))), parameters(r)
+    model, p = Marginal(counts_of(att("att_s2"))), parameters(r)
     small = Parameters(p.beta, p.cut, p.sd_rater, sd)
-    few = model.log_likelihood(small)
-    monkeypatch.setattr(ordinal, "_HERMITE", 10**6)  # the trapezoid rule, however many nodes
-    many = model.log_likelihood(small)
+    few = log_likelihood(model, small)
+    monkeypatch.setattr(marginal, "HERMITE", 10**6)  # the trapezoid rule, however many nodes
+    many = log_likelihood(model, small)
     assert few != many
     assert few == pytest.approx(many, abs=1e-8)
 
 
 def test_an_effect_of_no_size_is_no_effect():
     r = posterior_reference("att_s2")["aghq_mle"]
-    model, p = NestedOrdinal(counts_of(att("att_s2"))), parameters(r)
+    model, p = Marginal(counts_of(att("att_s2"))), parameters(r)
     none, tiny = (
-        model.log_likelihood(Parameters(p.beta, p.cut, p.sd_rater, sd)) for sd in (1e-7, 1e-4)
+        log_likelihood(model, Parameters(p.beta, p.cut, p.sd_rater, sd)) for sd in (1e-7, 1e-4)
     )
     assert none == pytest.approx(tiny, abs=1e-5)
 
@@ -310,5 +325,71 @@ def test_one_rating_a_rater_is_logistic_regression_of_shares():
 
 def test_three_ratings_have_no_maximum_and_say_so():
     label, rater, condition = np.array([0, 2, 1]), np.array([0, 1, 1]), np.array([0, 0, 1])
-    with pytest.raises(NotEstimable, match="no maximum of the likelihood; use the Bayesian fit"):
+    with pytest.raises(NotEstimable, match="as the logit of condition 1 falls; use the Bayes"):
         ordinal_ml(label_counts(label, rater, condition))
+
+
+def test_large_leanings_of_raters_who_are_otherwise_alike_are_integrated():
+    rng = np.random.default_rng(5)
+    p = Parameters(np.array([0.5, -0.5]), np.array([-1.0, 0.0, 1.0]), 1e-5, 6.0)
+    model = Marginal(label_counts(*simulated_labels(rng, raters=10, repeats=20, p=p)))
+    assert log_likelihood(model, p) == pytest.approx(log_likelihood(model, p, Grid(0.2, 9.0)), 1e-7)
+
+
+@pytest.mark.parametrize("inner", [1e-3, 0.5, 3.0])
+def test_slopes_are_those_of_the_likelihood(inner):
+    rng = np.random.default_rng(8)
+    p = Parameters(np.array([0.5, -0.5]), np.array([-1.0, 0.0, 1.0]), 0.7, inner)
+    model = Marginal(label_counts(*simulated_labels(rng, raters=8, repeats=5, p=p)))
+    value, slopes = model.slopes(points_of(p), FINE)
+    assert value[0] == log_likelihood(model, p)
+
+    def moved(name, place, by):
+        changed = {key: np.array(each, dtype=np.float64) for key, each in p._asdict().items()}
+        changed[name][place] += by
+        return log_likelihood(model, Parameters(**changed))
+
+    for name, place, step in (
+        ("beta", 0, 1e-4),
+        ("beta", 1, 1e-4),
+        ("cut", 0, 1e-4),
+        ("cut", 1, 1e-4),
+        ("cut", 2, 1e-4),
+        ("sd_rater", (), 1e-4),
+        ("sd_rater_condition", (), 1e-4 * inner),
+    ):
+        found = (moved(name, place, step) - moved(name, place, -step)) / (2 * step)
+        assert np.atleast_1d(getattr(slopes, name)[0])[place or 0] == pytest.approx(
+            found, 1e-5, 1e-5
+        )
+
+
+def test_many_parameters_at_once_give_what_each_gives_alone():
+    rng = np.random.default_rng(9)
+    p = Parameters(np.array([0.5, -0.5]), np.array([-1.0, 0.0, 1.0]), 0.7, 0.4)
+    model = Marginal(label_counts(*simulated_labels(rng, raters=8, repeats=5, p=p)))
+    sds = np.exp(rng.uniform(-8, 3.5, (40, 2)))
+    several = [p._replace(sd_rater=a, sd_rater_condition=b) for a, b in sds]
+    together = model.values(points_of(*several), FINE)
+    alone = np.array([log_likelihood(model, each) for each in several])
+    assert np.isneginf(together).any()  # an SD above 25
+    np.testing.assert_array_equal(np.isneginf(together), np.isneginf(alone))
+    held = np.isfinite(alone)
+    np.testing.assert_allclose(together[held], alone[held], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_small_study_takes_few_evaluations(monkeypatch):
+    """57 ratings once took 30,000 one by one."""
+    counted = []
+    plain = Marginal.values
+    monkeypatch.setattr(
+        Marginal,
+        "values",
+        lambda self, p, grid: counted.append(len(p.beta)) or plain(self, p, grid),
+    )
+    (each,) = modelled(edge("missing"))
+    posterior = ordinal_posterior(ordinal_counts(each)[0])
+    assert posterior.diagnostics.refusal is None
+    assert sum(counted) < 20_000
+    assert len(counted) < 20

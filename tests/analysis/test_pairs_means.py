@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from analysis.comparisons import Undefined
 from analysis.pairs import (
@@ -52,8 +53,15 @@ def test_the_clustered_interval_by_hand():
     rater = sum(e[ratings.rater == r].sum() ** 2 for r in range(4)) / 36
     item = sum(e[ratings.item == t].sum() ** 2 for t in range(3)) / 36
     both = (e**2).sum() / 36
-    variance = max(rater + item - both, rater, item)
-    assert (one.mean.high - one.mean.low) / 2 == pytest.approx(4.302652729911 * variance**0.5)
+    few, three = (6**2 / sum(np.bincount(c) ** 2) for c in (ratings.rater, ratings.item))
+    of_raters, of_items = few / (few - 1), three / (three - 1)
+    two_way = (rater + item - both) * (of_raters * of_items) ** 0.5
+    rater, item = rater * of_raters, item * of_items
+    variance = max(two_way, rater, item)
+    share = (rater / variance) ** 2 / (few - 1) + (item / variance) ** 2 / (three - 1)
+    df = max(min(few, three) - 1, 1 / share)
+    half = stats.t.ppf(0.975, df) * variance**0.5
+    assert (one.mean.high - one.mean.low) / 2 == pytest.approx(half)
     assert one.mean.note == "only 3 raters or items: a rough interval"
 
 
@@ -104,7 +112,7 @@ def test_only_ties_have_means_and_no_tests():
         assert (one.mean.value, one.ties, one.share.value) == (0.0, 4, 0.5)
         assert (one.mean.p, one.mean.naive_p, one.sign_p, one.wilcoxon_p) == (None,) * 4
         assert "undefined" in one.mean.note or "only" in one.mean.note
-        assert one.p_adjusted is None
+        assert one.mean.p_adjusted is None
 
 
 def test_one_rating_and_one_rater_have_no_clustered_interval():
@@ -198,7 +206,7 @@ def test_ab_scores_are_centred_so_that_a_half_is_a_tie():
 
 def test_what_is_no_comparison_is_refused():
     mos = rows_of({("A", "r", "x"): 1.0})
-    with pytest.raises(Undefined, match="mos is no comparison"):
+    with pytest.raises(Undefined, match="MOS is no comparison"):
         from_table(mos)
     with pytest.raises(Undefined, match="no ratings of pairs yet"):
         from_table(mos[:0])

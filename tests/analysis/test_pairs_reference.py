@@ -57,10 +57,12 @@ def test_every_pairs_mean_and_tests_are_rs(name):
 def test_clustered_intervals_are_made_of_rs_one_way_errors(name):
     """Two-way variance lies between the larger one-way one and their sum, which are R's."""
     for one, row in zip(pair_means(reference_pairs(name)), expected(name)["pairs"], strict=True):
-        df = min(one.n_raters, one.n_items) - 1
-        se = (one.mean.high - one.mean.value) / stats.t.ppf(0.975, df)
+        half, groups = one.mean.high - one.mean.value, (one.n_raters, one.n_items)
         rater, text = row["se_cluster_rater"], row["se_cluster_text"]
-        assert max(rater, text) * (1 - 1e-9) <= se <= (rater**2 + text**2) ** 0.5 * (1 + 1e-9)
+        narrowest = stats.t.ppf(0.975, sum(groups)) * max(rater, text)
+        small = (max(n / (n - 1) for n in groups)) ** 0.5  # factor, and fewest degrees of freedom
+        widest = stats.t.ppf(0.975, min(groups) - 1) * (rater**2 + text**2) ** 0.5 * small
+        assert narrowest <= half <= widest
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -37,7 +37,7 @@ def align():
 
 def test_a_complete_design_has_rs_alpha_w_and_all_six_iccs(align):
     found, told = values(align), expected("align_s1")
-    for metric in ("ordinal", "interval"):
+    for metric in ("ordinal", "interval", "nominal"):
         assert found[f"krippendorff_alpha_{metric}"] == pytest.approx(
             told["agreement"][f"krippendorff_{metric}"], rel=1e-9
         )
@@ -59,6 +59,7 @@ def test_an_incomplete_design_has_rs_alpha_and_icc_of_the_mixed_model():
             wanted = told["agreement"][task][f"krippendorff_{metric}"]
             assert found[f"krippendorff_alpha_{metric}"] == pytest.approx(wanted, rel=1e-9)
     isolation = values(shown, "isolation")
+    assert "krippendorff_alpha_nominal" not in isolation  # half steps: nine of them
     for name in ("icc_2_1_absolute", "icc_3_1_consistency"):
         assert isolation[name] == pytest.approx(told["icc_lmm_isolation"][name], rel=1e-6)
     rows = heard_on_headphones("mos_s1")
@@ -76,12 +77,9 @@ def test_an_incomplete_design_has_rs_alpha_and_icc_of_the_mixed_model():
 def test_the_turing_test_has_rs_low_alpha_and_a_good_mean():
     shown = part_of("agreement", table_of("att_s1"))
     found, told = values(shown), expected("att_s1")["agreement"]
-    assert found["krippendorff_alpha_interval"] == pytest.approx(
-        told["krippendorff_interval"], rel=1e-9
-    )
-    assert found["krippendorff_alpha_ordinal"] == pytest.approx(
-        told["krippendorff_ordinal"], rel=1e-9
-    )
+    for metric in ("ordinal", "interval", "nominal"):  # three labels
+        wanted = told[f"krippendorff_{metric}"]
+        assert found[f"krippendorff_alpha_{metric}"] == pytest.approx(wanted, rel=1e-9)
     assert found["icc_condition_mean"] > 0.98
     assert shown["warnings"] == []
 

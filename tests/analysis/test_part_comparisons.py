@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -44,6 +45,10 @@ def test_differences_naive_tests_and_effect_sizes_are_rs(name, isolation):
         assert sign * mine["d"] == pytest.approx(row["cohen_d_pooled"], **CLOSE)
         assert sign * mine["delta"] == pytest.approx(row["cliffs_delta"], **CLOSE)
         assert mine["higher"] == pytest.approx((sign * row["cliffs_delta"] + 1) / 2, **CLOSE)
+        assert mine["d_low"] < mine["d"] < mine["d_high"]
+        assert mine["higher_pct_low"] < 100 * mine["higher"] < mine["higher_pct_high"]
+        decided = mine["p"] is not None and mine["p"] < 0.05
+        assert decided == (mine["d_low"] > 0 or mine["d_high"] < 0) or abs(mine["p"] - 0.05) < 0.03
         assert mine["naive_p"] == pytest.approx(row["welch_p"], **CLOSE)
         ends = sorted(sign * mine[end] for end in ("naive_low", "naive_high"))
         assert ends == pytest.approx([row["welch_lo"], row["welch_hi"]], **CLOSE)
@@ -61,7 +66,7 @@ def test_differences_within_raters_and_items_are_rs(isolation):
 
 
 @pytest.mark.slow
-def test_p_and_holms_are_the_reports_and_bh_is_over_the_same_pairs():
+def test_decisions_are_those_of_the_reports_files():
     table = rated({"A": 4, "B": 3, "C": 2.9}, raters=5, items=5)
     shown, report = in_report("comparisons", table, QUICK)
     told = {
@@ -72,28 +77,31 @@ def test_p_and_holms_are_the_reports_and_bh_is_over_the_same_pairs():
     rows = table_named(shown, "comparisons-all-pairs").rows
     for row in rows:
         theirs = told[frozenset((row["condition"], row["versus"]))]
-        assert (row["p"], row["p_holm"]) == (theirs["p"], theirs["p_holm"])
+        assert [row[k] for k in ("p", "p_adjusted", "family", "claimed")] == [
+            theirs[k] for k in ("p", "p_adjusted", "family", "claimed")
+        ]
         assert abs(row["difference"]) == abs(theirs["value"])
-        assert row["difference_low"] < row["difference"] < row["difference_high"]
-    bh = stats.false_discovery_control([row["p"] for row in rows])
-    assert [row["p_bh"] for row in rows] == pytest.approx(bh.tolist())
+        assert row["difference_low"] < row["alone_low"] < row["difference"]
+        assert row["difference"] < row["alone_high"] < row["difference_high"]
     assert table_named(shown, "comparisons-best").rows[0]["versus"] == "A"
 
 
-def test_dunnett_lies_between_p_and_bonferroni_and_agrees_with_its_intervals(isolation):
+def test_each_family_is_adjusted_by_itself_and_agrees_with_its_intervals(isolation):
     rows = table_named(isolation, "comparisons-reference").rows
     assert {row["versus"] for row in rows} == {"natural"}
+    assert {row["family"] for row in rows} == {"against the reference"}
+    others = [r for r in table_named(isolation, "comparisons-all-pairs").rows if r not in rows]
+    assert {r["family"] for r in others if "natural" not in (r["condition"], r["versus"])} == {
+        "among the systems"
+    }
     assert len(rows) == 11
     for row in rows:
-        assert row["p"] <= row["p_dunnett"] <= min(1, 11 * row["p"]) + 1e-12
-        assert row["dunnett_low"] < row["difference_low"]
-        assert row["difference_high"] < row["dunnett_high"]
-        outside = row["dunnett_low"] > 0 or row["dunnett_high"] < 0
-        assert outside == (row["p_dunnett"] < 0.05)
-        assert row["p_holm_family"] <= row["p_holm"]
+        assert row["p"] <= row["p_adjusted"] <= min(1, 11 * row["p"]) + 1e-3
+        outside = row["difference_low"] > 0 or row["difference_high"] < 0
+        assert outside == (row["p_adjusted"] < 0.05) == row["claimed"]
 
 
-def test_dunnett_of_independent_ratings_is_scipys():
+def test_the_family_of_the_reference_is_dunnetts_of_independent_ratings():
     """Every rating has a rater and an item of its own, so nothing is clustered."""
     rng = np.random.default_rng(4)
     sizes = {"ref": 400, "A": 400, "B": 400, "C": 400}
@@ -103,11 +111,11 @@ def test_dunnett_of_independent_ratings_is_scipys():
         for name, values in y.items()
         for i, value in enumerate(values)
     }
-    shown = made(Comparisons, rows_of(scores, estimand="score"))
+    shown = made(Comparisons, rows_of(scores, estimand="choice"))
     mine = {r["condition"]: r for r in table_named(shown, "comparisons-reference").rows}
     told = stats.dunnett(y["A"], y["B"], y["C"], control=y["ref"], rng=np.random.default_rng(1))
     for name, p in zip("ABC", told.pvalue, strict=True):
-        assert mine[name]["p_dunnett"] == pytest.approx(p, abs=0.02)
+        assert mine[name]["p_adjusted"] == pytest.approx(p, abs=0.02)
 
 
 @pytest.mark.slow
@@ -143,8 +151,11 @@ def test_the_heatmap_has_each_pair_once_and_marks_what_differs(isolation):
     assert all(cell["value"] >= 0 for cell in figure.rows)
     rows = table_named(isolation, "comparisons-all-pairs").rows
     marked = sum(cell["text"].endswith("*") for cell in figure.rows)
-    assert marked == sum(row["p_holm"] < 0.05 for row in rows)
-    assert f"{marked} of 66 pairs differ" in isolation.sentences[0]
+    assert marked == sum(row["claimed"] for row in rows)
+    told = [
+        int(count) for count in re.findall(r"(\d+) of \d+ pairs differ", isolation.sentences[0])
+    ]
+    assert marked == sum(told)
 
 
 @pytest.mark.slow
@@ -159,7 +170,7 @@ def test_many_conditions_are_compared_with_the_best_and_the_rest_is_in_a_file():
     assert shown.figures == []
     rows = list(csv.DictReader(io.StringIO(shown.files["comparisons-all-pairs.csv"])))
     assert len(rows) == 26 * 25 // 2
-    assert {"p_holm", "p_bh", "d", "delta", "rope"} <= set(rows[0])
+    assert {"p_adjusted", "family", "d", "delta", "rope"} <= set(rows[0])
 
 
 @pytest.mark.slow
@@ -183,7 +194,7 @@ def test_conditions_that_all_met_the_same_other_are_compared_through_it():
     table["versus_condition"] = "V"
     shown = made(Comparisons, table)
     rows = table_named(shown, "comparisons-all-pairs").rows
-    assert [(row["condition"], row["p_holm"] < 0.05) for row in rows] == [
+    assert [(row["condition"], row["claimed"]) for row in rows] == [
         ("A", True),
         ("A", True),
         (rows[2]["condition"], False),

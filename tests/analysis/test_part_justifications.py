@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from analysis.comparisons.spread import spread_of_means
 from analysis.intervals import clustered, t_interval
 from analysis.justifications import (
     TermTable,
@@ -178,8 +179,9 @@ def test_codes_per_condition_are_shares_with_two_way_intervals():
     mine = table[table["condition"] == "A"]
     y = mine["codes"].str.contains("prosody").to_numpy(dtype=float)
     rater, item = (np.unique(mine[name], return_inverse=True)[1] for name in ("rater", "item"))
-    means = clustered(y, np.zeros(len(y), dtype=int), rater, item, 1)
-    low, high = t_interval(y.mean(), means.variance(0) ** 0.5, means.degrees(0), 0.95)
+    first = clustered(y, np.zeros(len(y), dtype=int), rater, item, 1)
+    variance, df = spread_of_means(first)
+    low, high = t_interval(y.mean(), variance[0] ** 0.5, df[0], 0.95)
     row = rows["prosody", "A"]
     assert row["share"] == pytest.approx(y.mean())
     assert (row["share_low"], row["share_high"]) == pytest.approx((low, high))

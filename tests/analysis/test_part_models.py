@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from analysis.mixed.family import gaussian_draws, modelled
+from analysis.mixed.quick import posterior_of
 from analysis.options import Breakdown, Options
+from analysis.parts.answer import Answer
 from analysis.parts.base import Given
 from analysis.parts.chosen import plain_of
 from analysis.parts.models import Models
@@ -28,8 +30,14 @@ def given(table, **options):
 
 @cache
 def shown(kind, name):
-    table = heard_on_headphones(name) if name.startswith("mos") else table_of(name)
+    table = heard_on_headphones(name) if name.startswith("mos") else without_texts(name)
     return {"models": Models, "ordinal": Ordinal}[kind]().make(given(table))
+
+
+def without_texts(name):
+    """As `table_of`, but no two ratings are of one text: the effects are those of raters alone."""
+    own = [str(row) for row in range(len(table_of(name)))]
+    return table_of(name).assign(item=own, stimulus=own)
 
 
 def table(made, key):
@@ -105,23 +113,71 @@ def test_crossings_are_modelled_when_asked_for_and_no_others():
     assert not [t for t in shown("models", "mos_s2").tables if "-by-" in t.key]
 
 
-def test_texts_and_clips_widen_what_the_posterior_takes_as_given():
-    (warned,) = shown("models", "mos_s2").warnings
-    assert "less certain" in warned
-    assert "general_model" in warned
-    assert shown("models", "att_s1").warnings == []
-    (varies,) = [t for t in shown("models", "att_s1").tables if t.key == "models-1-variation"]
-    assert "Stimulus was left out: this design is too large for a quick fit" in varies.note
+@pytest.mark.slow
+def test_the_ranking_knows_that_texts_and_clips_vary():
+    """Draws and REML of the same model: differences are as uncertain, clips have an SD."""
+    made = shown("models", "mos_s2")
+    assert made.warnings == []
+    (contrasts,) = [each for each in made.tables if each.key == "models-1-contrasts"]
+    for row in contrasts.rows:
+        assert row["bayes"] == pytest.approx(row["difference"], abs=0.2 * row["se"])
+        assert row["bayes_sd"] == pytest.approx(row["se"], rel=0.1)
+    varies = table(made, "models-1-variation")
+    for words in ("item (text)", "stimulus (clip)"):
+        assert varies[words]["bayes_low"] < varies[words]["sd"] < varies[words]["bayes_high"]
+    (told,) = [text for text in made.methods if "posterior" in text]
+    assert "item (text) and stimulus (clip)" in told
+    assert "interpolated between 41 exact values" in told
+    plain = gaussian_draws(next(iter(modelled(heard_on_headphones("mos_s2")))), Options())
+    alone = plain.comparison(rope=0.1).p_best
+    assert table(made, "models-1-ranks")["A"]["p_best"] < alone[0] - 0.03
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Nothing is quick enough."""
+    monkeypatch.setattr(fits_module, "QUICK", 0.0)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_without_its_texts_a_large_design_is_not_ranked_and_the_answer_says_so():
+    table = heard_on_headphones("mos_s2")
+    made = Models().make(given(table))
+    assert made.sentences[0].startswith("MOS · isolation, of the variance")
+    assert not [each for each in made.tables if each.key.endswith("-ranks")]
+    assert made.figures == []
+    assert any(
+        "no posterior: this design is too large for effects of texts" in text
+        for text in made.warnings
+    )
+    assert any("ask for it by name: --part models" in text for text in made.warnings)
+    assert any("its intervals are too narrow" in text for text in made.warnings)
+    (answered,) = [text for text in Answer().make(given(table)).warnings if "mixed model" in text]
+    assert "isolation" in answered
+    assert "its intervals are too narrow, its tests find too much" in answered
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_asked_for_by_name_a_larger_design_has_its_texts():
+    table = heard_on_headphones("mos_s2")
+    asked = given(table, parts=("models",))
+    assert "A is the best" in Models().make(asked).sentences[0]
+    assert not [text for text in Answer().make(asked).warnings if "mixed model" in text]
+    alone = rows_of(
+        {(c, f"r{r}", f"{c}{r}{i}"): (r + i) % 3 for c in "AB" for r in range(9) for i in range(3)}
+    )
+    assert not [text for text in Answer().make(given(alone)).warnings if "mixed model" in text]
 
 
 @pytest.mark.slow
 def test_draws_that_disagree_are_not_ranked(monkeypatch):
-    def stuck(each, options):
-        good = gaussian_draws(each, options)
+    def stuck(*of):
+        good = posterior_of(*of)
         bad = replace(good.diagnostics, r_hat={**good.diagnostics.r_hat, "condition[0]": 1.3})
         return replace(good, diagnostics=bad)
 
-    monkeypatch.setattr(fits_module, "gaussian_draws", stuck)
+    monkeypatch.setattr(fits_module, "posterior_of", stuck)
     made = Models().make(given(heard_on_headphones("mos_s2")))
     assert "no ranking is shown, because the chains disagree" in made.sentences[0]
     assert "NUTS" in made.sentences[0]
@@ -150,8 +206,6 @@ def test_draws_that_disagree_are_not_ranked(monkeypatch):
     ],
 )
 def test_edge_cases_are_said_in_words(part, name, said):
-    if part is Ordinal and name == "missing":
-        return  # as the others, and slow
     made = part().make(given(edge(name)))
     json.dumps(plain_of(made.plain()), allow_nan=False)
     if part is Models:
@@ -246,7 +300,9 @@ def test_a_report_holds_the_part_beside_the_clustered_means():
     assert means["B"]["plain_low"] == plain[0]["low"]
     page = page_html(report)
     assert "Mixed models and ranking" in page
-    assert "A is the best with a probability of 9" in page
+    assert "A is the best with a probability of" in page
+    (row,) = [row for row in table_from(found, "models-1-ranks").values() if row["p_best"] > 0.5]
+    assert row["p_best"] == pytest.approx(0.886, abs=0.015)  # of 32,000 draws
 
 
 OVERALL = "condition:"

@@ -6,7 +6,15 @@ from analysis.options import Options
 from analysis.parts.named_tests import OF_ALL, PAIRED, NamedTests
 from analysis.ratings import from_csv
 from analysis.report.build import report_of
-from tests.analysis.reference import DATA, edge, expected, heard_on_headphones, rows_of, table_of
+from tests.analysis.reference import (
+    DATA,
+    edge,
+    expected,
+    heard_on_headphones,
+    mushra_s1,
+    rows_of,
+    table_of,
+)
 from tests.analysis.shown_by import given_of, in_report, made, table_named
 from tests.analysis.test_part_answer import rated
 
@@ -22,11 +30,7 @@ def isolation():
 
 def mushra():
     """mushra_s1 without the two raters whom R's post-screening left out."""
-    table = from_csv(
-        DATA / "mushra_s1.csv.gz",
-        columns={"condition": "system", "item": "text", "position": "position"},
-        constants={"method": "mushra", "estimand": "mushra", "task": "mushra"},
-    )
+    table = mushra_s1("position")
     return table[~table["rater"].isin(expected("mushra_s1")["post_screening"]["removed"])]
 
 
@@ -49,6 +53,7 @@ def results_of(shown, test, unit):
     return {(row["condition"], row["versus"]): row for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["welch", "student"])
 def test_t_tests_are_rs(both, test):
     shown, wanted = both
@@ -63,6 +68,7 @@ def test_t_tests_are_rs(both, test):
         assert "ignores raters" in found["takes"]
 
 
+@pytest.mark.slow
 def test_mann_whitney_and_adjusted_p_are_rs(both):
     shown, wanted = both
     for test, p in (("mann_whitney", "mw_p"), ("welch", "welch_p")):
@@ -77,6 +83,7 @@ def test_mann_whitney_and_adjusted_p_are_rs(both):
                 assert got == pytest.approx(both_, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "key"), [("raters", "paired_rater"), ("items", "paired_text")])
 def test_paired_tests_are_rs(both, unit, key):
     shown, wanted = both
@@ -91,6 +98,7 @@ def test_paired_tests_are_rs(both, unit, key):
         assert v == pytest.approx([told["wilcoxon_V"], told["wilcoxon_p"]], **CLOSE)
 
 
+@pytest.mark.slow
 def test_the_clustered_test_stands_beside_the_named_ones(both):
     shown, wanted = both
     rows = table_named(shown, "named_tests-pairs").rows
@@ -126,7 +134,8 @@ def all_at_once(shown):
 @pytest.mark.slow
 def test_friedman_of_clips_over_raters_gives_kendalls_w_of_the_aligned_set():
     """Two hundred clips as conditions: too many to test in pairs, which is said."""
-    table = from_csv(DATA / "align_s1.csv.gz", columns={"condition": "stimulus"})
+    clips, method = {"condition": "stimulus", "trap": "is_trap"}, {"method": "mos"}
+    table = from_csv(DATA / "align_s1.csv.gz", clips, method)
     shown = NamedTests().make(given_of(table, **report_rows(table)))
     mine = all_at_once(shown)["Friedman test", "raters"]
     told = expected("align_s1")["kendall_W_raters_over_clips"]
@@ -189,7 +198,7 @@ def test_it_is_made_when_asked_for_and_follows_kruskal_and_friedman_up():
         ("all_equal", "The clustered t test cannot be made; by Welch's t test 0 of 3 pairs"),
         ("one_rater", "The clustered t test cannot be made; by Welch's t test 0 of 1 pair"),
         ("separated", "The clustered t test cannot be made"),
-        ("disjoint_raters", "0 of 1 pair differ (Holm-adjusted p < 0.05), by Welch's t test 1"),
+        ("disjoint_raters", "0 of 1 pair differ (adjusted p < 0.05), by Welch's t test 1"),
         ("missing", "by Welch's t test 1: 1 of them only as it takes every rating"),
     ],
 )

@@ -121,11 +121,11 @@ def test_a_pair_that_changes_places_is_named():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("p", "doubted"), [(0.4, True), (0.01, False), (None, False)])
-def test_a_swap_of_conditions_that_do_not_clearly_differ_is_called_so(p, doubted):
+@pytest.mark.parametrize(("claimed", "doubted"), [(False, True), (True, False), (None, False)])
+def test_a_swap_of_conditions_that_do_not_clearly_differ_is_called_so(claimed, doubted):
     row = {"breakdown": "condition:", "weighting": "ratings", "interval": "two-way", "level": 0.95}
     row |= {"estimand": "mos", "task": "t", "criterion": "naturalness", "study": ""}
-    row |= {"condition": "B", "versus": "A", "p_holm": p}
+    row |= {"condition": "B", "versus": "A", "claimed": claimed}
     part = made(two_raters_apart(), contrasts=[row], rules=(Headphones(),))
     assert ("(whose difference is not clear" in part["sentences"][1]) is doubted
 

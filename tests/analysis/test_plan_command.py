@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("--runs", "100")
 MOS = ("--pilot", str(DATA / "mos_s1.csv.gz"))
 MAPPED = ("--column", "condition=system", "--column", "item=text", "--column", "task=condition")
+MAPPED += ("--column", "trap=is_trap", "--set", "method=mos")
 
 
 def said(capsys, *words):
@@ -47,6 +48,7 @@ def test_a_pilot_that_compared_is_planned_for_one_mean(capsys):
         "stimulus": "stimulus_a",
         "versus_stimulus": "stimulus_b",
         "position": "trial",
+        "trap": "is_trap",
     }
     mapped = [w for pair in columns.items() for w in ("--column", "=".join(pair))]
     fixed = [w for each in ("method", "estimand", "task") for w in ("--set", f"{each}=cmos")]

@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.cells import csv_cell, csv_lines, json_lines, unescaped
-from analysis.ratings import COLUMNS, RatingsError, from_csv, from_rows, table_hash, to_csv, to_rows
+from analysis.ratings import (
+    COLUMNS,
+    RatingsError,
+    from_csv,
+    from_rows,
+    read_csv,
+    table_hash,
+    to_csv,
+    to_rows,
+)
 from tests.analysis.reference import BLANK, DATA, edge, rows_of, table_of
 
 TEXT = st.text(
@@ -90,7 +99,7 @@ def test_edge_unicode_names_survive(tmp_path):
     assert "=cmd()" in set(table["rater"])
     to_csv(table, tmp_path / "u.csv")
     assert "'=cmd()" in (tmp_path / "u.csv").read_text("utf-8")
-    assert from_csv(tmp_path / "u.csv").equals(table)
+    assert read_csv(tmp_path / "u.csv").table.equals(table)
 
 
 def test_an_empty_file_of_ratings_is_an_empty_table_with_typed_columns():
@@ -119,9 +128,9 @@ GOOD = "rater,condition,item,score\n"
 def test_a_file_that_does_not_say_what_counts_means_that_all_does(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(GOOD + "r1,A,i1,3\n")
-    assert from_csv(path)["counts"].tolist() == [True]
+    assert read_csv(path).table["counts"].tolist() == [True]
     path.write_text("rater,condition,item,score,counts\nr1,A,i1,3,\nr2,A,i1,3,false\n")
-    table = from_csv(path)
+    table = read_csv(path).table
     assert table["counts"].tolist() == [True, False]
     to_csv(table, path)
     assert from_csv(path).equals(table)
@@ -140,7 +149,7 @@ def test_a_file_that_does_not_say_what_counts_means_that_all_does(tmp_path):
         (GOOD + "r,c,i\n", ["row 2", "3 cells where the header has 4"]),
         ("rater,rater,score\n", ["row 1", "rater twice"]),
         (
-            "rater,condition,item,score,estimand\nr,c,i,0.3,hls\n",
+            "rater,condition,item,score,method,estimand\nr,c,i,0.3,att,hls\n",
             ["row 2, column score", "0, 0.5 or 1"],
         ),
         ("rater,condition,item,score,trap\nr,,,0,flawed\n", ["row 2, column trap_passed"]),
@@ -159,11 +168,28 @@ def test_a_bad_file_is_refused_with_row_column_and_remedy(tmp_path, text, told):
 
 def test_all_problems_are_told_at_once_and_a_flood_is_cut(tmp_path):
     path = tmp_path / "bad.csv"
-    path.write_text(GOOD + "r,c,i,x\n" + "".join(f"r,c,i,y{n}\n" for n in range(40)))
+    columns = ["position", "latency_ms", "plays", "heard_fraction", "paid", "counts", "headphones"]
+    columns += ["role", "presented_first", "review", "session_status", "trap_passed"]
+    wrong = [f"x{n}" for n in range(len(columns))]
+    rows = [f"r,,i,{n},{','.join(wrong)}\n" for n in "abc"]
+    path.write_text(f"rater,condition,item,score,{','.join(columns)}\n{''.join(rows)}")
     with pytest.raises(RatingsError) as caught:
         from_csv(path)
-    assert len(caught.value.problems) == 41
-    assert "and 21 more" in str(caught.value)
+    assert len(caught.value.problems) == len(columns) + 2
+    assert "rows 2, 3 and 4, column paid: 'x4' is neither true nor false" in str(caught.value)
+    told = RatingsError([f"line {n}" for n in range(41)])
+    assert str(told).splitlines()[19:] == ["line 19", "... and 21 more"]
+
+
+def test_one_mistake_in_many_rows_is_one_line(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(GOOD + "r,c,i,3\n" + "".join(f"r,c,i,{s}\n" for s in ["x"] * 5 + ["y"] * 690))
+    with pytest.raises(RatingsError) as caught:
+        from_csv(path)
+    assert str(caught.value) == (
+        "bad.csv, rows 3, 4, 5 and 692 more, column score: 'x' is no number; write one such as "
+        "3.5, or leave it empty (likewise 'y')"
+    )
 
 
 def test_files_that_are_not_utf8_or_not_gzip_or_absent_are_refused(tmp_path):
@@ -201,16 +227,18 @@ def test_negative_zero_and_zero_are_the_same_score():
 def test_without_stimuli_a_clip_is_a_text_by_a_condition(tmp_path):
     from analysis.screening import screen
 
-    path = tmp_path / "r.csv"
+    path, method = tmp_path / "r.csv", {"method": "mos"}
     path.write_text(GOOD + "r1,A,i1,3\nr1,B,i1,4\nr2,A,i1,2\n")
-    table = from_csv(path)
+    table = read_csv(path, constants=method).table
     assert sorted(set(table["stimulus"])) == ["A i1", "B i1"]
     assert len(screen(table, []).kept([])) == 3
+    method["method"] = "cmos"
     path.write_text("rater,condition,versus_condition,item,score\nr1,A,B,i1,1\nr1,A,C,i1,-1\n")
-    table = from_csv(path)
+    table = read_csv(path, constants=method).table
     assert sorted(table["versus_stimulus"]) == ["B i1", "C i1"]
     assert len(screen(table, []).kept([])) == 2
-    path.write_text("rater,condition,versus_condition,item,score\nr1,A,,i1,1\nr1,A,C,i1,-1\n")
-    assert sorted(from_csv(path)["versus_stimulus"]) == ["", "C i1"]
+    method["method"] = "dcr"
+    path.write_text("rater,condition,versus_condition,item,score\nr1,A,,i1,1\nr1,A,C,i1,2\n")
+    assert sorted(read_csv(path, constants=method).table["versus_stimulus"]) == ["", "C i1"]
     path.write_text("rater,condition,stimulus,score\nr1,A,x,1\n")
-    assert list(from_csv(path)["item"]) == ["x"]
+    assert list(read_csv(path, constants=method).table["item"]) == ["x"]

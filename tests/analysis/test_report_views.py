@@ -47,6 +47,7 @@ def html_of(report, **given):
     return {s.id: s.html for s in sections(report, **given)}
 
 
+@pytest.mark.slow
 def test_slices_and_families_are_listed_as_the_report_has_them(report):
     assert [s.key for s in slices(report)] == [
         "condition:dimension=poetry",
@@ -56,6 +57,7 @@ def test_slices_and_families_are_listed_as_the_report_has_them(report):
     assert titles(report) == ["MOS · t · clarity", "MOS · t · naturalness"]
 
 
+@pytest.mark.slow
 def test_a_slice_shows_its_own_numbers(report):
     shown = viewed(report, View(within="condition:dimension=poetry"))
     expected = [r for r in report["estimates"] if r.get("dimension") == "poetry"]
@@ -69,6 +71,7 @@ def test_a_slice_shows_its_own_numbers(report):
     assert "dimension: poetry" in html["summary"]
 
 
+@pytest.mark.slow
 def test_one_family_alone(report):
     html = html_of(report, view=View(about="MOS · t · clarity"))
     assert "estimates-2" not in html
@@ -84,10 +87,12 @@ def test_one_family_alone(report):
     assert any(text.startswith(starts) for text in every)
 
 
+@pytest.mark.slow
 def test_what_is_unknown_changes_nothing(report):
     assert viewed(report, View("nothing", "condition:moon=full")) is report
 
 
+@pytest.mark.slow
 def test_no_estimate_is_drawn_or_listed_twice(report):
     html = html_of(report)
     assert html["summary"].count("<svg") == 2
@@ -96,6 +101,7 @@ def test_no_estimate_is_drawn_or_listed_twice(report):
     assert "Differences between conditions" in html_of({**report, "parts": []})["estimates-1"]
 
 
+@pytest.mark.slow
 def test_a_part_that_could_not_be_made_says_why(report):
     bad = {**report["parts"][1], "problem": "Two <raters> are needed."}
     html = html_of({**report, "parts": [report["parts"][0], bad]})
@@ -103,6 +109,7 @@ def test_a_part_that_could_not_be_made_says_why(report):
     assert f"part-{bad['key']}" not in html
 
 
+@pytest.mark.slow
 def test_an_answer_that_could_not_be_made_leaves_the_plots(report):
     bad = {**report["parts"][0], "problem": "No ratings that can be compared."}
     html = html_of({**report, "parts": [bad]})
@@ -110,6 +117,7 @@ def test_an_answer_that_could_not_be_made_leaves_the_plots(report):
     assert "No ratings that can be compared." in html["not-made"]
 
 
+@pytest.mark.slow
 def test_a_brief_report_keeps_the_pairs_of_the_best_and_counts_all(report):
     brief = brief_of(report, 10)
     overall = [r for r in brief["contrasts"] if r["breakdown"] == "condition:"]

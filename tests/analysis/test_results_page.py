@@ -89,6 +89,21 @@ def test_only_the_owner_and_superusers_see_results(client, study, name):
     assert client.get(url).status_code == 200
 
 
+@pytest.mark.slow
+def test_the_scores_of_single_clips_are_among_the_files(owner, study):
+    run = analysed(study, parts=["clip_scores"])
+    text = page(owner, study).content.decode()
+    for name in ("clips.csv", "clips.json"):
+        assert f"/results/{name}?run={run.pk}" in text
+    rows = list(csv.DictReader(io.StringIO(file_of(owner, study, "clips.csv").content.decode())))
+    found = file_of(owner, study, "clips.json")
+    assert found["Content-Type"].startswith("application/json")
+    told = json.loads(found.content)["rows"]
+    assert [row["stimulus"] for row in told] == [row["stimulus"] for row in rows]
+    assert {row["table_hash"] for row in rows} == {run.table_hash}
+    assert file_of(owner, study, "items.csv").status_code == 404
+
+
 def test_somebody_else_cannot_start_an_analysis(client, study):
     client.force_login(User.objects.create(username="somebody"))
     assert client.post(reverse("results-run", args=[study.key])).status_code == 404

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from analysis.ratings import from_csv, from_rows
+from analysis.ratings import from_rows
 from analysis.screening import (
     AnswerTime,
     AttentionTraps,
@@ -28,7 +28,7 @@ from analysis.screening import (
     versioned_text,
 )
 from analysis.screening.raters import _scales
-from tests.analysis.reference import BLANK, DATA, expected, table_of
+from tests.analysis.reference import BLANK, expected, mushra_s1, table_of
 
 BAD_OF_MOS = {"m001", "m002", "m010", "m074", "m096"}  # mos_s1.truth.json: they answer at random
 
@@ -49,9 +49,7 @@ def out(rows, rule):
 
 @pytest.fixture(scope="module")
 def mushra():
-    columns = {"condition": "system", "item": "text", "position": "trial"}
-    constants = {"method": "mushra", "estimand": "mushra"}
-    return from_csv(DATA / "mushra_s1.csv.gz", columns=columns, constants=constants)
+    return mushra_s1()
 
 
 def test_post_screening_of_mushra_leaves_out_whom_r_left_out(mushra):
@@ -113,10 +111,7 @@ def test_headphones_that_are_unknown_stay():
     assert set(out(rows, Headphones())) == {"no"}
     assert Headphones().lacking(from_rows(rows[2:]))
     assert not Headphones().lacking(from_rows(rows))
-    table = from_csv(
-        DATA / "mos_s1.csv.gz",
-        columns={"condition": "system", "item": "text", "task": "condition", "position": "trial"},
-    )
+    table = table_of("mos_s1")
     rule = Headphones()
     kept = screen(table, [rule]).kept([rule])
     assert (len(kept), kept["rater"].nunique()) == (9860, 87)  # as R used the set

@@ -56,6 +56,7 @@ def report_in(folder):
     return json.loads((folder / "report.json").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_the_plan_leaves_the_room_as_plain_values(study):
     human, gold = HUMANS["kinds"][0]["kind"], GOLD["kinds"][0]["kind"]
     assert trap_plans(study.key) == {

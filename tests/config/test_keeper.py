@@ -152,6 +152,7 @@ def test_many_users_at_once_share_one_server_and_killed_ones_do_no_harm(var: Pat
     wait_for(lambda: processes_in(var) == [])
 
 
+@pytest.mark.slow
 def test_the_pid_file_of_a_foreign_process_is_no_obstacle_and_that_process_lives(
     var: Path, data: Path
 ):
@@ -169,6 +170,7 @@ def test_the_pid_file_of_a_foreign_process_is_no_obstacle_and_that_process_lives
         stranger.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["", "12", "not a number\n"])
 def test_a_half_written_pid_file_is_no_obstacle(var: Path, data: Path, content: str):
     (data / "postmaster.pid").write_text(content)
@@ -200,6 +202,7 @@ def test_a_server_that_was_left_alone_is_stopped_before_a_new_one_starts(var: Pa
     assert stopped(use)
 
 
+@pytest.mark.slow
 def test_an_interrupted_first_start_is_begun_anew(var: Path, data: Path):
     half = var / "postgres" / "data.new"
     data.rename(half)

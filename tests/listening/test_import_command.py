@@ -132,7 +132,7 @@ def test_the_demo_is_made_once() -> None:
     att, mos = study.tasks.order_by("order")
     for task in (att, mos):
         slots = Slot.objects.filter(task=task)
-        assert slots.count() == 35 * task.ratings_per_stimulus
+        assert slots.count() == 70 * task.ratings_per_stimulus
         sizes = {block.slots.count() for block in task.blocks.all()}
         assert sizes == {task.block_size}
     assert "already" in run("ensure_demo")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import re
 import tomllib
@@ -353,7 +354,7 @@ def test_a_wrong_call_is_answered_with_a_sentence(arguments: list[str], words: s
 
 def test_the_demo_stays_small_and_holds_no_sound_that_nobody_uses() -> None:
     files = [path for path in DEMO.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 12 * 1000**2
+    assert sum(path.stat().st_size for path in files) < 16 * 1000**2
     used = {sound for preset in PRESETS.values() for sound in preset.sounds}
     with (DEMO / CSV).open(encoding="utf-8", newline="") as table:
         used |= {row["file"] for row in csv.DictReader(table)}
@@ -361,14 +362,31 @@ def test_the_demo_stays_small_and_holds_no_sound_that_nobody_uses() -> None:
     assert there == used
 
 
-def test_every_derived_sound_says_what_it_was_made_from() -> None:
+def test_every_line_and_derived_sound_says_how_it_was_made(monkeypatch) -> None:
     with (DEMO / "audio" / "made.csv").open(encoding="utf-8", newline="") as table:
         made = list(csv.DictReader(table))
+    with (DEMO / CSV).open(encoding="utf-8", newline="") as table:
+        lines = {Path(row["file"]).name for row in csv.DictReader(table) if row["trap"] != "flawed"}
     derived = {p.name for p in (DEMO / "audio").glob("*.flac") if p.name.startswith(DERIVED)}
-    assert {row["file"] for row in made} == derived
+    assert {row["file"] for row in made} == lines | derived
+    monkeypatch.syspath_prepend(DEMO)
+    recipes = list(importlib.import_module("make_audio").recipes())
+    told = [(row["file"], row["made from"], row["how"]) for row in made]
+    assert told == [(f"{one.name}.flac", one.sources, one.how) for one in recipes]
     for row in made:
         assert row["how"]
         assert all((DEMO / "audio" / f"{name}.flac").exists() for name in row["made from"].split())
+
+
+def test_a_line_that_cannot_be_made_here_says_what_it_takes(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(DEMO)
+    lines = importlib.import_module("spoken_lines")
+    lacks = importlib.import_module("recipes").LacksError
+    monkeypatch.setenv("PATH", str(tmp_path))  # no program is there
+    with pytest.raises(lacks, match="Debian's festival and festvox-us-slt-hts"):
+        lines.spoken("Hello.", lines.VOICES["festival-hts"])
+    with pytest.raises(lacks, match=r"PyPI's pysptk 1\.0\.1, unpacked in the folder"):
+        lines.cut_out(lines.READINGS["a0007"], tmp_path)
 
 
 DERIVED = ("anchor", "begun", "noisy", "denoised", "nvv", "spoken")

@@ -72,7 +72,7 @@ def task(key: str, conditions: list[str], method: str = "mos", **more: str) -> s
 
 
 def make_folder(folder: Path, setting: str = SETTING, *tasks: str, rows: str = "") -> Path:
-    """The demo's lines of one person and two systems, with settings and tasks of their own."""
+    """Lines of one novel by a person and two systems, with settings and tasks of their own."""
     folder.mkdir(parents=True)
     keys = {"human": "reference", "flite-slt": "test", "espeak-ng": "test"}
     conditions = "".join(CONDITION.format(key, role) for key, role in keys.items())
@@ -82,9 +82,13 @@ def make_folder(folder: Path, setting: str = SETTING, *tasks: str, rows: str = "
     out = io.StringIO()
     writer = csv.DictWriter(out, lines[0].keys(), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(line for line in lines if line["condition"] in keys and not line["trap"])
+    kept = [
+        line for line in lines if line["condition"] in keys and line["paragraph"] in ("p1", "p2")
+    ]
+    writer.writerows(line for line in kept if not line["trap"])
     (folder / "stimuli.csv").write_text(out.getvalue() + rows, "utf-8")
-    shutil.copytree(DEMO / "audio", folder / "audio")
+    unused = shutil.ignore_patterns("*_long1.flac", "*_v0*.flac", "*_a000*.flac")
+    shutil.copytree(DEMO / "audio", folder / "audio", ignore=unused)
     return folder
 
 
@@ -119,6 +123,7 @@ def problems(folder: Path) -> list[Problem]:
 # --- What is made ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_cell_is_made_and_nothing_else(study: Study) -> None:
     derived = study.stimuli.filter(derived=True)
     assert Counter(derived.values_list("condition__key", flat=True)) == CELLS
@@ -130,6 +135,7 @@ def test_every_cell_is_made_and_nothing_else(study: Study) -> None:
     assert all(s.lines == [] for s in study.stimuli.filter(derived=False))
 
 
+@pytest.mark.slow
 def test_a_joined_clip_holds_the_samples_of_its_lines_and_silence_between(study: Study) -> None:
     stimulus = cell(study, "R1T1 (flite-slt)", "p1.2")
     (context, rate), (rated, _) = source("human", "s0870"), source("flite-slt", "s0880")
@@ -152,6 +158,7 @@ def test_a_joined_clip_holds_the_samples_of_its_lines_and_silence_between(study:
     assert second["text"] == "He was not an ill-disposed young man,"
 
 
+@pytest.mark.slow
 def test_lines_of_different_rates_are_joined_at_the_higher_one(study: Study) -> None:
     stimulus = cell(study, "R1T1 (espeak-ng)", "p1.2")
     (context, low), (rated, high) = source("human", "s0870"), source("espeak-ng", "s0880")
@@ -163,30 +170,33 @@ def test_lines_of_different_rates_are_joined_at_the_higher_one(study: Study) -> 
     assert len(samples) - len(rated) == pytest.approx(len(context) * high / low + 0.5 * rate, abs=2)
 
 
-@pytest.mark.parametrize(
-    ("condition", "item", "expected"),
-    [
-        ("Ri", "p1.2", ["rated human-s0880"]),
-        ("Tp (espeak-ng)", "p2.1-2", ["rated espeak-ng-s0920", "rated espeak-ng-s0930"]),
-        ("Rp", "p1.1-3", ["rated human-s0870", "rated human-s0880", "rated human-s0890"]),
-        ("R1R1", "p1.3", ["context human-s0880", "rated human-s0890"]),
-        ("T1T1 (flite-slt)", "p2.2", ["context flite-slt-s0920", "rated flite-slt-s0930"]),
-        ("Text1T1 (flite-slt)", "p2.2", ["context ", "rated flite-slt-s0930"]),
-        (
-            "T2T1 (espeak-ng)",
-            "p1.3",
-            ["context espeak-ng-s0870", "context espeak-ng-s0880", "rated espeak-ng-s0890"],
-        ),
-        (
-            "T1T2 (flite-slt)",
-            "p1.2-3",
-            ["context flite-slt-s0870", "rated flite-slt-s0880", "rated flite-slt-s0890"],
-        ),
-    ],
-)
-def test_each_line_sounds_where_the_timeline_says(
-    study: Study, condition: str, item: str, expected: list[str]
-) -> None:
+TIMELINES = [
+    ("Ri", "p1.2", ["rated human-s0880"]),
+    ("Tp (espeak-ng)", "p2.1-2", ["rated espeak-ng-s0920", "rated espeak-ng-s0930"]),
+    ("Rp", "p1.1-3", ["rated human-s0870", "rated human-s0880", "rated human-s0890"]),
+    ("R1R1", "p1.3", ["context human-s0880", "rated human-s0890"]),
+    ("T1T1 (flite-slt)", "p2.2", ["context flite-slt-s0920", "rated flite-slt-s0930"]),
+    ("Text1T1 (flite-slt)", "p2.2", ["context ", "rated flite-slt-s0930"]),
+    (
+        "T2T1 (espeak-ng)",
+        "p1.3",
+        ["context espeak-ng-s0870", "context espeak-ng-s0880", "rated espeak-ng-s0890"],
+    ),
+    (
+        "T1T2 (flite-slt)",
+        "p1.2-3",
+        ["context flite-slt-s0870", "rated flite-slt-s0880", "rated flite-slt-s0890"],
+    ),
+]
+
+
+@pytest.mark.slow
+def test_each_line_sounds_where_the_timeline_says(study: Study) -> None:
+    for condition, item, expected in TIMELINES:
+        sounds_as_told(study, condition, item, expected)
+
+
+def sounds_as_told(study: Study, condition: str, item: str, expected: list[str]) -> None:
     stimulus = cell(study, condition, item)
     assert [f"{line['role']} {line['stimulus']}" for line in stimulus.lines] == expected
     samples, rate = served(stimulus)
@@ -208,6 +218,7 @@ def test_each_line_sounds_where_the_timeline_says(
     assert len(samples) - covered == pytest.approx(gaps * rate, abs=2)
 
 
+@pytest.mark.slow
 def test_metrics_get_the_rated_part_alone(study: Study) -> None:
     rows = {row["stimulus"]: row for row in stimulus_rows("long")}
     one = rows["R1T1_(flite-slt):p1.2"]
@@ -229,6 +240,7 @@ def test_metrics_get_the_rated_part_alone(study: Study) -> None:
     assert one["reference_sha256"] == rows["human-s0880"]["sha256"]
 
 
+@pytest.mark.slow
 def test_the_turns_of_a_row_are_where_they_sound_in_the_rated_part(study: Study) -> None:
     rows = {row["stimulus"]: row for row in stimulus_rows("long")}
     assert rows["flite-slt-s0880"]["turns"] == []  # imported as it is
@@ -246,6 +258,7 @@ def test_the_turns_of_a_row_are_where_they_sound_in_the_rated_part(study: Study)
     assert two["turns"][-1]["end_s"] == pytest.approx(two["duration_s"], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_served_copies_are_each_a_file_of_their_own(study: Study, media: Path) -> None:
     names = list(study.stimuli.values_list("served", flat=True))
     assert len(set(names)) == len(names)
@@ -442,6 +455,7 @@ def test_an_import_that_fails_while_joining_leaves_nothing(
     assert stored_files(media) == []
 
 
+@pytest.mark.slow
 def test_prelaunch_finds_a_changed_joined_clip_and_says_nothing_twice(study: Study) -> None:
     said = [str(f) for f in check_study(study)]
     assert not any("The same file stands behind" in line for line in said)

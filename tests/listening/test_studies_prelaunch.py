@@ -1,6 +1,7 @@
 """What the checks before launch find, and that they keep silent about a clean study."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import soundfile
 from django.contrib.auth.models import User
 
 from listening import audio
-from listening.studies import Finding, check_study, create_study
+from listening.models import Slot, Study
+from listening.studies import Finding, check_study, create_study, open_study
 from tests.factories import ATT_TRAPS, make_study
 from tests.listening.folders import HEADER, ROWS, STUDY, TOML, csv_with, make_folder
 from tests.listening.test_studies import media  # noqa: F401
@@ -167,6 +169,23 @@ def test_blocks_that_cannot_hold_whole_sets_of_traps(size: int, said: list[str])
     study = make_study(items=5, traps={"flawed": 1, "human": 2}, task=task)
     told = [finding.what for finding in check_study(study) if "instead of" in finding.what]
     assert [words in what for words, what in zip(said, told, strict=True)] == [True] * len(said)
+
+
+def test_lines_that_a_condition_lacks_are_named(tmp_path: Path) -> None:
+    rows = [*ROWS[:3], *(f"{s}{n},sys-{s},i{n},audio/{s}{n}.wav" for n in (3, 4) for s in "ac")]
+    toml = CALM.replace('key = "sys-b"\n', 'key = "sys-b"\n[[conditions]]\nkey = "sys-c"\n')
+    folder = make_folder(tmp_path / "study", toml + "allow_missing = true\n", csv_with(*rows))
+    for seed, clip in enumerate(("a3", "a4", "c3", "c4"), start=20):
+        replace(folder, clip, noise(0.5, seed=seed))
+    b, c = (finding.what for finding in found(folder))
+    assert b == (
+        "In the task “mos”, the condition “sys-b” is missing for 3 of 4 items: “i2”, “i3”, “i4”."
+    )
+    assert c.endswith("“sys-c” is missing for 2 of 4 items: “i1”, “i2”.")
+    study = Study.objects.get()
+    open_study(study)
+    heard = Counter(Slot.objects.values_list("stimulus__key", flat=True))
+    assert heard == {row.split(",")[0]: 3 for row in rows}  # ratings_per_stimulus, gaps or not
 
 
 def test_traps_that_raters_know_beforehand() -> None:

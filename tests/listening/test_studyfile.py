@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,11 @@ def test_the_demo_is_right() -> None:
     assert [t.key for t in reading.study.tasks] == ["att", "mos"]
     assert sum(s.trap == "human" for s in reading.study.stimuli) == 5
     assert sum(s.trap == "flawed" for s in reading.study.stimuli) == 3
-    assert sum(not s.trap for s in reading.study.stimuli) == 35
+    rated = [s for s in reading.study.stimuli if not s.trap]
+    voices, lines = {s.condition for s in rated}, {s.item for s in rated}
+    assert (len(voices), len(lines)) == (7, 10)
+    assert {(s.condition, s.item) for s in rated} == set(product(voices, lines))
+    assert len(rated) == 70
 
 
 @pytest.mark.slow

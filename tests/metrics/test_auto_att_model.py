@@ -62,6 +62,7 @@ def log_of(folder):
     return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_probabilities_are_the_softmax_of_the_models_own_logits(listener):
     waves = [noise(1.0), noise(0.3, 1), noise(1.9, 2)]
     with torch.inference_mode():
@@ -79,6 +80,7 @@ def test_the_score_is_one_for_human_and_a_half_for_unclear():
     assert model.expected_scores(rows).tolist() == pytest.approx([1, 0.5, 0, 0.65])
 
 
+@pytest.mark.slow
 def test_the_adapter_sits_on_every_linear_layer_of_the_language_model_and_nowhere_else(listener):
     inside = listener.model.model.language_model
     wanted = {name for name, layer in inside.named_modules() if type(layer) is torch.nn.Linear}
@@ -138,6 +140,7 @@ def test_a_prompt_must_end_with_a_colon_in_text_and_in_tokens():
         model.check_prompt_end(WithEnd(), "Who:")
 
 
+@pytest.mark.slow
 def test_silence_and_specks_have_no_score_and_long_clips_say_what_was_heard(listener):
     waves = [torch.zeros(RATE), noise(0.05), noise(SECONDS + 1), noise(1)]
     silent, short, long, fine = predict.scored(listener, waves)
@@ -198,6 +201,7 @@ def test_training_learns_and_a_stopped_run_ends_like_one_that_was_not(folder, ma
         make_metric("auto_att", named).load("cpu")
 
 
+@pytest.mark.slow
 def test_accumulated_batches_of_the_mean_loss_are_averaged(folder, made, tmp_path):
     asked = ModelPlan(name=str(folder), rank=4, alpha=4, dropout=0.0)
     plan = TrainingPlan(epochs=1, batch_size=6, accumulate=3, reduction="mean", target="soft")
@@ -208,6 +212,7 @@ def test_accumulated_batches_of_the_mean_loss_are_averaged(folder, made, tmp_pat
     assert line["loss"] == pytest.approx(expected, rel=ROUNDING)
 
 
+@pytest.mark.slow
 def test_gradient_checkpointing_changes_the_memory_and_not_the_numbers(folder, made, tmp_path):
     asked = ModelPlan(name=str(folder), rank=4, alpha=4, dropout=0.0)
     plan = TrainingPlan(epochs=1, batch_size=12)

@@ -36,6 +36,7 @@ def said(caption):
     return Material(attributes={"caption": caption})
 
 
+@pytest.mark.slow
 def test_a_batch_is_the_clips_one_by_one(metric):
     waves = [noise(1), noise(11.5, 2), noise(0.01), torch.zeros(RATE_HZ)]
     materials = [said("a man laughs"), said("a very long caption " * 20), said("x"), said("y")]
@@ -47,6 +48,7 @@ def test_a_batch_is_the_clips_one_by_one(metric):
     assert together[0].value != pytest.approx(together[1].value)
 
 
+@pytest.mark.slow
 def test_the_cosine_is_that_of_the_model_itself(metric):
     import transformers as hf
 
@@ -72,16 +74,19 @@ def test_a_long_clip_is_heard_whole_first_or_in_the_middle(folder, metric):
     assert centre.value == pytest.approx(middle.value, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_short_rest_of_a_long_clip_is_left_out(metric):
     (score,) = metric.measure([noise(10.5)], [said("a yawn")])
     assert score.details["heard_s"] == 10
 
 
+@pytest.mark.slow
 def test_a_clip_without_a_caption_has_no_value(metric):
     (score,) = metric.measure([noise(1)], [Material()])
     assert (score.value, score.reason) == (None, "no caption: the clip has no attribute caption")
 
 
+@pytest.mark.slow
 def test_the_weights_are_recorded_and_missing_ones_named(metric, tmp_path):
     assert len(metric.weights["model.safetensors"]) == 64
     before = weights.folder(), weights.offline()

@@ -32,6 +32,7 @@ def expected(clip):
     return float(rows[clip]["distillmos"])
 
 
+@pytest.mark.slow
 def test_short_clips_have_the_package_s_values_in_one_batch(short):
     assert short == pytest.approx([expected(clip) for clip in SHORT], abs=ROUNDING)
 
@@ -68,6 +69,7 @@ def test_segments_are_those_of_the_package():
     assert {p.samples for p in long} == {122_880}
 
 
+@pytest.mark.slow
 def test_a_human_sounds_better_than_a_synthesiser_and_than_in_a_room(short):
     human, rt08, noisy, synthesiser = short
     assert human > synthesiser > noisy

@@ -44,6 +44,7 @@ def values(metric, score):
     return {key: each.value for key, each in metric.by_output(score).items()}
 
 
+@pytest.mark.slow
 def test_short_clips_have_the_values_of_speechmos(short):
     for clip, found in zip(SHORT, short, strict=True):
         assert found == pytest.approx(expected(clip, "dnsmos_"), abs=ROUNDING)
@@ -111,6 +112,7 @@ def test_a_batch_equals_one_by_one_and_any_float_type_will_do(published, short):
     assert values(published, alone) == pytest.approx(short[1], abs=ROUNDING)
 
 
+@pytest.mark.slow
 def test_noise_and_reverberation_lower_the_scores_that_they_should(short):
     clean, rt08, pink10, espeak = short
     assert clean["dnsmos_bak"] - pink10["dnsmos_bak"] > 1.5

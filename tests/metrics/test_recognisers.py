@@ -50,12 +50,14 @@ def test_tiny_en_hears_what_the_reference_heard(whisper):
     assert whisper.weights == {"model.bin": digest}
 
 
+@pytest.mark.slow
 def test_an_english_model_hears_no_other_language(whisper):
     refused = whisper.transcript(take(noise(1), "zh"))
     assert refused.text is None
     assert "English only" in refused.reason
 
 
+@pytest.mark.slow
 def test_one_recogniser_hears_a_clip_once_for_both_metrics(whisper, monkeypatch):
     asked = []
     monkeypatch.setattr(
@@ -69,6 +71,7 @@ def test_one_recogniser_hears_a_clip_once_for_both_metrics(whisper, monkeypatch)
     assert asked == ["en"]
 
 
+@pytest.mark.slow
 def test_silence_and_snippets_are_not_asked_about(whisper):
     assert whisper.transcript(take(torch.zeros(16_000))).reason == "silent"
     assert whisper.transcript(take(noise(0.05))).reason.startswith("too short")

@@ -85,6 +85,7 @@ def rms_level():
     del base.REGISTRY["rms_level_dbfs"]
 
 
+@pytest.mark.slow
 def test_a_metric_describes_itself(metric):
     assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.key)
     assert metric.version
@@ -94,6 +95,7 @@ def test_a_metric_describes_itself(metric):
     assert metric.higher_is_better in (True, False, None)
 
 
+@pytest.mark.slow
 def test_parameters_have_defaults_and_come_back_from_json(metric):
     stored = json.loads(base.canonical_json(metric.parameters_dict()))
     assert make_metric(metric.key, stored).parameters == metric.parameters

@@ -50,6 +50,7 @@ def test_loading_the_detector_leaves_the_threads_as_they_are():
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["slow", "slow_norm30"])
 @pytest.mark.parametrize("clip", reference.LONG)
 def test_long_clips_agree_with_the_reference(scores, clip, variant):
@@ -61,6 +62,7 @@ def test_long_clips_agree_with_the_reference(scores, clip, variant):
     assert score.details["n_valid"] == int(row["n_valid_silero"])
 
 
+@pytest.mark.slow
 def test_windows_without_speech_are_dropped_and_the_rest_keep_their_places(scores):
     details = scores["slow"]["long_pauses-human"].details
     rows = [row for row in reference.rows("windows.csv") if row["clip"] == "long_pauses-human"]
@@ -71,6 +73,7 @@ def test_windows_without_speech_are_dropped_and_the_rest_keep_their_places(score
     assert details["window_srmr"] == pytest.approx(wanted, rel=5e-5)
 
 
+@pytest.mark.slow
 def test_the_normalised_variant_sees_the_room_and_the_published_one_the_voice(scores):
     """One voice against two voices in one room: the room does not change."""
     same, dialogue = "long_same-human", "long_dialog-human-flite_slt"
@@ -147,5 +150,6 @@ def test_wrong_parameters_are_refused_by_name(parameters, named):
         make_metric("reverb_consistency", parameters)
 
 
+@pytest.mark.slow
 def test_details_are_plain_json(scores):
     json.dumps([dict(score.details) for score in scores["slow"].values()], allow_nan=False)

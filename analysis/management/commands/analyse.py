@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.management.bundle import add_bundle_options, write_bundle
-from analysis.management.options import add_options, chosen_options, pairs
+from analysis.management.options import add_input_options, add_options, chosen_options, input_of
+from analysis.options import Options
+from analysis.screening import default_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.ratings import Reading
 
 
 class Command(BaseCommand):
@@ -31,37 +39,23 @@ class Command(BaseCommand):
         parser.add_argument(
             "--out", type=Path, help="A folder for the bundle: report, tables, figures."
         )
-        parser.add_argument(
-            "--column",
-            action="append",
-            metavar="OURS=THEIRS",
-            help="The file's name for a column, like --column condition=system.",
-        )
-        parser.add_argument(
-            "--set",
-            action="append",
-            metavar="COLUMN=VALUE",
-            help="One value for a whole column, like --set estimand=hls --set method=att.",
-        )
+        add_input_options(parser)
         add_options(parser)
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.ratings import RatingsError, from_csv
-        from analysis.report.build import report_of
-        from analysis.scores import matched, scores_from_file
+        from analysis.header import wanted_columns
+        from analysis.options import OptionsError
+        from analysis.problems import RatingsError
 
-        options = chosen_options(given)
-        columns, constants = pairs(given["column"], "--column"), pairs(given["set"], "--set")
+        options, wanted = chosen_options(given), input_of(given)
         try:
-            table = from_csv(given["ratings"], columns, constants)
-            scores = None
-            if given["scores"]:
-                named = {*table["stimulus"], *table["versus_stimulus"]}
-                scores = matched(scores_from_file(given["scores"]), named)
-            report = report_of(table, scores, options)
-        except (RatingsError, KeyError) as error:
+            wanted_columns(given["ratings"], **wanted)  # before anything heavy is imported
+            reading, scores, options = self._read(given, wanted, options)
+            report = _report(reading, scores, options)
+        except (RatingsError, OptionsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
+        table = reading.table
         if given["out"] is None:
             for line in summary(report):
                 self.stdout.write(line)
@@ -72,11 +66,43 @@ class Command(BaseCommand):
         for path in write_bundle(given, source.name.split(".")[0], report, table, scores):
             self.stdout.write(str(path))
 
+    def _read(
+        self, given: Mapping[str, Any], wanted: Mapping[str, Any], options: Options
+    ) -> tuple[Reading, pd.DataFrame | None, Options]:
+        """The ratings, the metric scores if there are some, and the options with their rules."""
+        from analysis.ratings import read_csv
+        from analysis.scores import matched, scores_from_file
+
+        reading = read_csv(given["ratings"], **wanted)
+        for note in reading.notes:
+            self.stderr.write(f"note: {note}")
+        table, scores = reading.table, None
+        if given["scores"]:
+            named = {*table["stimulus"], *table["versus_stimulus"]}
+            scores = matched(scores_from_file(given["scores"]), named)
+        if not given["rule"] and not given["no_screening"]:
+            options = replace(options, rules=default_rules(table))
+        return reading, scores, options
+
+
+def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> dict[str, Any]:
+    from analysis.report.build import report_of
+
+    return report_of(
+        reading.table,
+        scores,
+        options,
+        notes=reading.notes,
+        columns_not_used=reading.columns_not_used,
+    )
+
 
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
     """A report in lines of text: the overall estimates with both kinds of interval."""
+    from analysis.estimands import estimand_of
+    from analysis.formatting import number
     from analysis.report.pivot import lines_of
-    from analysis.report.tables import bounds, number
+    from analysis.report.tables import bounds
     from analysis.scales import family_title
 
     data = report["data"]
@@ -87,9 +113,12 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     answer: Mapping[str, Any] = next(
         (part for part in report["parts"] if part["key"] == "answer"), {}
     )
+    told = report["input"]["notes"]  # on stderr, while the file was read
     for warning in [*report["warnings"], *answer.get("warnings", [])]:
+        if warning in told:
+            continue
         yield f"  note: {warning}"
-    for sentence in answer.get("sentences", []):
+    for sentence in [*answer.get("sentences", []), *_of_clips(report)]:
         yield f"  {sentence}"
     title = ""
     for line in lines_of(report["estimates"]):
@@ -103,5 +132,16 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         known = ("voice", "dimension", "language", "split", "paragraph", "system")
         place = " / ".join([row["condition"], *(str(row[k]) for k in known if row.get(k))])
         counts = f"n={row['n_ratings']}, {row['n_raters']} raters, {row['n_items']} items"
-        told = f"{number(row['value'])} {bounds(line.main)}  naive {bounds(line.naive)}"
+        digits = estimand_of(row["estimand"]).decimals
+        told = f"{number(row['value'], False, digits)} {bounds(line.main, None, digits)}"
+        told += f"  naive {bounds(line.naive, None, digits)}"
         yield f"  {place:<32} {told}  {counts}"
+
+
+def _of_clips(report: Mapping[str, Any]) -> Iterator[str]:
+    """What was asked for by ``--by stimulus`` or ``--by item``, in words."""
+    for part in report["parts"]:
+        if part["key"] == "clip_scores":
+            yield from [part["problem"]] if part["problem"] else part["sentences"]
+            if not part["problem"]:
+                yield f"--out DIR writes the scores of each into {', '.join(part['files'])}."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.options import pairs
+from analysis.management.options import add_input_options, input_of, pairs
 
 if TYPE_CHECKING:
     from analysis.parts.shown import Shown
@@ -63,8 +63,7 @@ class Command(BaseCommand):
         parser.add_argument("--currency", help="Default: GBP.")
         for name, words in NUMBERS.items():
             parser.add_argument(f"--{name.replace('_', '-')}", help=words.replace("%", "%%"))
-        parser.add_argument("--column", action="append", metavar="OURS=THEIRS", help="As analyse.")
-        parser.add_argument("--set", action="append", metavar="COLUMN=VALUE", help="As analyse.")
+        add_input_options(parser)
         parser.add_argument("--runs", type=int, default=1000, help="Simulated studies; 0: none.")
         parser.add_argument("--seed", type=int, default=0, help="Of the simulation. Default: 0.")
         parser.add_argument("--out", type=Path, help="A folder for JSON, CSV and SVG files.")
@@ -75,7 +74,7 @@ class Command(BaseCommand):
         from analysis.planning.reading import asked_from
 
         try:
-            components, known = _components(given)
+            components, known = _components(given, self.stderr.write)
             asked = asked_from(_question(given, known), components)
             proposal = propose(asked)
             checked = None
@@ -111,12 +110,14 @@ def lines(made: Shown) -> Iterator[str]:
             yield f"  {table.note}"
 
 
-def _components(given: Mapping[str, Any]) -> tuple[Components, Pilot | None]:
+def _components(
+    given: Mapping[str, Any], say: Callable[[str], object]
+) -> tuple[Components, Pilot | None]:
     from analysis.planning import preset
     from analysis.planning.pilot import chosen_pilot, pilots
     from analysis.planning.reading import SDS, own_components
-    from analysis.ratings import RatingsError, from_csv
-    from analysis.screening import DEFAULT, screen
+    from analysis.ratings import RatingsError, read_csv
+    from analysis.screening import default_rules, screen
 
     if given["preset"]:
         return preset(given["preset"]), None
@@ -127,12 +128,14 @@ def _components(given: Mapping[str, Any]) -> tuple[Components, Pilot | None]:
             known = ", ".join(SDS)
             raise CommandError(f"no component {unknown[0]}; known are {known}")
         return own_components({f"sd_{name}": value for name, value in typed.items()}), None
-    columns, constants = pairs(given["column"], "--column"), pairs(given["set"], "--set")
     try:
-        table = from_csv(given["pilot"], columns, constants)
+        reading = read_csv(given["pilot"], **input_of(given))
     except (RatingsError, OSError) as error:
         raise CommandError(str(error)) from None
-    found = pilots(screen(table, DEFAULT).kept(DEFAULT))
+    for note in reading.notes:
+        say(f"note: {note}")
+    rules = default_rules(reading.table)
+    found = pilots(screen(reading.table, rules).kept(rules))
     chosen = chosen_pilot(found, given["task"], given["criterion"])
     return chosen.components, chosen
 

@@ -36,7 +36,7 @@ class AgainstPeople(Part):
     """Each metric's correlation with people, with intervals, noise ceiling, errors and plots."""
 
     key = "against_people"
-    version = "2"
+    version = "3"
     title = "Metrics and human scores"
     order = 45
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from analysis.against import CONDITION, STIMULUS
 from analysis.against.result import AS_IS
+from analysis.estimands import name_of
 from analysis.parts.against.gathered import Gathered
 from analysis.parts.against.tables import ordered, point_rows
 from analysis.parts.shown import Figure
-from analysis.scales import NAMES
 
 MOST_OF_CONDITIONS, MOST_OF_STIMULI = 2, 1  # metrics that are drawn; tables have all
 MOST_POINTS = 600
@@ -22,7 +22,7 @@ MOST_GROUPS = 8
 def figures(of: Gathered, level: float, suffix: str) -> Iterator[Figure]:
     """The metrics that follow people most closely, per condition and per stimulus."""
     names = ordered(of)
-    human = NAMES.get(of.units.estimand, of.units.estimand.upper())
+    human = name_of(of.units.estimand)
     if len(of.units.conditions) > 1:
         for place, metric in enumerate(names[:MOST_OF_CONDITIONS], start=1):
             yield _of_conditions(of, metric, level, human, f"{suffix}_{place}", len(names))

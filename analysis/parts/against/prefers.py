@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.against import STIMULUS, preferred_share
 from analysis.against.result import AS_IS
-from analysis.pairs.ratings import CENTRES
+from analysis.estimands import estimand_of
 from analysis.parts.against.gathered import Gathered
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Shown, Table
@@ -14,7 +14,7 @@ from analysis.parts.shown import Column, Shown, Table
 
 def preferences(of: Gathered, given: Given, suffix: str) -> Shown:
     """How often each metric takes the side of people; nothing for ratings without sides."""
-    if not of.units.compared or of.units.estimand not in CENTRES:
+    if not of.units.compared or not estimand_of(of.units.estimand).prefers:
         return Shown()
     options = given.options
     found = preferred_share(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analysis.against import CONDITION, STIMULUS
 from analysis.against.result import AS_IS, FEW_CONDITIONS, Correlated
@@ -37,15 +37,35 @@ def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
         told += _elsewhere(of_conditions, kinds)
     yield f"{told}."
     if len(names) > 1:
-        adjusted = holm_of(of.found)
-        known = [adjusted.get((name, STIMULUS, "srcc")) for name in names]
-        alpha = 1 - of.level
-        clear = sum(p is not None and p < alpha for p in known)
-        yield (
-            f"{of.title}: {clear} of {len(names)} metrics have an SRCC per {what} that is told "
-            "apart from 0 after Holm's adjustment over all metrics of this task and criterion. The "
-            "best of several metrics is flattered by being chosen from the same ratings."
-        )
+        yield f"{of.title}: {_told_apart(of, names, what)}"
+
+
+def _told_apart(of: Gathered, names: Sequence[str], what: str) -> str:
+    """How many metrics go with people beyond chance, of those that have a p; and who has none."""
+    adjusted = holm_of(of.found)
+    p = {name: adjusted.get((name, STIMULUS, "srcc")) for name in names}
+    tested = [each for each in p.values() if each is not None]
+    if not tested:
+        return f"no metric has a p of its SRCC per {what}; {_without(of, names)}."
+    clear = sum(each < 1 - of.level for each in tested)
+    bare = [name for name in names if p[name] is None]
+    return (
+        f"{clear} of {len(tested)} metrics have an SRCC per {what} that is told apart from 0 after "
+        "Holm's adjustment over all metrics of this task and criterion"
+        f"{f' ({_without(of, bare)})' * bool(bare)}. The best of several metrics is flattered by "
+        "being chosen from the same ratings."
+    )
+
+
+def _without(of: Gathered, names: Sequence[str]) -> str:
+    """Metrics that have no p, with why: they are not counted as if they did not go with people."""
+    why: dict[str, list[str]] = {}
+    for name in names:
+        each = of.number(name, STIMULUS, "srcc", AS_IS)
+        note = each.note.removeprefix("undefined: ") if each else ""
+        why.setdefault(note or "its replicates tell none", []).append(name)
+    told = [f"{', '.join(group)}: {note}" for note, group in why.items()]
+    return f"without a p and not counted, {'; '.join(told)}"
 
 
 def _elsewhere(each: Correlated, kinds: str) -> str:

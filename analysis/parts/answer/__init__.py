@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.breakdowns import Family, families, labelled_families
-from analysis.comparisons.reference import Reference, reference_of
-from analysis.comparisons.standing import Standing, compared_in_pairs, key_of, standings
+from analysis.comparisons.reference import Reference
+from analysis.comparisons.standing import Standing, key_of, standings
+from analysis.formatting import number
 from analysis.parts.answer import chosen, doubts, versus
 from analysis.parts.answer.words import answer
 from analysis.parts.base import Given, Part
+from analysis.parts.models.fits import TOO_NARROW, sized
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.report.plots import AXES
-from analysis.report.tables import number
 from analysis.scales import family_title
 
 MOST_DRAWN = 200
@@ -24,12 +24,13 @@ STRETCHED = (
 )
 METHOD = (
     "Means have two-way clustered intervals over raters and items (Cameron, Gelbach and Miller "
-    "2011; t with the smaller number of groups minus 1 as degrees of freedom). Conditions were "
-    "compared by clustered t tests of all pairs with Holm's (1979) adjustment; letters are a "
-    "compact letter display by maximal cliques (Piepho 2004)."
+    "2011, with G/(G-1) for each; t with degrees of freedom after Satterthwaite 1946). Differences "
+    "with the reference, and those among the systems, are one family each, adjusted in a single "
+    "step (Hothorn, Bretz and Westfall 2008); letters are a compact letter display by maximal "
+    "cliques (Piepho 2004)."
 )
 TIERS = (
-    "Conditions that share a letter cannot be told apart (Holm-adjusted p ≥ {alpha:.2g}). Tier: "
+    "Conditions that share a letter cannot be told apart (adjusted p ≥ {alpha:.2g}). Tier: "
     "going down the list, a condition joins the open tier unless it differs from that tier's "
     "first; then it opens the next."
 )
@@ -54,6 +55,9 @@ class Answer(Part):
             found.add(family)
         for family in labelled_families(given.kept):
             found.add_chosen(family)
+        for each, effects in sized(given):
+            if effects.too_large:
+                found.doubts.append((doubts.short_name(each.family), f"{TOO_NARROW}."))
         return found.shown()
 
 
@@ -78,7 +82,7 @@ class _Found:
         self.doubts += [
             (name, text) for text in doubts.of_family(family, self.given.options.reference)
         ]
-        if compared_in_pairs(family):
+        if family.in_pairs:
             pairs = versus.pairs_of(family, self.level)
             self.sentences.append((title, versus.answer(family, pairs, self.level)))
             if pairs:
@@ -96,7 +100,7 @@ class _Found:
         self.figures += chosen.figure(len(self.sentences), title, rows)
 
     def _add_standing(self, place: int, s: Standing) -> None:
-        reference = reference_of(s.tested, self.given.options.reference)
+        reference = s.reference
         told = [answer(s, reference), *_of_genuine(self.given, s, reference)]
         self.sentences.append((s.title, " ".join(told)))
         self.figures.append(_figure(place, s))
@@ -140,8 +144,9 @@ def _figure(place: int, s: Standing) -> Figure:
         title=s.title,
         drawing="intervals",
         rows=rows,
-        x=AXES.get(s.estimand, s.estimand),
+        x=s.what.axis,
         ends=s.ends,
+        decimals=s.decimals,
         note=told,
         about=s.title,
         interval="raters and items crossed",
@@ -152,7 +157,7 @@ def _marks(s: Standing) -> tuple[dict[str, str], str]:
     """What stands beside each name, and what it means: letters; tiers where they are too many."""
     if not s.tiers:
         return {}, ""
-    apart = f"(Holm-adjusted p ≥ {s.alpha:.2g})"
+    apart = f"(adjusted p ≥ {s.alpha:.2g})"
     letters = dict(s.tiers.letters)
     if max(map(len, letters.values()), default=0) <= MOST_LETTERS:
         told = f"Conditions that share a letter cannot be told apart {apart}."

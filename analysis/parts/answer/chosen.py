@@ -7,9 +7,9 @@ from typing import Any
 
 from analysis.breakdowns import Family
 from analysis.comparisons.standing import key_of
-from analysis.parts.answer.words import listed
+from analysis.formatting import interval_text, listed
 from analysis.parts.shown import Figure
-from analysis.scales import bounds_text, family_title
+from analysis.scales import family_title
 
 SHARE_OF = "share of "
 MOST_TOLD = 6
@@ -57,7 +57,7 @@ def _most(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     row = max(rows, key=lambda row: row["value"])
     told = f"{_label(row)} for {name} ({row['value'] * 100:.0f} %"
     if row["low"] is not None:
-        told += f" {bounds_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
+        told += f" {interval_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
     return f"{told})"
 
 

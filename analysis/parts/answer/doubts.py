@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.breakdowns import Family
-from analysis.comparisons.reference import reference_of
+from analysis.comparisons.reference import reference_of, roles_of
 from analysis.comparisons.standing import Standing
-from analysis.parts.answer.words import listed
+from analysis.estimands import estimand_of
+from analysis.formatting import counted, listed, short
 
 CEILING = 0.6
 FEW = 10
@@ -19,7 +20,6 @@ UNBALANCED = 2.0  # as many ratings for one condition as for another
 FEW_SHARED = 0.5  # of the items of the condition with fewer
 BUSY = 0.3  # of all ratings given by one rater
 MANY_PAIRS = 10
-FREE_OF_CEILINGS = frozenset({"ab", "abx", "rank", "choice"})  # few answers, or no scale
 RUNNING = "started"  # as listening calls a session that goes on
 
 
@@ -42,7 +42,7 @@ def of_family(family: Family, asked: str = "") -> Iterator[str]:
     A reference (`reference_of`, with the one asked for) may well have the highest score.
     """
     if min(family.n_raters, family.n_items) < FEW:
-        few = f"{_counted(family.n_raters, 'rater')} and {_counted(family.n_items, 'item')}"
+        few = f"{counted(family.n_raters, 'rater')} and {counted(family.n_items, 'item')}"
         yield f"only {few}, so the intervals are rough."
     yield from _ceilings(family, asked)
     busiest = int(np.bincount(family.rater).max(initial=0)) / max(len(family.rater), 1)
@@ -80,21 +80,18 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[st
 def _ceilings(family: Family, asked: str) -> Iterator[str]:
     scores, conditions = family.table["score"], family.table["condition"]
     ends = {"highest": scores.max(), "lowest": scores.min()}
-    if ends["highest"] == ends["lowest"] or family.estimand in FREE_OF_CEILINGS:
+    if ends["highest"] == ends["lowest"] or not estimand_of(family.estimand).ceilings:
         return  # the answer says that every rating is the same
-    reference = reference_of([str(name) for name in conditions.unique()], asked).name
+    names, roles = [str(name) for name in conditions.unique()], roles_of(family.table)
+    reference = reference_of(names, asked, roles).name
     for end, value in ends.items():
         share = (scores == value).groupby(conditions).mean()
         crowded = sorted(str(condition) for condition in share.index[share > CEILING])
         if end == "highest":
             crowded = [name for name in crowded if name != reference]
         if crowded:
-            what = f"of the ratings have the {end} score given ({value:g})"
+            what = f"of the ratings have the {end} score given ({short(value)})"
             yield f"over {CEILING:.0%} {what} for {listed(crowded)}."
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _apart(s: Standing) -> Iterator[str]:
@@ -149,10 +146,10 @@ def _busy_raters(s: Standing) -> Iterator[str]:
 
 def _many_pairs(s: Standing) -> Iterator[str]:
     found = [s.between(a, b) for a, b in combinations(s.tested, 2)]
-    known = [d for d in found if d.p is not None and d.p_holm is not None]
+    known = [d for d in found if d.p is not None and d.p_adjusted is not None]
     if len(known) < MANY_PAIRS:
         return
-    loose = sum((d.p or 0) < s.alpha <= (d.p_holm or 0) for d in known)
+    loose = sum((d.p or 0) < s.alpha and not d.claimed for d in known)
     if loose:
         chance = s.alpha * len(known)
         told = f"{chance:.0f}" if chance >= 10 else f"{chance:.2g}"

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from analysis.breakdowns import Family
-from analysis.comparisons.standing import DECIMALS, USUAL_DECIMALS, key_of
-from analysis.intervals import clustered, has_no_width, holm, naive_interval, t_interval, t_test
+from analysis.comparisons.standing import key_of
+from analysis.estimands import estimand_of
+from analysis.formatting import interval_text, listed, named, number, percent
 from analysis.pairs import pair_means, pair_ratings
-from analysis.pairs.ratings import CENTRES
-from analysis.parts.answer.words import listed, with_bounds
+from analysis.pairs.measured import Measured, shares_right
+from analysis.parts.answer.words import with_bounds
 from analysis.parts.shown import Figure
-from analysis.report.plots import AXES
-from analysis.report.tables import number
-from analysis.scales import ENDS, bounds_text
 
-DRAW = {"ab": 0.5, "abx": 0.5}
-ABX = "abx"
-IN_PAIRS = frozenset({*CENTRES, ABX})
 MOST_DRAWN = 60
 MORE = "More is under Comparisons of pairs."
+DECIDED = "the {:g} % interval, adjusted for all pairs, leaves a draw out."
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two conditions that met: the mean for the first, and p against a draw, Holm's over all."""
+    """Two conditions that met: the mean for the first, and p against a draw.
+
+    ``low``, ``high`` and ``p`` hold for all pairs of the family at once; ``alone_low`` and
+    ``alone_high`` for this one alone. None where there is no test: ``note`` says why.
+    """
 
     condition: str
     versus: str
@@ -37,8 +38,9 @@ class Pair:
     high: float | None
     naive_low: float | None
     naive_high: float | None
+    alone_low: float | None
+    alone_high: float | None
     p: float | None
-    p_holm: float | None
     note: str
 
     @property
@@ -48,17 +50,15 @@ class Pair:
 
     def turned(self, whole: float) -> Pair:
         """The same seen from the other side; both means add up to ``whole``."""
-        ends = (self.high, self.low, self.naive_high, self.naive_low)
-        low, high, naive_low, naive_high = (None if end is None else whole - end for end in ends)
+        other = {"low": "high", "naive_low": "naive_high", "alone_low": "alone_high"}
+        other |= {high: low for low, high in other.items()}
+        ends = {name: getattr(self, other[name]) for name in other}
         return replace(
             self,
             condition=self.versus,
             versus=self.condition,
             value=whole - self.value,
-            low=low,
-            high=high,
-            naive_low=naive_low,
-            naive_high=naive_high,
+            **cast(Any, {n: None if end is None else whole - end for n, end in ends.items()}),
         )
 
 
@@ -72,10 +72,10 @@ def pairs_of(family: Family, level: float) -> list[Pair]:
     table, rows = table[known], known.to_numpy(dtype=bool)
     found = []
     if len(table):
-        make = _told_apart if family.estimand == ABX else _compared
+        make = _told_apart if estimand_of(family.estimand).discriminates else _compared
         found = make(family, rows, level)
-    if family.estimand != ABX and len({pair.versus for pair in found}) > 1:
-        draw = DRAW.get(family.estimand, 0.0)
+    if estimand_of(family.estimand).prefers and len({pair.versus for pair in found}) > 1:
+        draw = _neutral(family)
         found = [pair.turned(2 * draw) if pair.value < draw else pair for pair in found]
     return sorted(found, key=lambda pair: (-pair.value, pair.name))
 
@@ -84,28 +84,28 @@ def answer(family: Family, pairs: Sequence[Pair], level: float) -> str:
     """Which pairs are decided, and which are not."""
     if not pairs:
         return f"{NO_PAIRS.capitalize()}."
-    alpha, draw = 1 - level, DRAW.get(family.estimand, 0.0)
+    alpha, draw = 1 - level, _neutral(family)
     if all(pair.p is None for pair in pairs):
         notes = list(dict.fromkeys(pair.note for pair in pairs if pair.note))
         return f"No pair can be tested: {'; '.join(notes) or 'the ratings do not vary'}."
-    how = f"(Holm-adjusted p < {alpha:.2g} over {len(pairs)} pairs)"
-    if len(pairs) == 1:
-        how = f"(p < {alpha:.2g})"
+    tested = sum(pair.p is not None for pair in pairs)
+    how = f"(p < {alpha:.2g}, adjusted for {tested} pairs)" if tested > 1 else f"(p < {alpha:.2g})"
     won = [pair for pair in pairs if _decided(pair, alpha) and pair.value > draw]
     lost = [pair for pair in pairs if _decided(pair, alpha) and pair.value < draw]
-    even = [pair for pair in pairs if pair not in won and pair not in lost]
-    if family.estimand == ABX:
+    bare = [pair for pair in pairs if pair.p is None]
+    even = [pair for pair in pairs if pair not in (*won, *lost, *bare)]
+    if estimand_of(family.estimand).discriminates:
         return _heard(pairs, won, how)
     others = {pair.versus for pair in pairs}
     if len(others) == 1:
-        return _one_side(family, won, even, lost, how)
-    told = f"{len(won) + len(lost)} of {len(pairs)} pairs are decided {how}"
+        return f"{_one_side(family, won, even, lost, how)} {_untested(bare)}".strip()
+    told = f"{len(won) + len(lost)} of {tested} pairs are decided {how}"
     if won or lost:
         told += f"; {_most(pairs, won, lost)}"
         clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
         turned = clearest if clearest.value > draw else clearest.turned(2 * draw)
         told += f"; clearest: {turned.condition} over {turned.versus} ({_value(family, turned)})"
-    return f"{told}. {_more(family)}".strip()
+    return f"{told}. {_more(family)} {_untested(bare)}".strip()
 
 
 def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, about: str) -> Figure:
@@ -128,10 +128,11 @@ def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, abou
         title=f"{about} · versus {pairs[0].versus}" if len(others) == 1 else about,
         drawing="intervals",
         rows=rows,
-        x=AXES.get(family.estimand, family.estimand),
-        ends=ENDS.get(family.estimand),
-        at=(DRAW.get(family.estimand, 0.0),),
-        note=f"* decided: Holm-adjusted p < {1 - level:.2g}.",
+        x=estimand_of(family.estimand).axis,
+        decimals=estimand_of(family.estimand).decimals,
+        ends=estimand_of(family.estimand).ends,
+        at=(_neutral(family),),
+        note=f"* decided: {DECIDED.format(level * 100)}",
         about=about,
         interval="raters and items crossed",
     )
@@ -139,7 +140,7 @@ def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, abou
 
 def _compared(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
     """Pairs by `analysis.pairs`, which the part on pairs shows too."""
-    draw, use = DRAW.get(family.estimand, 0.0), family.table[rows]
+    draw, use = _neutral(family), family.table[rows]
     ratings = pair_ratings(
         use["condition"].tolist(),
         use["versus_condition"].tolist(),
@@ -148,25 +149,9 @@ def _compared(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
         [str(code) for code in family.rater[rows]],
         [str(code) for code in family.item[rows]],
     )
-    found = []
-    for one in pair_means(ratings, level):
-        ends = (one.mean.low, one.mean.high, one.mean.naive_low, one.mean.naive_high)
-        low, high, naive_low, naive_high = (None if end is None else end + draw for end in ends)
-        found.append(
-            Pair(
-                one.condition,
-                one.versus,
-                one.mean.value + draw,
-                low,
-                high,
-                naive_low,
-                naive_high,
-                one.mean.p,
-                one.p_adjusted,
-                one.mean.note,
-            )
-        )
-    return found
+    return [
+        _pair(one.condition, one.versus, one.mean.moved(draw)) for one in pair_means(ratings, level)
+    ]
 
 
 def _told_apart(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
@@ -174,30 +159,29 @@ def _told_apart(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
     use = family.table[rows]
     sides = [sorted(pair) for pair in zip(use["condition"], use["versus_condition"], strict=True)]
     names, pair = np.unique(np.array(sides, dtype=str), axis=0, return_inverse=True)
-    pair = pair.reshape(-1).astype(np.int64)
     y = use["score"].to_numpy(dtype=np.float64)
-    means = clustered(y, pair, family.rater[rows], family.item[rows], len(names))
-    found = []
-    for code, (one, other) in enumerate(names):
-        value, variance, df = float(means.value[code]), means.variance(code), means.degrees(code)
-        naive_low, naive_high = naive_interval(y[pair == code], level) or (None, None)
-        low: float | None = None
-        high: float | None = None
-        p, note = None, "one rater or item only: how they differ cannot be estimated"
-        if df > 0:
-            note = "the answers do not vary: a test is undefined"
-            if not has_no_width(variance, y):
-                (low, high), note = t_interval(value, variance**0.5, df, level), ""
-                p = t_test(value - DRAW[ABX], variance**0.5, df)
-        found.append(
-            Pair(str(one), str(other), value, low, high, naive_low, naive_high, p, None, note)
-        )
-    adjusted = holm([each.p for each in found])
-    return [replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True)]
+    found = shares_right(y, pair.reshape(-1), family.rater[rows], family.item[rows], level)
+    return [_pair(str(a), str(b), one) for (a, b), one in zip(names, found, strict=True)]
+
+
+def _pair(condition: str, versus: str, found: Measured) -> Pair:
+    return Pair(
+        condition,
+        versus,
+        found.value,
+        found.low_all,
+        found.high_all,
+        found.naive_low,
+        found.naive_high,
+        found.low,
+        found.high,
+        found.p_adjusted,
+        found.note,
+    )
 
 
 def _decided(pair: Pair, alpha: float) -> bool:
-    return pair.p_holm is not None and pair.p_holm < alpha
+    return pair.p is not None and pair.p < alpha
 
 
 def _one_side(
@@ -206,18 +190,31 @@ def _one_side(
     versus = next(iter([*won, *even, *lost])).versus
     parts = []
     if won:
-        parts.append(f"{_named(family, won)} preferred")
+        parts.append(f"{_named(family, won)} preferred {how}")
     if even:
         verb = "cannot be told apart from it" if won or lost else f"not told apart from {versus}"
         parts.append(f"{_named(family, even)} {verb}")
     if lost:
-        parts.append(f"{_named(family, lost)} not as good")
-    return f"Against {versus}: {'; '.join(parts)} {how}. {_more(family)}".strip()
+        parts.append(f"{_named(family, lost)} not as good {how}")
+    return f"Against {versus}: {'; '.join(parts)}. {_more(family)}".strip()
+
+
+def _untested(pairs: Sequence[Pair]) -> str:
+    """The pairs of which nothing can be said, and why."""
+    if not pairs:
+        return ""
+    notes = "; ".join(dict.fromkeys(pair.note for pair in pairs if pair.note))
+    return f"No test of {listed([pair.name for pair in pairs])}: {notes}."
+
+
+def _neutral(family: Family) -> float:
+    """The score that favours neither side."""
+    return estimand_of(family.estimand).neutral or 0.0
 
 
 def _more(family: Family) -> str:
     """Where there is more: a part on pairs, but for what it does not know."""
-    return MORE if family.estimand in IN_PAIRS else ""
+    return MORE if estimand_of(family.estimand).in_pairs else ""
 
 
 def _most(pairs: Sequence[Pair], won: Sequence[Pair], lost: Sequence[Pair]) -> str:
@@ -246,18 +243,20 @@ def _heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
 
 
 def _shares(pairs: Sequence[Pair]) -> str:
-    return listed([f"{pair.name} ({pair.value:.0%} right)" for pair in pairs])
+    return listed([f"{named(pair.name)} ({percent(pair.value)} right)" for pair in pairs])
 
 
 def _named(family: Family, pairs: Sequence[Pair]) -> str:
-    return listed([f"{pair.condition} ({_value(family, pair)})" for pair in pairs])
+    return listed([f"{named(pair.condition)} ({_value(family, pair)})" for pair in pairs])
 
 
 def _value(family: Family, pair: Pair) -> str:
-    decimals = DECIMALS.get(family.estimand, USUAL_DECIMALS)
-    if family.estimand not in DRAW:
+    decimals = estimand_of(family.estimand).decimals
+    if estimand_of(family.estimand).signed:
         return with_bounds(pair.value, pair.low, pair.high, decimals)
     told = number(pair.value, False, decimals)
     if pair.low is None or pair.high is None:
         return told
-    return f"{told} {bounds_text(pair.low, pair.high, ENDS.get(family.estimand), decimals)}"
+    return (
+        f"{told} {interval_text(pair.low, pair.high, estimand_of(family.estimand).ends, decimals)}"
+    )

@@ -7,8 +7,7 @@ from itertools import combinations
 
 from analysis.comparisons.reference import Reference
 from analysis.comparisons.standing import Difference, Standing
-from analysis.report.tables import number
-from analysis.scales import bounds_text
+from analysis.formatting import interval_text, listed, named, number
 
 MOST_NAMED = 6
 MOST_NEAR = 3
@@ -24,25 +23,20 @@ def answer(s: Standing, reference: Reference) -> str:
     if s.tiers is None:
         told = [_no_test(s)]
     else:
-        others = [name for name in s.tested if name != reference.name]
+        others = s.systems
         told = [_order(s, others)] if len(others) > 1 else []
         if reference.name in s.tested:
             told.append(_against(s, others, reference))
     return " ".join([*told, *_outside(s)])
 
 
-def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
-    """Names in words: A, B and C; the first few and how many more, where there are many."""
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
 def with_bounds(value: float, low: float | None, high: float | None, decimals: int) -> str:
     """A signed difference with its interval, if it has one."""
     told = number(value, True, decimals)
     return (
-        told if low is None or high is None else f"{told} {bounds_text(low, high, None, decimals)}"
+        told
+        if low is None or high is None
+        else f"{told} {interval_text(low, high, None, decimals)}"
     )
 
 
@@ -51,7 +45,7 @@ def _only_one(s: Standing) -> str:
     value = number(mean.value, False, s.decimals)
     told = f"{mean.condition} has {_article(s.name)} {s.name} of {value}"
     if mean.low is not None and mean.high is not None:
-        told += f" {bounds_text(mean.low, mean.high, s.ends, s.decimals)}"
+        told += f" {interval_text(mean.low, mean.high, s.ends, s.decimals)}"
         return f"{told}; there is no other condition to compare it with."
     return f"{told} ({mean.note}); there is no other condition to compare it with."
 
@@ -79,7 +73,7 @@ def _order(s: Standing, others: Sequence[str]) -> str:
     best = others[0]
     near = [name for name in others[1:] if not s.differ(best, name)]
     far = [name for name in others[1:] if s.differ(best, name)]
-    how = f"(Holm-adjusted p < {s.alpha:.2g})"
+    how = f"(adjusted p < {s.alpha:.2g})"
     if not near:
         return _alone(s, others, how)
     if not far:
@@ -96,10 +90,10 @@ def _order(s: Standing, others: Sequence[str]) -> str:
         told += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
     every = "both" if len(top) == 2 else f"all {len(top)}"
     if not clear:
-        told += f"{best} is {_over(s)} {listed(far)}"
+        told += f"{named(best)} is {_over(s)} {listed(far)}"
         return f"{told}, but {listed(near)} {_are(near)} not {_over(s)} all of these {how}."
     told += f"{every} are {_over(s)} {listed(clear)}"
-    told += f"; {best} is {_over(s)} {listed(part)} too" if part else ""
+    told += f"; {named(best)} is {_over(s)} {listed(part)} too" if part else ""
     return f"{told} {how}."
 
 
@@ -122,14 +116,12 @@ def _undivided(s: Standing, others: Sequence[str]) -> str:
             "some of the others differ (see the letters)."
         )
     widest = s.between(best, last)
-    gap = with_bounds(widest.value, widest.low, widest.high, s.decimals)
+    gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
     if len(others) == 2:
         told = f"{_valued(s, best, s.name)} and {_valued(s, last)} cannot be told apart"
         return f"{told}: they differ by {gap}. {NO_PROOF}"
     told = f"None of the {len(others)} conditions can be told apart from another"
-    told += f" (Holm-adjusted p ≥ {s.alpha:.2g})"
-    if widest.low is not None and widest.high is not None and widest.low * widest.high > 0:
-        gap += " if looked at alone"
+    told += f" (adjusted p ≥ {s.alpha:.2g})"
     span = f"{_valued(s, best, s.name)} to {_valued(s, last)}"
     return f"{told}: from {span}, a difference of {gap}. {NO_PROOF}"
 
@@ -137,9 +129,9 @@ def _undivided(s: Standing, others: Sequence[str]) -> str:
 def _against(s: Standing, others: Sequence[str], reference: Reference) -> str:
     """The sentence about the reference."""
     gaps = [s.between(name, reference.name) for name in others]
-    better = [gap.condition for gap in gaps if _differs(s, gap) and _is_better(s, gap)]
-    worse = [gap for gap in gaps if _differs(s, gap) and not _is_better(s, gap)]
-    same = [gap for gap in gaps if not _differs(s, gap)]
+    better = [gap.condition for gap in gaps if gap.claimed and _is_better(s, gap)]
+    worse = [gap for gap in gaps if gap.claimed and not _is_better(s, gap)]
+    same = [gap for gap in gaps if not gap.claimed]
     parts = []
     if better:
         parts.append(f"{listed(better)} {_are(better)} {_over(s)} it")
@@ -148,7 +140,8 @@ def _against(s: Standing, others: Sequence[str], reference: Reference) -> str:
         parts.append(f"{some} cannot be told apart from it, which does not show that they equal it")
     if worse:
         names = [gap.condition for gap in worse]
-        all_ = f"all {len(names)}" if len(names) == len(others) > 1 else listed(names)
+        every = "both" if len(names) == 2 else f"all {len(names)}"
+        all_ = every if len(names) == len(others) > 1 else listed(names)
         nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
@@ -157,15 +150,16 @@ def _against(s: Standing, others: Sequence[str], reference: Reference) -> str:
 
 
 def _outside(s: Standing) -> list[str]:
-    return [
+    anchors = [name for name in s.tested if name in s.anchors]
+    named = listed([_valued(s, name) for name in anchors])
+    told = (
+        [f"{named} {_are(anchors)} made worse on purpose and in no comparison."] if anchors else []
+    )
+    return told + [
         f"{_valued(s, mean.condition)} stands outside the order ({mean.note})."
         for mean in s.means
         if mean.condition not in s.tested
     ]
-
-
-def _differs(s: Standing, gap: Difference) -> bool:
-    return gap.p_holm is not None and gap.p_holm < s.alpha
 
 
 def _is_better(s: Standing, gap: Difference) -> bool:
@@ -177,12 +171,15 @@ def _above(s: Standing, one: str, other: str) -> bool:
 
 
 def _with_gap(s: Standing, gap: Difference) -> str:
-    return f"{gap.condition} ({with_bounds(gap.value, gap.low, gap.high, s.decimals)})"
+    return (
+        f"{named(gap.condition)} ({with_bounds(gap.value, gap.low_all, gap.high_all, s.decimals)})"
+    )
 
 
 def _valued(s: Standing, name: str, what: str = "") -> str:
     value = number(s.by_name[name].value, False, s.decimals)
-    return f"{name} ({what} {value})" if what else f"{name} ({value})"
+    told = f"{what} {value}" if what else value
+    return f"{named(name)} ({told})"
 
 
 def _are(names: Sequence[str]) -> str:

@@ -9,13 +9,15 @@ from typing import Any
 
 from analysis.breakdowns import families
 from analysis.cells import csv_cell
-from analysis.comparisons.reference import Reference, reference_of
+from analysis.comparisons.declared import REFERENCE as FAMILY_OF_REFERENCE
+from analysis.comparisons.declared import SYSTEMS
+from analysis.comparisons.reference import Reference
 from analysis.comparisons.rope import ABOVE, BELOW, EQUAL
 from analysis.comparisons.standing import key_of, may_be_compared, on_one_footing, standings
+from analysis.formatting import number
 from analysis.parts.base import Given, Part
 from analysis.parts.comparisons.numbers import UNITS, Numbers
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.report.tables import number
 
 MOST_CONDITIONS = 24
 MOST_OPEN = 15
@@ -23,7 +25,8 @@ NOTHING = "no two conditions have two raters and two items each: nothing can be 
 SIZES = (
     "d: Cohen's d, the difference over the SD of single ratings. Higher: of a rating of each, how "
     "often the first is the higher one, a tie counting half; (Cliff's delta + 1) / 2, called "
-    "negligible, small, medium or large from |delta| 0, .147, .33 and .474 on."
+    "negligible, small, medium or large from |delta| 0, .147, .33 and .474 on. Their intervals let "
+    "raters and items both vary."
 )
 PAIRED = (
     "The tests above pair what raters and items share by themselves. Here the pairing is done by "
@@ -31,23 +34,20 @@ PAIRED = (
     "leaves the plain difference, who rated what is not the same for both conditions."
 )
 CHOSEN = (
-    "These ratings chose the best condition themselves, so its lead is flattered. p (Holm) is "
-    "adjusted over all pairs, which allows for that choice."
+    "These ratings chose the best condition themselves, so its lead is flattered. Intervals and p "
+    "are adjusted over all pairs of systems, which allows for that choice."
 )
 REFERENCE = (
-    "p is adjusted over the comparisons with the reference alone, so it is smaller than over all "
-    "pairs: quote it only if you meant to compare with the reference beforehand. Holm's steps from "
-    "the smallest p to the largest; Dunnett's takes all at once, by how they vary together, and so "
-    "has intervals that hold for all of them."
+    "The comparisons with the reference are a family of their own, smaller than that of all pairs: "
+    "name the reference beforehand."
 )
 METHOD = (
-    "Differences between conditions were tested by two-way clustered t tests (raters and items; "
-    "Cameron, Gelbach and Miller 2011) with p adjusted over all pairs by Holm (1979) and by "
-    "Benjamini and Hochberg (1995). Effect sizes are Cohen's d and Cliff's delta of single ratings."
-)
-DUNNETT = (
-    "Comparisons with {name} were adjusted by the maximal |t| of the multivariate t distribution "
-    "with the clustered covariance (Dunnett 1955; Hothorn, Bretz and Westfall 2008)."
+    "Differences between conditions were estimated with variances clustered by rater and by item "
+    "(Cameron, Gelbach and Miller 2011; with G/(G-1) for each) and t with degrees of freedom after "
+    "Satterthwaite (1946). {families} adjusted in a single step by the joint distribution of its "
+    "tests (Hothorn, Bretz and Westfall 2008), so that an interval leaves 0 out if and only if its "
+    "adjusted p is below {alpha:.2g}. Effect sizes are Cohen's d and Cliff's delta of single "
+    "ratings, with intervals from variances clustered in the same way."
 )
 
 
@@ -55,7 +55,7 @@ class Comparisons(Part):
     """Which conditions differ, by how much, and whether it matters; a reference in particular."""
 
     key = "comparisons"
-    version = "1"
+    version = "2"
     title = "Differences between conditions"
     order = 20
 
@@ -69,7 +69,7 @@ class Comparisons(Part):
         pieces = []
         for place, s in enumerate(found, start=1):
             given.progress((place - 1) / len(found), s.title)
-            reference = reference_of(s.tested, given.options.reference)
+            reference = s.reference
             numbers = Numbers(s, given.options)
             pieces.append(_Piece(place, numbers, reference, several=len(found) > 1).shown())
         return _together(pieces)
@@ -98,7 +98,7 @@ class _Piece:
             figures=[] if self.many or len(self.s.tested) < 3 else [self._figure(rows)],
             tables=tables,
             warnings=list(self._warnings(rows)),
-            methods=[METHOD, *([DUNNETT.format(name=self.reference.name)] * bool(self.reference))],
+            methods=[METHOD.format(families=self._families(rows), alpha=self.s.alpha)],
             files=files,
         )
 
@@ -106,16 +106,11 @@ class _Piece:
         if all(row["p"] is None for row in rows):
             yield "No pair can be tested."
             return
-        clear, loose = (
-            sum(row[p] is not None and row[p] < self.s.alpha for row in rows)
-            for p in ("p_holm", "p_bh")
-        )
-        pairs = f"{len(rows)} pairs" if len(rows) > 1 else "1 pair"
-        told = f"{clear} of {pairs} differ{'s' * (len(rows) == 1)}"
-        if len(rows) > 1:
-            told += f" (Holm-adjusted p < {self.s.alpha:.2g}; {loose} where one in "
-            told += f"{1 / self.s.alpha:.0f} claims may be false, Benjamini-Hochberg)"
-        yield f"{told}."
+        for family, mine in _by_family(rows):
+            clear = sum(row["claimed"] for row in mine)
+            pairs = f"{len(mine)} pairs" if len(mine) > 1 else "1 pair"
+            told = f"{family.capitalize()}: {clear} of {pairs} differ{'s' * (len(mine) == 1)}"
+            yield f"{told} (adjusted p < {self.s.alpha:.2g})."
         if self.numbers.rope:
             verdicts = [row["rope"] for row in rows]
             apart = sum(verdict in (ABOVE, BELOW) for verdict in verdicts)
@@ -123,7 +118,7 @@ class _Piece:
             yield (
                 f"If differences up to {self._half()} do not matter{self._why()}, "
                 f"{apart} are larger, {equal} smaller and {len(rows) - apart - equal} undecided, "
-                f"each by its own {self.s.level * 100:g} % interval."
+                f"by the same {self.s.level * 100:g} % intervals."
             )
         if self.reference:
             yield f"The reference is {self.reference.name}, {self.reference.why}."
@@ -135,10 +130,10 @@ class _Piece:
 
     def _all_pairs(self, rows: Sequence[Mapping[str, Any]]) -> Table:
         note = self._explained()
-        return self._table("all-pairs", "All pairs", [*self._columns(), *_naive()], rows, note)
+        return self._table("all-pairs", "All pairs", [*self._columns(), *_details()], rows, note)
 
     def _against_best(self) -> Iterator[Table]:
-        best, *others = [name for name in self.s.tested if name != self.reference.name]
+        best, *others = self.s.systems or self.s.tested
         if len(others) < 2:
             return  # the table of all pairs says it
         rows = [self.numbers.row((other, best)) for other in others]
@@ -153,16 +148,9 @@ class _Piece:
         if not self.reference:
             return
         rows = self.numbers.against(self.reference.name)
-        columns = [
-            *self._names(),
-            Column("p_holm_family", "p (Holm)", "p"),
-            Column("p_dunnett", "p (Dunnett)", "p"),
-            Column("dunnett", f"{self.s.level * 100:g} % for all at once", "interval", self.digits),
-            *self._sizes(),
-        ]
         note = REFERENCE if self.place == 1 else ""
         title = f"Against the reference, {self.reference.name}"
-        yield self._table("reference", title, columns, rows, note)
+        yield self._table("reference", title, [*self._columns(), *_details()], rows, note)
 
     def _within(self) -> Table:
         best, *others = self.s.tested
@@ -200,9 +188,15 @@ class _Piece:
             rows=cells,
             x="subtracted",
             at=(0.0,),
-            note=f"Row minus column. * differs: Holm-adjusted p < {self.s.alpha:.2g}.",
+            note=f"Row minus column. * differs: adjusted p < {self.s.alpha:.2g}.",
             about=self.s.title,
         )
+
+    def _families(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        """The declared families in words, for the methods."""
+        told = [f"the comparisons {family}" for family, _ in _by_family(rows)] or ["the pairs"]
+        each = "Each of two families" if len(told) > 1 else "The family"
+        return f"{each} ({' and '.join(told)}) was"
 
     def _warnings(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         untested = [row for row in rows if row["p"] is None]
@@ -214,8 +208,6 @@ class _Piece:
     def _columns(self) -> list[Column]:
         return [
             *self._names(),
-            Column("p_holm", "p (Holm)", "p"),
-            Column("p_bh", "p (BH)", "p"),
             *self._sizes(),
         ]
 
@@ -224,8 +216,8 @@ class _Piece:
             Column("condition", "Condition"),
             Column("versus", "Versus"),
             Column("difference", "Difference", "number", self.digits, sign=True),
-            Column("difference", f"{self.s.level * 100:g} % interval", "interval", self.digits),
-            Column("p", "p", "p"),
+            Column("difference", f"{self.s.level * 100:g} %, adjusted", "interval", self.digits),
+            Column("p_adjusted", "p, adjusted", "p"),
         ]
 
     def _table(
@@ -247,7 +239,7 @@ class _Piece:
         )
 
     def _clear(self, row: Mapping[str, Any]) -> bool:
-        return row["p_holm"] is not None and bool(row["p_holm"] < self.s.alpha)
+        return bool(row["claimed"])
 
     def _explained(self) -> str:
         """What the columns mean, once on a page."""
@@ -261,7 +253,9 @@ class _Piece:
     def _sizes(self) -> list[Column]:
         sizes = [
             Column("d", "d", "number", 2, sign=True),
+            Column("d", "d, interval", "interval", 2),
             Column("higher", "Higher", "percent", 2),
+            Column("higher_pct", "Higher, interval, %", "interval", 0),
             Column("size", "Size"),
         ]
         return [*sizes, *[Column("rope", f"Against ±{self._half()}")] * bool(self.numbers.rope)]
@@ -286,8 +280,25 @@ class _Piece:
         return self.s.decimals
 
 
-def _naive() -> list[Column]:
-    return [Column("naive", "Naive (Welch)", "interval", 3), Column("naive_p", "Naive p", "p")]
+def _by_family(
+    rows: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """The tested rows of each declared family."""
+    for family in (FAMILY_OF_REFERENCE, SYSTEMS):
+        mine = [row for row in rows if row["family"] == family and row["p_adjusted"] is not None]
+        if mine:
+            yield family, mine
+
+
+def _details() -> list[Column]:
+    """What holds for each difference alone, and what takes ratings as independent."""
+    return [
+        Column("family", "Family"),
+        Column("alone", "This one alone", "interval", 3),
+        Column("p", "p, this one alone", "p"),
+        Column("naive", "Naive (Welch)", "interval", 3),
+        Column("naive_p", "Naive p", "p"),
+    ]
 
 
 def _csv(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from analysis.comparisons.adjust import benjamini_hochberg, holm
 from analysis.comparisons.all_effects import AllEffects, all_effects, delta_size
 from analysis.comparisons.by_name import means_table
-from analysis.comparisons.families import Comparison, compare
-from analysis.comparisons.result import Undefined
-from analysis.comparisons.rope import HALF_WIDTHS, rope_decision
+from analysis.comparisons.clustered_effects import clustered_d, clustered_delta
+from analysis.comparisons.rope import rope_decision
 from analysis.comparisons.standing import Difference, Standing
-from analysis.intervals import Floats, t_interval
+from analysis.intervals import Codes, Floats, t_interval
 from analysis.options import Options
-from analysis.scales import ENDS
 
 SCALED = 0.025  # of the range of scores, as .1 is of a scale from 1 to 5
 UNITS = ("raters", "items")
@@ -48,16 +45,28 @@ class Numbers:
         return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
 
     @cached_property
-    def p_bh(self) -> dict[Pair, float | None]:
-        """Benjamini and Hochberg's p over all pairs."""
-        p = [self.standing.between(*pair).p for pair in self.pairs]
-        return dict(zip(self.pairs, benjamini_hochberg(p), strict=True))
-
-    @cached_property
     def effects(self) -> AllEffects:
         """Effect sizes of all pairs, in the order of the cell's names."""
         cell = self.standing.cell
         return all_effects(cell.y, cell.condition, len(cell.names))
+
+    @cached_property
+    def _ratings(self) -> list[Codes]:
+        """The places of each condition's ratings."""
+        cell = self.standing.cell
+        return [np.flatnonzero(cell.condition == code) for code in range(len(cell.names))]
+
+    def _sizes(self, a: int, b: int) -> dict[str, float | None]:
+        """The clustered bounds of both effect sizes; of the delta also as percent higher."""
+        cell, level = self.standing.cell, self.standing.level
+        rows = np.concatenate([self._ratings[a], self._ratings[b]])
+        first = np.arange(len(rows)) < len(self._ratings[a])
+        four = (cell.y[rows], first, cell.rater[rows], cell.item[rows])
+        d, delta = clustered_d(*four, level), clustered_delta(*four, level)
+        low, high = (None if end is None else 50 * (end + 1) for end in (delta.low, delta.high))
+        told = {"d_low": d.low, "d_high": d.high}
+        told |= {"delta_low": delta.low, "delta_high": delta.high}
+        return told | {"higher_pct_low": low, "higher_pct_high": high}
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -70,10 +79,9 @@ class Numbers:
         s = self.standing
         if self.options.rope is not None:
             return Rope(self.options.rope, "as asked for")
-        if s.estimand in HALF_WIDTHS and (s.ends or s.estimand not in ENDS):
-            return Rope(
-                HALF_WIDTHS[s.estimand], f"the default for {s.name}; the option rope sets another"
-            )
+        half = s.what.equivalence
+        if half is not None and (s.ends or s.what.ends is None):
+            return Rope(half, f"the default for {s.name}; the option rope sets another")
         spread = float(np.ptp(s.cell.y)) if len(s.cell.y) else 0.0
         if not spread:
             return None
@@ -87,14 +95,13 @@ class Numbers:
         a, b = (self.place[name] for name in pair)
         s, found = self.standing, self.standing.between(*pair)
         delta = _known(self.effects.delta[a, b])
-        back = (pair[1], pair[0])
         return {
             **_plain(found),
-            "p_bh": self.p_bh.get(pair, self.p_bh.get(back)),
             "d": _known(self.effects.d[a, b]),
             "delta": delta,
             "higher": None if delta is None else (delta + 1) / 2,
             "size": None if delta is None else delta_size(delta),
+            **self._sizes(a, b),
             "rope": self._verdict(found),
             "shared_raters": int(s.clustered.shared_raters[a, b]),
             "shared_items": int(s.clustered.shared_items[a, b]),
@@ -111,55 +118,18 @@ class Numbers:
         return row
 
     def against(self, reference: str) -> list[dict[str, Any]]:
-        """Every other condition minus the reference, with Dunnett's p and interval for all."""
+        """Every other condition minus the reference."""
         names = [name for name in self.standing.tested if name != reference]
-        rows = [self.row((name, reference)) for name in names]
-        told = self._dunnett(names, reference)
-        for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-            mine = told.get(row["condition"])
-            row |= {
-                "p_holm_family": p,
-                "p_dunnett": mine.p_adjusted if mine else None,
-                "dunnett_low": mine.low_all if mine else None,
-                "dunnett_high": mine.high_all if mine else None,
-            }
-        return rows
+        return [self.row((name, reference)) for name in names]
 
     @cached_property
     def _tables(self) -> Mapping[str, Floats]:
         return {unit: means_table(self.standing.cell, unit) for unit in UNITS}
 
     def _verdict(self, found: Difference) -> str | None:
-        if self.rope is None or found.low is None or found.high is None:
+        if self.rope is None or found.low_all is None or found.high_all is None:
             return None
-        return rope_decision(found.low, found.high, self.rope.half)
-
-    def _dunnett(self, names: Sequence[str], reference: str) -> dict[str, Comparison]:
-        """Max-t over the clustered covariance, with the variances of the report's own tests."""
-        s = self.standing
-        names = [name for name in names if s.between(name, reference).p is not None]
-        if not names:
-            return {}
-        codes = [self.place[name] for name in (*names, reference)]
-        rater, item, both = (
-            matrix[np.ix_(codes, codes)]
-            for matrix in (s.clustered.by_rater, s.clustered.by_item, s.clustered.by_both)
-        )
-        try:
-            found = compare(
-                [*names, reference],
-                s.clustered.value[codes],
-                rater + item - both,
-                [(i, len(names)) for i in range(len(names))],
-                df=[s.clustered.degrees(code, codes[-1]) for code in codes[:-1]],
-                adjustment="dunnett",
-                level=s.level,
-                floors=(rater, item),
-                seed=self.options.seed,
-            )
-        except Undefined:
-            return {}
-        return {each.condition: each for each in found}
+        return rope_decision(found.low_all, found.high_all, self.rope.half)
 
 
 def _plain(found: Difference) -> dict[str, Any]:
@@ -167,10 +137,14 @@ def _plain(found: Difference) -> dict[str, Any]:
         "condition": found.condition,
         "versus": found.versus,
         "difference": found.value,
-        "difference_low": found.low,
-        "difference_high": found.high,
+        "difference_low": found.low_all,
+        "difference_high": found.high_all,
+        "p_adjusted": found.p_adjusted,
+        "family": found.family or None,
+        "claimed": found.claimed,
+        "alone_low": found.low,
+        "alone_high": found.high,
         "p": found.p,
-        "p_holm": found.p_holm,
         "naive_low": found.naive_low,
         "naive_high": found.naive_high,
         "naive_p": found.naive_p,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.comparisons.spread import spread_of_means
 from analysis.estimators.mean_score import two_way_bounds
 from analysis.intervals import TWO_WAY, clustered
 from analysis.justifications import code_table
@@ -43,9 +44,10 @@ def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
         code = table.terms[number]
         y = np.asarray(has[:, number], dtype=np.float64)
         means = clustered(y, condition, rater, item, len(names))
+        spread = spread_of_means(means)
         for place, name in enumerate(names.tolist()):
             mine = condition == place
-            bounds, note = two_way_bounds(means, place, y[mine], given.options.level)
+            bounds, note = two_way_bounds(means, place, y[mine], given.options.level, spread)
             low, high = bounds or (None, None)
             rows.append(
                 {

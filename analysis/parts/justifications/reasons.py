@@ -11,7 +11,6 @@ import numpy as np
 from analysis.breakdowns import Family
 from analysis.intervals import Codes
 from analysis.parts.shown import Column, Shown, Table
-from analysis.scales import AGAINST_OPEN_REFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +54,7 @@ def reasons_of(family: Family) -> Reasons:
     keep = ~placed if not several else np.ones(len(table), dtype=bool)
     condition = table["condition"].to_numpy(dtype=object)
     versus = table["versus_condition"].to_numpy(dtype=object)
-    if family.estimand not in AGAINST_OPEN_REFERENCE and (versus != "").any():
+    if family.in_pairs:
         condition = condition + np.where(versus != "", " – ", "") + versus
     return Reasons(
         family=family,

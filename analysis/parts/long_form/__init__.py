@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from analysis.estimands import name_of
 from analysis.longform import Material, materials
 from analysis.longform.material import is_long_form
 from analysis.parts.base import Given, Part
@@ -13,7 +14,6 @@ from analysis.parts.long_form.conditions import conditions
 from analysis.parts.long_form.contexts import contexts
 from analysis.parts.long_form.paragraphs import paragraphs
 from analysis.parts.shown import Shown
-from analysis.scales import NAMES
 from analysis.studyscores import WORDS
 
 NOTHING = (
@@ -60,7 +60,7 @@ def words_of(given: Given) -> dict[str, float]:
 def about_of(material: Material) -> str:
     """What material is about, for headings: estimand, study, criterion and key."""
     estimand = min(material.estimands, key=len)
-    name = NAMES.get(estimand, estimand.upper())
+    name = name_of(estimand)
     parts = [name, material.study, material.criterion, material.key]
     return " · ".join(part for part in parts if part)
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.comparisons.adjust import adjusted
+from analysis.comparisons.simultaneous import Decision, decide_pairs
+from analysis.comparisons.spread import variance_and_df
 from analysis.comparisons.two_samples import student_t
+from analysis.estimands import estimand_of
 from analysis.intervals import (
     Clustered,
     Codes,
@@ -19,12 +21,10 @@ from analysis.intervals import (
     has_no_width,
     naive_interval,
     t_interval,
-    t_test,
 )
 from analysis.longform.forms import CONTEXT, ISOLATION, PARAGRAPH, SETTINGS
 from analysis.longform.material import Material
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import ENDS
 
 MOST_ALL_PAIRS = 14  # conditions; of more, only settings of the same speaker are tested
 MOST_NAMED = 12
@@ -39,8 +39,9 @@ QUESTIONS = (
 )
 METHOD = (
     "Conditions as in Clark et al. (2019): mean opinion scores with two-way clustered intervals "
-    "over raters and paragraphs (Cameron, Gelbach and Miller 2011); differences likewise, p by "
-    "Holm's method over all pairs shown; beside them the paper's two-tailed independent t test."
+    "over raters and paragraphs (Cameron, Gelbach and Miller 2011); differences likewise, adjusted "
+    "over all pairs shown by their joint distribution (Hothorn, Bretz and Westfall 2008); beside "
+    "them the paper's two-tailed independent t test."
 )
 NAIVE = (
     "The t test is the paper's: two-tailed, of independent ratings, not corrected for many tests. "
@@ -118,7 +119,7 @@ def _rows(material: Material, cells: Cells, level: float) -> list[dict[str, Any]
         mine = cells.code == code
         form, y = material.forms[cells.forms[code]], cells.y[mine]
         naive = naive_interval(y, level)
-        low, high, note = _bounds(cells.sums, code, None, y, level)
+        low, high, note = _bounds(cells.sums, code, y, level)
         rows.append(
             {
                 "name": name,
@@ -142,17 +143,17 @@ def _rows(material: Material, cells: Cells, level: float) -> list[dict[str, Any]
 
 
 def _bounds(
-    sums: Clustered, a: int, b: int | None, y: Floats, level: float
+    sums: Clustered, a: int, y: Floats, level: float
 ) -> tuple[float | None, float | None, str]:
-    df, variance = sums.degrees(a, b), sums.variance(a, b)
-    if df < 1:
+    groups = sums.degrees(a) + 1
+    variance, df = variance_and_df(sums, a)
+    if groups < 2:
         return None, None, "one rater or paragraph only: no interval"
     if has_no_width(variance, y):
         return None, None, "all ratings are equal: no interval"
-    value = float(sums.value[a] - (sums.value[b] if b is not None else 0.0))
-    low, high = t_interval(value, variance**0.5, df, level)
-    few = f"only {df + 1} raters or paragraphs: a rough interval"
-    return low, high, few if df + 1 < FEW else ""
+    low, high = t_interval(float(sums.value[a]), variance**0.5, df, level)
+    few = f"only {groups} raters or paragraphs: a rough interval"
+    return low, high, few if groups < FEW else ""
 
 
 def _tests(material: Material, cells: Cells, level: float) -> list[dict[str, Any]]:
@@ -164,34 +165,36 @@ def _tests(material: Material, cells: Cells, level: float) -> list[dict[str, Any
         for a, b in combinations(order, 2)
         if len(order) <= MOST_ALL_PAIRS or speaker[a] == speaker[b]
     ]
-    rows = [_test(material, cells, place[a], place[b], level) for a, b in chosen]
-    for row, p in zip(rows, adjusted([row["p"] for row in rows], "holm"), strict=True):
-        row["p_holm"] = p
-    return rows
+    pairs = [(place[a], place[b]) for a, b in chosen]
+    decided = decide_pairs(pairs, cells.names, cells.sums, level=level)
+    return [
+        _test(material, cells, pair, one, level) for pair, one in zip(pairs, decided, strict=True)
+    ]
 
 
-def _test(material: Material, cells: Cells, a: int, b: int, level: float) -> dict[str, Any]:
-    one, other = cells.y[cells.code == a], cells.y[cells.code == b]
-    paper = student_t(one, other, level)
-    both = np.concatenate([one, other])
-    low, high, note = _bounds(cells.sums, a, b, both, level)
-    value, p = float(cells.sums.value[a] - cells.sums.value[b]), None
-    if low is not None:
-        p = t_test(value, cells.sums.variance(a, b) ** 0.5, cells.sums.degrees(a, b))
+def _test(
+    material: Material, cells: Cells, pair: tuple[int, int], one: Decision, level: float
+) -> dict[str, Any]:
+    a, b = pair
+    paper = student_t(cells.y[cells.code == a], cells.y[cells.code == b], level)
     settings = {material.forms[cells.forms[code]].setting for code in (a, b)}
     return {
         "name": f"{cells.names[a]} − {cells.names[b]}",
         "condition": cells.names[a],
         "versus": cells.names[b],
-        "value": value,
-        "low": low,
-        "high": high,
-        "p": p,
+        "value": one.value,
+        "low": one.low,
+        "high": one.high,
+        "p": one.p,
+        "claimed": one.claimed,
+        "alone_low": one.low_alone,
+        "alone_high": one.high_alone,
+        "p_alone": one.p_alone,
         "same_setting": len(settings) == 1,
         "student_t": paper.statistic,
         "student_df": paper.df,
         "student_p": paper.p,
-        "note": note,
+        "note": one.note,
     }
 
 
@@ -210,7 +213,7 @@ def _by_place(material: Material, level: float) -> list[dict[str, Any]]:
         y = material.y[use]
         sums = clustered(y, at, material.rater[use], material.cluster[use], len(kept))
         for i, place in enumerate(kept.tolist()):
-            low, high, note = _bounds(sums, i, None, y[at == i], level)
+            low, high, note = _bounds(sums, i, y[at == i], level)
             rows.append(
                 {
                     "group": form.name,
@@ -227,7 +230,7 @@ def _by_place(material: Material, level: float) -> list[dict[str, Any]]:
 
 def _figure(rows: Sequence[dict[str, Any]], suffix: str, material: Material) -> Figure:
     keys = ("name", "value", "low", "high", "naive_low", "naive_high")
-    ends = ENDS.get(min(material.estimands, key=len))
+    ends = estimand_of(min(material.estimands, key=len)).ends
     return Figure(
         f"long_form_conditions{suffix}",
         "Conditions, from high to low",
@@ -276,9 +279,9 @@ def _tables(
     of_tests = [
         Column("name", "Difference"),
         Column("value", "Points", "number", sign=True),
-        Column("interval", interval, "interval"),
-        Column("p", "p", "p"),
-        Column("p_holm", "p (Holm)", "p"),
+        Column("interval", f"{interval}, adjusted", "interval"),
+        Column("p", "p, adjusted", "p"),
+        Column("alone", "This one alone", "interval"),
         Column("student_t", "t test as in the paper, t", "number", 2),
         Column("student_df", "df", "count"),
         Column("student_p", "p", "p"),
@@ -312,10 +315,10 @@ def _settings_told(tests: Sequence[dict[str, Any]], level: float) -> list[str]:
     if not tests:
         return []
     alpha = 1 - level
-    clear = sum(row["p_holm"] is not None and row["p_holm"] < alpha for row in tests)
+    clear = sum(row["claimed"] for row in tests)
     paper = sum(row["student_p"] is not None and row["student_p"] < alpha for row in tests)
     return [
-        f"{clear} of {len(tests)} pairs differ clearly (Holm's p < {alpha:.2g}, raters and "
+        f"{clear} of {len(tests)} pairs differ clearly (adjusted p < {alpha:.2g}, raters and "
         f"paragraphs taken into account); the paper's t test of ratings would call {paper} so."
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from analysis.formatting import interval_text, number
 from analysis.longform import ContextEffect, Material, context_effects
 from analysis.longform.forms import ISOLATION, in_words
 from analysis.parts.shown import Column, Figure, Shown, Table
@@ -13,8 +14,8 @@ MOST_DRAWN = 30
 MOST_TOLD = 3
 METHOD = (
     "Context effects: over the lines rated in both conditions, each weighing the same, the mean "
-    "difference of a line's means, two-way clustered over raters and paragraphs, p by Holm's "
-    "method; beside it the paired t test over lines."
+    "difference of a line's means, two-way clustered over raters and paragraphs, all at once by "
+    "Šidák (1967); beside it the paired t test over lines."
 )
 NOTE = (
     "Only lines rated in both conditions count, each against itself. The paired t test takes the "
@@ -57,10 +58,12 @@ def _row(one: ContextEffect) -> dict[str, Any]:
         "speaker": one.form.speaker,
         "contexts": f"{one.form.before} − {one.versus.before}",
         "value": one.value,
-        "low": one.low,
-        "high": one.high,
-        "p": one.p,
-        "p_holm": one.p_adjusted,
+        "low": one.low_all,
+        "high": one.high_all,
+        "p": one.p_adjusted,
+        "alone_low": one.low,
+        "alone_high": one.high,
+        "p_alone": one.p,
         "paired_t": one.paired_t,
         "paired_df": one.paired_df,
         "paired_p": one.paired_p,
@@ -78,9 +81,9 @@ def _table(rows: Sequence[dict[str, Any]], suffix: str, level: float) -> Table:
         Column("name", "Difference"),
         Column("contexts", "What comes before"),
         Column("value", "Points", "number", sign=True),
-        Column("interval", f"{level * 100:g} % interval", "interval"),
-        Column("p", "p", "p"),
-        Column("p_holm", "p (Holm)", "p"),
+        Column("interval", f"{level * 100:g} % interval, adjusted", "interval"),
+        Column("p", "p, adjusted", "p"),
+        Column("alone", "This one alone", "interval"),
         Column("paired_t", "Paired t over lines", "number", 2),
         Column("paired_p", "p", "p"),
         Column("n_lines", "Lines", "count"),
@@ -97,7 +100,7 @@ def _answers(found: Sequence[ContextEffect], level: float) -> list[str]:
     alpha = 1 - level
     clear = [one for one in found if one.p_adjusted is not None and one.p_adjusted < alpha]
     if not clear:
-        return [f"No context effect is clear (Holm's p < {alpha:.2g}, {len(found)} compared)."]
+        return [f"No context effect is clear (adjusted p < {alpha:.2g}, {len(found)} compared)."]
     known = [one for one in clear if {one.form.context, one.versus.context} == {"R", "T"}]
     chosen = known or sorted(clear, key=lambda one: -abs(one.value or 0.0))
     told = [_sentence(one) for one in chosen[:MOST_TOLD]]
@@ -107,8 +110,8 @@ def _answers(found: Sequence[ContextEffect], level: float) -> list[str]:
 def _sentence(one: ContextEffect) -> str:
     value = one.value or 0.0
     more = "more" if value > 0 else "less"
-    low, high = sorted((abs(one.low or 0.0), abs(one.high or 0.0)))
-    size = f"{abs(value):.2f} points {more} [{low:.2f}, {high:.2f}]"
+    low, high = sorted((abs(one.low_all or 0.0), abs(one.high_all or 0.0)))
+    size = f"{number(abs(value), False, 2)} points {more} {interval_text(low, high, None, 2)}"
     return (
         f"The same {one.n_lines} lines of {in_words(one.form.speaker)} score {size} after "
         f"{one.form.before} than after {one.versus.before} ({one.form.name}, {one.versus.name})."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.formatting import interval_text
 from analysis.longform import (
     Correlate,
     Material,
@@ -18,7 +19,6 @@ from analysis.longform import (
 from analysis.longform.correlates import FEWEST
 from analysis.longform.forms import ISOLATION, PARAGRAPH, in_words
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import bounds_text
 
 NAMES = {
     "mean": "mean sentence MOS",
@@ -245,7 +245,7 @@ def _answer(
     if "mean" not in known or known["mean"]["low"] is None:
         return []
     mean = known["mean"]
-    ends = bounds_text(mean["low"], mean["high"], None, 2)
+    ends = interval_text(mean["low"], mean["high"], None, 2)
     told = [
         f"Of {in_words(one.speaker)}, paragraph MOS goes with mean sentence MOS by r = "
         f"{mean['r']:.2f} {ends} over {mean['n']} paragraphs ({mean['r'] ** 2 * 100:.0f} % of the "

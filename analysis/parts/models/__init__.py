@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from analysis.breakdowns import families
+from analysis.formatting import listed
 from analysis.mixed.errors import NotEstimable, Refusal
-from analysis.mixed.family import Modelled, comparable, gaussian_prior, modelled
+from analysis.mixed.family import Modelled, comparable, modelled
+from analysis.mixed.nuts import SD_NAMES
 from analysis.options import Breakdown, Options
 from analysis.parts.base import Given, Part
-from analysis.parts.models.fits import Fits, cell_model, fits_of, too_sure
+from analysis.parts.models.fits import (
+    TOO_NARROW,
+    Fits,
+    cell_model,
+    clips_as_given,
+    fits_of,
+    sized,
+)
 from analysis.parts.models.ranked import (
     best_sentence,
     contrast_table,
     diagnostics_table,
+    drawn_words,
     rank_heatmap,
     rank_table,
 )
@@ -22,7 +31,6 @@ from analysis.parts.models.tables import (
     IN_WORDS,
     cell_table,
     clustered_of,
-    listed,
     means_table,
     variation_sentence,
     variation_table,
@@ -31,12 +39,14 @@ from analysis.parts.shown import Figure, Shown, Table
 
 __all__ = ["Models"]
 
+NOTHING = "No condition has two ratings yet: there is nothing to model."
+
 
 class Models(Part):
     """The Gaussian mixed model by REML, and its exact posterior, for every task and criterion."""
 
-    key = "models"
-    version = "1"
+    key = "models"  # as fits.MODELS
+    version = "2"
     title = "Mixed models and ranking"
     order = 30
 
@@ -47,18 +57,20 @@ class Models(Part):
     def make(self, given: Given) -> Shown:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
         shown = _Gathered()
-        found = modelled_or_refused(given)
-        for place, each in enumerate(found):
+        found = sized(given)
+        if not found:
+            raise ValueError(NOTHING)
+        for place, (each, effects) in enumerate(found):
             given.progress(place / len(found), f"mixed model of {each.title}")
-            shown.add(fits_of(each, given.options, asked=self.key in given.options.parts), given)
-        return shown.shown(given.options)
+            shown.add(fits_of(each, effects, given.options), given)
+        return shown.shown()
 
 
 def modelled_or_refused(given: Given) -> list[Modelled]:
     """The families that a mixed model can be made of; ValueError where there are none."""
     found = list(modelled(given.kept))
     if not found:
-        raise ValueError("No condition has two ratings yet: there is nothing to model.")
+        raise ValueError(NOTHING)
     return found
 
 
@@ -80,7 +92,7 @@ class _Gathered:
             return
         self.fitted.append(fits)
         stem = f"models-{each.number}"
-        self.sentences += best_sentence(title, each.names, fits.comparison)
+        self.sentences += best_sentence(title, each.names, fits.comparison, fits.among)
         self.sentences += variation_sentence(fits)
         if fits.reml is not None or fits.ranked is not None:
             plain = clustered_of(given.report, title)
@@ -88,13 +100,11 @@ class _Gathered:
             self.tables += [variation_table(f"{stem}-variation", fits)]
         self._add_ranking(stem, fits)
         self._add_cells(stem, each, given.options)
-        ratio = too_sure(fits)
-        if ratio is not None:
-            self.warnings.append(
-                f"{title}: the posterior takes these very texts and clips as given. With texts and "
-                f"clips drawn anew, differences are about {(ratio - 1) * 100:.0f} % less certain "
-                "(see the intervals of the model); the part general_model ranks with them."
-            )
+        if fits.too_large:
+            self.warnings.append(f"{title}: {TOO_NARROW}.")
+        told = clips_as_given(fits)
+        if told:
+            self.warnings.append(f"{title}: {told}.")
 
     def _add_ranking(self, stem: str, fits: Fits) -> None:
         each, names, title = fits.of, fits.of.names, fits.of.title
@@ -111,10 +121,11 @@ class _Gathered:
                     title,
                 )
             )
-        if len(names) > 1 and ranked is not None:
+        if ranked is not None and ranked.rank_probability.shape[1] > 1:
             heading = f"Probability of each rank, {title}"
             self.figures += rank_heatmap(f"{stem}-ranks", heading, names, ranked, title)
-            self.tables.append(rank_table(f"{stem}-ranks", heading, names, ranked, title))
+            key = f"{stem}-ranks"
+            self.tables.append(rank_table(key, heading, names, ranked, title, fits.among))
         if fits.posterior is not None:
             heading = f"Whether the draws can be trusted, {title}"
             refused = isinstance(fits.comparison, Refusal)
@@ -133,14 +144,14 @@ class _Gathered:
             key = f"{stem}-by-{'-'.join(breakdown.by)}"
             self.tables.append(cell_table(key, each.title, model))
 
-    def shown(self, options: Options) -> Shown:
+    def shown(self) -> Shown:
         """All families together."""
         return Shown(
             sentences=self.sentences,
             figures=self.figures,
             tables=self.tables,
             warnings=self.warnings,
-            methods=list(_methods(self.fitted, options)),
+            methods=list(_methods(self.fitted)),
         )
 
 
@@ -155,7 +166,7 @@ def _crossings(each: Modelled, options: Options) -> Iterator[Breakdown]:
             yield breakdown
 
 
-def _methods(fitted: list[Fits], options: Options) -> Iterator[str]:
+def _methods(fitted: list[Fits]) -> Iterator[str]:
     for fits in fitted:
         if fits.reml is not None:
             effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
@@ -166,15 +177,20 @@ def _methods(fitted: list[Fits], options: Options) -> Iterator[str]:
                 "all pairs by Holm's method."
             )
         if fits.ranked is not None:
-            yield _posterior_methods(fits, options)
+            yield _posterior_methods(fits)
 
 
-def _posterior_methods(fits: Fits, options: Options) -> str:
-    prior: Any = gaussian_prior(fits.of)
+def _posterior_methods(fits: Fits) -> str:
+    assert fits.posterior is not None
+    drawn = fits.posterior.draws
+    effects = [IN_WORDS[name] for name, key in SD_NAMES.items() if key in drawn]
+    more = ", and a spread of each condition" if "spread" in drawn else ""
+    how = fits.posterior.approximation
     return (
-        f"{fits.of.title}: the posterior is that of the Bayesian form of that model "
-        f"with rater and rater × condition effects ({prior}); means and effects were integrated "
-        f"out in closed form, and {options.chains} × {options.draws} draws were taken by "
-        "independence Metropolis (all R-hat below 1.01, all effective sample sizes above 400, "
-        "Pareto k at most 0.7)."
+        f"{fits.of.title}: the posterior is that of the Bayesian form of that model with effects "
+        f"of {listed(effects)}{more} ({fits.posterior.prior}); means and effects were integrated "
+        "out in closed form, "
+        + (f"the likelihood was interpolated {how}, " if how else "")
+        + f"and draws ({drawn_words(fits.posterior)}) were taken by independence Metropolis "
+        "(all R-hat below 1.01, all effective sample sizes above 400, Pareto k at most 0.7)."
     )

@@ -7,27 +7,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.comparisons.candidates import Candidates
 from analysis.mixed import linear
-from analysis.mixed.comparisons import Means, Pairs, means, pairs
-from analysis.mixed.effects import PATIENT, QUICK
+from analysis.mixed.comparisons import Means, Pairs, means
+from analysis.mixed.effects import PATIENT, QUICK, Effects, affordable
 from analysis.mixed.errors import NotEstimable, Refusal
-from analysis.mixed.family import MOST_CELLS, Modelled, gaussian_draws
+from analysis.mixed.family import MOST_CELLS, Modelled, model_effects, modelled
 from analysis.mixed.posterior import Comparison, Posterior
+from analysis.mixed.quick import posterior_of, uneven
 from analysis.mixed.reml import RemlFit
 from analysis.mixed.sufficient import Floats, sums
-from analysis.mixed.table import arrays_of, fitted_reml
+from analysis.mixed.table import allowed_effects, arrays_of, reml_of
 from analysis.options import Breakdown, Options
+from analysis.parts.base import Given
+from analysis.parts.models.systems import tested
 
-MANY = 40  # conditions; texts and draws of more are fitted when asked for by name
-_SIMPLE = 0.0  # operations: nothing but raters and rater by condition
-_WIDER = 1.1  # standard errors with texts and stimuli over those without, that is worth a warning
+MANY = 40  # conditions; draws of more are made when asked for by name
+_WIDER = 1.1  # standard errors with texts and clips over those without, that is worth a number
+_TEXTS = frozenset({linear.ITEM, linear.STIMULUS})
+
+TOO_NARROW = (
+    "the mixed model leaves out how texts or clips differ, because this design is too large for "
+    "that: its intervals are too narrow, its tests find too much, and it ranks nothing. The "
+    "two-way clustered intervals hold for other texts too"
+)
 
 
 @dataclass(frozen=True)
 class Fits:
     """What was fitted to one family; None where it could not be, with the reason in ``notes``.
 
-    ``comparison`` is a Refusal where the draws must not be ranked.
+    ``comparison`` is a Refusal where the draws must not be ranked. ``too_large`` names effects that
+    are in neither, because this design makes them too much work.
     """
 
     of: Modelled
@@ -37,15 +48,18 @@ class Fits:
     posterior: Posterior | None
     comparison: Comparison | Refusal | None
     notes: tuple[str, ...]
+    among: Candidates
+    too_large: tuple[str, ...] = ()
 
     @property
     def falling(self) -> list[int]:
         """The codes of the conditions, the highest mean first."""
+        value = np.full(len(self.of.names), np.nan)
         if self.means is not None:
             value = self.means.value
-        elif self.posterior is not None:
+        if self.posterior is not None and np.isnan(value).any():
             value = self.posterior.draws["condition"].mean(axis=(0, 1))
-        else:
+        if np.isnan(value).all():
             return []
         return [int(i) for i in np.lexsort((np.arange(len(value)), -value))]
 
@@ -55,55 +69,98 @@ class Fits:
         return self.comparison if isinstance(self.comparison, Comparison) else None
 
 
-def fits_of(modelled: Modelled, options: Options, *, asked: bool) -> Fits:
-    """REML and posterior of one family; ``asked`` for by name, larger designs are fitted too."""
+def sized(given: Given) -> list[tuple[Modelled, Effects]]:
+    """The families that a mixed model compares, and the effects that it takes in, by their size.
+
+    Made once a report, for the answer and the models.
+    """
+    if _SIZED not in given.shared:
+        most = _most(given.options)
+        found = [(each, model_effects(each, most)) for each in modelled(given.kept)]
+        given.shared[_SIZED] = found
+    made: list[tuple[Modelled, Effects]] = given.shared[_SIZED]
+    return made
+
+
+def _most(options: Options) -> float:
+    return PATIENT if MODELS in options.parts else QUICK
+
+
+MODELS = "models"  # the part that shows them
+_SIZED = "mixed models: families and effects"
+
+
+def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
+    """REML and posterior of one family; asked for by name, larger designs are fitted too."""
     notes: list[str] = [f"{name} has one rating: no model" for name in modelled.alone]
     fit = posterior = comparison = None
+    among, compared = tested(modelled, options)
+    if compared.arrays is not modelled.arrays:
+        effects = affordable(
+            allowed_effects(compared.arrays), compared.arrays.condition, _most(options)
+        )
     try:
-        quick = QUICK if len(modelled.names) <= MANY else _SIMPLE
-        fit = fitted_reml(modelled.arrays, most=PATIENT if asked else quick)
+        fit = reml_of(compared.arrays, effects)
     except NotEstimable as error:
         notes.append(f"no mixed model: {error}")
     try:
-        posterior = _posterior(modelled, options, asked)
-        comparison = posterior.comparison(rope=modelled.rope(options), level=options.level)
-        notes += _weak(modelled)
+        posterior = _posterior(modelled, options, effects, fit)
+        rope = modelled.rope(options)
+        comparison = posterior.comparison(rope=rope, level=options.level, ranked=among.ranked)
+        notes += [] if effects.of_texts and not uneven(modelled) else _weak(modelled)
     except NotEstimable as error:
         notes.append(f"no posterior: {error}")
     return Fits(
         of=modelled,
         reml=fit,
-        means=means(fit, level=options.level) if fit else None,
-        pairs=pairs(fit, level=options.level) if fit else None,
+        means=compared.means(fit, options.level) if fit else None,
+        pairs=compared.pairs(fit, options.level) if fit else None,
         posterior=posterior,
         comparison=comparison,
         notes=tuple(dict.fromkeys(notes)),
+        too_large=effects.too_large,
+        among=among,
     )
 
 
-def too_sure(fits: Fits) -> float | None:
-    """How much wider REML's differences are than the posterior's, which keeps clips as they are.
+def clips_as_given(fits: Fits) -> str:
+    """That the posterior takes texts and clips as given, where REML does not; empty elsewhere.
 
-    The median ratio of standard errors, where REML has text or stimulus effects and it is worth a
-    warning; else None.
+    It says how much wider REML's differences are: the median ratio of standard errors.
     """
     if fits.reml is None or fits.pairs is None or fits.ranked is None:
-        return None
-    if not {linear.ITEM, linear.STIMULUS} & set(fits.reml.sds) or not len(fits.pairs.se):
-        return None
-    ratio = float(np.median(fits.pairs.se / fits.ranked.difference.sd))
-    return ratio if ratio > _WIDER else None
+        return ""
+    if fits.posterior is None or "spread" not in fits.posterior.draws:
+        return ""
+    if not _TEXTS & set(fits.reml.sds):
+        return ""
+    told = (
+        "with a spread of each condition the posterior and its ranks take these very texts and "
+        "clips as given"
+    )
+    ratio = fits.pairs.se / fits.ranked.difference.sd
+    wider = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else 1.0
+    if wider > _WIDER:
+        told += (
+            f". With texts and clips drawn anew, differences are about {(wider - 1) * 100:.0f} % "
+            "less certain (see the intervals of the model)"
+        )
+    return f"{told}; the part general_model ranks with texts and clips drawn anew"
 
 
-def _posterior(modelled: Modelled, options: Options, asked: bool) -> Posterior:
+def _posterior(
+    modelled: Modelled, options: Options, effects: Effects, fit: RemlFit | None
+) -> Posterior:
     arrays = modelled.arrays
     size = (int(arrays.rater.max()) + 1) * len(arrays.names)
-    if (size > MOST_CELLS or len(arrays.names) > MANY) and not asked:
+    alone = uneven(modelled) or not effects.of_texts
+    large = size > MOST_CELLS and alone
+    if (large or len(arrays.names) > MANY) and MODELS not in options.parts:
         raise NotEstimable(
             "so many raters and conditions take too long for every report",
             "ask for it by name: --part models",
         )
-    return gaussian_draws(modelled, options)
+    return posterior_of(modelled, options, effects, fit)
 
 
 def _weak(modelled: Modelled) -> list[str]:

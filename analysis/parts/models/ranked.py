@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from analysis.comparisons.candidates import Candidates
+from analysis.formatting import listed
 from analysis.mixed.comparisons import Pairs
 from analysis.mixed.errors import Refusal
 from analysis.mixed.posterior import Comparison, Posterior
@@ -12,6 +16,8 @@ from analysis.parts.shown import Column, Figure, Table
 
 MOST_DRAWN = 30  # conditions in a heatmap
 _SMALL = 0.005
+_SAME_RANK = 0.005  # expected ranks that two decimals do not tell apart
+_OF_CONDITIONS = {"condition": "mean", "score": "mean score", "spread": "spread"}
 _WRITTEN = 20  # most conditions whose probabilities are written into their squares
 
 
@@ -23,32 +29,56 @@ def by_chance(probability: float) -> str:
 
 
 def best_sentence(
-    title: str, names: Sequence[str], comparison: Comparison | Refusal | None
+    title: str,
+    names: Sequence[str],
+    comparison: Comparison | Refusal | None,
+    among: Candidates | None = None,
 ) -> list[str]:
-    """Who is the best with which probability, or why no ranking is shown."""
+    """Who is the best with which probability, or why no ranking is shown; and who is not ranked."""
     if isinstance(comparison, Refusal):
         return [f"{title}: no ranking is shown, because {comparison}."]
     if comparison is None or len(names) < 2:
         return []
-    order = sorted(range(len(names)), key=lambda i: (-comparison.p_best[i], names[i]))
-    first, second = order[:2]
-    return [
-        f"{title}: {names[first]} is the best with a probability of "
-        f"{by_chance(comparison.p_best[first])}; next is {names[second]} with "
-        f"{by_chance(comparison.p_best[second])}."
-    ]
+    left = [f"{title}: not ranked: {among.told}."] if among and among.told else []
+    order = [i for i in by_expected_rank(names, comparison) if comparison.expected_rank[i] > 0]
+    if len(order) < 2:
+        return left
+    falling = sorted(order, key=lambda i: (-comparison.p_best[i], order.index(i)))
+    chance = [by_chance(comparison.p_best[i]) for i in falling]
+    alike = [names[i] for i, told in zip(falling, chance, strict=True) if told == chance[0]]
+    if len(alike) > 1:
+        told = f"{listed(alike)} are each the best with a probability of {chance[0]}"
+    else:
+        told = f"{names[falling[0]]} is the best with a probability of {chance[0]}"
+        told += _next(names, comparison, [i for i in order if i != falling[0]], falling[0])
+    return [f"{title}: {told}.", *left]
+
+
+def _next(names: Sequence[str], comparison: Comparison, others: list[int], best: int) -> str:
+    """Who follows, by expected rank: probabilities of being the best are often 0 for several."""
+    rank = comparison.expected_rank
+    if rank[others[0]] < rank[best] - _SAME_RANK:
+        better = f"{rank[others[0]]:.2f} against {rank[best]:.2f}"
+        return f", but {names[others[0]]} has the better expected rank ({better})"
+    level = [i for i in others if rank[i] < rank[others[0]] + _SAME_RANK]
+    chance = [by_chance(comparison.p_best[i]) for i in level]
+    if len(level) > 1:
+        each = f" ({listed(chance)} to be the best)"
+        return f"; {listed([names[i] for i in level])} share the next expected rank{each}"
+    return f"; next by expected rank is {names[level[0]]}, the best with {chance[0]}"
 
 
 def rank_heatmap(
     key: str, title: str, names: Sequence[str], comparison: Comparison, about: str
 ) -> list[Figure]:
     """The probability of each rank; nothing for one condition or too many to read."""
-    if not 1 < len(names) <= MOST_DRAWN:
+    ranked = [i for i in by_expected_rank(names, comparison) if comparison.expected_rank[i] > 0]
+    if not 1 < len(ranked) <= MOST_DRAWN:
         return []
     rows = []
-    for i in by_expected_rank(names, comparison):
+    for i in ranked:
         for rank, share in enumerate(comparison.rank_probability[i].tolist(), start=1):
-            text = _written(share) if len(names) <= _WRITTEN else " "
+            text = _written(share) if len(ranked) <= _WRITTEN else " "
             rows.append({"row": names[i], "column": str(rank), "value": share, "text": text})
     return [
         Figure(
@@ -72,28 +102,44 @@ def _written(share: float) -> str:
 
 
 def by_expected_rank(names: Sequence[str], comparison: Comparison) -> list[int]:
-    """Codes of conditions by expected rank, the best first."""
-    return sorted(range(len(names)), key=lambda i: (comparison.expected_rank[i], names[i]))
+    """Codes of conditions by expected rank, the best first, and then those that are not ranked."""
+    rank = np.nan_to_num(comparison.expected_rank, nan=np.inf)
+    return sorted(range(len(names)), key=lambda i: (rank[i], names[i]))
+
+
+def role_column(among: Candidates | None) -> list[Column]:
+    """A column that tells references and anchors from what is ranked, where there are any."""
+    return [Column("role", "Role")] if among and among.told else []
+
+
+def role_cell(among: Candidates | None, i: int) -> dict[str, str]:
+    """The role of condition i, where some are not ranked."""
+    return {"role": among.roles[i]} if among and among.told else {}
 
 
 def rank_table(
-    key: str, title: str, names: Sequence[str], comparison: Comparison, about: str
+    key: str,
+    title: str,
+    names: Sequence[str],
+    comparison: Comparison,
+    about: str,
+    among: Candidates | None = None,
 ) -> Table:
     """P(best), expected rank and each rank's probability, of many ranks in the CSV alone."""
     rows: list[dict[str, Any]] = []
     for i in by_expected_rank(names, comparison):
-        ranks = enumerate(comparison.rank_probability[i].tolist(), start=1)
-        rows.append(
-            {
-                "condition": names[i],
-                "p_best": float(comparison.p_best[i]),
-                "expected_rank": float(comparison.expected_rank[i]),
-                **{f"rank_{rank}": share for rank, share in ranks},
-            }
-        )
-    shown = range(1, len(names) + 1 if len(names) <= 8 else 4)
+        row: dict[str, Any] = {"condition": names[i], **role_cell(among, i)}
+        if comparison.expected_rank[i] > 0:
+            row["p_best"] = float(comparison.p_best[i])
+            row["expected_rank"] = float(comparison.expected_rank[i])
+            ranks = enumerate(comparison.rank_probability[i].tolist(), start=1)
+            row |= {f"rank_{rank}": share for rank, share in ranks}
+        rows.append(row)
+    count = comparison.rank_probability.shape[1]
+    shown = range(1, count + 1 if count <= 8 else 4)
     columns = [
         Column("condition", "Condition"),
+        *role_column(among),
         Column("p_best", "P(best)", "percent"),
         Column("expected_rank", "Expected rank", "number", 2),
         *(Column(f"rank_{rank}", f"Rank {rank}", "percent") for rank in shown),
@@ -168,11 +214,7 @@ def diagnostics_table(
         Column("ess_bulk", "ESS, bulk", "count"),
         Column("ess_tail", "ESS, tail", "count"),
     ]
-    first = next(iter(posterior.draws.values()))
-    told = [
-        f"{first.shape[0]} chains of {first.shape[1]} draws. Wanted: R-hat below 1.01, ESS above"
-    ]
-    told[0] += " 400"
+    told = [f"{drawn_words(posterior)}. Wanted: R-hat below 1.01, ESS above 400"]
     if said.pareto_k is not None:
         told.append(f"Pareto k at most 0.7: {said.pareto_k:.2f}")
     if said.acceptance is not None:
@@ -184,11 +226,21 @@ def diagnostics_table(
     return Table(key, title, columns, rows, "; ".join(told) + ".", about, folded)
 
 
+def drawn_words(posterior: Posterior) -> str:
+    """How many draws there are, and of how many that were taken."""
+    chains, kept = next(iter(posterior.draws.values())).shape[:2]
+    taken, thin = posterior.diagnostics.taken, posterior.diagnostics.thin
+    words = f"{chains} chains of {kept:,} draws"
+    if thin > 1:
+        words += f", 1 in {thin} of {taken:,} that were taken, as fewer did not suffice"
+    return words
+
+
 def quantity_name(label: str, names: Sequence[str]) -> str:
     """``condition[2]`` and ``score[2]`` by the condition's name; others as they are, in words."""
     head, _, rest = label.partition("[")
-    if head in ("condition", "score") and rest:
-        what = "mean" if head == "condition" else "mean score"
+    if head in _OF_CONDITIONS and rest:
+        what = _OF_CONDITIONS[head]
         return f"{what} of {names[int(rest.rstrip(']'))]}"
     return label.replace("sd_", "SD of ").replace("_condition", " by condition")
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from analysis.formatting import listed
 from analysis.mixed import linear
 from analysis.mixed.comparisons import Means
+from analysis.mixed.nuts import RESIDUAL, SD_NAMES
 from analysis.mixed.posterior import Summary
 from analysis.parts.models.fits import CellModel, Fits
+from analysis.parts.models.systems import ALONE
 from analysis.parts.shown import Column, Table
 from analysis.scales import family_title
 
@@ -19,12 +24,12 @@ IN_WORDS = {
     linear.STIMULUS: "stimulus (clip)",
     "residual": "residual (rating to rating)",
 }
-_DRAWS = {
-    linear.RATER: "sd_rater",
-    linear.RATER_CONDITION: "sd_rater_condition",
-    "residual": "sd_residual",
-}
+_DRAWS = {**SD_NAMES, "residual": RESIDUAL}
 CLUSTERED = "two-way clustered"
+SPREAD = (
+    "Spread, in the posterior: how much the ratings of a condition vary, 1 on average; those near "
+    "an end of the scale vary less."
+)
 
 
 def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -38,21 +43,25 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
     for i in fits.falling:
         plain = clustered.get(names[i], {})
         row: dict[str, Any] = {"condition": names[i], **_mean_cells(made, i)}
+        row |= {"role": fits.among.roles[i]} if fits.among.told else {}
         if drawn is not None and fits.ranked is not None:
             row |= _summary_cells("bayes", drawn["condition"], i)
             row["p_best"] = float(fits.ranked.p_best[i])
+            row |= {"spread": float(drawn["spread"].mean[i])} if "spread" in drawn else {}
         row |= {"plain": plain.get("value"), "ratings": plain.get("n_ratings")}
         row |= {"plain_low": plain.get("low"), "plain_high": plain.get("high")}
         rows.append(row)
     level = _percent(made.level if made else None)
-    columns = [Column("condition", "Condition")]
+    columns = [Column("condition", "Condition")] + [Column("role", "Role")] * bool(fits.among.told)
+    partly = made is None or bool(np.isnan(made.value).any())
     if made is not None:
         columns.append(Column("mean", "Mean (model)", "number"))
         columns.append(Column("mean", f"{level} interval", "interval"))
     if drawn is not None:
-        columns += [Column("bayes", "Posterior mean", "number")] * (made is None)
+        columns += [Column("bayes", "Posterior mean", "number")] * partly
         columns.append(Column("bayes", "Posterior HDI", "interval"))
         columns += [Column("p_best", "P(best)", "percent", 3)] * (len(names) > 1)
+        columns += [Column("spread", "Spread", "number", 2)] * ("spread" in drawn)
     columns += [
         Column("plain", "Mean of ratings", "number"),
         Column("plain", "Clustered interval", "interval"),
@@ -62,6 +71,10 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
         "The model's mean is that of a rater drawn at random; the mean of the ratings counts busy "
         "raters more. HDI: the narrowest interval that holds that much of the posterior."
     )
+    if made is not None and partly:
+        note += f" {ALONE}."
+    if drawn is not None and "spread" in drawn:
+        note += f" {SPREAD}"
     return Table(
         key, f"Means by the mixed model, {fits.of.title}", columns, rows, note, fits.of.title
     )
@@ -81,9 +94,10 @@ def clustered_of(report: Mapping[str, Any], title: str) -> dict[str, Mapping[str
 
 def variation_table(key: str, fits: Fits) -> Table:
     """The standard deviation of every random effect, its share of the variance, its posterior."""
-    sds = fits.reml.sds if fits.reml else dict.fromkeys(_DRAWS)
-    total = sum(sd**2 for sd in sds.values() if sd is not None)
     drawn = fits.posterior.summaries() if fits.posterior and fits.ranked else {}
+    known = {name: None for name, draws in _DRAWS.items() if draws in drawn}
+    sds: Mapping[str, float | None] = fits.reml.sds if fits.reml else known
+    total = sum(sd**2 for sd in sds.values() if sd is not None)
     rows = []
     for name in sorted(sds, key=list(IN_WORDS).index):
         sd = sds[name]
@@ -101,8 +115,6 @@ def variation_table(key: str, fits: Fits) -> Table:
         columns.append(Column("bayes", "Posterior mean", "number"))
         columns.append(Column("bayes", "Posterior HDI", "interval"))
     told = [f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ())]
-    if any("quick fit" in text for text in told):
-        told.append("Asked for by name (--part models), they are fitted, in a minute or so.")
     note = " ".join(told)
     return Table(key, f"What varies, {fits.of.title}", columns, rows, note, fits.of.title)
 
@@ -181,8 +193,3 @@ def _percent(level: float | None) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in words."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

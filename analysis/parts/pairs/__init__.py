@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from analysis.breakdowns import Family, families
 from analysis.comparisons.result import Undefined
-from analysis.pairs.ratings import CENTRES, PairRatings, from_table
+from analysis.estimands import estimand_of, keys_where
+from analysis.pairs.ratings import PairRatings, from_table
 from analysis.parts.base import Given, Part
 from analysis.parts.pairs.preferred import preferred
 from analysis.parts.pairs.right import right
@@ -16,24 +17,22 @@ from analysis.parts.pairs.strengths import strengths
 from analysis.parts.shown import Shown
 from analysis.scales import family_title
 
-ABX = "abx"
-COMPARED = frozenset({*CENTRES, ABX})
-
 
 class Pairs(Part):
     """Every pair that met; the strengths behind all pairs; whether preferences go in circles."""
 
     key = "pairs"
-    version = "1"
+    version = "2"
     title = "Comparisons of pairs"
     order = 22
 
     def applies(self, given: Given) -> bool:
         kept = given.kept
-        return bool(((kept["versus_condition"] != "") & kept["estimand"].isin(COMPARED)).any())
+        named = kept["versus_condition"] != ""
+        return bool((kept["estimand"].isin(keys_where("in_pairs")) & named).any())
 
     def make(self, given: Given) -> Shown:
-        found = [family for family in families(given.kept) if _compares(family)]
+        found = [family for family in families(given.kept) if family.in_pairs]
         if not found:
             raise ValueError("no rated comparisons are left: see what the rules leave out")
         pieces = []
@@ -58,10 +57,6 @@ def together(pieces: Iterable[Shown]) -> Shown:
     )
 
 
-def _compares(family: Family) -> bool:
-    return family.estimand in COMPARED and bool((family.table["versus_condition"] != "").any())
-
-
 def _of_family(family: Family, about: str, suffix: str, level: float) -> Shown:
     table = family.table
     alone = table["versus_condition"] == ""
@@ -74,10 +69,11 @@ def _of_family(family: Family, about: str, suffix: str, level: float) -> Shown:
         told.append(f"{int(same.sum())} ratings compare a condition with itself: left out here.")
     if not len(use):
         return Shown(warnings=told)
-    if family.estimand == ABX:
+    estimand = estimand_of(family.estimand)
+    if estimand.discriminates:
         return together([right(use, about, suffix, level), Shown(warnings=told)])
     ratings = from_table(use)
-    shares = family.estimand == "ab"
+    shares = estimand.neutral != 0
     made = [preferred(ratings, about, suffix, level, shares)]
     made += _models(ratings, about, suffix, level)
     return together([*made, Shown(warnings=told)])

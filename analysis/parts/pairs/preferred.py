@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from analysis.comparisons.result import Undefined
-from analysis.pairs.means import Measured, PairMean, order_effect, pair_means, within_pairs
+from analysis.formatting import interval_text, listed, number
+from analysis.pairs.means import PairMean, order_effect, pair_means, within_pairs
+from analysis.pairs.measured import AT_THE_EDGE, Measured
 from analysis.pairs.ratings import PairRatings
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import bounds_text
 
 MOST_DRAWN = 30
-MOST_NAMED = 6
 LOPSIDED = 0.1  # from one half: how often one of a pair was heard second
 METHOD = (
     "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
-    "over raters and items (Cameron, Gelbach and Miller 2011), t with the smaller number of groups "
-    "minus 1 as degrees of freedom; p adjusted over the pairs by Holm's method."
+    "over raters and items (Cameron, Gelbach and Miller 2011, with G/(G-1) for each; t with "
+    "degrees of freedom after Satterthwaite 1946). Intervals and p hold for all pairs at once "
+    "(Šidák 1967): a preference is claimed where the interval leaves a draw out." + AT_THE_EDGE
 )
 NAIVE = (
     "As in papers that take every rating as independent: too narrow an interval and too small a p "
@@ -58,8 +59,12 @@ def _row(pair: PairMean, shares: bool) -> dict[str, Any]:
     row |= {
         "name": f"{pair.condition} against {pair.versus}",
         "value": main.value,
-        "low": main.low,
-        "high": main.high,
+        "low": main.low_all,
+        "high": main.high_all,
+        "p": main.p_adjusted,
+        "alone_low": main.low,
+        "alone_high": main.high,
+        "p_alone": main.p,
         "naive_low": main.naive_low,
         "naive_high": main.naive_high,
         "win_share": pair.wins / n,
@@ -77,9 +82,8 @@ def _means_table(
     columns = [
         Column("name", "Pair"),
         Column(what, "Preferred (ties half)" if shares else "Mean", "number", sign=not shares),
-        Column(what, f"{level * 100:g} % interval", "interval"),
-        Column("mean_p", "p", "p"),
-        Column("p_adjusted", "p (Holm)", "p"),
+        Column("interval", f"{level * 100:g} % interval, all pairs at once", "interval"),
+        Column("p", "p, adjusted", "p"),
         Column("win_share", "Wins", "percent"),
         Column("tie_share", "Ties", "percent"),
         Column("loss_share", "Losses", "percent"),
@@ -101,6 +105,8 @@ def _naive_table(
     columns = [
         Column("name", "Pair"),
         Column(what, "Share" if shares else "Mean", "number", sign=not shares),
+        Column("alone", f"{level * 100:g} % interval, this pair alone", "interval"),
+        Column("p_alone", "p, this pair alone", "p"),
         Column(f"{what}_naive", f"Naive {level * 100:g} % interval", "interval"),
         Column("mean_naive_p", "t test, p", "p"),
         Column("naive_p_adjusted", "t test, p (Holm)", "p"),
@@ -168,15 +174,15 @@ def _order(
     gains = "more" if inside.value > 0 else "less"
     if inside.p is None:
         return [], rows, [f"The order effect has no interval: {inside.note}."]
-    ends = bounds_text(inside.low or 0.0, inside.high or 0.0, None, 2)
+    ends = interval_text(inside.low or 0.0, inside.high or 0.0, None, 2)
     if inside.p >= 1 - level:
-        size = f"{inside.value:+.2f}".replace("-", "−")
+        size = number(inside.value, True, 2)
         return [f"No clear effect of order (the second clip gains {size} {ends})."], rows, []
     told = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
     skewed = [pair for pair in pairs if _lopsided(ratings, pair)]
     if not skewed:
         return [], rows, [f"{told}. Both orders were heard about equally often, so means hold."]
-    named = _named([f"{pair.condition} and {pair.versus}" for pair in skewed])
+    named = listed([f"{pair.condition} and {pair.versus}" for pair in skewed])
     remedy = "read the means of both orders in their table instead"
     return [], rows, [f"{told}, and both orders were not heard equally often ({named}): {remedy}."]
 
@@ -235,16 +241,16 @@ def _answer(pairs: Sequence[PairMean], level: float, shares: bool) -> str:
     alpha = 1 - level
     if len(pairs) == 1:
         return _one_pair(pairs[0], alpha, shares)
-    tested = [pair for pair in pairs if pair.p_adjusted is not None]
-    clear = [pair for pair in tested if (pair.p_adjusted or 0.0) < alpha]
+    tested = [pair for pair in pairs if _main(pair, shares).p_adjusted is not None]
+    clear = [pair for pair in tested if _main(pair, shares).claimed(level)]
     clear.sort(key=lambda pair: -abs(pair.mean.value))
-    named = _named([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
-    told = f"{len(clear)} of {len(pairs)} pairs differ clearly (Holm's p < {alpha:.2g})"
+    named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
+    told = f"{len(clear)} of {len(tested)} pairs differ clearly (adjusted p < {alpha:.2g})"
     told += f": {named}." if clear else "."
-    bare = [
-        " and ".join((pair.condition, pair.versus)) for pair in pairs if pair.p_adjusted is None
-    ]
-    return f"{told} No test for {_named(bare)}; notes say why." if bare else told
+    bare = [" and ".join((pair.condition, pair.versus)) for pair in pairs if pair not in tested]
+    if not tested:
+        return f"No pair can be tested: {'; '.join(dict.fromkeys(p.mean.note for p in pairs))}."
+    return f"{told} No test for {listed(bare)}; notes say why." if bare else told
 
 
 def _one_pair(pair: PairMean, alpha: float, shares: bool) -> str:
@@ -254,10 +260,10 @@ def _one_pair(pair: PairMean, alpha: float, shares: bool) -> str:
         for count, what in ((pair.wins, "wins"), (pair.ties, "ties"), (pair.losses, "losses"))
     )
     against = f"{pair.condition} against {pair.versus}: {counts}"
-    size = f"{main.value:.2f} preferred" if shares else f"mean {main.value:+.2f}".replace("-", "−")
+    size = f"{main.value:.2f} preferred" if shares else f"mean {number(main.value, True, 2)}"
     if main.low is None or main.high is None or main.p is None:
         return f"{against}; {size}, no interval ({main.note})."
-    ends = bounds_text(main.low, main.high, None, 2)
+    ends = interval_text(main.low, main.high, None, 2)
     winner, _ = _sides(pair)
     verdict = f"{winner} is preferred" if main.p < alpha else "no clear preference"
     return f"{against}; {size} {ends}: {verdict}."
@@ -275,17 +281,12 @@ def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
     lost = [
         f"{pair.condition} and {pair.versus}"
         for pair in pairs
-        if pair.p_adjusted is not None
+        if pair.mean.p_adjusted is not None
         and pair.naive_p_adjusted is not None
-        and pair.naive_p_adjusted < alpha <= pair.p_adjusted
+        and pair.naive_p_adjusted < alpha <= pair.mean.p_adjusted
     ]
     if not lost:
         return []
     which = "pair differs" if len(lost) == 1 else "pairs differ"
     told = f"{len(lost)} {which} only if ratings are taken as independent"
-    return [f"{told}, which they are not: {_named(lost)}."]
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    return [f"{told}, which they are not: {listed(lost)}."]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from analysis.comparisons.adjust import adjusted
-from analysis.intervals import Floats, clustered, has_no_width, t_interval, t_test
+from analysis.formatting import interval_text
+from analysis.intervals import Codes, Floats
+from analysis.pairs.measured import AT_THE_EDGE, Measured, share_right, shares_right
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import bounds_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,8 @@ MOST_DRAWN = 30
 METHOD = (
     "ABX: the share of right answers against 0.5 (guessing), with a two-way clustered interval "
     "(raters, items) and, as if ratings were independent, Clopper and Pearson's exact interval "
-    "and the exact one-sided binomial test."
+    "and the exact one-sided binomial test. The pairs are adjusted together (Šidák 1967)."
+    + AT_THE_EDGE
 )
 NO_DIFFERENCE = "This does not show that there is no difference: see how far the interval reaches."
 
@@ -30,10 +31,15 @@ def right(use: pd.DataFrame, about: str, suffix: str, level: float) -> Shown:
     both = zip(use["condition"], use["versus_condition"], strict=True)
     names = [" and ".join(sorted(pair)) for pair in both]
     pair = np.asarray(names, dtype=object)
-    found = [_row(name, use[pair == name], level) for name in sorted(set(names))]
-    for row, p in zip(found, adjusted([row["p"] for row in found], "holm"), strict=True):
-        row["p_holm"] = p
-    rows = found if len(found) == 1 else [*found, _row("all pairs", use, level) | {"p_holm": None}]
+    each, code = np.unique(pair, return_inverse=True)
+    right, raters, items = _answers(use)
+    made = shares_right(right, code, raters, items, level)
+    found = [
+        _row(str(name), use[pair == name], one, level) for name, one in zip(each, made, strict=True)
+    ]
+    rows = found
+    if len(found) > 1:
+        rows = [*found, _row("all pairs", use, share_right(right, raters, items, level), level)]
     keys = ("name", "value", "low", "high", "naive_low", "naive_high")
     figures = [
         Figure(
@@ -56,52 +62,49 @@ def right(use: pd.DataFrame, about: str, suffix: str, level: float) -> Shown:
     )
 
 
-def _row(name: str, use: pd.DataFrame, level: float) -> dict[str, Any]:
+def _answers(use: pd.DataFrame) -> tuple[Floats, Codes, Codes]:
+    """Whether each answer is right (n,), and the codes of its rater and item (n,)."""
     y: Floats = use["score"].to_numpy(dtype=np.float64)
-    if not np.all((y == 0) | (y == 1)):
-        raise ValueError("an ABX score is 1 (right) or 0; give the column score so")
     item = use["item"].where(use["item"] != "", use["stimulus"])
     rater, items = (
         np.unique(x.to_numpy(dtype=object), return_inverse=True)[1] for x in (use["rater"], item)
     )
-    found = clustered(y, np.zeros(len(y), dtype=np.int64), rater, items, 1)
+    return y, rater, items
+
+
+def _row(name: str, use: pd.DataFrame, found: Measured, level: float) -> dict[str, Any]:
+    y, rater, items = _answers(use)
     exact = stats.binomtest(int(y.sum()), len(y), CHANCE, "greater")
     both = stats.binomtest(int(y.sum()), len(y), CHANCE)
     ends = both.proportion_ci(level, "exact")
-    row: dict[str, Any] = {
+    return {
         "name": name,
-        "value": float(found.value[0]),
+        "value": found.value,
+        "low": found.low if found.low_all is None else found.low_all,
+        "high": found.high if found.high_all is None else found.high_all,
+        "p": found.p if found.p_adjusted is None else found.p_adjusted,
+        "alone_low": found.low,
+        "alone_high": found.high,
+        "p_alone": found.p,
         "right": int(y.sum()),
         "n_ratings": len(y),
-        "n_raters": int(found.n_raters[0]),
-        "n_items": int(found.n_items[0]),
+        "n_raters": len(np.unique(rater)),
+        "n_items": len(np.unique(items)),
         "naive_low": float(ends.low),
         "naive_high": float(ends.high),
         "exact_p": float(exact.pvalue),
         "exact_p_two_sided": float(both.pvalue),
-        "low": None,
-        "high": None,
-        "p": None,
-        "note": "",
+        "made_by": found.interval,
+        "note": found.note,
     }
-    df, variance = found.degrees(0), found.variance(0)
-    if df < 1:
-        return row | {"note": "one rater or item only: how they differ cannot be estimated"}
-    if has_no_width(variance, y):
-        return row | {"note": "all answers are equal, or rater sums cancel: no clustered interval"}
-    low, high = t_interval(row["value"], variance**0.5, df, level)
-    p = t_test(row["value"] - CHANCE, variance**0.5, df)
-    note = f"only {df + 1} raters or items: a rough interval" if df < 9 else ""
-    return row | {"low": low, "high": high, "p": p, "note": note}
 
 
 def _table(rows: list[dict[str, Any]], about: str, suffix: str, level: float) -> Table:
     columns = [
         Column("name", "Pair"),
         Column("value", "Right", "number"),
-        Column("interval", f"{level * 100:g} % interval", "interval"),
-        Column("p", "p against 0.5", "p"),
-        Column("p_holm", "p (Holm)", "p"),
+        Column("interval", f"{level * 100:g} % interval, all pairs at once", "interval"),
+        Column("p", "p against 0.5, adjusted", "p"),
         Column("naive", "Exact interval", "interval"),
         Column("exact_p", "Exact p, more than guessed", "p"),
         Column("right", "Right answers", "count"),
@@ -122,8 +125,9 @@ def _sentence(row: dict[str, Any], level: float) -> str:
     told = f"X was told in {row['value'] * 100:.1f} % of {row['n_ratings']} answers"
     if row["low"] is None:
         p = f"{row['exact_p']:.3f}" if row["exact_p"] >= 0.001 else "below 0.001"
-        return f"{told} (guessing: 50 %); no clustered interval, exact p {p}."
-    ends = bounds_text(row["low"] * 100, row["high"] * 100, (0, 100), 1)
+        told += f" (guessing: 50 %). No test for other listeners and items: {row['note']}"
+        return f"{told}; as if every answer were independent, exact p {p}."
+    ends = interval_text(row["low"] * 100, row["high"] * 100, (0, 100), 1)
     if row["p"] is not None and row["p"] < 1 - level:
         which = "more" if row["value"] > CHANCE else "less"
         why = "" if which == "more" else " (are right and wrong mixed up?)"

@@ -20,7 +20,7 @@ class Raters(Part):
     """Each rater against the others, bias and noise, use of the scale, speed, fatigue, repeats."""
 
     key = "raters"
-    version = "1"
+    version = "2"
     title = "Raters"
     order = 72
 

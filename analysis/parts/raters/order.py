@@ -20,12 +20,13 @@ from analysis.agreement import (
 from analysis.agreement.units import numbers
 from analysis.agreement.versus_rest import rest_means
 from analysis.breakdowns import Family
+from analysis.estimands import estimand_of
+from analysis.formatting import interval_text, number
 from analysis.intervals import Codes, Floats
-from analysis.pairs.ratings import CENTRES, HEARD_SECOND
+from analysis.pairs.ratings import HEARD_SECOND
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
 from analysis.ratings import TRAINING
-from analysis.scales import bounds_text
 
 STRETCHES = 10  # of a session, for the figure
 FIFTHS = 5  # of a session, for traps
@@ -145,8 +146,11 @@ def _told(title: str, slope: Agreement) -> list[str]:
         return []
     change = slope.value * TRIALS
     if slope.low is None or slope.high is None:
-        return [f"{title}: ratings change by {change:+.3f} over {TRIALS} trials ({slope.note})."]
-    told = bounds_text(slope.low * TRIALS, slope.high * TRIALS, None, 3)
+        return [
+            f"{title}: ratings change by {number(change, True, 3)} over {TRIALS} trials "
+            f"({slope.note})."
+        ]
+    told = interval_text(slope.low * TRIALS, slope.high * TRIALS, None, 3)
     if slope.low <= 0 <= slope.high:
         return [
             f"{title}: no trend of the ratings over the session is seen ({_signed(change)} over "
@@ -160,7 +164,7 @@ def _told(title: str, slope: Agreement) -> list[str]:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return number(value, True, 3)
 
 
 def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
@@ -179,11 +183,12 @@ def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
 def _second(family: Family, level: float) -> Agreement | None:
     """The advantage of the second clip, for comparisons whose order is known and varies."""
     order = family.table["presented_first"].map(HEARD_SECOND)
-    if family.estimand not in CENTRES or order.nunique() < 2:
+    estimand = estimand_of(family.estimand)
+    if not estimand.prefers or order.nunique() < 2:
         return None
     rows = order.notna().to_numpy(dtype=bool)
     table = family.table[rows]
-    score = table["score"].to_numpy(dtype=np.float64) - CENTRES[family.estimand]
+    score = estimand.centred(table["score"].to_numpy(dtype=np.float64))
     first = (order[rows] < 0).to_numpy(dtype=bool)
     return order_effect(score, first, table["rater"].to_numpy(dtype=object), level=level)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from analysis.agreement import SelfConsistency, repeat_pairs, self_consistency, steps_of
 from analysis.breakdowns import Family
+from analysis.formatting import interval_text
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Shown, Table
-from analysis.scales import bounds_text
 
 COLUMNS = (
     Column("rater", "Rater"),
@@ -94,5 +94,5 @@ def _sentences(title: str, all_raters: SelfConsistency) -> list[str]:
         return [f"{told}."]
     sd = f"{told}; one answer has a noise of SD {all_raters.noise_sd:.2f}"
     if all_raters.noise_sd_low is not None and all_raters.noise_sd_high is not None:
-        sd += f" {bounds_text(all_raters.noise_sd_low, all_raters.noise_sd_high, None, 2)}"
+        sd += f" {interval_text(all_raters.noise_sd_low, all_raters.noise_sd_high, None, 2)}"
     return [f"{sd}."]

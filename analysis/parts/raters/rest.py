@@ -18,6 +18,7 @@ from analysis.agreement import (
 )
 from analysis.agreement.units import step_names
 from analysis.breakdowns import Family
+from analysis.formatting import listed
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
 
@@ -37,13 +38,14 @@ COLUMNS = (
     Column("bias", "Bias", "number", sign=True),
     Column("bias_interval", "Interval", "interval"),
     Column("inconsistency", "Inconsistency", "number"),
+    Column("inconsistency_unbiased", "Unbiased", "number"),
     Column("note", "Note"),
 )
 METHODS = (
     "Each rater is compared with the mean of the other raters' ratings of the same clips: Pearson "
     "(PLCC), Spearman (SRCC), Kendall's tau-b (KRCC), quadratically weighted kappa (QWK, rounded "
     "half up to the scale's steps) and mean absolute error (MAE). Bias and inconsistency are those "
-    "of the subject model of ITU-T P.910 (Li et al. 2020)."
+    "of the subject model of ITU-T P.910 (Li et al. 2020) as published, and with the unbiased step."
 )
 
 
@@ -66,7 +68,8 @@ def rest_of(family: Family, title: str, given: Given) -> Shown:
     if all(line.value is None for line in lines):
         return Shown([f"{title}: no rater can be compared with the rest: {_why(lines)}."])
     model = subject_model(*three, level=level, rounds=ROUNDS)
-    rows = merged(lines, model)
+    unbiased = subject_model(*three, level=level, rounds=ROUNDS, unbiased=True)
+    rows = merged(lines, model, unbiased)
     known = [row for row in rows if row["plcc"] is not None]
     return Shown(
         sentences=_sentences(title, known, family.n_raters),
@@ -87,8 +90,10 @@ def rest_of(family: Family, title: str, given: Given) -> Shown:
     )
 
 
-def merged(lines: Sequence[VersusRest], model: SubjectModel) -> list[dict[str, Any]]:
-    """A row per rater: five measures with their intervals, bias and inconsistency."""
+def merged(
+    lines: Sequence[VersusRest], model: SubjectModel, unbiased: SubjectModel
+) -> list[dict[str, Any]]:
+    """A row per rater: five measures with their intervals, bias and both inconsistencies."""
     found: dict[str, dict[str, Any]] = {}
     for line in lines:
         row = found.setdefault(line.rater, {"rater": line.rater, "n_units": line.n_units})
@@ -97,8 +102,9 @@ def merged(lines: Sequence[VersusRest], model: SubjectModel) -> list[dict[str, A
         row |= {f"{name}_interval_high": line.high, f"{name}_interval_made_by": line.interval}
         if line.note and line.value is None:
             row["note"] = line.note
-    for rater in model.raters:
+    for rater, other in zip(model.raters, unbiased.raters, strict=True):
         row = found[rater.rater]
+        row["inconsistency_unbiased"] = other.inconsistency
         row |= {"n_ratings": rater.n_ratings, "bias": rater.bias, "bias_se": rater.bias_se}
         row |= {"bias_interval_low": rater.bias_low, "bias_interval_high": rater.bias_high}
         row |= {"inconsistency": rater.inconsistency, "inconsistency_se": rater.inconsistency_se}
@@ -133,7 +139,7 @@ def _warnings(title: str, known: Sequence[Mapping[str, Any]], n: int, level: flo
         told.append(
             f"{title}: {len(sure)} of {n} raters go clearly against the others (interval of PLCC "
             f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
-            f"{_named(sure)}. Did they take the scale the wrong way round?"
+            f"{listed(sure)}. Did they take the scale the wrong way round?"
         )
     if opposed and len(opposed) > len(sure):
         told.append(
@@ -202,7 +208,8 @@ def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
         steps += " (the slider cut into these)"
     told = [
         "Shared: clips that others rated too. Bias: how far above the others the rater marks. "
-        f"Inconsistency: SD of the rater's own noise. {steps}. Intervals are naive within a rater."
+        "Inconsistency: SD of the rater's own noise as ITU-T P.910 has it, which is too small, and "
+        f"unbiased. {steps}. Intervals are naive within a rater."
     ]
     if not model.converged:
         told.append(
@@ -223,8 +230,3 @@ def _why(lines: Sequence[VersusRest]) -> str:
     """The reason that most raters have."""
     notes = [line.note.removesuffix(": undefined") for line in lines if line.note]
     return max(sorted(set(notes)), key=notes.count) if notes else "too few ratings"
-
-
-def _named(raters: Sequence[str]) -> str:
-    more = f" and {len(raters) - 5} more" if len(raters) > 5 else ""
-    return ", ".join(raters[:5]) + more

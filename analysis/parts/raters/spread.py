@@ -8,10 +8,10 @@ import numpy as np
 
 from analysis.agreement import rated_units, scale_ends, sos_parameter, steps_of
 from analysis.breakdowns import Family
+from analysis.formatting import interval_text
 from analysis.intervals import Floats
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
-from analysis.scales import bounds_text
 
 MOST_DRAWN = 200
 FEWEST_STEPS = 4  # on three or two the mean alone fixes most of the variance
@@ -49,7 +49,7 @@ def spread_of(family: Family, title: str, given: Given) -> Shown:
         return Shown(tables=[table])
     told = ""
     if fit.a.low is not None and fit.a.high is not None:
-        told = f" {bounds_text(fit.a.low, fit.a.high, None, 3)}"
+        told = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
     return Shown(
         sentences=[
             f"{title}: the SOS parameter a is {fit.a.value:.3f}{told}; the larger it is, the less "
@@ -68,13 +68,22 @@ def _figure(title: str, mean: Floats, variance: Floats, parabola: Floats, a: flo
         order = order[np.unique(np.linspace(0, len(order) - 1, MOST_DRAWN).round().astype(int))]
         note = f"{len(order)} of {len(mean)} clips, evenly chosen by their mean."
     rows: list[dict[str, Any]] = [
-        {"name": f"mean {mean[at]:.2f}", "x": float(mean[at]), "y": float(variance[at])}
+        {
+            "name": f"mean {mean[at]:.2f}",
+            "x": float(mean[at]),
+            "y": float(variance[at]),
+        }
         | {"group": "clips"}
         for at in order.tolist()
     ]
     step = max(1, (len(parabola) - 1) // (CURVE - 1))
     rows += [
-        {"name": f"a = {a:.3f}", "x": float(x), "y": float(y), "group": f"parabola, a = {a:.3f}"}
+        {
+            "name": f"a = {a:.3f}",
+            "x": float(x),
+            "y": float(y),
+            "group": f"parabola, a = {a:.3f}",
+        }
         for x, y in parabola[::step]
     ]
     return [

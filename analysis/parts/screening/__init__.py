@@ -18,7 +18,7 @@ from analysis.parts.screening.results import (
     telling,
 )
 from analysis.parts.shown import Shown, Table
-from analysis.screening import Rule, Screened, optional_rules, versioned_text
+from analysis.screening import Review, Rule, Screened, optional_rules, versioned_text
 from analysis.screening.sensitivity import (
     NO_RULE,
     Order,
@@ -134,6 +134,7 @@ def _warnings(judged: Judged) -> list[str]:
         lacking = rule.lacking(judged.given.table)
         if lacking:
             told.append(f"The rule {rule.key} leaves out nothing: {lacking}.")
+    told += _unused_verdicts(judged.given)
     data = judged.given.report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     if gone > MUCH * data["ratings"]:
@@ -148,6 +149,20 @@ def _warnings(judged: Judged) -> list[str]:
         if lost:
             told.append(f"{title}: the rules leave no rating of {', '.join(lost)}.")
     return told
+
+
+def _unused_verdicts(given: Given) -> Iterator[str]:
+    """Where experts judged reasons and the analysis was asked for without that rule."""
+    if any(rule.key == Review.key for rule in given.options.rules):
+        return
+    found = Review().reasons(given.table) != ""
+    unfit = int((found & (given.table["trap"] == "").to_numpy(dtype=bool)).sum())
+    if unfit:
+        what = "justification of 1 rating" if unfit == 1 else f"justifications of {unfit} ratings"
+        yield (
+            f"Experts judged the {what} unfit, which is in all the same: the rule {Review.key} "
+            f"was not asked for; --rule {Review.key} leaves that out."
+        )
 
 
 def _method(judged: Judged) -> str:

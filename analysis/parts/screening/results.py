@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analysis.formatting import listed, number
 from analysis.parts.shown import Column, Figure, Table
 from analysis.scales import family_title
 from analysis.screening.sensitivity import ALL_RULES, NO_RULE, Order, Place, change
@@ -69,7 +70,7 @@ def orders_table(
 
 def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Iterator[Table]:
     """One table per family: each condition's mean and rank under each scheme, side by side."""
-    for number, (title, each) in enumerate(families.items(), start=1):
+    for nth, (title, each) in enumerate(families.items(), start=1):
         shown = [name for name in each if name not in tried]
         places = _best_first(each, main, shown)
         decimals = 1 if _largest(each) > MANY_POINTS else 3
@@ -84,7 +85,7 @@ def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Ite
                     row[f"shown_{column}"] = f"{_number(held['value'], decimals)} ({rank})"
             rows.append(row)
         yield Table(
-            key=f"screening_means_{number}",
+            key=f"screening_means_{nth}",
             title=f"Means, and ranks in brackets, under each rule: {title}",
             columns=[
                 Column("condition", "Condition"),
@@ -129,7 +130,7 @@ def figures(
 ) -> Iterator[Figure]:
     """Per family whose means change: each condition's interval under each scheme."""
     drawn = 0
-    for number, (title, each) in enumerate(families.items(), start=1):
+    for nth, (title, each) in enumerate(families.items(), start=1):
         names = [name for name in each if name not in tried]
         moving = [name for name in names if name != main and _moves(each, name, main)]
         if not moving or drawn == MOST_FIGURES:
@@ -154,7 +155,7 @@ def figures(
             if place in each[name].rows
         ]
         yield Figure(
-            key=f"screening_{number}",
+            key=f"screening_{nth}",
             title=f"Estimates under each rule: {title}",
             drawing="intervals",
             rows=rows,
@@ -181,7 +182,7 @@ def order_sentences(
                 swapped = _swap_words(found.swapped, title, report)
                 seen.setdefault(swapped, []).append(words_of(name, main))
         about = f"{title}: under " if len(families) > 1 else "Under "
-        told += [f"{about}{_listed(names)}, {swapped}." for swapped, names in seen.items()]
+        told += [f"{about}{listed(names)}, {swapped}." for swapped, names in seen.items()]
     if not judged:
         return []
     if not told:
@@ -203,7 +204,7 @@ def _tried_words(families: Families, main: str, tried: Sequence[str]) -> str:
             for each in families.values()
         )
     ]
-    return f" Among rules not in force, {_listed(turning)} would change it." if turning else ""
+    return f" Among rules not in force, {listed(turning)} would change it." if turning else ""
 
 
 def telling(families: Families, main: str) -> dict[str, dict[str, Order]]:
@@ -260,7 +261,7 @@ def _swap_words(
 
 
 def _unclear(pair: tuple[Place, Place], title: str, report: Mapping[str, Any]) -> bool:
-    """Is the difference of the two known, and not clear by Holm's p, in the report's contrasts?"""
+    """Is the difference of the two known, and not claimed, in the report's contrasts?"""
     (first, versus), (second, _) = pair
     for row in report["contrasts"]:
         if (
@@ -271,7 +272,7 @@ def _unclear(pair: tuple[Place, Place], title: str, report: Mapping[str, Any]) -
             and row.get("versus_condition", "") == versus
             and family_title({**row, "versus_condition": ""}) == title
         ):
-            return row["p_holm"] is not None and row["p_holm"] >= 1 - row["level"]
+            return row["claimed"] is False
     return False
 
 
@@ -323,8 +324,4 @@ def _largest(each: Mapping[str, Order]) -> float:
 
 
 def _number(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}".replace("-", "−")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return number(value, False, decimals)

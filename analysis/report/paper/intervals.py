@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.figures.intervals import Line, grouped, lines_of, placed
+from analysis.formatting import Ends, past
 from analysis.parts.shown import Figure
 from analysis.report.paper.style import Sheet, colour, label, set_legend, set_names, set_span
-from analysis.scales import Ends, past
 
 
 def intervals(sheet: Sheet, figure: Figure) -> None:

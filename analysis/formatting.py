@@ -1,0 +1,87 @@
+"""How numbers and lists are written for people: the one place for both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+NOTHING = "–"
+MOST_NAMED = 8
+MINUS = "−"
+PAST_LOW, PAST_HIGH = "◂", "▸"
+PAST_TOLD = f"{PAST_LOW} {PAST_HIGH} runs past the scale: few raters or items."
+_DUST = 1e-9
+_IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+
+Ends = Sequence[float] | None
+
+
+def number(value: float | None, sign: bool = False, decimals: int = 3) -> str:
+    """A number with that many decimals, a minus that is one, and no sign before 0; – for none."""
+    if value is None:
+        return NOTHING
+    shown = f"{value:.{decimals}f}"
+    if not shown.strip("-0."):
+        return shown.lstrip("-")
+    plus = "+" if sign and value > 0 else ""
+    return f"{plus}{shown}".replace("-", MINUS)
+
+
+def percent(share: float | None, decimals: int = 0) -> str:
+    """A share (0 to 1) in per cent, never 0 or 100 where it is only near: under 1 %, over 99 %."""
+    if share is None:
+        return NOTHING
+    step = 10.0**-decimals
+    shown = number(share * 100, False, decimals)
+    if share > 0 and float(shown) == 0:
+        return f"under {step:g} %"
+    if share < 1 and float(shown) == 100:
+        return f"over {100 - step:g} %"
+    return f"{shown} %"
+
+
+def p_value(value: float | None) -> str:
+    """A p value with three decimals; "< 0.001" below, "undefined" where there is none."""
+    if value is None:
+        return "undefined"
+    return "< 0.001" if value < 0.001 else number(value, False, 3)
+
+
+def past(low: float, high: float, ends: Ends) -> tuple[bool, bool]:
+    """Does the interval run past the lower, and past the upper end of the scale?"""
+    if ends is None:
+        return False, False
+    return low < ends[0] - _DUST, high > ends[1] + _DUST
+
+
+def interval_text(low: float, high: float, ends: Ends = None, decimals: int = 3) -> str:
+    """An interval in brackets; an end past the scale is written as the scale's end, marked."""
+    below, above = past(low, high, ends)
+    if ends is not None:
+        low, high = max(low, ends[0]), min(high, ends[1])
+    left, right = (number(value, False, decimals) for value in (low, high))
+    return f"[{PAST_LOW * below}{left}, {right}{PAST_HIGH * above}]"
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Names in words: A, B and C; the first few and how many more, where there are many."""
+    if len(names) > most + 1:
+        return f"{', '.join(map(named, names[:most]))} and {len(names) - most} more"
+    told = [named(name) for name in names] if len(names) > 1 else list(names)
+    return " and ".join(filter(None, [", ".join(told[:-1]), *told[-1:]]))
+
+
+def named(name: str) -> str:
+    """A name as it stands in a sentence: in quotation marks where it could be taken for two."""
+    bare = _IN_BRACKETS.sub("", name)
+    return f"“{name}”" if "“" not in bare and (", " in bare or " and " in bare) else name
+
+
+def short(value: float) -> str:
+    """A number that was given, such as a score: with as many decimals as it has."""
+    return f"{value + 0.0:g}".replace("-", MINUS)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: 1 rater, 1,200 raters."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,94 @@
+"""What the mean of a method's scores is: its name, scale, neutral point and how it is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ONE_CLIP = "one clip"
+BESIDE_REFERENCE = "one clip beside an open reference"
+PREFERENCE = "one clip over another"
+DISCRIMINATION = "two clips told apart"
+FREE_ANSWER = "an answer with a score or without"
+COMPARISONS = (ONE_CLIP, BESIDE_REFERENCE, PREFERENCE, DISCRIMINATION, FREE_ANSWER)
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """All that statistics, figures and words know of a score's mean; a method declares its own.
+
+    ``key`` stands in tables and files and is never renamed. ``ends`` are the lowest and the
+    highest score of the scale, None where each study has its own. ``neutral`` is the score that
+    favours neither side, of comparisons of two clips. ``equivalence`` is the half width of the
+    region in which a difference does not matter, in units of the score; None: 2.5 % of the range.
+    ``scores`` are the only scores that there are, where a file with others must be wrong.
+    ``answers`` are words for the scores of a comparison, seen from the condition.
+    """
+
+    key: str
+    name: str  # as in headings: MOS
+    phrase: str  # as in a methods section: the mean opinion score (MOS)
+    axis: str  # as on a figure's axis, with what its ends mean
+    ends: tuple[float, float] | None = None
+    neutral: float | None = None
+    comparison: str = ONE_CLIP
+    decimals: int = 2
+    equivalence: float | None = None
+    lowest_is_best: bool = False
+    continuous: bool = False  # so many steps that the score is a number, not a category
+    ceilings: bool = True  # whether many ratings at an end of the scale are worth a warning
+    scores: tuple[float, ...] = ()
+    answers: Mapping[float, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.comparison not in COMPARISONS:
+            raise ValueError(f"{self.key} compares {self.comparison!r}; known are {COMPARISONS}")
+        if self.in_pairs != (self.neutral is not None):
+            raise ValueError(
+                f"{self.key}: comparisons of two clips, and they alone, have a neutral"
+            )
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether a score is about two clips, not about one (maybe beside an open reference)."""
+        return self.comparison in (PREFERENCE, DISCRIMINATION)
+
+    @property
+    def prefers(self) -> bool:
+        """Whether a score says which of two clips is the better one."""
+        return self.comparison == PREFERENCE
+
+    @property
+    def discriminates(self) -> bool:
+        """Whether a score says that two clips were told apart, whichever is the better one."""
+        return self.comparison == DISCRIMINATION
+
+    @property
+    def maybe_without_score(self) -> bool:
+        """Whether some answers have no number."""
+        return self.comparison == FREE_ANSWER
+
+    @property
+    def signed(self) -> bool:
+        """Whether values are written with a sign: around a neutral 0."""
+        return self.neutral == 0
+
+    def centred(self, score: Any) -> Any:
+        """Score(s) around 0 as the one that favours neither side."""
+        return score - (self.neutral or 0.0)
+
+    def mirrored(self, score: Any) -> Any:
+        """The same comparison(s) seen from the other side."""
+        if not self.prefers or self.neutral is None:
+            return score
+        return 2 * self.neutral - score
+
+    def ends_for(self, low: float, high: float) -> tuple[float, float] | None:
+        """The ends of the scale, if it has known ones and scores from low to high fit between."""
+        if self.ends is None or low < self.ends[0] or high > self.ends[1]:
+            return None
+        return self.ends
