@@ -16,7 +16,7 @@ from analysis.mixed import linear
 from analysis.mixed.crossed import Crossed
 from analysis.mixed.errors import NotEstimable
 from analysis.mixed.folded import x_of
-from analysis.mixed.gaussian import GaussianPrior, Marginal, drawn
+from analysis.mixed.gaussian import MOST_WORK, GaussianPrior, Marginal, drawn
 from analysis.mixed.interpolated import Interpolated, box_around
 from analysis.mixed.nuts import RESIDUAL, SD_NAMES
 from analysis.mixed.posterior import Posterior
@@ -25,7 +25,7 @@ from analysis.mixed.sufficient import Codes, Floats, floats
 
 MOST_ERROR = 0.2  # standard deviation of the error of the log density, among draws
 MOST_EXACT = 3e11  # floating-point operations: ten seconds or so
-_OPERATIONS = 1e3  # of an exact value, that take as long as one number of `MOST_WORK`
+_OPERATIONS = MOST_EXACT / MOST_WORK  # of an exact value, that count as one number of `MOST_WORK`
 _CHECKED = 12
 _VALUES = 8000  # of the likelihood, that exact draws need
 

@@ -25,7 +25,7 @@ def truncated_normal(
     for i in range(mean.shape[1]):
         known = mean[:, i] + np.einsum("bj,bj->b", root[:, i, :i], z[:, :i])
         low, high = ((end - known) / root[:, i, i] for end in ends)
-        flip = np.where(low + high > 0, -1.0, 1.0)  # the lower tail holds more digits
+        flip = np.where(high > -low, -1.0, 1.0)  # the lower tail holds more digits
         left, right = np.where(flip > 0, low, -high), np.where(flip > 0, high, -low)
         below, share = ndtr(left), ndtr(right) - ndtr(left)
         drawn = ndtri(np.maximum(below + rng.random(len(mean)) * share, _LEAST))

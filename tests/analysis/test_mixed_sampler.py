@@ -141,6 +141,15 @@ def test_a_truncated_normal_is_scipys_and_its_weight_the_share_inside():
     np.testing.assert_allclose(weight, np.log(share))
 
 
+def test_without_ends_it_is_the_normal_itself():
+    mean, root = np.tile([1.0, -2.0], (4000, 1)), np.tile([[1.0, 0.0], [0.5, 2.0]], (4000, 1, 1))
+    rng = np.random.default_rng(4)
+    values, weight = truncated_normal(mean, root, (-np.inf, np.inf), rng)
+    assert (weight == 0).all()
+    assert stats.kstest(values[:, 0], stats.norm(1, 1).cdf).pvalue > 0.001
+    assert stats.kstest(values[:, 1], stats.norm(-2, np.sqrt(4.25)).cdf).pvalue > 0.001
+
+
 def test_weights_make_two_truncated_normals_exact():
     rng = np.random.default_rng(1)
     root = np.array([[1.0, 0.0], [0.8, 0.6]])
