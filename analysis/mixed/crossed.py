@@ -3,7 +3,7 @@
 y = X beta + sum of Z_k u_k + e: rater and rater by condition on the one side, item and stimulus on
 the other; the finer effect of a side is nested in the coarser. The mixed model equations (Bates et
 al. 2015, J. Stat. Software 67(1), eq. 15-18) are solved exactly, in that order of elimination that
-is the least work.
+is the least work, or whole where they are few.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.mixed.elimination import ByCondition, Parts, Whole
+from analysis.mixed.joint import MOST_LEVELS, Joint, n_levels
 from analysis.mixed.nested import Quadratics
 from analysis.mixed.sides import Cells, Ratios, Side, cells_inside, cells_of, ratios_of
-from analysis.mixed.sufficient import Codes, Floats, checked_codes
-from analysis.mixed.work import Plan, least
+from analysis.mixed.sufficient import Codes, Floats, checked_codes, residuals
+from analysis.mixed.work import CALL, Plan, least
 
 
 class Crossed:
@@ -26,7 +27,8 @@ class Crossed:
     which every level of a fine effect must lie. Ratios are ordered by side, the coarse effect
     before the fine one, without those that are not there. ``centre`` (C,), the least-squares
     effects, is what `Quadratics.b` and ``c`` are relative to; ``rank`` is that of the design.
-    ``plan`` is the order of elimination, by default the one that is the least work.
+    ``plan`` is the order of elimination, by default the one that is the least work; with at most
+    `MOST_LEVELS` levels there is by default none, and all are solved for at once.
     """
 
     def __init__(
@@ -42,8 +44,13 @@ class Crossed:
         inside = [cells_inside(side, condition) for side in sides]
         found = np.linalg.lstsq(design, y, rcond=None)
         self.centre, self.rank = np.asarray(found[0], dtype=np.float64), int(found[2])
-        fixed = np.column_stack([design, y - design @ self.centre])
+        fixed = np.column_stack([design, residuals(y, design @ self.centre)])
         self._sides = sides
+        self._joint: Joint | None = None
+        if plan is None and n_levels(codes) <= MOST_LEVELS:
+            self.plan = Plan(CALL / 5, by_condition=False, first=0)
+            self._joint = Joint(codes, fixed)
+            return
         self.plan = plan or least(sides, condition)
         cells = inside if self.plan.by_condition else [cells_of(side) for side in sides]
         out = cells[self.plan.first]
@@ -58,9 +65,12 @@ class Crossed:
 
     def at(self, ratios: Floats) -> Quadratics:
         """The parts at ``ratios`` (B, K), variance of each effect over the residual's, from 0."""
-        parts = [self._one(row) for row in ratios]
-        fixed = np.array([part.fixed for part in parts])
-        logdet = np.array([part.logdet for part in parts])
+        if self._joint is not None:
+            logdet, fixed = self._joint.at(ratios)
+        else:
+            parts = [self._one(row) for row in ratios]
+            fixed = np.array([part.fixed for part in parts])
+            logdet = np.array([part.logdet for part in parts])
         return Quadratics(fixed[:, :-1, :-1], fixed[:, :-1, -1], fixed[:, -1, -1], logdet)
 
     def _one(self, row: Floats) -> Parts:

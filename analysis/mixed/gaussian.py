@@ -25,6 +25,7 @@ from analysis.mixed.truncated import truncated_normal
 
 SDS = ("sd_rater", "sd_rater_condition", "sd_residual")
 MOST_WORK = 2e9  # raters x conditions x draws, about a minute: then no more are taken
+_NOTHING = 1e-4  # of the scores' spread: a residual SD this small is none
 _IN_REACH = 6.0  # SDs of a mean: an end of the scale that is farther away cuts nothing off
 
 
@@ -90,12 +91,18 @@ def drawn(
     """Draws of the means (``condition``) and of the SDs called ``names``, of a marginal model.
 
     ``start`` (K + 1,) are SDs to seek the mode from, by default half of the scores' spread. More
-    draws are taken until they suffice, or `MOST_WORK` is done.
+    draws are taken until they suffice, or `MOST_WORK` is done. Raises NotEstimable where the
+    effects explain every score, so that there is no residual.
     """
     d = len(model.scale)
     sizes = np.full(d, model.spread / 2) if start is None else model.sizes(start)
     slopes = by_differences(model.log_density)
     peak = near_mode(slopes, x_of(sizes, model.scale), [(-8.0, 8.0)] * d)
+    if sd_of(peak.x, model.scale)[-1] < _NOTHING * model.spread:
+        raise NotEstimable(
+            "raters and clips explain every score exactly: no residual variation to model",
+            "report the means without a model",
+        )
     near = model.prior.ends is not None and model.near_ends(peak.x)
     rng = np.random.default_rng(seed)
     taken = samples(

@@ -28,6 +28,7 @@ _INFLATION = 1.1
 _PILOT_DRAWS = 150  # per dimension and two
 _WELL = 0.6  # effective share of draws: nothing to gain beyond
 _PARTS = 6
+_TRIES, _HOPELESS = 4, 1.0  # proposals fitted so often that fit so badly will not fit
 _BETTER, _PATIENCE = 1.1, 4  # rounds that may pass without so much gain
 
 
@@ -58,7 +59,8 @@ def samples(
 ) -> Iterator[Sample]:
     """Draws from ``log_density``, and as long as more are asked for, each time twice as many.
 
-    It ends at ``most`` times the first number, whatever was asked; what is more than 4,000 draws is
+    It ends at ``most`` times the first number, whatever was asked, or after three tries whose
+    proposals have weights without a mean (Pareto k above 1); what is more than 4,000 draws is
     thinned. Proposals are t with ``degrees`` degrees of freedom around a mode, or, where less than
     the share ``enough`` of pilot draws would be effective, mixtures fitted to these; before each
     new try they are fitted again, to all that was proposed in the last one. The density is even in
@@ -82,6 +84,8 @@ def samples(
         quality = Quality(draws * times, thin, accepted, pareto_k(found.log_weights))
         yield Sample(found.x[place], found.beside[place], quality)
         times *= 2
+        if times > _TRIES and quality.pareto_k > _HOPELESS:
+            return
         if _effective(found.log_weights) < _WELL:
             core = core.refitted(found.x, _shares(found.log_weights))
 

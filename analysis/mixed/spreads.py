@@ -19,7 +19,7 @@ from analysis.mixed.gaussian import MOST_WORK, SDS, GaussianPrior
 from analysis.mixed.peak import by_differences, near_mode
 from analysis.mixed.posterior import Posterior
 from analysis.mixed.sampler import samples
-from analysis.mixed.sufficient import Codes, Floats, checked_codes, floats
+from analysis.mixed.sufficient import Codes, Floats, checked_codes, floats, residuals
 from analysis.mixed.truncated import truncated_normal
 
 SPREAD_SD = 1.0  # of the prior of a spread's logarithm
@@ -94,7 +94,7 @@ class _Marginal:
         if (sizes == 0).any():
             raise NotEstimable("a condition has no ratings", "leave it out")
         self.centre = floats(np.bincount(condition, weights=y, minlength=shape[1]) / sizes)
-        apart = y - self.centre[condition]
+        apart = residuals(y, self.centre[condition])
         self.count = floats(np.bincount(place, minlength=length)).reshape(shape)
         self._total = floats(np.bincount(place, weights=apart, minlength=length)).reshape(shape)
         self._shared = self._total / np.maximum(self.count, 1.0)

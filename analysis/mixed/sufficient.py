@@ -59,6 +59,19 @@ class Sums:
         return np.asarray(values @ member.astype(np.float64))
 
 
+_ROUNDING = 1e-12  # of the largest score
+
+
+def residuals(y: Floats, fitted: Floats) -> Floats:
+    """``y`` (n,) less ``fitted`` (n,), exactly 0 where they differ by no more than rounding.
+
+    Scores that leave nothing to explain are known by it: their residuals are all 0.
+    """
+    left = y - fitted
+    left[np.abs(left) <= _ROUNDING * np.abs(y).max(initial=0.0)] = 0.0
+    return floats(left)
+
+
 def checked_codes(y: Floats, *codes: Codes) -> None:
     """Raise ValueError unless all arrays are (n,), scores finite, codes whole numbers from 0."""
     for code in codes:
@@ -86,14 +99,13 @@ def sums(y: Floats, rater: Codes, cell: Codes, condition: Codes | None = None) -
     sizes = np.bincount(cell, minlength=n_cells)
     if (sizes == 0).any():
         raise NotEstimable(f"cell {int(np.argmin(sizes))} has no ratings", "leave it out")
-    around = y - y[0]  # scores all equal then give exact zeros
-    centre = np.bincount(cell, weights=around, minlength=n_cells) / sizes
+    centre = floats(np.bincount(cell, weights=y, minlength=n_cells) / sizes)
     place = rater * n_cells + cell
     length = n_raters * n_cells
-    deviation = around - centre[cell]
+    deviation = residuals(y, centre[cell])
     count = floats(np.bincount(place, minlength=length))
     total = floats(np.bincount(place, weights=deviation, minlength=length))
     mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
     within = float(np.sum((deviation - mean[place]) ** 2))
     shape = (n_raters, n_cells)
-    return Sums(count.reshape(shape), total.reshape(shape), floats(centre + y[0]), within, owner)
+    return Sums(count.reshape(shape), total.reshape(shape), centre, within, owner)

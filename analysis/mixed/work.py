@@ -13,7 +13,7 @@ from analysis.mixed.sufficient import Codes
 MOST_VALUES = 1.2e8  # held at once: 1 GB
 
 # what a step costs, in floating-point operations of a large product of matrices
-_CALL, _PLACE = 1e7, 4e6  # of one evaluation, and of one condition, however small
+CALL, _PLACE = 1e7, 4e6  # of one evaluation, and of one condition, however small
 _PAIR, _ENTRY = 300.0, 300.0  # of a pair of entries in a sparse product, of a value that is moved
 
 
@@ -37,7 +37,7 @@ def least(sides: Sequence[Side], condition: Codes) -> Plan:
     for first, out in enumerate(sides):
         kept = sides[1 - first] if len(sides) > 1 else None
         if kept is None:
-            return Plan(_CALL, by_condition=False, first=first)
+            return Plan(CALL, by_condition=False, first=first)
         found.append(_whole(cells_of(out), cells_of(kept), first))
         inside = [cells_inside(side, condition) for side in (out, kept)]
         found.append(_by_condition(inside[0], inside[1], condition, first))
@@ -50,7 +50,7 @@ def _whole(out: Cells, kept: Cells, first: int) -> Plan:
     if out.parent is not None:
         pairs += _pairs(out.parent[out.code], kept.code)
     made = min(_PAIR * pairs, (out.n + out.n_parents) * n**2)
-    work = n**3 / 3 + _ENTRY * n**2 + made + _CALL
+    work = n**3 / 3 + _ENTRY * n**2 + made + CALL
     return Plan(work if 2 * n**2 < MOST_VALUES else np.inf, by_condition=False, first=first)
 
 
@@ -61,7 +61,7 @@ def _by_condition(out: Cells, kept: Cells, condition: Codes, first: int) -> Plan
     sizes = np.bincount(home).astype(np.float64)
     each = 1.5 * sizes**3 + 3.0 * _ENTRY * sizes**2 + _PLACE
     made = min(_PAIR * _pairs(out.code, kept.code), out.n * float(sizes.max()) ** 2)
-    work = border**3 / 3 + _ENTRY * border**2 + float(each.sum()) + made + _CALL
+    work = border**3 / 3 + _ENTRY * border**2 + float(each.sum()) + made + CALL
     held = 2 * border**2 + 3 * float(sizes.max()) ** 2
     return Plan(work if held < MOST_VALUES else np.inf, by_condition=True, first=first)
 

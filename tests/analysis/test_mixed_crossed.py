@@ -102,7 +102,7 @@ def small_design():
     return rng.standard_normal(n), design, condition, dict(zip(CODES, codes, strict=True))
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", [*ORDERS, None])
 @pytest.mark.parametrize(
     "ratios", [(0.4, 0.2, 0.9, 0.3), (0.4, 0.2, 0.9, 0), (0.4, 0, 0.9, 0), (0, 0.2, 0, 0.3)]
 )
@@ -111,7 +111,7 @@ def test_every_order_of_elimination_is_the_likelihood_written_out(order, ratios)
     assert_written_out(y, design, condition, codes, order, ratios)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", [*ORDERS, None])
 @pytest.mark.parametrize("gone", CODES)
 def test_a_side_may_have_one_effect_alone(order, gone):
     y, design, condition, codes = small_design()

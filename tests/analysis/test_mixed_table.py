@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.mixed.errors import NotEstimable, Refusal
+from analysis.mixed.family import model_draws, modelled
 from analysis.mixed.table import arrays_of, mixed_model
+from analysis.options import Options
 from analysis.screening import DEFAULT, screen
 from tests.analysis.mixed_data import values
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
@@ -131,3 +133,27 @@ def test_an_unknown_kind_is_refused(isolation):
         mixed_model(isolation, "poisson")
     with pytest.raises(ValueError, match="binary needs above"):
         mixed_model(isolation, "binary")
+
+
+@pytest.mark.parametrize("scores", [{"A": 1, "B": 3, "C": 5}, {"A": 0.1, "B": 0.7, "C": 1.1}])
+def test_scores_that_are_all_the_same_are_known_whatever_their_rounding(scores):
+    """Least squares leave 1e-16: draws of a variance of nothing took minutes and were refused."""
+    ratings = {(c, f"r{r}", f"i{i}"): scores[c] for c in scores for r in range(7) for i in range(4)}
+    table = rows_of(ratings)
+    (family,) = modelled(table)
+    with pytest.raises(NotEstimable, match="all the same: no variation to model"):
+        model_draws(family, Options())
+    with pytest.raises(NotEstimable, match="all the same: no variation to model"):
+        mixed_model(table, items=True)
+
+
+def test_effects_that_explain_every_score_leave_no_residual_to_draw():
+    ratings = {
+        (c, f"r{r}", f"i{i}"): (4 if (c == "B") == (r > 1) else 2) + i % 2
+        for c in "AB"
+        for r in range(5)
+        for i in range(6)
+    }
+    (family,) = modelled(rows_of(ratings))
+    with pytest.raises(NotEstimable, match="explain every score exactly: no residual variation"):
+        model_draws(family, Options())

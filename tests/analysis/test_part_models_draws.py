@@ -234,7 +234,7 @@ def once_compiled():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nutpie, "compile_pymc_model", once)
-        patch.setattr(nuts, "TIMES", (1,))
+        patch.setattr(nuts, "TIMES", (1, 4))
         patch.setattr(nuts, "TARGETS", nuts.TARGETS[:1])
         yield
 
@@ -311,7 +311,7 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
 def test_without_nutpie_pymcs_own_sampler_takes_over(monkeypatch):
     pytest.importorskip("pymc")
     monkeypatch.setitem(sys.modules, "nutpie", None)
-    monkeypatch.setattr(nuts, "TIMES", (1,))
+    monkeypatch.setattr(nuts, "TIMES", (1, 4))
     monkeypatch.setattr(nuts, "TARGETS", nuts.TARGETS[:1])
     (each,) = modelled(small())
     effects = allowed_effects(each.arrays)
