@@ -109,26 +109,30 @@ class Crowd:
 def test_every_acknowledged_answer_survives_kill_9_of_everything():
     with own_folder() as var:
         house = DemoHouse(var).start()
-        crowd = Crowd(house)
-        crowd.start()
-        healed: dict[str, float] = {}
         try:
-            for victim in VICTIMS:
-                wait_for_answers(crowd, ENOUGH)
-                healed[victim] = kill(house, crowd, victim)
-            wait_for_answers(crowd, ENOUGH)
-            healed["a database backend"] = kill_a_backend(house, crowd)
-            wait_for_answers(crowd, ENOUGH)
-            healed["three at once"] = kill(house, crowd, *AT_ONCE)
-            wait_for_answers(crowd, ENOUGH)
-            healed["supervisor"] = kill_and_start_again(house, crowd)
-            wait_for_answers(crowd, ENOUGH)
-        finally:
-            crowd.stop()
-        try:
+            crowd, healed = Crowd(house), dict[str, float]()
+            crowd.start()
+            try:
+                kill_one_after_the_other(house, crowd, healed)
+            finally:
+                crowd.stop()
             report(house, crowd, healed)
         finally:
             house.close()
+
+
+def kill_one_after_the_other(house: DemoHouse, crowd: Crowd, healed: dict[str, float]) -> None:
+    """Notes in ``healed`` how many seconds each kill kept the raters waiting."""
+    for victim in VICTIMS:
+        wait_for_answers(crowd, ENOUGH)
+        healed[victim] = kill(house, crowd, victim)
+    wait_for_answers(crowd, ENOUGH)
+    healed["a database backend"] = kill_a_backend(house, crowd)
+    wait_for_answers(crowd, ENOUGH)
+    healed["three at once"] = kill(house, crowd, *AT_ONCE)
+    wait_for_answers(crowd, ENOUGH)
+    healed["supervisor"] = kill_and_start_again(house, crowd)
+    wait_for_answers(crowd, ENOUGH)
 
 
 def wait_for_answers(crowd: Crowd, count: int) -> None:
