@@ -76,13 +76,14 @@ def codes(frame: pd.DataFrame, *columns: str) -> Codes:
 def with_texts(frame: pd.DataFrame) -> Callable[[], object]:
     """REML with rater, rater by system, text and stimulus effects, and all contrasts."""
     system = codes(frame, "system")
-    inside = {
+    effects = {
+        "rater": codes(frame, "rater"),
         "rater:condition": codes(frame, "rater", "system"),
+        "item": codes(frame, "text"),
         "stimulus": codes(frame, "stimulus"),
     }
-    across = {"rater": codes(frame, "rater"), "item": codes(frame, "text")}
     y, design = frame["score"].to_numpy(np.float64), np.eye(system.max() + 1)[system]
-    return lambda: pairs(crossed_reml(y, design, system, inside, across))
+    return lambda: pairs(crossed_reml(y, design, system, effects))
 
 
 def models(everything: bool) -> dict[str, Callable[[], object]]:

@@ -15,6 +15,7 @@ from analysis.choices import labels_in_order
 from analysis.comparisons.declared import declared_families
 from analysis.comparisons.simultaneous import Decision, decide_pairs
 from analysis.comparisons.spread import spread_of_means
+from analysis.estimands import Estimand, estimand_of
 from analysis.intervals import (
     BOOTSTRAP,
     NAIVE,
@@ -38,6 +39,7 @@ from analysis.intervals import (
 from analysis.mixed.errors import NotEstimable
 from analysis.mixed.interval import MIXED, ComponentVariance
 from analysis.options import INTERVALS, REPLICATES, USUAL_INTERVALS, Breakdown
+from analysis.unanimous import edge_of, equal_bounds
 
 WEIGHTINGS = ("ratings", "raters")
 FEW = 10
@@ -194,9 +196,9 @@ class _WeightedCell:
         return np.asarray(np.bincount(rater, weights=y) / np.bincount(rater), dtype=np.float64)
 
     def estimates(self, code: int, level: float) -> Iterator[Estimate]:
-        y = self.cell.y[self.cell.condition == code]
         if "two_way" in self.intervals:
-            bounds, note = two_way_bounds(self.means, code, y, level, self.spread)
+            known = estimand_of(self.family.estimand)
+            bounds, note = two_way_bounds(self.means, code, self.cell, level, self.spread, known)
             yield self._estimate(code, level, TWO_WAY, bounds, note)
         if "bootstrap" in self.intervals:
             bounds, note = self._bootstrap(self.replicates[code], _few(self.means, code), level)
@@ -339,35 +341,53 @@ class _WeightedCell:
 
 
 def two_way_bounds(
-    means: Clustered, code: int, y: Floats, level: float, spread: tuple[Floats, Floats]
+    means: Clustered,
+    code: int,
+    cell: Cell,
+    level: float,
+    spread: tuple[Floats, Floats],
+    estimand: Estimand | None = None,
 ) -> tuple[Bounds, str]:
     """The two-way clustered t interval of one mean, or None; and the reason or a warning.
 
-    ``y`` are its scores, ``spread`` what `spread_of_means` gives of all of ``means``.
+    ``cell`` holds the scores and whose they are, ``spread`` is what `spread_of_means` gives of all
+    of ``means``; ``estimand`` is None for shares. Where scores do not differ, every rater or item
+    counts as one answer (`unanimous`).
     """
     few = _few(means, code)
     if few:
         return None, few
+    rows = cell.condition == code
+    y, who = cell.y[rows], (cell.rater[rows], cell.item[rows])
     variances, degrees = spread
     value, variance = float(means.value[code]), float(variances[code])
-    if has_no_width(variance, y):
+    bounds: Bounds = None
+    if not has_no_width(variance, y):
+        bounds = t_interval(value, variance**0.5, float(degrees[code]), level)
+    if estimand is not None and estimand.neutral is not None:
+        middle, farthest = estimand.neutral, float(np.abs(cell.y - estimand.neutral).max())
+        edge = edge_of(y - middle, *who, level, farthest)
+        if edge is not None:
+            low, high = bounds or (value, value)
+            return (min(low, edge.low + middle), max(high, edge.high + middle)), edge.note
+    if bounds is None:
         if float(np.ptp(y)) > 0:
             return None, "the sums per rater and per item cancel out: no clustered interval"
-        return (value, value), ALL_EQUAL[False]
+        ends = (0.0, 1.0) if estimand is None else estimand.ends_for(float(y[0]), float(y[0]))
+        found = ends and equal_bounds(y, *who, level, ends)
+        return (found[:2], found[2]) if found else ((value, value), ALL_EQUAL[False])
     groups = means.degrees(code) + 1
-    note = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
-    return t_interval(value, variance**0.5, float(degrees[code]), level), note
+    return bounds, f"only {groups} raters or items: a rough interval" if groups < FEW else ""
 
 
 def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
     for label, held in labels_in_order(cell, family.estimand):
         y = np.asarray(held, dtype=np.float64)
         means = clustered(y, cell.condition, cell.rater, cell.item, len(cell.names))
-        spread = spread_of_means(means)
+        spread, held_cell = spread_of_means(means), replace(cell, y=y)
         for code, name in enumerate(cell.names):
-            mine = y[cell.condition == code]
-            bounds, note = two_way_bounds(means, code, mine, level, spread)
-            naive = naive_interval(mine, level)
+            bounds, note = two_way_bounds(means, code, held_cell, level, spread)
+            naive = naive_interval(y[cell.condition == code], level)
             naive_note = "" if naive else "one rating only: no interval"
             for interval, (low, high), why in (
                 (TWO_WAY, bounds or (None, None), note),

@@ -14,7 +14,7 @@ from analysis.comparisons.result import Undefined
 from analysis.intervals import Codes, Floats
 from analysis.pairs.measured import Measured, jointly, mean_of, measured
 from analysis.pairs.ratings import PairRatings
-from analysis.pairs.unanimous import edge_of
+from analysis.unanimous import edge_of
 
 CONFOUNDED = "a was always heard at the same place, or it is unknown: no order effect"
 

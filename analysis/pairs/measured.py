@@ -22,7 +22,7 @@ from analysis.intervals import (
     t_test,
 )
 from analysis.pairs.fit import both_codes
-from analysis.pairs.unanimous import UNANIMOUS, Edge, edge_of
+from analysis.unanimous import UNANIMOUS, Edge, edge_of
 
 ALL_EQUAL = "all answers are equal: a test is undefined"
 AT_THE_EDGE = (

@@ -7,6 +7,7 @@ import pytest
 from analysis.estimators.mean_score import MeanScore
 from analysis.intervals import BOOTSTRAP, NAIVE, TWO_WAY
 from analysis.options import Breakdown
+from analysis.pairs import share_right
 from analysis.screening import screen
 from tests.analysis.reference import edge, expected, rows_of
 
@@ -66,15 +67,42 @@ def test_one_item_has_no_clustered_interval():
     assert "one item only" in two_way.note
 
 
-def test_equal_ratings_have_an_interval_without_width_and_a_flag():
+def test_equal_ratings_count_each_rater_or_item_once():
+    """Clopper and Pearson's bound of as many answers; whoever differs may say what is farthest."""
+    table = edge("all_equal")
     found = fitted("all_equal")
-    for interval in (TWO_WAY, BOOTSTRAP, NAIVE):
+    a = table[table["condition"] == "A"]
+    fewer = min(a["rater"].nunique(), a["item"].nunique())
+    rest = 1 - 0.025 ** (1 / fewer)
+    told = found["A", TWO_WAY]
+    assert (told.low, told.high) == pytest.approx((3 - 2 * rest, 3 + 2 * rest))
+    assert "all answers are equal: every rater, or item, counts as one answer" in told.note
+    for interval in (BOOTSTRAP, NAIVE):
         estimate = found["A", interval]
         assert (estimate.low, estimate.high) == (3.0, 3.0)
         assert "no width" in estimate.note
-    for contrast in MeanScore().contrasts(edge("all_equal")):
+    for contrast in MeanScore().contrasts(table):
         assert contrast.p is None
         assert contrast.p_adjusted is None
+
+
+def test_shares_that_nobody_contradicts_have_bounds_too():
+    shares = {e.estimand: e for e in MeanScore().shares(edge("all_equal")) if e.interval == TWO_WAY}
+    assert shares["share of 3"].high == 1.0
+    assert 0 < shares["share of 3"].low < 1
+
+
+@pytest.mark.parametrize("method", ["ab", "abx"])
+def test_a_unanimous_pair_has_the_same_bounds_among_estimates_and_pairs(method):
+    scores = {("A", f"r{r}", f"i{i}"): 1.0 for r in range(12) for i in range(8)}
+    table = rows_of(scores, method=method, estimand=method, versus="B")
+    (told,) = (
+        e for e in MeanScore().fit(table) if e.interval == TWO_WAY and e.weighting == "ratings"
+    )
+    codes = (table[name].astype("category").cat.codes.to_numpy() for name in ("rater", "item"))
+    pair = share_right(table["score"].to_numpy(), *codes)
+    assert (told.value, told.low, told.high) == pytest.approx((1.0, pair.low, pair.high))
+    assert told.low < 1.0
 
 
 def test_effects_that_cancel_are_said_to_cancel():

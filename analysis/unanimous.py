@@ -31,6 +31,23 @@ class Edge:
         return f"{equal}: every rater, or item, counts as one answer ({self.groups:.3g} in all)"
 
 
+def equal_bounds(
+    y: Floats, rater: Codes, item: Codes, level: float, ends: tuple[float, float]
+) -> tuple[float, float, str] | None:
+    """Bounds of the mean of scores (n,) that are all c, on a scale with ``ends``, and a note.
+
+    As `edge_of`, but whoever would say something else is taken to say what is farthest: the share
+    of c is at least Clopper and Pearson's bound of as many answers as raters (or items, whichever
+    are fewer), and the rest lies at an end. None with one rater or one item.
+    """
+    if min(len(np.unique(rater)), len(np.unique(item))) < 2:
+        return None
+    c, groups = float(y[0]), min(effective(rater), effective(item))
+    rest = 1 - exact_bounds(1.0, groups, level)[0]
+    edge = Edge(c - rest * (c - ends[0]), c + rest * (ends[1] - c), 1.0, groups, equal=True)
+    return edge.low, edge.high, edge.note
+
+
 def edge_of(y: Floats, rater: Codes, item: Codes, level: float, farthest: float) -> Edge | None:
     """Bounds and p (against 0) of the mean of scores (n,) that hardly differ; None where they do.
 

@@ -1,0 +1,156 @@
+"""Mixed models of large studies with effects of texts, beside lme4: CPU seconds, memory, errors.
+
+    python benchmarks/bench_crossed.py [--rounds 1] [--all] [--no-lme4]
+
+InstEval of lme4 (73,421 ratings of 1,128 lecturers by 2,972 students; service is the condition)
+with rater, item, and item by condition; `--all` adds rater by condition. Each fit is a process of
+its own, on one thread; CPU seconds are those of the fit and of the contrast, reading apart. lme4
+needs R with lme4 (Debian: r-cran-lme4), which also has the data. Then 200,000 simulated ratings of
+2,000 clips (10 systems, 200 texts, 1,000 raters) with all four effects, by Earnest alone. Goals:
+half of lme4's CPU seconds, standard errors within 1e-4 of lme4's, and 2 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+for library in ("OMP", "OPENBLAS", "MKL"):  # before NumPy, and for R
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402  after the number of threads is set
+import pandas as pd  # noqa: E402
+
+from analysis.mixed.comparisons import pairs  # noqa: E402
+from analysis.mixed.linear import crossed_reml  # noqa: E402
+
+THREE = ("rater", "item", "stimulus")
+FOUR = (*THREE, "rater:condition")
+TERMS = {"rater": "s", "item": "d", "stimulus": "d:service", "rater:condition": "s:service"}
+BY_R = """
+suppressMessages(library(lme4)); data(InstEval); began <- proc.time()
+fit <- lmer(y ~ 0 + service + {terms}, InstEval)
+took <- proc.time() - began; v <- as.matrix(vcov(fit)); k <- c(-1, 1)
+peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
+peak <- as.numeric(sub("[^0-9]*([0-9]+).*", "\\\\1", peak))
+said <- '{{"cpu": %.3f, "gb": %.3f, "difference": %.8f, "se": %.8f, "se_means": [%.8f, %.8f]}}'
+cat(sprintf(said,
+  took[["user.self"]] + took[["sys.self"]], peak / 1e6, sum(k * fixef(fit)),
+  sqrt(drop(k %*% v %*% k)), sqrt(v[1, 1]), sqrt(v[2, 2])))
+"""
+
+
+def inst_eval(folder: Path) -> pd.DataFrame:
+    """The ratings of InstEval: rater, item, condition, score."""
+    path = folder / "insteval.csv"
+    write = f"library(lme4); data(InstEval); write.csv(InstEval, '{path}', row.names = FALSE)"
+    subprocess.run(["Rscript", "-e", write], check=True, capture_output=True)
+    frame = pd.read_csv(path)
+    names = {"s": "rater", "d": "item", "service": "condition", "y": "score"}
+    return frame.rename(columns=names)[[*names.values()]]
+
+
+def simulated() -> pd.DataFrame:
+    """200,000 ratings of 10 systems, 200 texts and 1,000 raters, whose effects all matter."""
+    rng = np.random.default_rng(1)
+    shape, n = (1000, 10, 200), 200_000
+    rater, condition, item = (rng.integers(0, size, n) for size in shape)
+    score = 3 + 0.1 * condition + rng.normal(0, 0.5, shape[0])[rater]
+    score += rng.normal(0, 0.3, shape[2])[item] + rng.normal(0, 0.3, shape[:2])[rater, condition]
+    score += rng.normal(0, 0.3, shape[1:])[condition, item] + rng.normal(0, 0.8, n)
+    columns = {"rater": rater, "item": item, "condition": condition}
+    return pd.DataFrame({**columns, "score": np.clip(score.round(), 1, 5)})
+
+
+def fit(frame: pd.DataFrame, effects: tuple[str, ...]) -> dict[str, Any]:
+    """The fit and its contrasts in this process: CPU seconds, GB, the first difference."""
+    columns = {"stimulus": ["item", "condition"], "rater:condition": ["rater", "condition"]}
+    codes = {
+        name: frame.groupby(columns.get(name, [name])).ngroup().to_numpy(np.int64)
+        for name in effects
+    }
+    condition = frame.groupby("condition").ngroup().to_numpy(np.int64)
+    y, design = frame["score"].to_numpy(np.float64), np.eye(condition.max() + 1)[condition]
+    began = time.process_time()
+    found = crossed_reml(y, design, condition, codes)
+    told = pairs(found)
+    took = time.process_time() - began
+    return {
+        "cpu": took,
+        "gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "difference": abs(float(told.value[0])),
+        "se": float(told.se[0]),
+        "se_means": found.se.tolist(),
+    }
+
+
+def apart(path: Path, effects: tuple[str, ...]) -> dict[str, Any]:
+    """`fit` in a process of its own."""
+    call = [sys.executable, __file__, "--fit", str(path), ",".join(effects)]
+    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    return dict(json.loads(done.stdout))
+
+
+def by_lme4(effects: tuple[str, ...]) -> dict[str, Any]:
+    """The same by lmer, in a process of its own."""
+    terms = " + ".join(f"(1 | {TERMS[name]})" for name in effects)
+    call = ["Rscript", "-e", BY_R.format(terms=terms)]
+    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    return dict(json.loads(done.stdout))
+
+
+def row(name: str, found: dict[str, Any], rival: dict[str, Any] | None = None) -> None:
+    """One line of the table; ``rival`` is lme4's fit of the same."""
+    cells = [name, f"{found['cpu']:.1f}", f"{found['gb']:.2f}"]
+    cells += [f"{found['difference']:.5f}", f"{found['se']:.6f}", "", ""]
+    if rival is not None:
+        both = np.array([found["se"], *found["se_means"]]), [rival["se"], *rival["se_means"]]
+        cells[5:] = [f"{np.abs(both[0] - both[1]).max():.1e}", f"{rival['cpu'] / found['cpu']:.1f}"]
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    """Fit everything and print the table."""
+    asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    asked.add_argument("--rounds", type=int, default=1)
+    asked.add_argument("--all", action="store_true")
+    asked.add_argument("--no-lme4", action="store_true")
+    asked.add_argument("--fit", nargs=2, help=argparse.SUPPRESS)
+    options = asked.parse_args()
+    if options.fit:
+        path, effects = options.fit
+        print(json.dumps(fit(pd.read_csv(path), tuple(effects.split(",")))))
+        return
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    print("| fit | CPU s | GB | difference | its SE | SEs off by, at most | lme4's CPU s, times |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if shutil.which("Rscript") and not options.no_lme4:
+            path = folder / "ratings.csv"
+            inst_eval(folder).to_csv(path, index=False)
+            for effects in (THREE, FOUR) if options.all else (THREE,):
+                for _ in range(options.rounds):
+                    ours, theirs = apart(path, effects), by_lme4(effects)
+                    row(f"InstEval, {', '.join(effects)}: lme4", theirs)
+                    row(f"InstEval, {', '.join(effects)}: Earnest", ours, theirs)
+        elif not options.no_lme4:
+            print("| InstEval: needs R with lme4 | | | | | | |")
+        path = folder / "large.csv"
+        simulated().to_csv(path, index=False)
+        row("200,000 x 2,000 clips, all four: Earnest", apart(path, FOUR))
+
+
+if __name__ == "__main__":
+    main()
