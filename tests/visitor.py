@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +25,6 @@ class Seen:
     status: int
     headers: list[tuple[str, str]]
     body: bytes
-    seconds: float
 
     @property
     def media_type(self) -> str:
@@ -55,11 +53,9 @@ class Visitor:
         self.client = httpx.Client(base_url=self.base_url, timeout=self.patience_s)
 
     def ask(self, method: str, url: str, **content: Any) -> httpx.Response:
-        began = time.perf_counter()
         response = self.client.request(method, url, **content)
-        seconds = time.perf_counter() - began
         headers = [(name.lower(), value) for name, value in response.headers.multi_items()]
-        seen = Seen(method, str(response.url), response.status_code, headers, b"", seconds)
+        seen = Seen(method, str(response.url), response.status_code, headers, b"")
         seen.body = response.content
         self.seen.append(seen)
         return response

@@ -201,11 +201,19 @@ class Standing:
         return self.between(a, b).claimed
 
 
-def standings(given: Given) -> Iterator[Standing]:
+def standings(given: Given) -> list[Standing]:
     """Each group of conditions that are compared, in the order of `breakdowns.families`.
 
-    Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew.
+    Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew; once
+    for all parts of a report.
     """
+    if standings not in given.shared:
+        given.shared[standings] = list(_standings(given))
+    found: list[Standing] = given.shared[standings]
+    return found
+
+
+def _standings(given: Given) -> Iterator[Standing]:
     estimates, contrasts = _rows(given)
     means, differences = _means(estimates), _differences(contrasts)
     for family in families(given.kept):

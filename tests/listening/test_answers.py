@@ -1,7 +1,10 @@
 """Each answer that a browser can send has its defined end."""
 
+from re import sub
+
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from listening import allocation, sessions
@@ -188,6 +191,25 @@ def test_failed_traps_mark_and_where_the_study_says_so_hand_the_block_on():
     answer_all(careful)
     assert Rating.objects.filter(counts=True).count() == 10
     assert careful.blocks.get().state == Block.State.DONE
+
+
+def test_a_trap_is_as_much_work_as_any_other_trial():
+    """The same statements in the same order: how long an answer takes betrays no trap."""
+    study = make_study(
+        items=20,
+        traps={"flawed": 2, "human": 3},
+        task={"method": "att", "block_size": 10, "traps": ATT_TRAPS},
+    )
+    session = arrive(study)
+    work: dict[bool, set[tuple[str, ...]]] = {True: set(), False: set()}
+    for _ in range(12):  # the last of a block closes it
+        trial = current(session)
+        with CaptureQueriesContext(connection) as asked:
+            sessions.record_answer(session, an_answer(trial))
+        statements = tuple(sub(r"'[^']*'|\d+|NULL", "?", query["sql"]) for query in asked)
+        work[bool(trial.trap)].add(statements)
+    assert work[True] == work[False]
+    assert len(work[True]) == 1
 
 
 def test_a_rejected_session_counts_no_longer_but_stays(session):
