@@ -1,11 +1,13 @@
 """Which procedure tells conditions apart: false claims, coverage, power and width, by simulation.
 
-    python benchmarks/simulate_procedures.py OUT.csv [--studies 4000] [--slow 400] [--only TEXT]
+    python benchmarks/simulate_procedures.py OUT.csv [--studies 4000] [--slow 200] [--only TEXT]
+    python benchmarks/simulate_procedures.py OUT.csv --table
 
 Every rule decides on the same simulated studies. Families: every system against the reference, all
 pairs among the systems, or (CMOS, AB) every mean against the neutral point; single step, one level
 for all, so that claims and intervals are one. A row of OUT.csv per cell, rule and
-family is written as soon as the cell is done; cells that it holds are not run again.
+family is written as soon as the cell is done; cells that it holds are not run again. `--table`
+prints what OUT.csv holds, a line per rule.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ for library in ("OMP", "OPENBLAS"):  # before NumPy: small matrices
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
 from scipy import special  # noqa: E402
 
 from analysis.comparisons.simultaneous import Family, spread_of  # noqa: E402
@@ -33,7 +36,7 @@ from benchmarks import simulated_rules as rules  # noqa: E402
 from benchmarks.simulated_ratings import METHODS, Cell, Sums, places, scores, true_means  # noqa: E402
 
 BATCH, ALPHA, BOOTSTRAP = 100, 0.05, 299
-HOLM = "today: CGM, t(min G - 1), Holm over all pairs"
+HOLM = "before: CGM, t(min G - 1), Holm over all pairs"
 FIELDS = ("cell", "kind", "rule", "family", "studies", "false", "missed", "power", "half", "df")
 SEED = 20261123
 
@@ -250,14 +253,14 @@ def simulate(cell: Cell, studies: int, slow: int) -> dict[tuple[str, str], Tally
             spreads[rules.REML] = rules.balanced_reml(batch, y, cell.raters, cell.items)
         for name, spread in spreads.items():
             judged.by_spread(tallies, name, spread)
-        _holm(judged, tallies, spreads[rules.TODAY])
+        _holm(judged, tallies, spreads[rules.PLAIN])
         if number < slow and y[0].size <= 1500:
             _bootstraps(judged, y, tallies, rng)
     return tallies
 
 
 def _holm(judged: Judged, tallies: dict[tuple[str, str], Tally], spread: rules.Spread) -> None:
-    """Today's claims (Holm over all contrasts) beside today's printed interval (unadjusted)."""
+    """The claims of old (Holm over all contrasts) beside the interval printed then (unadjusted)."""
     variance, df = spread
     estimate, se = judged.estimate, np.sqrt(np.maximum(variance, 1e-30))
     claimed = rules.holm_claims(2 * special.stdtr(df, -np.abs(estimate) / se))
@@ -282,13 +285,44 @@ def _bootstraps(
             tallies[name, family].add(off, half, claimed, judged.truth[at], 0.0)
 
 
+def as_markdown(out: Path) -> str:
+    """A line of Markdown per rule: false claims and coverage of whole families, power and width.
+
+    Width is that of the intervals over that of the rule in force, where both were run.
+    """
+    found = pd.read_csv(out)
+    found = found[found["family"] != "alone"]
+    found["method"] = found["cell"].str.split().str[0]
+    place = ["cell", "kind", "family"]
+    own = found[found["rule"] == rules.SHIPPED].set_index(place)["half"]
+    found["width"] = found["half"] / own.reindex(pd.MultiIndex.from_frame(found[place])).to_numpy()
+    methods = list(METHODS)
+    heads = ["false claims, most", "mean", "coverage, least", "mean", "width"]
+    heads += [f"power, {method}" for method in methods]
+    lines = [f"| rule | cells | studies | {' | '.join(heads)} |"]
+    lines.append("| --- |" + " --- |" * (len(heads) + 2))
+    for rule, rows in found.groupby("rule"):
+        cells = [str(rule), str(rows["cell"].nunique()), str(rows["studies"].min())]
+        cells += [f"{rows['false'].max():.3f}", f"{rows['false'].mean():.3f}"]
+        cells += [f"{1 - rows['missed'].max():.3f}", f"{1 - rows['missed'].mean():.3f}"]
+        cells.append(f"{rows['width'].mean():.2f}")
+        power = rows[rows["power"] > 0].groupby("method")["power"].mean()
+        cells += [f"{power[method]:.2f}" if method in power else "" for method in methods]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--studies", type=int, default=4000)
     parser.add_argument("--slow", type=int, default=200, help="studies with bootstraps")
     parser.add_argument("--only", default="", help="cells whose name holds this")
+    parser.add_argument("--table", action="store_true", help="print what OUT.csv holds")
     options = parser.parse_args()
+    if options.table:
+        print(as_markdown(options.out))
+        return
     done = set()
     if options.out.exists():
         with options.out.open() as lines:

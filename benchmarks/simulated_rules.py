@@ -15,13 +15,13 @@ from scipy import special, stats
 from analysis.comparisons.spread import spread_of
 from benchmarks.simulated_ratings import Sums
 
-TODAY = "G: CGM, t(min G - 1)"
+PLAIN = "G: CGM, t(min G - 1)"
 ONE_FACTOR = "G/(G-1): CGM, t(min G - 1)"
 PRODUCT = "product: CGM, R/(R-1) I/(I-1), t(min G - 1)"
 OWN = "own Satterthwaite: product, df of the contrast's own shares"
 FAMILY = "family Satterthwaite: product, df of the family's shares"
 COUNTED = "larger Satterthwaite: product, df of the larger shares"
-SHIPPED = "module: the same with effective numbers of raters and items"
+SHIPPED = "in force: the same with effective numbers of raters and items"
 JACKKNIFE = "jackknife: two-way CV3, t(min G - 1)"
 POOLED = "components pooled over conditions, by moments, Satterthwaite"
 REML = "REML rater, item, rater:condition, item:condition, Satterthwaite"
@@ -80,7 +80,7 @@ def spreads_of(batch: Batch) -> dict[str, Spread]:
     product = np.maximum.reduce([whole, by_rater, by_item])
     one_factor = _floored(*factored)
     found = {
-        TODAY: (_floored(*plain), fewest),
+        PLAIN: (_floored(*plain), fewest),
         ONE_FACTOR: (one_factor, fewest),
         PRODUCT: (product, fewest),
         OWN: (product, _satterthwaite(batch, product, by_rater, by_item, fewest)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from analysis.estimands import estimand_of
 from analysis.formatting import NOTHING, Ends, listed, number
 from analysis.report.brief import counted
 from analysis.report.pivot import Line, lines_of
@@ -130,6 +131,11 @@ def looked_up(
     return Column(heading, lambda place: shown(cells.get((place, key))), numeric=True)
 
 
+def decimals(lines: Sequence[Line]) -> int:
+    """How many decimals the scores of a family are written with, here as in sentences and plots."""
+    return estimand_of(lines[0].row["estimand"]).decimals
+
+
 def _means(
     report: Mapping[str, Any],
     lines: Sequence[Line],
@@ -138,12 +144,12 @@ def _means(
     most: int = 400,
     tiers: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    ends = ends_of(report, lines[0].row)
+    ends, digits = ends_of(report, lines[0].row), decimals(lines)
     columns = [
         *_names(lines, compared),
-        Column("Mean", lambda line: number(line.row["value"]), numeric=True),
-        Column(_level(lines, "interval"), lambda line: bounds(line.main, ends), numeric=True),
-        Column("Naive", lambda line: bounds(line.naive, ends), numeric=True),
+        Column("Mean", lambda x: number(x.row["value"], decimals=digits), numeric=True),
+        Column(_level(lines, "interval"), lambda x: bounds(x.main, ends, digits), numeric=True),
+        Column("Naive", lambda x: bounds(x.naive, ends, digits), numeric=True),
         *(_tiers(tiers) if tiers else ()),
         Column("Ratings", lambda line: str(line.row["n_ratings"]), numeric=True),
         Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
@@ -172,16 +178,16 @@ def _more(count: int, name: str) -> str:
 def _other_intervals(report: Mapping[str, Any], title: str, told: set[str], most: int) -> str:
     """The bootstrap, and the means in which every rater weighs the same."""
     lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
-    ends = ends_of(report, lines[0].row)
+    ends, digits = ends_of(report, lines[0].row), decimals(lines)
     ratings, raters = (falling(_weighed(lines, name)) for name in ("ratings", "raters"))
     parts, names = [], []
     columns = [
-        Column(heading, partial(_other, start, ends), numeric=True)
+        Column(heading, partial(_other, start, ends, digits), numeric=True)
         for start, heading in OTHERS.items()
         if any(each["interval"].startswith(start) for line in ratings for each in line.others)
     ]
     if columns:
-        value = Column("Mean", lambda line: number(line.row["value"]), numeric=True)
+        value = Column("Mean", lambda x: number(x.row["value"], decimals=digits), numeric=True)
         bootstrap = columns[0].heading.startswith("Bootstrap")
         caption = "Bootstrap: the wide, conservative choice" if bootstrap else ""
         told_of = [*_names(ratings), value, *columns]
@@ -194,9 +200,9 @@ def _other_intervals(report: Mapping[str, Any], title: str, told: set[str], most
     return fold("Other intervals", ", ".join(names), "".join(parts)) if parts else ""
 
 
-def _other(start: str, ends: Ends, line: Line) -> str:
+def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
     found = (each for each in line.others if each["interval"].startswith(start))
-    return bounds(next(found, None), ends)
+    return bounds(next(found, None), ends, digits)
 
 
 def _breakdowns(report: Mapping[str, Any], title: str, told: set[str], most: int) -> Iterator[str]:
@@ -219,14 +225,16 @@ def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     lines = by_family(lines).get(title, [])
     if not lines:
         return ""
+    digits = decimals(lines)
+    shown_as = partial(bounds, decimals=digits)
     columns = [
         Column("Difference", lambda line: f"{line.row['condition']} − {line.row['versus']}"),
-        Column("Value", lambda line: number(line.row["value"], sign=True), numeric=True),
-        Column(_level(lines, "interval, adjusted"), lambda x: bounds(_all(x)), numeric=True),
+        Column("Value", lambda x: number(x.row["value"], True, digits), numeric=True),
+        Column(_level(lines, "interval, adjusted"), lambda x: shown_as(_all(x)), numeric=True),
         Column("p, adjusted", lambda line: probability(line.main, "p_adjusted"), numeric=True),
-        Column("This one alone", lambda line: bounds(line.main), numeric=True),
+        Column("This one alone", lambda line: shown_as(line.main), numeric=True),
         Column("p, alone", lambda line: probability(line.main, "p"), numeric=True),
-        Column("Naive (Welch)", lambda line: bounds(line.naive), numeric=True),
+        Column("Naive (Welch)", lambda line: shown_as(line.naive), numeric=True),
         Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
     ]
     why = "Whether intervals overlap says little: raters are shared, so look at differences."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.breakdowns import families
+from analysis.estimands import estimand_of
 from analysis.formatting import listed
 from analysis.mixed.errors import NotEstimable, Refusal
 from analysis.mixed.family import Modelled, comparable, modelled
@@ -142,7 +143,8 @@ class _Gathered:
                 self.warnings.append(f"{each.title}: no model by {name}: {error}.")
                 continue
             key = f"{stem}-by-{'-'.join(breakdown.by)}"
-            self.tables.append(cell_table(key, each.title, model))
+            decimals = estimand_of(each.family.estimand).decimals
+            self.tables.append(cell_table(key, each.title, model, decimals))
 
     def shown(self) -> Shown:
         """All families together."""

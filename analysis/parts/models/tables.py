@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.estimands import estimand_of
 from analysis.formatting import listed
 from analysis.mixed import linear
 from analysis.mixed.comparisons import Means
@@ -54,17 +55,18 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
     level = _percent(made.level if made else None)
     columns = [Column("condition", "Condition")] + [Column("role", "Role")] * bool(fits.among.told)
     partly = made is None or bool(np.isnan(made.value).any())
+    decimals = estimand_of(fits.of.family.estimand).decimals
     if made is not None:
-        columns.append(Column("mean", "Mean (model)", "number"))
-        columns.append(Column("mean", f"{level} interval", "interval"))
+        columns.append(Column("mean", "Mean (model)", "number", decimals))
+        columns.append(Column("mean", f"{level} interval", "interval", decimals))
     if drawn is not None:
-        columns += [Column("bayes", "Posterior mean", "number")] * partly
-        columns.append(Column("bayes", "Posterior HDI", "interval"))
+        columns += [Column("bayes", "Posterior mean", "number", decimals)] * partly
+        columns.append(Column("bayes", "Posterior HDI", "interval", decimals))
         columns += [Column("p_best", "P(best)", "percent", 3)] * (len(names) > 1)
         columns += [Column("spread", "Spread", "number", 2)] * ("spread" in drawn)
     columns += [
-        Column("plain", "Mean of ratings", "number"),
-        Column("plain", "Clustered interval", "interval"),
+        Column("plain", "Mean of ratings", "number", decimals),
+        Column("plain", "Clustered interval", "interval", decimals),
         Column("ratings", "Ratings", "count"),
     ]
     note = (
@@ -119,7 +121,7 @@ def variation_table(key: str, fits: Fits) -> Table:
     return Table(key, f"What varies, {fits.of.title}", columns, rows, note, fits.of.title)
 
 
-def cell_table(key: str, title: str, model: CellModel) -> Table:
+def cell_table(key: str, title: str, model: CellModel, decimals: int) -> Table:
     """The mean of each cell, then each condition's average of its cells."""
     by = model.breakdown.by
     rows: list[dict[str, Any]] = []
@@ -133,8 +135,8 @@ def cell_table(key: str, title: str, model: CellModel) -> Table:
     columns = [
         Column("condition", model.breakdown.compare.capitalize()),
         *(Column(name, name.capitalize()) for name in by),
-        Column("mean", "Mean (model)", "number"),
-        Column("mean", f"{_percent(model.means.level)} interval", "interval"),
+        Column("mean", "Mean (model)", "number", decimals),
+        Column("mean", f"{_percent(model.means.level)} interval", "interval", decimals),
         Column("ratings", "Ratings", "count"),
     ]
     note = " ".join(_capital(f"{text}.") for text in model.notes)
