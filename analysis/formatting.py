@@ -67,8 +67,12 @@ def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Names in words: A, B and C; the first few and how many more, where there are many."""
     if len(names) > most + 1:
         return f"{', '.join(map(named, names[:most]))} and {len(names) - most} more"
-    told = [named(name) for name in names] if len(names) > 1 else list(names)
-    return " and ".join(filter(None, [", ".join(told[:-1]), *told[-1:]]))
+    return joined([named(name) for name in names] if len(names) > 1 else names)
+
+
+def joined(phrases: Sequence[str]) -> str:
+    """Phrases in words, as they are: a, b and c."""
+    return " and ".join(filter(None, [", ".join(phrases[:-1]), *phrases[-1:]]))
 
 
 def named(name: str) -> str:
