@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from analysis.cells import COLUMNS, TRAP, dtype_of, reader_of
 from analysis.coded import Coded
 from analysis.estimands import Estimand, estimand_of, estimand_of_method, keys_where, methods_of
-from analysis.problems import RatingsError, listed, rows_text, some
+from analysis.formatting import enumerated
+from analysis.problems import RatingsError, rows_text, some
 from listening.methods import Method
 
 TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
@@ -101,7 +102,7 @@ def _of_methods(table: pd.DataFrame) -> Iterator[Mistake]:
             yield mine, "method" if method else "estimand", f"there is {error.args[0]}"
             continue
         if not method or known is None:
-            methods = listed(sorted(methods_of(str(estimand)) or Method.registry), "or")
+            methods = enumerated(sorted(methods_of(str(estimand)) or Method.registry), "or")
             yield mine, "method", f"is empty; say how the clips were rated: {methods}"
             continue
         if estimand != known.key:
@@ -115,7 +116,7 @@ def _half_pairs(table: pd.DataFrame) -> Iterator[Mistake]:
     """Comparisons of two clips that name one."""
     mine = table["estimand"].isin(keys_where("in_pairs")) & (table["trap"] == "")
     alone = mine & (table["versus_condition"] == "")
-    methods = listed(sorted(table["method"][alone].unique())) if alone.any() else ""
+    methods = enumerated(sorted(table["method"][alone].unique())) if alone.any() else ""
     remedy = "name the other condition here, or in every row by --set versus_condition=NAME"
     yield alone, "versus_condition", f"is empty, and {methods} compares two clips; {remedy}"
 
@@ -138,5 +139,5 @@ def _of_roles(table: pd.DataFrame) -> Iterator[Mistake]:
     for (study, condition), own in roles.groupby(["study", "condition"], sort=True)["role"]:
         if len(own) > 1:
             mine = (table["study"] == study) & (table["condition"] == condition)
-            told = f"{condition} is called {listed(sorted(own))}"
+            told = f"{condition} is called {enumerated(sorted(own))}"
             yield mine, "role", f"{told}; a condition has one role"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 NOTHING = "–"
 MOST_NAMED = 8
@@ -67,12 +67,13 @@ def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Names in words: A, B and C; the first few and how many more, where there are many."""
     if len(names) > most + 1:
         return f"{', '.join(map(named, names[:most]))} and {len(names) - most} more"
-    return joined([named(name) for name in names] if len(names) > 1 else names)
+    return enumerated([named(name) for name in names] if len(names) > 1 else names)
 
 
-def joined(phrases: Sequence[str]) -> str:
+def enumerated(phrases: Iterable[str], last: str = "and") -> str:
     """Phrases in words, as they are: a, b and c."""
-    return " and ".join(filter(None, [", ".join(phrases[:-1]), *phrases[-1:]]))
+    phrases = list(phrases)
+    return f" {last} ".join(filter(None, [", ".join(phrases[:-1]), *phrases[-1:]]))
 
 
 def named(name: str) -> str:

@@ -16,7 +16,8 @@ from typing import IO
 
 from analysis.cells import COLUMNS
 from analysis.estimands import estimand_of, estimand_of_method
-from analysis.problems import NEAR, RatingsError, likeness, listed, nearest
+from analysis.formatting import enumerated
+from analysis.problems import NEAR, RatingsError, likeness, nearest
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 NEEDED = (("rater",), ("condition",), ("score",), ("item", "stimulus"))
@@ -79,7 +80,7 @@ class Wanted:
         others = [name or "without a name" for name in self.unasked if name not in given]
         if others:
             columns = "column" if len(others) == 1 else "columns"
-            yield f"Not used: the {columns} {listed(others)}."
+            yield f"Not used: the {columns} {enumerated(others)}."
 
 
 def opened(path: Path) -> IO[str]:
@@ -170,14 +171,14 @@ def _missing(wanted: Wanted) -> Iterator[str]:
     """Columns that every file needs, with those of the file that may be meant."""
     have = {*wanted.theirs, *wanted.constants}
     for needed in NEEDED:
-        if have.intersection(needed):
-            continue
+        if have.intersection(needed) or (needed == ("score",) and "label" in wanted.theirs):
+            continue  # labels tell scores
         meant = [
             (ours, name) for ours in needed for name in wanted.header.names if _means(name, ours)
         ]
         absent = f"no column {' or '.join(needed)}"
         if meant:
-            names = listed(dict.fromkeys(name for _, name in meant), "or")
+            names = enumerated(dict.fromkeys(name for _, name in meant), "or")
             yield f"{absent}; did you mean {names}? {_option('--column', *meant[0])}"
         else:
             remedy = f"add it, or say which column holds it: --column {needed[0]}=NAME"
@@ -194,7 +195,7 @@ def _near_misses(wanted: Wanted) -> Iterator[str]:
         if known and known not in have:
             like.setdefault(known, []).append(name)
     for ours, names in like.items():
-        columns = f"the column {names[0]} looks" if len(names) == 1 else f"{listed(names)} look"
+        columns = f"the column {names[0]} looks" if len(names) == 1 else f"{enumerated(names)} look"
         use = _option("--column", ours, names[0])
         leave = " ".join(f"--ignore-column {shlex.quote(name)}" for name in names)
         yield f"{columns} like {ours} and would not be used; say {use}, or {leave}"

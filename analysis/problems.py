@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
+from analysis.formatting import enumerated
+
 MOST_PROBLEMS_TOLD = 20
 _NAMED = 3
 NEAR = 0.8  # from this ratio on (difflib, 0 to 1) a name looks like another
@@ -35,13 +37,7 @@ def some(names: Iterable[str]) -> str:
     """The first three names, and how many more there are."""
     names = list(names)
     more = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])} and {more} more" if more > 0 else listed(names)
-
-
-def listed(names: Iterable[str], last: str = "and") -> str:
-    """Names in words: a, b and c."""
-    *most, end = names
-    return f"{', '.join(most)} {last} {end}" if most else str(end)
+    return f"{', '.join(names[:_NAMED])} and {more} more" if more > 0 else enumerated(names)
 
 
 def likeness(one: str, other: str) -> float:

@@ -44,7 +44,7 @@ from analysis.coded import (
 from analysis.estimands import estimand_of
 from analysis.header import wanted_columns
 from analysis.problems import RatingsError, RatingsWarning
-from analysis.untold import method_told
+from analysis.untold import method_told, scores_of_labels
 
 __all__ = [
     "COLUMNS",
@@ -125,7 +125,8 @@ def read_csv(
 
     Cells stand between commas, semicolons or tabs. ``columns`` maps a column of the table to the
     file's name for it, ``constants`` gives one value to every row, ``ignore`` names columns of the
-    file that are not to be used. Needed are rater, condition, score and one of item and stimulus;
+    file that are not to be used. Needed are rater, condition, score (or label, where labels are
+    numbers or words of the method's scale) and one of item and stimulus;
     the rest may be absent: without stimuli, a stimulus is an item of a condition (and voice). The
     method tells the estimand, or the estimand the method; without both, scores of 1 to 5 are taken
     for MOS. Raises RatingsError with all that is wrong.
@@ -147,8 +148,16 @@ def read_csv(
     for name in ("session", "item", "stimulus", "versus_stimulus"):
         if name not in wanted.theirs and name not in wanted.constants:
             cells[name] = _stand_in(name, cells)
+    by_label = "score" not in wanted.theirs and "score" not in wanted.constants
+    if by_label:
+        cells["score"], _, _ = scores_of_labels(cells["label"])
     found = method_told(cells)
     cells |= {"method": found.method, "estimand": found.estimand}
+    if by_label and not found.question:
+        cells["score"], note, problem = scores_of_labels(cells["label"], found.method, FIRST_ROW)
+        notes += [note] * bool(note)
+        if problem:
+            raise RatingsError([f"{path.name}, {problem}"])
     table = checked(cells, path.name, FIRST_ROW, found.question, whole_pairs=True)
     notes += [found.note] * bool(found.note) + list(_notes(table))
     return Reading(_in_canonical_order(table), tuple(notes), wanted.unused)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from analysis.cells import reader_of
 from analysis.coded import Coded, joined
 from analysis.estimands import estimand_of_method, methods_of
-from analysis.problems import listed
+from analysis.formatting import enumerated
+from analysis.problems import rows_text
 from listening.methods import Method, Scale
 from listening.methods.estimand import ONE_CLIP
 
@@ -69,6 +70,47 @@ def _by_the_other(method: Coded, estimand: Coded) -> Told:
     return Told(Coded(codes, [of for of, _ in filled]), Coded(codes, [key for _, key in filled]))
 
 
+def scores_of_labels(
+    label: Coded, method: Coded | None = None, first_row: int = 1
+) -> tuple[Coded, str, str]:
+    """The score of each row by its label, for files without scores; a note and a problem, or "".
+
+    A number is itself, a word has its score on the scale of the row's ``method``; without a
+    ``method`` words have none yet. ``first_row`` is the number of the first row in words.
+    """
+    method = method or Coded(np.zeros(len(label), dtype=np.int32), [""])
+    count = len(method.values)
+    both = label.codes.astype(np.int64) * count + method.codes
+    places, codes = np.unique(both, return_inverse=True)
+    cells = [(str(label.values[x // count]).strip(), method.values[x % count]) for x in places]
+    scales = _scales()
+    scores = [_score_of(text, scales.get(key)) for text, key in cells]
+    words = {text: score for (text, _), score in zip(cells, scores, strict=True) if score != text}
+    told = [f"{text} {score}" for text, score in sorted(words.items(), key=_by_score) if score]
+    note = f"No column score: scores are those of the labels ({', '.join(told)})." if told else ""
+    problem = ""
+    for place, (text, key) in enumerate(cells):
+        if text and not scores[place] and key in scales and scales[key].labels:
+            rows = rows_text((np.flatnonzero(codes == place) + first_row).tolist())
+            remedy = f"write {enumerated(scales[key].labels, 'or')}, or add a column score"
+            problem = f"{rows}, column label: {text!r} is not on the scale of {key}; {remedy}"
+            break
+    return Coded(codes.astype(np.int32), scores), note, problem
+
+
+def _by_score(word: tuple[str, str]) -> tuple[float, str]:
+    return _number(word[1]), word[0]
+
+
+def _score_of(label: str, scale: Scale | None) -> str:
+    """The score of a word on the scale, or a label that is a number itself, else empty."""
+    known = {step.label.casefold(): step.score for step in scale.steps} if scale else {}
+    score = known.get(label.casefold())
+    if score is not None:
+        return f"{score:g}"
+    return label if np.isfinite(_number(label)) else ""
+
+
 class _Seen:
     """What the ratings of a file look like, traps left out."""
 
@@ -90,7 +132,7 @@ class _Seen:
         words = self._words()
         labelled = [key for key, scale in _scales().items() if words and words <= _labels(scale)]
         if labelled:
-            names = f"the labels are {listed(sorted(self._words(plain=False)))}"
+            names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
             return f"no column method, and {names}; is it --set method={' or '.join(labelled)}?"
         if not self.scores:
             if any(self.cells["score"].values[code].strip() for code in self._codes("score")):

@@ -12,10 +12,11 @@ import pandas as pd
 from analysis.base import Contrast, Estimate, Estimator
 from analysis.breakdowns import Cell, Family, cells, families, labelled_families
 from analysis.choices import labels_in_order
+from analysis.clustered_bounds import ALL_EQUAL, Bounds, Scored, too_few, two_way_bounds
 from analysis.comparisons.declared import declared_families
 from analysis.comparisons.simultaneous import Decision, decide_pairs
 from analysis.comparisons.spread import spread_of_means
-from analysis.estimands import Estimand, estimand_of
+from analysis.estimands import estimand_of
 from analysis.intervals import (
     BOOTSTRAP,
     NAIVE,
@@ -23,7 +24,6 @@ from analysis.intervals import (
     NAIVE_WELCH,
     NAIVE_WELCH_RATERS,
     TWO_WAY,
-    Clustered,
     Floats,
     PigeonholeWeights,
     clustered,
@@ -39,17 +39,8 @@ from analysis.intervals import (
 from analysis.mixed.errors import NotEstimable
 from analysis.mixed.interval import MIXED, ComponentVariance
 from analysis.options import INTERVALS, REPLICATES, USUAL_INTERVALS, Breakdown
-from analysis.unanimous import edge_of, equal_bounds
 
 WEIGHTINGS = ("ratings", "raters")
-FEW = 10
-_NO_WIDTH = "the interval has no width and says nothing of other raters"
-ALL_EQUAL = {
-    False: f"all ratings are equal: {_NO_WIDTH}",
-    True: f"all raters have the same mean: {_NO_WIDTH}",
-}
-
-Bounds = tuple[float, float] | None
 
 
 class MeanScore(Estimator):
@@ -180,6 +171,7 @@ class _WeightedCell:
         self.weights = weights
         self.means = clustered(cell.y, cell.condition, cell.rater, cell.item, n, weights)
         self.spread = spread_of_means(self.means)
+        self.scored = Scored(cell.y, cell.condition, cell.rater, cell.item)
         self.units = [self._units(cell.condition == code) for code in range(n)]
         self.replicates = [
             draws.means(cell.y[rows], cell.rater[rows], cell.item[rows], self.by_rater)
@@ -198,10 +190,10 @@ class _WeightedCell:
     def estimates(self, code: int, level: float) -> Iterator[Estimate]:
         if "two_way" in self.intervals:
             known = estimand_of(self.family.estimand)
-            bounds, note = two_way_bounds(self.means, code, self.cell, level, self.spread, known)
+            bounds, note = two_way_bounds(self.means, code, self.scored, level, self.spread, known)
             yield self._estimate(code, level, TWO_WAY, bounds, note)
         if "bootstrap" in self.intervals:
-            bounds, note = self._bootstrap(self.replicates[code], _few(self.means, code), level)
+            bounds, note = self._bootstrap(self.replicates[code], too_few(self.means, code), level)
             yield self._estimate(code, level, BOOTSTRAP, bounds, note)
         if self.model is not None:
             own = self.weights * (self.cell.condition == code)
@@ -224,7 +216,7 @@ class _WeightedCell:
             found += self._two_way_contrasts(pairs, level)
         if "bootstrap" in self.intervals:
             for a, b in pairs:
-                few = _few(self.means, a) or _few(self.means, b)
+                few = too_few(self.means, a) or too_few(self.means, b)
                 difference = self.replicates[a] - self.replicates[b]
                 bounds, note = self._bootstrap(difference, few, level)
                 found.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, note))
@@ -340,53 +332,14 @@ class _WeightedCell:
         )
 
 
-def two_way_bounds(
-    means: Clustered,
-    code: int,
-    cell: Cell,
-    level: float,
-    spread: tuple[Floats, Floats],
-    estimand: Estimand | None = None,
-) -> tuple[Bounds, str]:
-    """The two-way clustered t interval of one mean, or None; and the reason or a warning.
-
-    ``cell`` holds the scores and whose they are, ``spread`` is what `spread_of_means` gives of all
-    of ``means``; ``estimand`` is None for shares. Where scores do not differ, every rater or item
-    counts as one answer (`unanimous`).
-    """
-    few = _few(means, code)
-    if few:
-        return None, few
-    rows = cell.condition == code
-    y, who = cell.y[rows], (cell.rater[rows], cell.item[rows])
-    variances, degrees = spread
-    value, variance = float(means.value[code]), float(variances[code])
-    bounds: Bounds = None
-    if not has_no_width(variance, y):
-        bounds = t_interval(value, variance**0.5, float(degrees[code]), level)
-    if estimand is not None and estimand.neutral is not None:
-        middle, farthest = estimand.neutral, float(np.abs(cell.y - estimand.neutral).max())
-        edge = edge_of(y - middle, *who, level, farthest)
-        if edge is not None:
-            low, high = bounds or (value, value)
-            return (min(low, edge.low + middle), max(high, edge.high + middle)), edge.note
-    if bounds is None:
-        if float(np.ptp(y)) > 0:
-            return None, "the sums per rater and per item cancel out: no clustered interval"
-        ends = (0.0, 1.0) if estimand is None else estimand.ends_for(float(y[0]), float(y[0]))
-        found = ends and equal_bounds(y, *who, level, ends)
-        return (found[:2], found[2]) if found else ((value, value), ALL_EQUAL[False])
-    groups = means.degrees(code) + 1
-    return bounds, f"only {groups} raters or items: a rough interval" if groups < FEW else ""
-
-
 def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
     for label, held in labels_in_order(cell, family.estimand):
         y = np.asarray(held, dtype=np.float64)
         means = clustered(y, cell.condition, cell.rater, cell.item, len(cell.names))
-        spread, held_cell = spread_of_means(means), replace(cell, y=y)
+        spread = spread_of_means(means)
+        scored = Scored(y, cell.condition, cell.rater, cell.item)
         for code, name in enumerate(cell.names):
-            bounds, note = two_way_bounds(means, code, held_cell, level, spread)
+            bounds, note = two_way_bounds(means, code, scored, level, spread)
             naive = naive_interval(y[cell.condition == code], level)
             naive_note = "" if naive else "one rating only: no interval"
             for interval, (low, high), why in (
@@ -407,13 +360,3 @@ def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
                     group=cell.group,
                     note=why,
                 )
-
-
-def _few(means: Clustered, code: int) -> str:
-    if means.n_ratings[code] < 2:
-        return "one rating only: no interval"
-    if means.n_raters[code] < 2:
-        return "one rater only: how raters differ cannot be estimated"
-    if means.n_items[code] < 2:
-        return "one item only: how items differ cannot be estimated"
-    return ""

@@ -2,13 +2,13 @@
 
 import pytest
 
-from analysis.formatting import interval_text, joined, listed, named, number, percent
+from analysis.formatting import enumerated, interval_text, listed, named, number, percent
 
 
 def test_a_name_that_could_be_two_is_quoted_in_a_list_and_a_phrase_is_not():
     assert listed(["A", "B and C", "D, E"]) == "A, “B and C” and “D, E”"
     assert listed(["B and C"]) == "B and C"
-    assert joined(["5 % between lenient and harsh raters", "1 % between texts"]) == (
+    assert enumerated(["5 % between lenient and harsh raters", "1 % between texts"]) == (
         "5 % between lenient and harsh raters and 1 % between texts"
     )
     assert named("A (0.258 [0.216, 0.299])") == "A (0.258 [0.216, 0.299])"

@@ -211,6 +211,32 @@ def test_a_question_and_mistakes_of_the_same_file_are_told_together(read):
     assert mistake.startswith(", row 3, column score: 'x' is no number")
 
 
+LABELS = "rater,condition,item,label\nr1,A,i1,Human\nr2,A,i1,unclear\nr3,A,i1,Machine\n"
+
+
+def test_labels_without_scores_have_those_of_the_methods_scale(read):
+    reading = read(LABELS, constants={"method": "att"})
+    assert reading.table["score"].tolist() == [1.0, 0.5, 0.0]
+    assert reading.notes == (
+        "No column score: scores are those of the labels (Machine 0, unclear 0.5, Human 1).",
+    )
+    (problem,) = problems(read, LABELS, constants={})
+    assert problem.endswith("the labels are Human, Machine and unclear; is it --set method=att?")
+
+
+def test_labels_that_are_numbers_are_scores(read):
+    reading = read("rater,condition,item,label\nr1,A,i1,4\nr2,A,i1,2\n", constants={})
+    assert reading.table["score"].tolist() == [4.0, 2.0]
+
+
+def test_a_label_that_the_scale_lacks_is_named_with_its_row(read):
+    wrong = LABELS.replace("Machine", "Machin")
+    assert problems(read, wrong, constants={"method": "att"}) == [
+        ", row 4, column label: 'Machin' is not on the scale of att; write Human, Unclear or "
+        "Machine, or add a column score"
+    ]
+
+
 def test_scores_outside_the_usual_scale_are_named_but_not_in_a_studys_own_export(read):
     text = "rater,condition,item,score,study\nr1,A,i1,7,{0}\nr2,A,i1,3,{0}\n"
     assert read(text.format("")).notes == (

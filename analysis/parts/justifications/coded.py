@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from analysis.clustered_bounds import Scored, two_way_bounds
 from analysis.comparisons.spread import spread_of_means
-from analysis.estimators.mean_score import two_way_bounds
 from analysis.intervals import TWO_WAY, clustered
 from analysis.justifications import code_table
 from analysis.parts.base import Given
@@ -47,7 +47,8 @@ def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
         spread = spread_of_means(means)
         for place, name in enumerate(names.tolist()):
             mine = condition == place
-            bounds, note = two_way_bounds(means, place, y[mine], given.options.level, spread)
+            scored = Scored(y, condition, rater, item)
+            bounds, note = two_way_bounds(means, place, scored, given.options.level, spread)
             low, high = bounds or (None, None)
             rows.append(
                 {

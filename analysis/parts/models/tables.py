@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.estimands import estimand_of
-from analysis.formatting import joined
+from analysis.formatting import enumerated
 from analysis.mixed import linear
 from analysis.mixed.comparisons import Means
 from analysis.mixed.nuts import RESIDUAL, SD_NAMES
@@ -157,7 +157,7 @@ def variation_sentence(fits: Fits) -> list[str]:
     ]
     if not parts:
         return []
-    return [f"{fits.of.title}, of the variance within conditions: {joined(parts)}."]
+    return [f"{fits.of.title}, of the variance within conditions: {enumerated(parts)}."]
 
 
 _THINGS = {
