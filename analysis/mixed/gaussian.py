@@ -98,11 +98,6 @@ def drawn(
     sizes = np.full(d, model.spread / 2) if start is None else model.sizes(start)
     slopes = by_differences(model.log_density)
     peak = near_mode(slopes, x_of(sizes, model.scale), [(-8.0, 8.0)] * d)
-    if sd_of(peak.x, model.scale)[-1] < _NOTHING * model.spread:
-        raise NotEstimable(
-            "raters and clips explain every score exactly: no residual variation to model",
-            "report the means without a model",
-        )
     near = model.prior.ends is not None and model.near_ends(peak.x)
     rng = np.random.default_rng(seed)
     taken = samples(
@@ -119,6 +114,11 @@ def drawn(
     for sample in taken:
         found = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
         sds = model.parted(sd_of(sample.draws, model.scale), rng)
+        if np.median(sds[:, :, -1]) < _NOTHING * model.spread:
+            raise NotEstimable(
+                "raters and clips explain every score exactly: no residual variation to model",
+                "report the means without a model",
+            )
         found |= {name: sds[:, :, i] for i, name in enumerate(names)}
         diagnostics = diagnose(found, sample.quality)
         if diagnostics.refusal is None:

@@ -116,7 +116,7 @@ def test_ends_past_the_scale_are_marked_on_the_page_and_kept_in_the_files(report
     html = part(report, "estimates-1")
     shown = FOLD.sub("", html)
     assert re.search(r"\[\d\.\d{2}, 5\.00▸\]</td>", shown)
-    assert re.search(r"\[◂1\.000, \d\.\d{3}\]</td>", shown)
+    assert re.search(r"\[◂1\.00, \d\.\d{2}\]</td>", shown)
     told = re.sub(r"<svg.*?</svg>", "", shown)  # the figure says it too, being a file of its own
     assert told.count("runs past the scale: few raters or items") == 1
     rows = list(csv.DictReader(io.StringIO(table_csv(report, "estimates"))))
