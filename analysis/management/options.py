@@ -32,7 +32,9 @@ def add_options(parser: ArgumentParser) -> None:
         choices=INTERVALS,
         help="Which intervals stand beside the naive one. Default: two_way, bootstrap.",
     )
-    parser.add_argument("--replicates", type=int, default=REPLICATES, help="Of the bootstrap.")
+    parser.add_argument(
+        "--replicates", type=int, default=REPLICATES, help="Of every bootstrap, at most."
+    )
     parser.add_argument("--preset", default="", help="The report of a paper's design, like att.")
     parser.add_argument(
         "--part",

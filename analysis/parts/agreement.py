@@ -34,6 +34,7 @@ from analysis.scales import family_title
 
 MOST_FOR_REML = 200  # raters; above, moments
 MANY_UNITS, MANY_RATINGS, MANY_RATERS = 1000, 100_000, 1000
+REPLICATES = 1000  # at most, however many were asked for the means
 MOST_LABELS = 5  # different answers up to which alpha is also taken of labels without an order
 LOW_ALPHA, GOOD_MEAN, POOR_MEAN = 0.667, 0.8, 0.7
 WORDS = {
@@ -117,14 +118,20 @@ def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
     rated = rated_units(family)
     three = (rated.unit, rated.rater, rated.score)
     as_labels = len(np.unique(rated.score)) <= MOST_LABELS
+    most = given.options.replicates
     for metric in ("ordinal", "interval", *["nominal"] * as_labels):
-        yield _row(krippendorff_alpha(*three, metric, level=level, seed=seed))
+        alpha = krippendorff_alpha(
+            *three, metric, level=level, replicates=min(REPLICATES, most), seed=seed
+        )
+        yield _row(alpha)
     codes = coded(*three)
     yield from _iccs(rated, codes, level)
     yield from _of_means(family, rated, level)
-    yield from _orders(rated, codes, level, seed)
+    yield from _orders(rated, codes, level, min(REPLICATES, most), seed)
     splits, replicates = _effort(codes)
-    for each in noise_ceiling(*three, splits=splits, replicates=replicates, level=level, seed=seed):
+    for each in noise_ceiling(
+        *three, splits=splits, replicates=min(replicates, most), level=level, seed=seed
+    ):
         yield _row(each)
 
 
@@ -158,10 +165,13 @@ def _of_means(family: Family, rated: Rated, level: float) -> Iterator[dict[str, 
         yield _row(icc_of_means(condition, family.rater, family.item, score, level=level))
 
 
-def _orders(rated: Rated, codes: Coded, level: float, seed: int) -> Iterator[dict[str, Any]]:
+def _orders(
+    rated: Rated, codes: Coded, level: float, most: int, seed: int
+) -> Iterator[dict[str, Any]]:
     """W over clips that all rated; else over conditions, by the raters who rated them all."""
     if int((_met(codes.unit, codes.rater) == len(codes.raters)).sum()) > 2:
-        over_clips = kendall_w(rated.unit, rated.rater, rated.score, level=level, seed=seed)
+        three = (rated.unit, rated.rater, rated.score)
+        over_clips = kendall_w(*three, level=level, replicates=most, seed=seed)
         yield _row(over_clips, "kendall_w_clips")
     conditions = coded(rated.condition, rated.rater, rated.score)
     if len(conditions.units) < 3:
@@ -171,7 +181,7 @@ def _orders(rated: Rated, codes: Coded, level: float, seed: int) -> Iterator[dic
         return
     rows = complete[conditions.rater]
     of_these = (rated.condition[rows], rated.rater[rows], rated.score[rows])
-    replicates = 1000 if len(complete) <= MANY_RATERS else 200
+    replicates = most if len(complete) <= MANY_RATERS else min(200, most)
     over = kendall_w(*of_these, level=level, replicates=replicates, seed=seed)
     left = int((~complete).sum())
     more = f"{left} raters who did not rate every condition are left out" if left else ""
@@ -197,6 +207,7 @@ def _of_labels(family: Family, given: Given) -> Iterator[dict[str, Any]]:
             code.astype(np.float64),
             "nominal",
             level=given.options.level,
+            replicates=min(REPLICATES, given.options.replicates),
             seed=given.options.seed,
         )
     )

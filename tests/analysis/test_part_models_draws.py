@@ -288,7 +288,7 @@ def test_a_cancelled_run_stops_the_sampler():
         GeneralModel().make(given(without_texts(), stop, chains=16, draws=20_000))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.usefixtures("once_compiled")
 def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     table = without_texts()
@@ -307,7 +307,7 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     assert plain_of(again.plain()) == plain_of(made.plain())
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_without_nutpie_pymcs_own_sampler_takes_over(monkeypatch):
     pytest.importorskip("pymc")
     monkeypatch.setitem(sys.modules, "nutpie", None)

@@ -38,9 +38,9 @@ def spread_of(family: Family, title: str, given: Given) -> Shown:
     if rated.compared or ends is None or 0 < len(steps) < FEWEST_STEPS:
         return Shown()
     level, seed = given.options.level, given.options.seed
-    fit = sos_parameter(
-        rated.unit, rated.rater, rated.score, ends=ends, level=level, replicates=500, seed=seed
-    )
+    three = (rated.unit, rated.rater, rated.score)
+    most = min(500, given.options.replicates)
+    fit = sos_parameter(*three, ends=ends, level=level, replicates=most, seed=seed)
     row = fit.a.row()
     row["made_by"] = row.pop("interval")
     row["measure"] = "SOS parameter a"
