@@ -13,6 +13,7 @@ from analysis.base import Contrast, Estimate, Estimator, estimator
 from analysis.breakdowns import default_breakdowns, families, labelled_families
 from analysis.choices import countable
 from analysis.estimands import estimand_of
+from analysis.formatting import counted
 from analysis.onethread import on_one_thread
 from analysis.options import Breakdown, Options, command_line
 from analysis.parts.base import Given
@@ -214,7 +215,7 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
     unknown = set() if maker.methods is None else set(kept["method"]) - maker.methods
     for method in sorted(unknown):
         count = int((kept["method"] == method).sum())
-        told.append(f"{count} ratings of method {method} are not among what {maker.key} can show.")
+        told.append(f"Not shown by {maker.key}: {counted(count, 'rating')} of method {method}.")
     told += [*_scripted(kept), *_in_words(kept)]
     if kept["condition"].nunique() > MOST_CONDITIONS:
         told.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")

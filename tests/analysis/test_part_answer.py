@@ -226,7 +226,7 @@ def test_weak_claims_are_warned_of():
     apart.loc[apart["condition"] == "A", "item"] += "x"
     assert "A and B have less than half of their items in common" in warned(apart)
     many = rated({f"c{n}": 3 + n / 25 for n in range(8)}, raters=10)
-    assert "only before adjustment and are not claimed: of 28 pairs, about 1.4" in warned(many)
+    assert "only before adjustment, not claimed: of 28 pairs, about 1.4" in warned(many)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from analysis.parts.base import Given
 from analysis.parts.comparisons import Comparisons
 from analysis.parts.pairs import Pairs
 from analysis.ratings import from_rows
+from analysis.report.build import report_of
 from analysis.screening import screen
 from tests.analysis.reference import BLANK
 from tests.analysis.simulation import sizes
@@ -111,13 +112,21 @@ def excludes(row, low, high, neutral=0.0):
     return None not in ends and (ends[0] > neutral or ends[1] < neutral)
 
 
+SLIPS = {
+    "a number that is none": r"\bnan\b|\binf\b|\bNone\b(?! of)",
+    "a hyphen as minus, or a sign before nothing": r"(?<![\w-])-\d|[+−]0\.0+(?!\d)",
+    "a test that did not reject, with a p as if it did": r"told apart[^.;(]*\((?:adjusted )?p <",
+    "a phrase in the quotation marks of a name": r"“[^”]*\d ?%[^”]*”",
+    "a joint without parts": r", ,|,,| and and |\(\)|\[\]|  |\.\.(?!\.)| ,| \.(?!\d)",
+    "one of many": r"(?<![\d.,] )(?<![\d.,])\b1 (?:raters|ratings|items|clips|pairs|conditions)\b",
+}
+
+
 def sentences_hold_no_slips(report):
     for each in report["parts"]:
         for text in (*each["sentences"], *each["warnings"]):
-            assert not re.search(r"\bnan\b|\bNone\b(?! of)|(?<![\w-])-\d|[+−]0\.0+(?!\d)", text), (
-                text
-            )
-            assert not re.search(r"told apart[^.;(]*\((?:adjusted )?p <", text), text
+            for slip, pattern in SLIPS.items():
+                assert not re.search(pattern, text), f"{slip}: {text}"
 
 
 @pytest.mark.slow
@@ -217,6 +226,18 @@ def pairs_are_told_alike(method, table):
     marked = [r for r in answer["figures"][0]["rows"] if r["mark"] == "*"]
     assert len(marked) == len(decided)
     assert all(excludes(r, "low", "high", neutral) for r in marked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [*ALONE, *PAIRED])
+@sizes(0, 92)
+def test_every_sentence_of_a_whole_report_is_read(method, runs):
+    """All parts of a report, models among them; in `make test` of three methods."""
+    for seed in range(1000, 1000 + (runs or int(method in ("mos", "mushra", "ab")))):
+        report = report_of(study(method, seed), options=OPTIONS)
+        assert not [each["problem"] for each in report["parts"] if "broke" in each["problem"]]
+        made = [{**EMPTY, **each} for each in report["parts"]]
+        sentences_hold_no_slips({"parts": [*made, {**EMPTY, "warnings": report["warnings"]}]})
 
 
 def test_the_parts_under_test_are_those_of_every_report():

@@ -154,6 +154,6 @@ def _many_pairs(s: Standing) -> Iterator[str]:
         chance = s.alpha * len(known)
         told = f"{chance:.0f}" if chance >= 10 else f"{chance:.2g}"
         yield (
-            f"{loose} pairs have p < {s.alpha:.2g} only before adjustment and are not claimed: of "
-            f"{len(known)} pairs, about {told} would have that by chance if nothing differed."
+            f"{counted(loose, 'pair')} with p < {s.alpha:.2g} only before adjustment, not claimed: "
+            f"of {len(known)} pairs, about {told} would have that by chance if nothing differed."
         )

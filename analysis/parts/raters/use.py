@@ -11,6 +11,7 @@ from analysis.agreement import ScaleUse, coarse_steps, rated_units, scale_use, s
 from analysis.agreement.kappa import rounded_half_up
 from analysis.agreement.units import step_names
 from analysis.breakdowns import Family
+from analysis.formatting import counted
 from analysis.intervals import holm
 from analysis.parts.base import Given
 from analysis.parts.shown import Column, Figure, Shown, Table
@@ -128,6 +129,6 @@ def _warnings(title: str, found: Sequence[ScaleUse]) -> list[str]:
         return []
     more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
     return [
-        f"{title}: {len(stuck)} raters gave one score throughout, {FEW} times or more: "
+        f"{title}: {counted(len(stuck), 'rater')} gave one score throughout, {FEW} times or more: "
         f"{', '.join(stuck[:5])}{more}."
     ]
