@@ -25,7 +25,7 @@ from analysis.workfiles import Kind
 from listening import sessions
 from listening.models import Condition, Item, Rating, Session
 from listening.selectors import condition_labels, ratings_state
-from tests.analysis.rated_study import score_stimuli
+from tests.analysis.rated_study import rated_study, score_stimuli
 
 QUICK = Options(replicates=200)
 
@@ -305,8 +305,10 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
 
 @pytest.mark.slow
 def test_the_draws_of_a_model_are_those_of_the_analysis(
-    study, monkeypatch, django_capture_on_commit_callbacks
+    db, monkeypatch, django_capture_on_commit_callbacks
 ):
+    """Of four careful raters: what two said is explained exactly in one study of seven."""
+    study = rated_study(key="ranked", raters=6)
     assert set(workfiles.WITH_DRAWS) == set(draws.PARTS)
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
     run = made_run(study)
@@ -320,7 +322,7 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
     assert (file.state, file.error) == ("done", "")
     assert bytes(file.content).startswith(b"\x89HDF")
     file.delete()
-    Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(status="rejected")
+    Session.objects.filter(pk=study.sessions.earliest("pk").pk).update(status="rejected")
     with django_capture_on_commit_callbacks(execute=True):
         asked_file(run, names[0])
     assert "the ratings changed since" in RunFile.objects.get().error
