@@ -100,10 +100,10 @@ def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> 
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
     """A report in lines of text: the overall estimates with both kinds of interval."""
     from analysis.estimands import estimand_of
-    from analysis.formatting import number
+    from analysis.formatting import PAST_HIGH, PAST_LOW, PAST_TOLD, number
     from analysis.report.pivot import lines_of
     from analysis.report.tables import bounds
-    from analysis.scales import family_title
+    from analysis.scales import ends_of, family_title
 
     data = report["data"]
     yield f"{data['ratings_kept']} of {data['ratings']} ratings kept"
@@ -120,7 +120,7 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"  note: {warning}"
     for sentence in [*answer.get("sentences", []), *_of_clips(report)]:
         yield f"  {sentence}"
-    title = ""
+    title, past = "", False
     for line in lines_of(report["estimates"]):
         row = line.row
         if row["weighting"] != "ratings":
@@ -133,9 +133,13 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         place = " / ".join([row["condition"], *(str(row[k]) for k in known if row.get(k))])
         counts = f"n={row['n_ratings']}, {row['n_raters']} raters, {row['n_items']} items"
         digits = estimand_of(row["estimand"]).decimals
-        told = f"{number(row['value'], False, digits)} {bounds(line.main, None, digits)}"
-        told += f"  naive {bounds(line.naive, None, digits)}"
+        ends = ends_of(report, row)
+        told = f"{number(row['value'], False, digits)} {bounds(line.main, ends, digits)}"
+        told += f"  naive {bounds(line.naive, ends, digits)}"
         yield f"  {place:<32} {told}  {counts}"
+        past = past or PAST_LOW in told or PAST_HIGH in told
+    if past:
+        yield f"  {PAST_TOLD}"
 
 
 def _of_clips(report: Mapping[str, Any]) -> Iterator[str]:
