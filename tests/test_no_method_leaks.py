@@ -207,6 +207,6 @@ def check_roles(told: Any) -> None:
 
 
 def test_the_name_of_a_condition_on_a_page_would_be_found():
-    answer = Seen("GET", "http://x/api/s/abc/", 200, [("content-type", "application/json")], b"", 0)
+    answer = Seen("GET", "http://x/api/s/abc/", 200, [("content-type", "application/json")], b"")
     answer.body = json.dumps({"trials": [{"parts": [{"name": "flite-slt"}]}]}).encode()
     assert any(stands_in("flite-slt", text) for text in told_by(answer, {"how natural is it?"}))
