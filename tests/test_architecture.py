@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,7 @@ def sources(room: str) -> list[Path]:
     return [p for p in sorted((ROOT / room).rglob("*.py")) if "migrations" not in p.parts]
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 

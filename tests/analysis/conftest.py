@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from analysis.parts.models import Models
 from tests.analysis.rated_study import rated_study
 
 
@@ -19,6 +20,14 @@ def shared_study(django_db_setup: None, django_db_blocker: Any) -> Iterator[Any]
         finally:
             transaction.set_rollback(True)
             block.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def without_models() -> Iterator[None]:
+    """Reports of this module lack mixed models, most of their cost, which others look at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Models, "applies", lambda self, given: False)
+        yield
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from tests.analysis.reference import BLANK, DATA
 from tests.analysis.test_against import compared, study
 
 QUICK = Options(replicates=200)
+pytestmark = pytest.mark.usefixtures("without_models")
 ATT = {"task": "att", "method": "att", "estimand": "hls", "criterion": "human"}
 
 
@@ -46,7 +47,7 @@ def rows(told, key):
 
 
 @pytest.fixture(scope="module")
-def report():
+def report(without_models):
     table, metric, _ = study(np.random.default_rng(1))
     worse = {name: 10 - value for name, value in metric.items()}
     net = {name: min(5.2, max(1.0, value)) for name, value in metric.items()}

@@ -360,6 +360,8 @@ FIRST_THINGS_FIRST = """
 import sys
 import django
 from django.core.management import CommandError, call_command
+
+pytestmark = pytest.mark.usefixtures("without_models")
 django.setup()
 try:
     call_command("analyse", sys.argv[1])

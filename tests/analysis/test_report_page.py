@@ -16,6 +16,8 @@ from analysis.report.writers import report_json, table_csv
 from analysis.scores import scores_from_rows
 from tests.analysis.reference import rows_of, table_of
 
+pytestmark = pytest.mark.usefixtures("without_models")
+
 QUICK = Options(replicates=200)
 FOLD = re.compile(r"<details.*?</details>", re.DOTALL)
 LINE = re.compile(r"<summary><span><strong>(.*?)</strong>(.*?)</span></summary>")
@@ -40,7 +42,7 @@ def scores_of(table):
 
 
 @pytest.fixture(scope="module")
-def report():
+def report(without_models):
     table = near_the_top()
     return report_of(table, scores_of(table), options=QUICK)
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def report():
+def report(without_models):
     """Twelve conditions and two criteria; half of the items are poetry."""
     tables = []
     names = [f"voice-{c:02d}" for c in range(12)]

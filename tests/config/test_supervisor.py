@@ -134,25 +134,23 @@ def test_every_acknowledged_row_survives_killed_databases(house: House):
     assert promised <= rows
 
 
-def test_kill_9_of_the_supervisor_takes_everything_along_and_a_new_start_works():
-    with own_folder() as var:
-        house = House(var).start()
-        wait_for(lambda: all(house.part(name) for name in PARTS))
-        tree = psutil.Process(house.process.pid)
-        inside = {process.pid for process in tree.children(recursive=True)} | {tree.pid}
-        assert len(inside) >= len(PARTS) + 1
-        assert {process.pid for process in processes_in(var)} <= inside
-        house.process.kill()
-        house.process.wait(PATIENCE_S)
-        try:
-            wait_for(lambda: processes_in(var) == [])
-        except AssertionError:
-            left = [(p.pid, p.ppid(), p.status(), p.cmdline()) for p in processes_in(var)]
-            pytest.fail(f"still there: {left}")
-        again = House(var, port=house.port).start()
-        assert again.health() == 200
-        assert again.said.split("password: ")[1] == house.said.split("password: ")[1]
-        assert again.stop(signal.SIGTERM) == 0
+def test_kill_9_of_the_supervisor_takes_everything_along_and_a_new_start_works(house: House):
+    wait_for(lambda: all(house.part(name) for name in PARTS))
+    tree = psutil.Process(house.process.pid)
+    inside = {process.pid for process in tree.children(recursive=True)} | {tree.pid}
+    assert len(inside) >= len(PARTS) + 1
+    assert {process.pid for process in processes_in(house.var)} <= inside
+    password = house.said.split("password: ")[1].split()[0]
+    house.process.kill()
+    house.process.wait(PATIENCE_S)
+    try:
+        wait_for(lambda: processes_in(house.var) == [])
+    except AssertionError:
+        left = [(p.pid, p.ppid(), p.status(), p.cmdline()) for p in processes_in(house.var)]
+        pytest.fail(f"still there: {left}")
+    house.start()
+    assert house.health() == 200
+    assert house.said.split("password: ")[1].split()[0] == password
 
 
 def test_ctrl_c_stops_everything_cleanly(house: House):
@@ -185,5 +183,5 @@ def test_it_runs_without_privileges_too():
         server = wait_for(lambda: house.part("postgres"))
         assert server.uids().real == psutil.Process(house.process.pid).uids().real
         assert house.health() == 200
-        assert house.stop() == 0
+        assert house.stop(signal.SIGTERM) == 0
         assert processes_in(var) == []

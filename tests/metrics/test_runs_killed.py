@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from config.embedded import socket_folder
-from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder, wait_for
+from tests.config.helpers import BASE_DIR, PATIENCE_S, wait_for
 from tests.demo_house import DemoHouse
 
 pytestmark = pytest.mark.slow
@@ -25,25 +25,22 @@ CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 END $$;
 CREATE TRIGGER hold BEFORE INSERT ON metrics_metricscore EXECUTE FUNCTION hold();
 """
+LET_GO = "DROP FUNCTION IF EXISTS hold CASCADE"
 SCORES = "SELECT sha256, metric, computed_at FROM metrics_metricscore ORDER BY id"
 
 
-def test_a_killed_worker_loses_nothing_and_nothing_is_scored_twice():
-    with own_folder() as var:
-        house = DemoHouse(var).start()
-        try:
-            with held(house):
-                ask(house)
-                wait_for(lambda: len(house.rows(SCORES)) >= 5)
-                worker = house.part("gpu")
-                assert worker is not None
-                worker.kill()
-                worker.wait(PATIENCE_S)
-                before = house.rows(SCORES)
-            wait_for(lambda: house.column("SELECT state FROM metrics_scoringrun") != ["working"])
-            report(house, before)
-        finally:
-            house.close()
+def test_a_killed_worker_loses_nothing_and_nothing_is_scored_twice(demo_house: DemoHouse):
+    house = demo_house
+    with held(house):
+        ask(house)
+        wait_for(lambda: len(house.rows(SCORES)) >= 5)
+        worker = house.part("gpu")
+        assert worker is not None
+        worker.kill()
+        worker.wait(PATIENCE_S)
+        before = house.rows(SCORES)
+    wait_for(lambda: house.column("SELECT state FROM metrics_scoringrun") != ["working"])
+    report(house, before)
 
 
 @contextlib.contextmanager
@@ -52,7 +49,11 @@ def held(house: DemoHouse) -> Iterator[None]:
     host = str(socket_folder(house.var))
     with psycopg.connect(host=host, dbname="earnest", user="earnest", autocommit=True) as hand:
         hand.execute(HOLD)
-        yield
+        try:
+            yield
+        finally:
+            hand.execute("SELECT pg_advisory_unlock_all()")
+            hand.execute(LET_GO)
 
 
 def ask(house: DemoHouse) -> None:
