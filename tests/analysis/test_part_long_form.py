@@ -124,7 +124,7 @@ def test_other_questions_side_by_side_are_warned_of_once(found):
 
 
 @pytest.mark.slow
-def test_a_report_with_the_preset_holds_it(study, words):
+def test_a_report_with_the_preset_holds_it(study, words, without_models):
     part = LongForm()
     screened = screen(study, ())
     part.make(Given(screened.kept(()), screened, PLAIN, words))

@@ -33,6 +33,7 @@ from analysis.screening import DEFAULT, HiddenReference, Review, default_rules, 
 from tests.analysis.reference import BLANK, mushra_s1, rows_of
 from tests.analysis.shown_by import made
 
+pytestmark = pytest.mark.usefixtures("without_models")
 ROOT = Path(__file__).resolve().parents[2]
 MOS = {"method": "mos"}
 QUICK = Options(replicates=100)  # with the rules that hold unless others are asked for
@@ -360,8 +361,6 @@ FIRST_THINGS_FIRST = """
 import sys
 import django
 from django.core.management import CommandError, call_command
-
-pytestmark = pytest.mark.usefixtures("without_models")
 django.setup()
 try:
     call_command("analyse", sys.argv[1])

@@ -28,6 +28,7 @@ STORED = (
     *("state", "result", "brief", "ratings", "ratings_mark", "scores_mark", "table_hash"),
     *("scores_hash", "version", "code", "started_at", "finished_at", "share"),
 )
+pytestmark = pytest.mark.usefixtures("without_models")
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = Options(replicates=200).parameters()
 

@@ -15,6 +15,7 @@ from listening import allocation, sessions
 from listening.selectors import trap_plans
 from tests.factories import add_task, an_answer, arrive, current, make_study
 
+pytestmark = pytest.mark.usefixtures("without_models")
 NO_FIGURES = ["--figures", "none"]
 QUICK = ["--replicates", "200"]
 HUMANS = {
