@@ -25,7 +25,6 @@ from tests.listening.web import WebProcess
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 TROUBLE = ("problem", "lost", "404", "500", "403_csrf")
 PASSWORD = "lovelace-1843"
 
@@ -51,6 +50,21 @@ def test_a_fault_would_be_found(serve: Serve, new_page: NewPage) -> None:
     assert {"button-name", "image-alt", "color-contrast", "a button has no name"} <= rules
 
 
+def test_a_fault_of_dark_pages_alone_would_be_found(serve: Serve, new_page: NewPage) -> None:
+    page, found = new_page(color_scheme="light"), Report()
+    page.goto(f"{serve(short_story(1)).url}/r/x/")
+    page.evaluate("""() => {
+        document.querySelector("main").insertAdjacentHTML("beforeend", "<p id=faint>faint</p>");
+        const dark = new CSSStyleSheet();
+        dark.replaceSync("@media (prefers-color-scheme: dark) { #faint { color: #333 } }");
+        document.adoptedStyleSheets = [dark];
+    }""")
+    found.look_in_both_schemes(page, "planted")
+    assert [line.split(": ")[:2] for line in found.grave] == [["planted, dark", "color-contrast"]]
+    found.look_in_both_schemes(page, "again")  # the page is light again
+    assert [line.split(": ")[0] for line in found.grave] == ["planted, dark", "again, dark"]
+
+
 # --- Raters --------------------------------------------------------------------------------------
 
 
@@ -69,83 +83,78 @@ def test_from_the_door_to_the_end(
         report.look(page, stage)
 
 
-@SCHEMES
 def test_questionnaires_and_checks(
-    serve_forms: Callable[..., FakeServer], new_page: NewPage, report: Report, scheme: str
+    serve_forms: Callable[..., FakeServer], new_page: NewPage, report: Report
 ) -> None:
-    page = new_page(color_scheme=scheme)
+    page = new_page(color_scheme="light")
     for stage in test_form_looks.stages(page, serve_forms):
-        report.look(page, stage)
+        report.look_in_both_schemes(page, stage)
     open_session(page, serve_forms("", Asked(HUGGINS, ("3",))))
     for stage in ("check to repeat", "screened out"):
         hear(page)
         page.locator("label.option").first.click()
         page.locator("[data-part=next]").click()
         expect(page.locator(".view-end, .notice-warn >> visible=true")).to_be_visible()
-        report.look(page, stage)
+        report.look_in_both_schemes(page, stage)
 
 
-@SCHEMES
 @pytest.mark.parametrize("task", [MUSHRA, RANKING], ids=["mushra", "ranking"])
 def test_clips_that_play_together(
-    serve: Serve, new_page: NewPage, report: Report, scheme: str, task: dict[str, object]
+    serve: Serve, new_page: NewPage, report: Report, task: dict[str, object]
 ) -> None:
-    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+    page = new_page(color_scheme="light", reduced_motion="reduce")
     page.goto(f"{serve(mushra_story(0.6, task)).url}/s/demo/")
     expect(page.get_by_role("button", name="Begin")).to_be_visible()
-    report.look(page, "introduction")
+    report.look_in_both_schemes(page, "introduction")
     begin(page)
     page.get_by_text("Instructions and keys").click()
-    report.look(page, "locked")
+    report.look_in_both_schemes(page, "locked")
     for button in page.locator(".clip-button").all():
         button.click()
         expect(button).to_contain_class("heard")
-    report.look(page, "open")
+    report.look_in_both_schemes(page, "open")
 
 
-@SCHEMES
-def test_every_kind_of_scale(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
-    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+def test_every_kind_of_scale(serve: Serve, new_page: NewPage, report: Report) -> None:
+    page = new_page(color_scheme="light", reduced_motion="reduce")
     enter(page, serve(short_story(1, task=SCALES)))
-    report.look(page, "locked")
+    report.look_in_both_schemes(page, "locked")
     hear(page)
-    report.look(page, "open")
+    report.look_in_both_schemes(page, "open")
     page.get_by_role("slider", name="How natural is it?").fill("80")
     page.get_by_role("checkbox", name="A cough").check()
     page.locator("[data-part=next]").click(force=True)  # aria-disabled: it says what is missing
-    report.look(page, "with what is missing")
+    report.look_in_both_schemes(page, "with what is missing")
 
 
-@SCHEMES
-def test_between_trials(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
-    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+def test_between_trials(serve: Serve, new_page: NewPage, report: Report) -> None:
+    page = new_page(color_scheme="light", reduced_motion="reduce")
     told = {0: {"right": False, "text": "A machine speaks: the pitch stays flat."}}
     more = {"extras": {0: {"training": {"n": 1, "total": 1}}}, "feedback": told}
     server = serve(short_story(4, break_every=2, **more))
     enter(page, server)
     rate(page)
-    report.look(page, "feedback")
+    report.look_in_both_schemes(page, "feedback")
     page.get_by_role("button", name="Next").click()
     rate(page)
     expect(page.locator(".view-break")).to_be_visible()
-    report.look(page, "break")
+    report.look_in_both_schemes(page, "break")
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Withdraw").click()
-    report.look(page, "withdraw?")
+    report.look_in_both_schemes(page, "withdraw?")
     page.get_by_role("button", name="Withdraw and delete my answers").click()
     expect(page.locator(".view-end")).to_be_visible()
-    report.look(page, "withdrawn")
+    report.look_in_both_schemes(page, "withdrawn")
 
 
-@SCHEMES
-def test_when_something_fails(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
-    page = new_page(color_scheme=scheme, reduced_motion="reduce")
+def test_when_something_fails(serve: Serve, new_page: NewPage, report: Report) -> None:
+    page = new_page(color_scheme="light", reduced_motion="reduce")
     story = Story([CMOS], [(0, [0.4, 0.4], None)] * 3)
     story.clips.pop("0x1")
     server = serve(story)
     enter(page, server)
     expect(page.get_by_role("button", name="Go on without this clip")).to_be_visible()
-    report.look(page, "clip lost")
+    report.look_in_both_schemes(page, "clip lost")
     page.get_by_role("button", name="Go on without this clip").click()
     hear(page)
     server.house.fail("/answers/", "drop", 99)
@@ -155,31 +164,30 @@ def test_when_something_fails(serve: Serve, new_page: NewPage, report: Report, s
     choose(page, "1")
     page.locator("[data-part=next]").click()
     expect(page.locator(".view-wait")).to_be_visible()
-    report.look(page, "waiting for the network")
+    report.look_in_both_schemes(page, "waiting for the network")
     other = new_page(page.context)
     other.goto(f"{server.url}/s/demo/")
     expect(page.get_by_role("dialog")).to_be_visible()
-    report.look(page, "open in another tab")
+    report.look_in_both_schemes(page, "open in another tab")
 
 
-@SCHEMES
-def test_pages_of_trouble(serve: Serve, new_page: NewPage, report: Report, scheme: str) -> None:
-    page = new_page(color_scheme=scheme)
+def test_pages_of_trouble(serve: Serve, new_page: NewPage, report: Report) -> None:
+    page = new_page(color_scheme="light")
     server = serve(short_story(1))
     for name in TROUBLE:
         page.goto(f"{server.url}/{name}/")
-        report.look(page, name)
+        report.look_in_both_schemes(page, name)
     for problem in ("closed", "paused", "full", "not_open"):
         server.house.landing = {"problem": problem}
         page.goto(f"{server.url}/r/x/")
-        report.look(page, problem)
+        report.look_in_both_schemes(page, problem)
     names = {"en": "English", "zh-Hans": "简体中文"}
     offered = [
         {"tag": t, "name": n, "query": "lang=en", "chosen": t == "en"} for t, n in names.items()
     ]
     server.house.landing = {"languages": offered}
     page.goto(f"{server.url}/r/x/")
-    report.look(page, "offered in two languages")
+    report.look_in_both_schemes(page, "offered in two languages")
 
 
 # --- Researchers ---------------------------------------------------------------------------------
@@ -201,18 +209,17 @@ def study(transactional_db: None) -> Study:
     return made
 
 
-@SCHEMES
 def test_pages_for_researchers(
-    web: WebProcess, study: Study, new_page: NewPage, report: Report, scheme: str, tmp_path: Path
+    web: WebProcess, study: Study, new_page: NewPage, report: Report, tmp_path: Path
 ) -> None:
-    page = new_page(color_scheme=scheme)
+    page = new_page(color_scheme="light")
     page.goto(f"{web.url}/studies/voices/")
-    report.look(page, "log-in")
+    report.look_in_both_schemes(page, "log-in")
     page.get_by_label("User name").fill(study.owner.username)
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_text("User name and password do not match.")).to_be_visible()
-    report.look(page, "log-in refused")
+    report.look_in_both_schemes(page, "log-in refused")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
@@ -220,4 +227,4 @@ def test_pages_for_researchers(
                  "studies/voices/planning/", "studies/voices/planning/?size=0.3&items=60",
                  "studies/voices/metrics/", "gallery/", "studies/voices/preview/"):  # fmt: skip
         page.goto(f"{web.url}/{path}")
-        report.look(page, path)
+        report.look_in_both_schemes(page, path)
