@@ -63,6 +63,11 @@ def interval_text(low: float, high: float, ends: Ends = None, decimals: int = 3)
     return f"[{PAST_LOW * below}{left}, {right}{PAST_HIGH * above}]"
 
 
+def legend_of_marks(text: str) -> list[str]:
+    """What the marks mean that intervals in a text have; none where none is marked."""
+    return [PAST_TOLD] if PAST_LOW in text or PAST_HIGH in text else []
+
+
 def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Names in words: A, B and C; the first few and how many more, where there are many."""
     if len(names) > most + 1:

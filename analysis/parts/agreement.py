@@ -118,21 +118,22 @@ def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
     rated = rated_units(family)
     three = (rated.unit, rated.rater, rated.score)
     as_labels = len(np.unique(rated.score)) <= MOST_LABELS
-    most = given.options.replicates
+    most = _replicates(given)
     for metric in ("ordinal", "interval", *["nominal"] * as_labels):
-        alpha = krippendorff_alpha(
-            *three, metric, level=level, replicates=min(REPLICATES, most), seed=seed
-        )
-        yield _row(alpha)
+        yield _row(krippendorff_alpha(*three, metric, level=level, replicates=most, seed=seed))
     codes = coded(*three)
     yield from _iccs(rated, codes, level)
     yield from _of_means(family, rated, level)
-    yield from _orders(rated, codes, level, min(REPLICATES, most), seed)
-    splits, replicates = _effort(codes)
-    for each in noise_ceiling(
-        *three, splits=splits, replicates=min(replicates, most), level=level, seed=seed
-    ):
+    yield from _orders(rated, codes, level, most, seed)
+    splits, few = _effort(codes)
+    most = _replicates(given, few)
+    for each in noise_ceiling(*three, splits=splits, replicates=most, level=level, seed=seed):
         yield _row(each)
+
+
+def _replicates(given: Given, most: int = REPLICATES) -> int:
+    """Of a bootstrap: what was asked for the means, at most so many."""
+    return min(most, given.options.replicates)
 
 
 def _effort(codes: Coded) -> tuple[int, int]:
@@ -207,7 +208,7 @@ def _of_labels(family: Family, given: Given) -> Iterator[dict[str, Any]]:
             code.astype(np.float64),
             "nominal",
             level=given.options.level,
-            replicates=min(REPLICATES, given.options.replicates),
+            replicates=_replicates(given),
             seed=given.options.seed,
         )
     )

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import (
     NOTHING,
-    PAST_HIGH,
-    PAST_LOW,
-    PAST_TOLD,
     Ends,
     interval_text,
+    legend_of_marks,
     listed,
     p_value,
 )
@@ -105,8 +103,8 @@ def notes(names: Sequence[tuple[str, ...]], lines: Sequence[Line], told: set[str
 
 def foot(made: str, texts: Sequence[str] = ()) -> str:
     """Notes below a table: what its marks mean, and the texts (escaped here)."""
-    marks = [PAST_TOLD] if PAST_LOW in made or PAST_HIGH in made else []
-    return "".join(f'<p class="muted small">{escape(text)}</p>' for text in (*marks, *texts))
+    every = (*legend_of_marks(made), *texts)
+    return "".join(f'<p class="muted small">{escape(text)}</p>' for text in every)
 
 
 def fold(title: str, line: str, html: str) -> str:

@@ -100,7 +100,7 @@ def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> 
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
     """A report in lines of text: the overall estimates with both kinds of interval."""
     from analysis.estimands import estimand_of
-    from analysis.formatting import PAST_HIGH, PAST_LOW, PAST_TOLD, number
+    from analysis.formatting import legend_of_marks, number
     from analysis.report.pivot import lines_of
     from analysis.report.tables import bounds
     from analysis.scales import ends_of, family_title
@@ -120,7 +120,7 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"  note: {warning}"
     for sentence in [*answer.get("sentences", []), *_of_clips(report)]:
         yield f"  {sentence}"
-    title, past = "", False
+    title, marked = "", ""
     for line in lines_of(report["estimates"]):
         row = line.row
         if row["weighting"] != "ratings":
@@ -137,9 +137,8 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         told = f"{number(row['value'], False, digits)} {bounds(line.main, ends, digits)}"
         told += f"  naive {bounds(line.naive, ends, digits)}"
         yield f"  {place:<32} {told}  {counts}"
-        past = past or PAST_LOW in told or PAST_HIGH in told
-    if past:
-        yield f"  {PAST_TOLD}"
+        marked += told
+    yield from (f"  {each}" for each in legend_of_marks(marked))
 
 
 def _of_clips(report: Mapping[str, Any]) -> Iterator[str]:
