@@ -19,8 +19,6 @@ from analysis.scales import ends_of
 from analysis.screening import DEFAULT, HiddenReference, screen
 from tests.analysis.reference import BLANK, rows_of
 
-pytestmark = pytest.mark.usefixtures("without_models")
-
 QUICK = Options(replicates=100)
 
 

@@ -18,8 +18,6 @@ from listening.methods import Method, method_named
 from listening.models import Condition, Criterion, Stimulus, Study
 from tests import factories
 
-pytestmark = pytest.mark.usefixtures("without_models")
-
 QUICK = Options(replicates=100)
 LEVEL = {"cond-0": 1, "cond-1": 3, "cond-2": 5}  # what every rater thinks; cond-2 is the reference
 CHOICES = {"choices": ["buzz", "hiss", "clean"], "many": True}

@@ -158,7 +158,7 @@ def test_a_half_normal_prior_keeps_its_mass_where_the_data_say_nothing():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@sizes(20, 200)
+@sizes(40, 200)
 def test_ranks_of_the_truth_among_draws_are_uniform(runs):
     """Simulation-based calibration (Talts et al. 2018): parameters drawn from the prior."""
     rng = np.random.default_rng(11)

@@ -284,7 +284,7 @@ def test_the_prior_is_told_in_words():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@sizes(6, 30)
+@sizes(10, 30)
 def test_ranks_of_the_truth_among_draws_are_uniform(runs):
     """Simulation-based calibration (Talts et al. 2018): parameters drawn from the prior."""
     rng = np.random.default_rng(12)

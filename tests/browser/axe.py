@@ -21,17 +21,15 @@ SETTLED = """
     while (moving()) await new Promise((resolve) => setTimeout(resolve, 20));
 """
 RUN = (
-    """async (rules) => {
+    """async () => {
     """
     + SETTLED
     + """
-    const only = rules ? { runOnly: rules } : {};
-    const found = await axe.run(document, { resultTypes: ["violations"], ...only });
+    const found = await axe.run(document, { resultTypes: ["violations"] });
     return found.violations.map(({ id, impact, nodes }) => ({ id, impact,
         places: nodes.map((node) => `${node.target.join(" ")}: ${node.failureSummary}`) }));
 }"""
 )
-OF_COLOUR = ["color-contrast", "link-in-text-block"]  # what else could a dark page do worse?
 CONTROLS = {
     *("button", "checkbox", "combobox", "disclosureTriangle", "link", "radio", "searchbox"),
     *("slider", "spinbutton", "switch", "tab", "textbox"),
@@ -49,23 +47,20 @@ class Report:
     def look(self, page: Page, stage: str) -> None:
         """Asks axe-core about the page as it stands, and for controls without a name."""
         self.stages.append(stage)
-        self._ask(page, stage)
-        self.grave += [f"{stage}: a {role} has no name" for role in nameless(page)]
-
-    def look_in_both_schemes(self, page: Page, stage: str) -> None:
-        """The same of a light page, and whether its colours do in the dark too."""
-        self.look(page, stage)
-        with darkened(page):
-            self._ask(page, f"{stage}, dark", OF_COLOUR)
-
-    def _ask(self, page: Page, stage: str, rules: list[str] | None = None) -> None:
         if not page.evaluate("() => 'axe' in window"):
             page.evaluate(SCRIPT)
-        for found in page.evaluate(RUN, rules):
+        for found in page.evaluate(RUN):
             if found["impact"] in GRAVE:
                 self.grave += [f"{stage}: {found['id']}: {place}" for place in found["places"]]
             else:
                 self.moderate.setdefault(found["id"], set()).add(stage)
+        self.grave += [f"{stage}: a {role} has no name" for role in nameless(page)]
+
+    def look_in_both_schemes(self, page: Page, stage: str) -> None:
+        """The same of a light page and, at the same place, of the dark one."""
+        self.look(page, stage)
+        with darkened(page):
+            self.look(page, f"{stage}, dark")
 
 
 @contextmanager

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.axe import darkened
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.parallel_story import MUSHRA, RANKING, mushra_story, sine, wav
 from tests.browser.recorder import FLUSH, TAP
 from tests.browser.story import Story
-from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
+from tests.browser.test_rater_looks import TOO_WIDE, can_be_seen_and_reached
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
@@ -342,11 +341,7 @@ def test_everyone_can_see_and_reach_all_of_it(
     for stage in ("locked", "open"):
         if stage == "open":
             hear_all(page, [f"Clip {name}" if len(name) == 1 else name for name in letters])
-        assert page.evaluate(FAINT) == [], stage
-        with darkened(page):
-            assert page.evaluate(FAINT) == [], f"{stage}, dark"
-        assert page.evaluate(SMALL_TARGETS) == [], stage
-        assert page.evaluate(TOO_WIDE) <= 0, stage
+        can_be_seen_and_reached(page, stage)
     for width in (320, 640, 1280):
         page.set_viewport_size({"width": width, "height": 700})
         assert page.evaluate(TOO_WIDE) <= 0, width

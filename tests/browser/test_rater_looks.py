@@ -109,23 +109,37 @@ def whole_story() -> Story:
     return Story(tasks, trials, check=True, extras={4: {"lines": [lines]}}, end=LAST)
 
 
+def can_be_seen_and_reached(page: Page, stage: str, small_targets: str = SMALL_TARGETS) -> None:
+    """In light and in the dark."""
+
+    def check(stage: str) -> None:
+        assert page.evaluate(FAINT) == [], stage
+        assert page.evaluate(small_targets) == [], stage
+        assert page.evaluate(TOO_WIDE) <= 0, stage
+
+    check(stage)
+    with darkened(page):
+        check(f"{stage}, dark")
+
+
 def test_text_has_contrast_and_fingers_have_room_on_a_phone(
     serve: Serve, new_page: NewPage
 ) -> None:
     page = new_page(**PHONE, color_scheme="light")
     for stage in stages(page, serve(whole_story())):
-        assert page.evaluate(FAINT) == [], stage
-        with darkened(page):
-            assert page.evaluate(FAINT) == [], f"{stage}, dark"
-        assert page.evaluate(SMALL_TARGETS) == [], stage
-        assert page.evaluate(TOO_WIDE) <= 0, stage
+        can_be_seen_and_reached(page, stage)
 
 
-def test_no_screen_is_too_narrow(serve: Serve, new_page: NewPage) -> None:
+@pytest.mark.parametrize(
+    ("walked", "seen"), [((320, 700), (844, 390)), ((640, 360), (1280, 700))], ids=["320", "640"]
+)
+def test_no_screen_is_too_narrow(
+    serve: Serve, new_page: NewPage, walked: tuple[int, int], seen: tuple[int, int]
+) -> None:
     """640 is what a laptop of 1280 has left at 200 % zoom, 320 at 400 %; 844 a phone that lies."""
     page = new_page()
     for stage in stages(page, serve(whole_story())):
-        for width, height in ((320, 700), (640, 360), (844, 390), (1280, 700)):
+        for width, height in (seen, walked):
             page.set_viewport_size({"width": width, "height": height})
             assert page.evaluate(TOO_WIDE) <= 0, f"{stage}, {width} wide"
 

@@ -9,14 +9,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from listening.methods.base import Scale, Step
-from tests.browser.axe import darkened
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.moments import note_states, was
 from tests.browser.parallel_story import SCALES, WORDS, criterion, step
 from tests.browser.story import Story, short_story
-from tests.browser.test_rater_looks import FAINT, SMALL_TARGETS, TOO_WIDE
+from tests.browser.test_rater_looks import TOO_WIDE, can_be_seen_and_reached
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
@@ -208,10 +207,7 @@ def test_every_scale_can_be_seen_and_reached_on_a_phone(serve: Serve, new_page: 
     page, _ = heard(serve, new_page, story, **options)
     page.get_by_role("slider", name="How natural is it?").fill("80")
     page.get_by_role("checkbox", name="A cough").check()
-    assert page.evaluate(FAINT) == []
-    with darkened(page):
-        assert page.evaluate(FAINT) == []
-    assert page.evaluate(SMALL_TARGETS) == []
+    can_be_seen_and_reached(page, "answered")
     for width in (320, 390, 640, 1280):
         page.set_viewport_size({"width": width, "height": 700})
         assert page.evaluate(TOO_WIDE) <= 0, width
