@@ -13,6 +13,7 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache import cache
+from django.core.cache.backends.redis import RedisCache
 from django.db import DatabaseError, connections
 from django.test import Client
 
@@ -23,6 +24,7 @@ from listening.monitor import forget_progress, latest_progress
 from listening.routing import websocket_urlpatterns
 from tests.config.helpers import PATIENCE_S
 from tests.factories import answer_all, arrive, make_study, make_user
+from tests.own_cache import empty_cache
 
 QUICK_S = 0.02
 
@@ -46,7 +48,7 @@ def clock(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _empty_cache():
-    cache.clear()
+    empty_cache()
 
 
 @pytest.fixture
@@ -126,6 +128,15 @@ def test_while_one_counts_the_others_see_the_last_aggregate(counted, monkeypatch
         thread.join()
     assert seen == [kept] * 8
     assert len(counted) == 1
+
+
+def test_a_test_empties_no_other_process_s_cache(servers):
+    other = RedisCache(settings.CACHES["default"]["LOCATION"], {"KEY_PREFIX": "another"})
+    for each in (cache, other):
+        each.set("kept", 1)
+    empty_cache()
+    assert (cache.get("kept"), other.get("kept")) == (None, 1)
+    other.delete("kept")
 
 
 @pytest.mark.django_db

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -13,13 +12,14 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from listening.models import Block, Rater, Rating, Session, Study
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study, make_user
 from tests.listening.sounds import give_sound
+from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def _empty_cache():
-    cache.clear()
+    empty_cache()
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_the_number_of_queries_does_not_grow_with_the_sessions(
 ):
     for _ in range(8):
         arrive(study)
-    cache.clear()
+    empty_cache()
     with django_assert_max_num_queries(22):
         page_of(owner, "/studies/voices/")
 
@@ -318,7 +318,7 @@ def test_simulated_raters_are_named_as_such_and_deleted_without_the_others(owner
     hidden = r'data-live-shown="sessions/simulated" hidden'
     assert re.search(hidden, page_of(owner, "/studies/voices/"))
     answer_all(arrive(study))
-    cache.clear()
+    empty_cache()
     html = page_of(owner, "/studies/voices/")
     assert not re.search(hidden, html)
     assert "1 of these sessions are simulated" in words_of(html)

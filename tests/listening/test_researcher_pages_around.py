@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 
 from listening import sessions, stages
 from listening.checks import Check, check_named
@@ -14,6 +13,7 @@ from listening.views.sittings import ANSWERS_SHOWN, LONGEST_SHOWN
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 from tests.listening.test_researcher_pages import page_of, words_of
 from tests.listening.test_stages import all_wrong, questionnaire, truths
+from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +24,7 @@ ABOUT = questionnaire("about", "before", screen_out=["no"])
 
 @pytest.fixture(autouse=True)
 def _empty_cache():
-    cache.clear()
+    empty_cache()
 
 
 @pytest.fixture
@@ -286,6 +286,6 @@ def test_the_number_of_queries_does_not_grow_with_what_stands_around(
 ):
     for _ in range(6):
         answer_all(come(study))
-    cache.clear()
+    empty_cache()
     with django_assert_max_num_queries(26):
         page_of(owner, "/studies/around/")
