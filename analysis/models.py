@@ -20,10 +20,12 @@ class AnalysisRun(models.Model):
     study = models.ForeignKey("listening.Study", models.CASCADE, related_name="analysis_runs")
     estimator = models.CharField(max_length=60)
     version = models.CharField(max_length=20)
-    parameters = models.JSONField(default=dict)  # see analysis.options.Options.parameters
+    parameters = models.JSONField(
+        default=dict
+    )  # see analysis.statistics.options.Options.parameters
     ratings_mark = models.CharField(max_length=200, blank=True)  # just before they were read
     scores_mark = models.CharField(max_length=64, blank=True)
-    code = models.CharField(max_length=64, blank=True)  # see analysis.stored.code_mark
+    code = models.CharField(max_length=64, blank=True)  # see analysis.web.cache.code_mark
     table_hash = models.CharField(max_length=64, blank=True)  # known once the table was read
     scores_hash = models.CharField(max_length=64, blank=True)
     ratings = models.PositiveIntegerField(null=True)  # in the table, traps included
@@ -86,13 +88,13 @@ class AnalysisRun(models.Model):
 
     def report(self) -> dict[str, Any]:
         """The report of a run that is done."""
-        from analysis.report.writers import report_from_json
+        from analysis.report.writers.exports import report_from_json
 
         return report_from_json(self.result)
 
     def page_report(self) -> dict[str, Any]:
         """The report cut to what a page shows, where the run has that."""
-        from analysis.report.writers import report_from_json
+        from analysis.report.writers.exports import report_from_json
 
         return report_from_json(self.brief or self.result)
 

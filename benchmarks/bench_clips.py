@@ -32,12 +32,12 @@ def told(**more):
     print(json.dumps(more))
 """
 EARNEST = """
-from analysis.options import options_from
-from analysis.parts.base import Given
-from analysis.parts.clip_scores import ClipScoresPart
-from analysis.ratings import from_csv
-from analysis.report.clipfiles import clip_files
-from analysis.screening import DEFAULT, screen
+from analysis.statistics.options import options_from
+from analysis.report.part import Given
+from analysis.report.parts.clip_scores import ClipScoresPart
+from analysis.ratings.table import from_csv
+from analysis.report.writers.clip_files import clip_files
+from analysis.statistics.screening import DEFAULT, screen
 table = from_csv(sys.argv[1])
 screened = screen(table, DEFAULT)
 options = options_from({"by": ["stimulus"]})

@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402  after the number of threads is set
 import pandas as pd  # noqa: E402
 
-from analysis.mixed.comparisons import pairs  # noqa: E402
-from analysis.mixed.linear import crossed_reml  # noqa: E402
+from analysis.statistics.mixed.linear_model import crossed_reml  # noqa: E402
+from analysis.statistics.mixed.model_contrasts import pairs  # noqa: E402
 
 THREE = ("rater", "item", "stimulus")
 FOUR = (*THREE, "rater:condition")

@@ -31,10 +31,10 @@ def done(name):
     global last
     now = time.perf_counter()
     took[name], last = now - last, now
-from analysis.estimators.mean_score import MeanScore
-from analysis.options import Breakdown
-from analysis.ratings import from_csv, table_hash
-from analysis.screening import DEFAULT, screen
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.options import Breakdown
+from analysis.ratings.table import from_csv, table_hash
+from analysis.statistics.screening import DEFAULT, screen
 done("import")
 table = from_csv(sys.argv[1])
 done("load and check")
@@ -68,7 +68,7 @@ print(json.dumps(took))
 
 def write_ratings(path: Path, count: int) -> None:
     """Ratings as export_study writes them: raters of 200 clips, 20 conditions, 500 texts."""
-    from analysis.cells import COLUMNS
+    from analysis.ratings.cells import COLUMNS
 
     chance = random.Random(1)
     same = {"study": "big", "task": "mos", "method": "mos", "criterion": "naturalness"}

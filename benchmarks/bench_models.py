@@ -32,14 +32,14 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402  after the number of threads is set
 import pandas as pd  # noqa: E402
 
-from analysis.mixed.comparisons import means, pairs  # noqa: E402
-from analysis.mixed.convergence import diagnose  # noqa: E402
-from analysis.mixed.gaussian import HLS_PRIOR, gaussian_posterior  # noqa: E402
-from analysis.mixed.linear import crossed_reml, nested_reml  # noqa: E402
-from analysis.mixed.ordinal import label_counts  # noqa: E402
-from analysis.mixed.ordinal_fit import ordinal_ml, ordinal_posterior  # noqa: E402
-from analysis.mixed.posterior import Posterior  # noqa: E402
-from analysis.mixed.sufficient import Codes, sums  # noqa: E402
+from analysis.statistics.mixed.convergence import diagnose  # noqa: E402
+from analysis.statistics.mixed.gaussian import HLS_PRIOR, gaussian_posterior  # noqa: E402
+from analysis.statistics.mixed.linear_model import crossed_reml, nested_reml  # noqa: E402
+from analysis.statistics.mixed.model_contrasts import means, pairs  # noqa: E402
+from analysis.statistics.mixed.ordered_labels import label_counts  # noqa: E402
+from analysis.statistics.mixed.ordinal_fit import ordinal_ml, ordinal_posterior  # noqa: E402
+from analysis.statistics.mixed.posterior import Posterior  # noqa: E402
+from analysis.statistics.mixed.sufficient_statistics import Codes, sums  # noqa: E402
 
 DATA = ROOT / "tests/data/analysis"
 GAUSSIAN = "att_s1 Gaussian posterior"

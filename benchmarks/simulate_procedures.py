@@ -31,7 +31,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from scipy import special  # noqa: E402
 
-from analysis.comparisons.simultaneous import Family, spread_of  # noqa: E402
+from analysis.statistics.comparisons.simultaneous import Family, spread_of  # noqa: E402
 from benchmarks import simulated_rules as rules  # noqa: E402
 from benchmarks.simulated_ratings import METHODS, Cell, Sums, places, scores, true_means  # noqa: E402
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse, special
 
-from analysis.intervals import Clustered
+from analysis.statistics.intervals import Clustered
 
 RATER, RATER_CONDITION, ITEM, ITEM_CONDITION, REST = range(5)
 

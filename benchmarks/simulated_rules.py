@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special, stats
 
-from analysis.comparisons.spread import spread_of
+from analysis.statistics.comparisons.clustered_variance import spread_of
 from benchmarks.simulated_ratings import Sums
 
 PLAIN = "G: CGM, t(min G - 1)"

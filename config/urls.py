@@ -1,7 +1,5 @@
 """The routes of the whole house: each room brings its own."""
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.core.cache import cache
 from django.db import DatabaseError, connection
@@ -32,6 +30,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz, name="healthz"),
     path("admin/", admin.site.urls),
 ]
-for room in ("listening", "metrics", "analysis"):
-    if find_spec(f"{room}.urls"):
-        urlpatterns.append(path("", include(f"{room}.urls")))
+for room in ("listening", "metrics", "analysis.web"):
+    urlpatterns.append(path("", include(f"{room}.urls")))

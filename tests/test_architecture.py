@@ -46,29 +46,29 @@ PURE = (
     "metrics.summary",
     "metrics.presets",
     "metrics.provenance",
-    "analysis.against",
-    "analysis.base",
-    "analysis.problems",
-    "analysis.header",
-    "analysis.clips",
-    "analysis.exact",
-    "analysis.ratings",
-    "analysis.scores",
-    "analysis.screening",
-    "analysis.intervals",
-    "analysis.estimators",
-    "analysis.correlations",
-    "analysis.figures",
+    "analysis.statistics.metric_agreement",
+    "analysis.statistics.estimator",
+    "analysis.ratings.problems",
+    "analysis.ratings.header",
+    "analysis.statistics.single_clips",
+    "analysis.statistics.binomial",
+    "analysis.ratings.table",
+    "analysis.ratings.metric_scores",
+    "analysis.statistics.screening",
+    "analysis.statistics.intervals",
+    "analysis.statistics.estimators",
+    "analysis.statistics.correlations",
+    "analysis.report.figures",
     "analysis.report",
-    "analysis.agreement",
-    "analysis.alignment",
-    "analysis.comparisons",
-    "analysis.justifications",
-    "analysis.mixed",
-    "analysis.onethread",
-    "analysis.pairs",
-    "analysis.parts",
-    "analysis.planning",
+    "analysis.statistics.agreement",
+    "analysis.statistics.rank_distance",
+    "analysis.statistics.comparisons",
+    "analysis.statistics.justifications",
+    "analysis.statistics.mixed",
+    "analysis.statistics.one_thread",
+    "analysis.statistics.pairs",
+    "analysis.report.parts",
+    "analysis.statistics.planning",
 )
 HEAVY = ("django", "torch", "pymc", "rest_framework", "celery", "psycopg")
 ALLOWED = {  # room -> what it may import of other rooms
@@ -163,7 +163,7 @@ def test_a_pure_module_brings_no_framework_along():
 
 
 def test_the_columns_of_the_ratings_table_are_the_keys_of_a_rating_row():
-    from analysis.ratings import COLUMNS
+    from analysis.ratings.table import COLUMNS
     from listening.selectors import RatingRow
 
     assert list(COLUMNS) == list(RatingRow.__annotations__)

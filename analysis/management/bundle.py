@@ -32,7 +32,7 @@ def write_bundle(
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Path]:
     """Write the bundle into the folder ``out``, or as ``name``.zip there; each path written."""
-    from analysis.report.bundle import bundle, bundle_zip
+    from analysis.report.writers.bundle import bundle, bundle_zip
 
     kept = None if given["no_ratings"] else table
     wanted = {"width_in": WIDTHS[given["figures"]], "figures": given["figures"] != "none"}

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from analysis.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
-from analysis.screening import DEFAULT, Rule, rule_text, rules
+from analysis.statistics.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
+from analysis.statistics.screening import DEFAULT, Rule, rule_text, rules
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -9,20 +9,20 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.base import Contrast, Estimate, Estimator, estimator
-from analysis.breakdowns import default_breakdowns, families, labelled_families
-from analysis.choices import countable
-from analysis.estimands import estimand_of
 from analysis.formatting import counted
-from analysis.onethread import on_one_thread
-from analysis.options import Breakdown, Options, command_line
-from analysis.parts.base import Given
-from analysis.parts.chosen import made_parts
-from analysis.ratings import table_hash
+from analysis.ratings.breakdowns import default_breakdowns, families, labelled_families
+from analysis.ratings.choices import countable
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.scales import family_title
+from analysis.ratings.table import table_hash
+from analysis.report.part import Given
+from analysis.report.pipeline import made_parts
 from analysis.report.provenance import code_revision, now, package_versions
-from analysis.scales import family_title
-from analysis.screening import DEFAULT, STRUCTURAL, default_rules, screen
-from analysis.screening.sensitivity import sensitivity
+from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
+from analysis.statistics.one_thread import on_one_thread
+from analysis.statistics.options import Breakdown, Options, command_line
+from analysis.statistics.screening import DEFAULT, STRUCTURAL, default_rules, screen
+from analysis.statistics.sensitivity import sensitivity
 
 FORMAT = 3
 MOST_CONDITIONS = 24
@@ -43,11 +43,11 @@ def report_of(
 ) -> dict[str, Any]:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
-    ``scores`` holds metric scores (`analysis.scores`); ``notes`` and ``columns_not_used`` are those
-    of `analysis.ratings.Reading`, for ratings from a file. Without options, or with those that
-    name no rules, `default_rules` hold. Only ``made_at`` differs
-    between two reports of the same table, scores, options and code. ``progress`` is told the share
-    that is done and what is being done; it may raise to stop.
+    ``scores`` holds metric scores (`analysis.ratings.metric_scores`); ``notes`` and
+    ``columns_not_used`` are those of `analysis.ratings.table.Reading`, for ratings from a file.
+    Without options, or with those that name no rules, `default_rules` hold. Only ``made_at``
+    differs between two reports of the same table, scores, options and code. ``progress`` is told
+    the share that is done and what is being done; it may raise to stop.
     """
     options = options or Options()
     if options.rules is DEFAULT:  # nobody named any

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.base import OF_CONTRASTS
+from analysis.statistics.estimator import OF_CONTRASTS
 
 # Apart in a line:
 PER_INTERVAL = frozenset({"interval", "low", "high", "note", *OF_CONTRASTS})

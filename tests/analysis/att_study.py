@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import gzip
 
-from analysis.cells import csv_lines
-from analysis.ratings import from_rows, to_rows
+from analysis.ratings.cells import csv_lines
+from analysis.ratings.table import from_rows, to_rows
 from tests.analysis.reference import DATA, att_rows
 
 FILE = DATA / "att_study.csv.gz"

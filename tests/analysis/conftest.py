@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from analysis.parts.models import Models
+from analysis.report.parts.models import Models
 from tests.analysis.rated_study import rated_study
 
 

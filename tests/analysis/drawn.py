@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import sin
 
-from analysis.parts.shown import Figure
+from analysis.report.content import Figure
 
 KEYS = ("name", "value", "low", "high", "naive_low", "naive_high")
 SYSTEMS = ("Human", "CosyVoice 2", "F5-TTS", "Fish Speech 1.5", "MaskGCT", "XTTS v2", "VITS")

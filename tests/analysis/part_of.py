@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.options import Options
-from analysis.parts.base import Given, Part, parts
-from analysis.parts.chosen import plain_of
-from analysis.screening import screen
+from analysis.report.part import Given, Part, parts
+from analysis.report.pipeline import plain_of
+from analysis.statistics.options import Options
+from analysis.statistics.screening import screen
 
 
 def given_of(table: pd.DataFrame, options: Options | None = None) -> Given:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.estimands import estimand_of_method
-from analysis.ratings import COLUMNS, from_csv, from_rows, read_csv
+from analysis.ratings.estimands import estimand_of_method
+from analysis.ratings.table import COLUMNS, from_csv, from_rows, read_csv
 from listening.methods import Method
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "analysis"

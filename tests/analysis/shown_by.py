@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.options import Options
-from analysis.parts.base import Given, Part
-from analysis.parts.chosen import plain_of
-from analysis.parts.shown import Shown, Table, shown_from
 from analysis.report.build import report_of
-from analysis.screening import screen
+from analysis.report.content import Shown, Table, shown_from
+from analysis.report.part import Given, Part
+from analysis.report.pipeline import plain_of
+from analysis.statistics.options import Options
+from analysis.statistics.screening import screen
 
 
 def given_of(table: pd.DataFrame, options: Options | None = None, **report: Any) -> Given:

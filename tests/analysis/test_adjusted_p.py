@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.comparisons import (
+from analysis.statistics.comparisons import (
     Undefined,
     adjusted,
     against_best,

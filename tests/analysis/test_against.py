@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from analysis.against import (
+from analysis.ratings.breakdowns import families
+from analysis.ratings.table import from_rows
+from analysis.statistics.agreement import noise_ceiling
+from analysis.statistics.agreement.kappa import bare_kappa
+from analysis.statistics.metric_agreement import (
     CONDITION,
     STIMULUS,
     WITHIN,
@@ -20,15 +24,16 @@ from analysis.against import (
     preferred_share,
     units_of,
 )
-from analysis.against import coefficients as by_weight
-from analysis.against.detection import area_interval, f1_curve
-from analysis.against.replicated import of_conditions
-from analysis.against.resampling import centred_interval, fisher_interval, p_of, wider_of
-from analysis.against.result import AS_IS, MAPPED
-from analysis.agreement import noise_ceiling
-from analysis.agreement.kappa import bare_kappa
-from analysis.breakdowns import families
-from analysis.ratings import from_rows
+from analysis.statistics.metric_agreement import weighted_correlations as by_weight
+from analysis.statistics.metric_agreement.machine_detection import area_interval, f1_curve
+from analysis.statistics.metric_agreement.metric_result import AS_IS, MAPPED
+from analysis.statistics.metric_agreement.replicated_coefficients import of_conditions
+from analysis.statistics.metric_agreement.two_way_resampling import (
+    centred_interval,
+    fisher_interval,
+    p_of,
+    wider_of,
+)
 from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
 from tests.analysis.simulation import bounds, sizes
 

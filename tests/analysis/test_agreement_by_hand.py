@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from analysis.agreement import (
+from analysis.statistics.agreement import (
     AgreementError,
     by_position,
     carry_over,

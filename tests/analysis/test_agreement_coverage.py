@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.agreement import (
+from analysis.statistics.agreement import (
     icc_mixed,
     intraclass_correlations,
     kappa,

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.agreement import (
+from analysis.ratings.table import RatingsError, from_rows
+from analysis.statistics.agreement import (
     AgreementError,
     by_position,
     carry_over,
@@ -29,7 +30,6 @@ from analysis.agreement import (
     trend,
     versus_rest,
 )
-from analysis.ratings import RatingsError, from_rows
 from tests.analysis.reference import BLANK, edge
 
 SCALE = np.arange(0, 5.1, 0.5)

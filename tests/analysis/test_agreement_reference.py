@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.agreement import (
+from analysis.ratings.table import read_csv
+from analysis.statistics.agreement import (
     coded,
     crossed_reml,
     icc_mixed,
@@ -19,8 +20,7 @@ from analysis.agreement import (
     sos_parameter,
     versus_rest,
 )
-from analysis.ratings import read_csv
-from analysis.screening import DEFAULT, screen
+from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.reference import DATA, expected, heard_on_headphones, mushra_s1, table_of
 
 PAIRS = {

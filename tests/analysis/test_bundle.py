@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.options import Options
-from analysis.parts.shown import Column, Shown, Table
+from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.build import report_of
-from analysis.report.bundle import bundle, bundle_files, bundle_zip
-from analysis.report.latex import escaped, latex_table
-from analysis.report.markdown import table_markdown
-from analysis.report.methods import methods_text
-from analysis.report.papertables import Named, paper_tables
-from analysis.scores import scores_from_rows
+from analysis.report.content import Column, Shown, Table
+from analysis.report.writers.bundle import bundle, bundle_files, bundle_zip
+from analysis.report.writers.latex import escaped, latex_table
+from analysis.report.writers.markdown import table_markdown
+from analysis.report.writers.methods_text import methods_text
+from analysis.report.writers.paper_tables import Named, paper_tables
+from analysis.statistics.options import Options
 from tests.analysis.drawn import CHINESE, EVERY, LONG
 from tests.analysis.reference import rows_of
 
@@ -129,7 +129,8 @@ def test_the_page_finds_its_figures_and_tables_beside_it(written):
 
 def test_reading_a_report_loads_neither_matplotlib_nor_pandas():
     code = (
-        "import sys, analysis.report.bundle, analysis.report.paper, analysis.figures;"
+        "import sys, analysis.report.writers.bundle, analysis.report.paper;"
+        "import analysis.report.figures;"
         "sys.exit(', '.join({'matplotlib', 'pandas', 'scipy', 'numpy'} & set(sys.modules)) or None)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.comparisons.candidates import candidates
-from analysis.mixed.errors import Refusal
-from analysis.mixed.posterior import compare
-from analysis.parts.models.ranked import best_sentence, rank_heatmap, rank_table
+from analysis.report.parts.models.posterior_ranking import best_sentence, rank_heatmap, rank_table
+from analysis.statistics.comparisons.systems_under_test import candidates
+from analysis.statistics.mixed.model_errors import Refusal
+from analysis.statistics.mixed.posterior import compare
 from tests.analysis.reference import rows_of
 
 

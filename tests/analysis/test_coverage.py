@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.intervals import (
+from analysis.statistics.intervals import (
     PigeonholeWeights,
     clustered,
     naive_interval,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.comparisons import (
+from analysis.statistics.comparisons import (
     Undefined,
     cliffs_delta,
     clustered_d,
@@ -19,7 +19,7 @@ from analysis.comparisons import (
     rope_shares,
     samples_of,
 )
-from analysis.comparisons.effects import noncentral_interval
+from analysis.statistics.comparisons.effect_sizes import noncentral_interval
 from tests.analysis.coded import isolation
 from tests.analysis.simulation import bounds, sizes
 

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from django.utils import timezone
 
-from analysis.ratings import from_study
-from analysis.screening import DEFAULT, NotCounted, screen
+from analysis.ratings.table import from_study
+from analysis.statistics.screening import DEFAULT, NotCounted, screen
 from listening import allocation, sessions
 from listening.models import Block, Session
 from tests.factories import ATT_TRAPS, answer_all, arrive, current, make_study

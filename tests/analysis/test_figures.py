@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.figures import figure_svg, nice_ticks, shortened
-from analysis.figures.palette import DARK, LIGHT, contrast, ink_on, shade
-from analysis.parts.shown import Figure
+from analysis.report.content import Figure
+from analysis.report.figures import figure_svg, nice_ticks, shortened
+from analysis.report.figures.palette import DARK, LIGHT, contrast, ink_on, shade
 from tests.analysis.drawn import EVERY, NAUGHTY, interval_rows
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.ratings import from_csv, from_rows, to_csv
-from analysis.screening import rule_from, screen
+from analysis.ratings.table import from_csv, from_rows, to_csv
+from analysis.statistics.screening import rule_from, screen
 from listening import sessions
 from listening.selectors import rating_rows
 from tests.factories import an_answer, arrive, current, make_study

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis import intervals as iv
+from analysis.statistics import intervals as iv
 
 
 def codes(*values):

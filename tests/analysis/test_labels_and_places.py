@@ -8,15 +8,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.against import units_of
-from analysis.breakdowns import default_breakdowns, families
-from analysis.estimators.mean_score import MeanScore
-from analysis.options import Options
-from analysis.ratings import from_rows
+from analysis.ratings.breakdowns import default_breakdowns, families
+from analysis.ratings.scales import ends_of
+from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.report.page import sections
-from analysis.scales import ends_of
-from analysis.screening import DEFAULT, HiddenReference, screen
+from analysis.report.html.page import sections
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.metric_agreement import units_of
+from analysis.statistics.options import Options
+from analysis.statistics.screening import DEFAULT, HiddenReference, screen
 from tests.analysis.reference import BLANK, rows_of
 
 QUICK = Options(replicates=100)

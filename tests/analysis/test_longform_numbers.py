@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.longform import (
+from analysis.ratings.table import from_rows
+from analysis.statistics.longform import (
     Material,
     by_position,
     context_effects,
@@ -16,8 +17,7 @@ from analysis.longform import (
     pooled_correlates,
     within_correlates,
 )
-from analysis.longform.regressions import least_squares
-from analysis.ratings import from_rows
+from analysis.statistics.longform.position_regression import least_squares
 from tests.analysis.reference import BLANK, DATA, expected, heard_on_headphones
 
 NAMES = {"n_sent": "n_sentences"}

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from analysis.estimators.mean_score import MeanScore
-from analysis.intervals import BOOTSTRAP, NAIVE, TWO_WAY
-from analysis.options import Breakdown
-from analysis.pairs import share_right
-from analysis.screening import screen
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.intervals import BOOTSTRAP, NAIVE, TWO_WAY
+from analysis.statistics.options import Breakdown
+from analysis.statistics.pairs import share_right
+from analysis.statistics.screening import screen
 from tests.analysis.reference import edge, expected, rows_of
 
 

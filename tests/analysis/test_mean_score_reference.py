@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from analysis.breakdowns import cells, families
-from analysis.estimators.mean_score import MeanScore
-from analysis.intervals import BOOTSTRAP, NAIVE, NAIVE_RATERS, TWO_WAY, clustered
-from analysis.options import Breakdown
-from analysis.screening import DEFAULT, screen
+from analysis.ratings.breakdowns import cells, families
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.intervals import BOOTSTRAP, NAIVE, NAIVE_RATERS, TWO_WAY, clustered
+from analysis.statistics.options import Breakdown
+from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.reference import expected, heard_on_headphones, table_of
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from analysis.comparisons.reference import roles_of
-from analysis.options import Options
-from analysis.ratings import from_csv, from_study, table_hash, to_csv
+from analysis.ratings.reference import roles_of
+from analysis.ratings.table import from_csv, from_study, table_hash, to_csv
 from analysis.report.build import report_of
-from analysis.report.page import page_html, sections
+from analysis.report.html.page import page_html, sections
+from analysis.statistics.options import Options
 from listening import allocation, sessions
 from listening.answers import parts_of
 from listening.methods import Method, method_named

@@ -5,8 +5,16 @@ import pytest
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from analysis.mixed.convergence import Quality, diagnose, ess, ess_bulk, ess_tail, pareto_k, r_hat
-from analysis.mixed.posterior import Posterior, highest_density
+from analysis.statistics.mixed.convergence import (
+    Quality,
+    diagnose,
+    ess,
+    ess_bulk,
+    ess_tail,
+    pareto_k,
+    r_hat,
+)
+from analysis.statistics.mixed.posterior import Posterior, highest_density
 
 ARVIZ = {  # kind: (rhat, ess bulk, ess tail) of the chains below, as ArviZ 0.23.4 gave them
     "iid": (1.0026086077699803, 1613.16328671925, 1932.2795622179876),

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from analysis.mixed.comparisons import means, pairs
-from analysis.mixed.crossed import Crossed
-from analysis.mixed.errors import NotEstimable
-from analysis.mixed.linear import crossed_reml, nested_reml, sides_of
-from analysis.mixed.sufficient import sums
-from analysis.mixed.work import Plan
+from analysis.statistics.mixed.crossed import Crossed
+from analysis.statistics.mixed.elimination_cost import Plan
+from analysis.statistics.mixed.linear_model import crossed_reml, nested_reml, sides_of
+from analysis.statistics.mixed.model_contrasts import means, pairs
+from analysis.statistics.mixed.model_errors import NotEstimable
+from analysis.statistics.mixed.sufficient_statistics import sums
 from tests.analysis.mixed_data import att, column, mos, values
 from tests.analysis.reference import expected
 

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.mixed.convergence import LEAST_ESS
-from analysis.mixed.gaussian import HLS_PRIOR, GaussianPrior, effects, gaussian_posterior, prior_for
-from analysis.mixed.linear import nested_reml
-from analysis.mixed.posterior import compare
-from analysis.mixed.sufficient import sums
+from analysis.statistics.mixed.convergence import LEAST_ESS
+from analysis.statistics.mixed.gaussian import (
+    HLS_PRIOR,
+    GaussianPrior,
+    effects,
+    gaussian_posterior,
+    prior_for,
+)
+from analysis.statistics.mixed.linear_model import nested_reml
+from analysis.statistics.mixed.posterior import compare
+from analysis.statistics.mixed.sufficient_statistics import sums
 from tests.analysis.mixed_data import att, posterior_reference, simulated
 from tests.analysis.reference import DATA
 from tests.analysis.simulation import sizes

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.mixed.comparisons import (
+from analysis.statistics.mixed.linear_model import nested_reml
+from analysis.statistics.mixed.model_contrasts import (
     means,
     pairs,
     studentized_range_quantile,
     studentized_range_tail,
 )
-from analysis.mixed.errors import NotEstimable
-from analysis.mixed.linear import nested_reml
-from analysis.mixed.nested import Nested
-from analysis.mixed.sufficient import sums
+from analysis.statistics.mixed.model_errors import NotEstimable
+from analysis.statistics.mixed.nested import Nested
+from analysis.statistics.mixed.sufficient_statistics import sums
 from tests.analysis.mixed_data import att, column, mos, simulated, values
 from tests.analysis.reference import expected
 from tests.analysis.simulation import bounds, sizes

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.mixed.errors import NotEstimable
-from analysis.mixed.family import gaussian_prior, modelled
-from analysis.mixed.folded import sd_of, slope
-from analysis.mixed.gaussian import GaussianPrior, gaussian_posterior
-from analysis.mixed.nuts import Sampling, general_gaussian
-from analysis.mixed.quick import large_scale, uneven
-from analysis.mixed.spreads import _Marginal, rounding, spread_posterior
-from analysis.mixed.sufficient import sums
-from analysis.options import Options
+from analysis.statistics.mixed.family_model import gaussian_prior, modelled
+from analysis.statistics.mixed.family_posterior import large_scale, uneven
+from analysis.statistics.mixed.folded_scale import sd_of, slope
+from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior
+from analysis.statistics.mixed.heteroscedastic import _Marginal, rounding, spread_posterior
+from analysis.statistics.mixed.model_errors import NotEstimable
+from analysis.statistics.mixed.nuts import Sampling, general_gaussian
+from analysis.statistics.mixed.sufficient_statistics import sums
+from analysis.statistics.options import Options
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import rows_of
 

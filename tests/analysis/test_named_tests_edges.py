@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.comparisons import (
+from analysis.statistics.comparisons import (
     GROUP_TESTS,
     PAIR_TESTS,
     Undefined,
@@ -24,7 +24,7 @@ from analysis.comparisons import (
     wilcoxon,
     within_raters,
 )
-from analysis.screening import Duplicate, screen
+from analysis.statistics.screening import Duplicate, screen
 from tests.analysis.coded import coded, expected, of_table
 from tests.analysis.reference import edge
 

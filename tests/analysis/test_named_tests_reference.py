@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.comparisons import (
+from analysis.statistics.comparisons import (
     cliffs_delta,
     cohen_d,
     conover,
@@ -16,7 +16,7 @@ from analysis.comparisons import (
     samples_of,
     within_raters,
 )
-from analysis.screening import DEFAULT, screen
+from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.coded import expected, isolation, mushra, of_table
 from tests.analysis.reference import table_of
 

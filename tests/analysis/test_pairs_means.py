@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.comparisons import Undefined
-from analysis.pairs import (
+from analysis.statistics.comparisons import Undefined
+from analysis.statistics.pairs import (
     circular_triads,
     from_table,
     most_circular,

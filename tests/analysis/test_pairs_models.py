@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.comparisons import Undefined
-from analysis.pairs import (
+from analysis.statistics.comparisons import Undefined
+from analysis.statistics.pairs import (
     Disconnected,
     PairRatings,
     Separated,

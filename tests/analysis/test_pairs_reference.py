@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.pairs import (
+from analysis.statistics.pairs import (
     bradley_terry,
     circular_triads,
     cumulative,

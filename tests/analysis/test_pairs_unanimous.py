@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy import optimize, special, stats
 
-from analysis.exact import effective, exact_bounds, sign_test
-from analysis.options import Options
-from analysis.pairs import mean_of, pair_means, pair_ratings, share_right
-from analysis.unanimous import UNANIMOUS, edge_of
+from analysis.statistics.binomial import effective, exact_bounds, sign_test
+from analysis.statistics.options import Options
+from analysis.statistics.pairs import mean_of, pair_means, pair_ratings, share_right
+from analysis.statistics.unanimous import UNANIMOUS, edge_of
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK, from_rows
 from tests.analysis.simulation import bounds, sizes

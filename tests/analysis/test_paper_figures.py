@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.parts.shown import Figure
+from analysis.report.content import Figure
 from analysis.report.paper import DOUBLE, SINGLE, paper_files, width_for
-from analysis.report.paper.style import fonts
+from analysis.report.paper.paper_style import fonts
 from tests.analysis.drawn import CHINESE, EVERY, HEATMAP, INTERVALS, NAUGHTY
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,17 +8,24 @@ import pandas as pd
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.breakdowns import families
-from analysis.options import Options
-from analysis.parts.against.gathered import gathered
-from analysis.parts.base import Given
-from analysis.ratings import RatingsError, from_csv, from_rows, to_csv
+from analysis.ratings.breakdowns import families
+from analysis.ratings.metric_scores import (
+    directions,
+    matched,
+    ranges,
+    reasons,
+    scores_from_file,
+    scores_from_rows,
+)
+from analysis.ratings.table import RatingsError, from_csv, from_rows, to_csv
 from analysis.report.build import report_of
-from analysis.report.markdown import report_markdown
-from analysis.report.page import page_html
-from analysis.report.writers import scores_csv
-from analysis.scores import directions, matched, ranges, reasons, scores_from_file, scores_from_rows
-from analysis.screening import screen
+from analysis.report.html.page import page_html
+from analysis.report.part import Given
+from analysis.report.parts.against_people.metric_data import gathered
+from analysis.report.writers.exports import scores_csv
+from analysis.report.writers.markdown import report_markdown
+from analysis.statistics.options import Options
+from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.test_against import compared, study
 
@@ -137,7 +144,7 @@ def test_the_range_says_which_metrics_are_on_the_raters_scale():
 @pytest.mark.slow
 def test_parts_of_one_report_share_the_numbers(monkeypatch):
     table, metric, _ = study(np.random.default_rng(2), items=4)
-    module = importlib.import_module("analysis.parts.against.gathered")
+    module = importlib.import_module("analysis.report.parts.against_people.metric_data")
     told, made = [], module.correlations
     monkeypatch.setattr(module, "correlations", lambda *a: told.append(1) or made(*a))
     options = Options(replicates=200, preset="lfs")

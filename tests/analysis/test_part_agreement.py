@@ -4,7 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.agreement import (
+from analysis.ratings.breakdowns import families
+from analysis.report.build import report_of
+from analysis.report.part import parts
+from analysis.statistics.agreement import (
     AgreementError,
     coarse_steps,
     coded,
@@ -15,10 +18,7 @@ from analysis.agreement import (
     rated_units,
     steps_of,
 )
-from analysis.breakdowns import families
-from analysis.options import Options
-from analysis.parts.base import parts
-from analysis.report.build import report_of
+from analysis.statistics.options import Options
 from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 
@@ -236,7 +236,7 @@ def test_the_same_table_in_another_order_gives_the_same_bytes():
     table = heard_on_headphones("mos_s1")
     table = table[table["task"] == "paragraph"]
     again = pd.concat([table.iloc[::-1]])
-    from analysis.ratings import from_rows, to_rows
+    from analysis.ratings.table import from_rows, to_rows
 
     one = part_of("agreement", from_rows(to_rows(table)))
     assert one == part_of("agreement", from_rows(to_rows(again)))

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.comparisons.reference import reference_of
-from analysis.comparisons.standing import standings
-from analysis.options import Options
-from analysis.parts.answer import Answer
-from analysis.parts.answer.words import answer
-from analysis.ratings import from_csv
+from analysis.ratings.reference import reference_of
+from analysis.ratings.table import from_csv
+from analysis.report.parts.answer import Answer
+from analysis.report.parts.answer.answer_narrative import answer
+from analysis.report.ranking import standings
+from analysis.statistics.options import Options
 from tests.analysis.reference import DATA, edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.shown_by import given_of, in_report, made
 
@@ -266,7 +266,7 @@ def test_comparisons_against_one_side_say_who_won():
 
 @pytest.mark.slow
 def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
-    from analysis.pairs import from_table, pair_means
+    from analysis.statistics.pairs import from_table, pair_means
 
     table = table_of("cmos_s1")
     found = pair_means(from_table(table))

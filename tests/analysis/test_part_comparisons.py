@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.comparisons import cliffs_delta, cohen_d, rope_decision
-from analysis.comparisons.all_effects import all_effects, delta_size
-from analysis.options import Options
-from analysis.parts.comparisons import Comparisons
+from analysis.report.parts.comparisons import Comparisons
+from analysis.statistics.comparisons import cliffs_delta, cohen_d, rope_decision
+from analysis.statistics.comparisons.pairwise_effects import all_effects, delta_size
+from analysis.statistics.options import Options
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.shown_by import given_of, in_report, made, table_named
 from tests.analysis.test_part_answer import rated

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from analysis.comparisons.spread import spread_of_means
-from analysis.intervals import clustered, t_interval
-from analysis.justifications import (
+from analysis.ratings.table import from_csv, from_rows, to_csv
+from analysis.report.build import report_of
+from analysis.report.html.page import page_html
+from analysis.report.part import parts
+from analysis.statistics.comparisons.clustered_variance import spread_of_means
+from analysis.statistics.intervals import clustered, t_interval
+from analysis.statistics.justifications import (
     TermTable,
     code_table,
     label_groups,
@@ -13,11 +17,7 @@ from analysis.justifications import (
     term_table,
     terms_of,
 )
-from analysis.options import Options
-from analysis.parts.base import parts
-from analysis.ratings import from_csv, from_rows, to_csv
-from analysis.report.build import report_of
-from analysis.report.page import page_html
+from analysis.statistics.options import Options
 from listening.selectors import rating_rows
 from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.rated_study import rated_study
@@ -279,7 +279,7 @@ def test_reasons_word_for_word_are_only_in_reports_that_ask_for_them():
 
 
 def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):
-    monkeypatch.setattr("analysis.parts.justifications.words.MOST_REASONS", 200)
+    monkeypatch.setattr("analysis.report.parts.justifications.distinctive_terms.MOST_REASONS", 200)
     table = from_rows(reasoned())
     shown = part_of("justifications", table)
     assert any("the words of 200 of 600 reasons, drawn by chance" in t for t in shown["sentences"])

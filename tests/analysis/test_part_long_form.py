@@ -5,14 +5,14 @@ import json
 
 import pytest
 
-from analysis.options import Options
-from analysis.parts.base import Given
-from analysis.parts.long_form import LongForm
-from analysis.parts.shown import Shown
-from analysis.ratings import from_csv
+from analysis.ratings.metric_scores import scores_from_file
+from analysis.ratings.table import from_csv
 from analysis.report.build import report_of
-from analysis.scores import scores_from_file
-from analysis.screening import screen
+from analysis.report.content import Shown
+from analysis.report.part import Given
+from analysis.report.parts.long_form import LongForm
+from analysis.statistics.options import Options
+from analysis.statistics.screening import screen
 from tests.analysis import longform_study
 from tests.analysis.reference import heard_on_headphones
 

@@ -7,18 +7,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.mixed.family import gaussian_draws, modelled
-from analysis.mixed.quick import posterior_of
-from analysis.options import Breakdown, Options
-from analysis.parts.answer import Answer
-from analysis.parts.base import Given
-from analysis.parts.chosen import plain_of
-from analysis.parts.models import Models
-from analysis.parts.models import fits as fits_module
-from analysis.parts.ordinal import Ordinal
 from analysis.report.build import report_of
-from analysis.report.page import page_html
-from analysis.screening import DEFAULT, screen
+from analysis.report.html.page import page_html
+from analysis.report.part import Given
+from analysis.report.parts.answer import Answer
+from analysis.report.parts.models import Models
+from analysis.report.parts.models import model_fits as fits_module
+from analysis.report.parts.ordinal import Ordinal
+from analysis.report.pipeline import plain_of
+from analysis.statistics.mixed.family_model import gaussian_draws, modelled
+from analysis.statistics.mixed.family_posterior import posterior_of
+from analysis.statistics.options import Breakdown, Options
+from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.mixed_data import posterior_reference
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 

@@ -7,20 +7,20 @@ import sys
 import numpy as np
 import pytest
 
-from analysis.estimators.mean_score import MeanScore
-from analysis.mixed import nuts
-from analysis.mixed.convergence import Diagnostics
-from analysis.mixed.effects import QUICK, affordable, effects_of, work
-from analysis.mixed.family import modelled, ordinal_draws
-from analysis.mixed.gaussian import GaussianPrior
-from analysis.mixed.nuts import Sampling, general_gaussian
-from analysis.mixed.table import allowed_effects
-from analysis.options import Options, OptionsError, command_line, options_from
-from analysis.parts.base import Cancelled, Given
-from analysis.parts.chosen import plain_of
-from analysis.parts.general_model import GeneralGaussian, GeneralModel
-from analysis.report.draws import draws_of, with_draws, write_draws
-from analysis.screening import DEFAULT, screen
+from analysis.report.draws_file import draws_of, with_draws, write_draws
+from analysis.report.part import Cancelled, Given
+from analysis.report.parts.general_model import GeneralGaussian, GeneralModel
+from analysis.report.pipeline import plain_of
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.mixed import nuts
+from analysis.statistics.mixed.convergence import Diagnostics
+from analysis.statistics.mixed.family_model import modelled, ordinal_draws
+from analysis.statistics.mixed.gaussian import GaussianPrior
+from analysis.statistics.mixed.nuts import Sampling, general_gaussian
+from analysis.statistics.mixed.random_effects import QUICK, affordable, effects_of, work
+from analysis.statistics.mixed.table_model import allowed_effects
+from analysis.statistics.options import Options, OptionsError, command_line, options_from
+from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.mixed_data import mos, posterior_reference, simulated
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of
 
@@ -59,7 +59,7 @@ def test_the_draws_file_holds_what_the_part_ranked():
     assert found.posterior["condition"].sizes == {"chain": 4, "draw": 1000, "condition_name": 2}
     assert list(found.posterior["condition_name"].values) == ["A", "B"]
     mean = float(found.posterior["condition"].sel(condition_name="B").mean())
-    from analysis.parts.models import Models
+    from analysis.report.parts.models import Models
 
     (rows,) = [t.rows for t in Models().make(given(few)).tables if t.key == "models-1-means"]
     assert rows[0]["condition"] == "B"
@@ -71,7 +71,7 @@ def test_the_draws_file_holds_what_the_part_ranked():
 def test_every_ranking_of_a_report_has_its_draws_as_a_file(tmp_path):
     few, options = edge("disjoint_raters"), Options(replicates=100)
     made = Given(few, screen(few, DEFAULT), options)
-    from analysis.parts.models import Models
+    from analysis.report.parts.models import Models
 
     told = {"key": "models", "problem": "", **Models().make(made).plain()}
     report = {"parts": [told, {"key": "ordinal", "problem": "no", "tables": []}]}
@@ -119,8 +119,8 @@ def test_in_a_balanced_design_the_mixed_interval_is_the_models():
     }
     table = rows_of(scores)
     (each,) = modelled(table)
-    from analysis.mixed.comparisons import means, pairs
-    from analysis.mixed.table import fitted_reml
+    from analysis.statistics.mixed.model_contrasts import means, pairs
+    from analysis.statistics.mixed.table_model import fitted_reml
 
     fit = fitted_reml(each.arrays)
     made, differences = means(fit), pairs(fit)
@@ -294,8 +294,8 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     table = without_texts()
     made = GeneralGaussian().make(given(table))
     (rows,) = [t.rows for t in made.tables if t.key == "general_gaussian-1-means"]
-    from analysis.mixed.comparisons import means
-    from analysis.mixed.table import fitted_reml
+    from analysis.statistics.mixed.model_contrasts import means
+    from analysis.statistics.mixed.table_model import fitted_reml
 
     (each,) = modelled(table)
     exact = means(fitted_reml(each.arrays))

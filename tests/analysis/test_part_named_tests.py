@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis.options import Options
-from analysis.parts.named_tests import OF_ALL, PAIRED, NamedTests
-from analysis.ratings import from_csv
+from analysis.ratings.table import from_csv
 from analysis.report.build import report_of
+from analysis.report.parts.named_tests import OF_ALL, PAIRED, NamedTests
+from analysis.statistics.options import Options
 from tests.analysis.reference import (
     DATA,
     edge,
@@ -146,7 +146,7 @@ def test_friedman_of_clips_over_raters_gives_kendalls_w_of_the_aligned_set():
 
 def report_rows(table):
     """The overall means as a report has them, and no differences (they take long)."""
-    from analysis.estimators.mean_score import MeanScore
+    from analysis.statistics.estimators.mean_score import MeanScore
 
     made = MeanScore(intervals=("two_way",), weightings=("ratings",)).fit(table)
     return {

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.options import Options
-from analysis.parts.base import Given
-from analysis.parts.pairs import Pairs
-from analysis.parts.shown import Shown
-from analysis.ratings import from_rows
+from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.screening import screen
+from analysis.report.content import Shown
+from analysis.report.part import Given
+from analysis.report.parts.pairs import Pairs
+from analysis.statistics.options import Options
+from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK, DATA, expected
 
 NO_RULES = Options(rules=(), replicates=100)

@@ -10,17 +10,17 @@ import pandas as pd
 import pytest
 from django.core.management import call_command
 
-from analysis.options import Options, OptionsError
-from analysis.parts import chosen
-from analysis.parts.att import Att
-from analysis.parts.base import Given, parts
-from analysis.parts.chosen import chosen_parts
-from analysis.parts.lfs import Lfs
-from analysis.parts.nvv import Nvv, marked
-from analysis.parts.shown import Shown, Table
-from analysis.ratings import read_csv
-from analysis.scores import scores_from_rows
-from analysis.screening import DEFAULT, screen
+from analysis.ratings.metric_scores import scores_from_rows
+from analysis.ratings.table import read_csv
+from analysis.report import pipeline
+from analysis.report.content import Shown, Table
+from analysis.report.part import Given, parts
+from analysis.report.parts.att import Att
+from analysis.report.parts.lfs import Lfs
+from analysis.report.parts.nvv import Nvv, marked
+from analysis.report.pipeline import chosen_parts
+from analysis.statistics.options import Options, OptionsError
+from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis import att_study, simulated_nvv
 from tests.analysis.reference import DATA, expected, rows_of, table_of
 
@@ -160,7 +160,7 @@ def test_the_command_of_the_docs_runs(
 ) -> None:
     """With the paper's own part, and in `make soak` with those of every report too."""
     if not whole:
-        monkeypatch.setattr(chosen, "chosen_parts", lambda options: [parts()[options.preset]])
+        monkeypatch.setattr(pipeline, "chosen_parts", lambda options: [parts()[options.preset]])
     text = " ".join((ROOT / "docs" / "estimators.md").read_text("utf-8").split())
     (command,) = re.findall(rf"`manage.py analyse ([^`]*--preset {preset}) --out DIR`", text)
     call_command("analyse", *command.split(), "--figures", "none", "--out", str(tmp_path))

@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from analysis.agreement.versus_rest import coefficients
-from analysis.correlations import correlation
-from analysis.options import Options
-from analysis.parts.raters.order import stretches
-from analysis.parts.raters.rest import MOST_DRAWN
-from analysis.ratings import from_rows
+from analysis.ratings.table import from_rows
+from analysis.report.parts.raters.order_tables import stretches
+from analysis.report.parts.raters.rest_tables import MOST_DRAWN
+from analysis.statistics.agreement.versus_rest import coefficients
+from analysis.statistics.correlations import correlation
+from analysis.statistics.options import Options
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK, expected, heard_on_headphones, rows_of, table_of
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.options import Options, OptionsError
-from analysis.parts.chosen import chosen_parts
-from analysis.parts.recommendation import Recommendation
+from analysis.report.parts.recommendation import Recommendation
+from analysis.report.pipeline import chosen_parts
+from analysis.statistics.options import Options, OptionsError
 from tests.analysis.reference import rows_of
 from tests.analysis.shown_by import in_report, made
 

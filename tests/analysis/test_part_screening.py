@@ -6,15 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.options import Options
-from analysis.parts.base import Given
-from analysis.parts.chosen import plain_of
-from analysis.parts.screening import ScreeningPart
-from analysis.ratings import from_rows
+from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.report.writers import report_json
-from analysis.screening import AttTraps, Correlation, Headphones, Variance, rule_from, screen
-from analysis.screening.sensitivity import change, orders, sensitivity
+from analysis.report.part import Given
+from analysis.report.parts.screening import ScreeningPart
+from analysis.report.pipeline import plain_of
+from analysis.report.writers.exports import report_json
+from analysis.statistics.options import Options
+from analysis.statistics.screening import (
+    AttTraps,
+    Correlation,
+    Headphones,
+    Variance,
+    rule_from,
+    screen,
+)
+from analysis.statistics.sensitivity import change, orders, sensitivity
 from tests.analysis.reference import rows_of, table_of
 
 QUICK = Options(replicates=200)

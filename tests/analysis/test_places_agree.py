@@ -6,17 +6,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from analysis.comparisons.standing import standings
-from analysis.estimands import estimand_of_method
-from analysis.estimators.mean_score import MeanScore
-from analysis.options import Options
-from analysis.parts.answer import Answer
-from analysis.parts.base import Given
-from analysis.parts.comparisons import Comparisons
-from analysis.parts.pairs import Pairs
-from analysis.ratings import from_rows
+from analysis.ratings.estimands import estimand_of_method
+from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.screening import screen
+from analysis.report.part import Given
+from analysis.report.parts.answer import Answer
+from analysis.report.parts.comparisons import Comparisons
+from analysis.report.parts.pairs import Pairs
+from analysis.report.ranking import standings
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.options import Options
+from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK
 from tests.analysis.simulation import sizes
 

@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.parts.chosen import plain_of
-from analysis.planning import (
+from analysis.report.pipeline import plain_of
+from analysis.report.planning.form_fields import asked_from, own_components, starting_values
+from analysis.report.planning.planning_narrative import amount, assumptions, number
+from analysis.report.planning.proposal import check, plain, propose, shown
+from analysis.statistics.planning import (
     Components,
     Design,
     Payment,
@@ -20,13 +23,10 @@ from analysis.planning import (
     simulate_ratings,
     standard_error,
 )
-from analysis.planning.asked import Asked
-from analysis.planning.components import TERMS
-from analysis.planning.pilot import chosen_pilot, pilots
-from analysis.planning.precision import power_of
-from analysis.planning.proposal import check, plain, propose, shown
-from analysis.planning.reading import asked_from, own_components, starting_values
-from analysis.planning.wording import amount, assumptions, number
+from analysis.statistics.planning.pilot import chosen_pilot, pilots
+from analysis.statistics.planning.precision import power_of
+from analysis.statistics.planning.requirements import Asked
+from analysis.statistics.planning.variance_components import TERMS
 from tests.analysis.reference import expected, heard_on_headphones, rows_of, table_of
 
 LONG = preset("long_form")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.agreement import coded, crossed_reml
-from analysis.planning import (
+from analysis.statistics.agreement import coded, crossed_reml
+from analysis.statistics.planning import (
     Components,
     Design,
     PlanningError,

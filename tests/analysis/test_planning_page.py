@@ -12,8 +12,8 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.urls import reverse
 from redis.exceptions import ConnectionError as NoRedis
 
-from analysis import planning_jobs, planning_views
-from analysis.planning_jobs import check_plan, estimate_pilot, pilot_state, start_pilot
+from analysis.web import planning_jobs, planning_views
+from analysis.web.planning_jobs import check_plan, estimate_pilot, pilot_state, start_pilot
 
 ROOT = Path(__file__).resolve().parents[2]
 WANTED = "?goal=half_width&size=0.2&source=long_form&items=60&conditions=3&clips_per_rater=20"
@@ -164,10 +164,10 @@ def test_somebody_else_cannot_start_a_pilot(client, study):
 def test_the_web_side_loads_no_pandas_even_for_a_plan():
     code = (
         "import sys, django; django.setup()\n"
-        "import analysis.planning_views as v, analysis.planning_urls\n"
+        "import analysis.web.planning_views as v, analysis.web.planning_urls\n"
         "assert 'scipy' not in sys.modules and 'pandas' not in sys.modules\n"
         "v.check_state = lambda question: None\n"
-        "from analysis.planning.reading import starting_values\n"
+        "from analysis.report.planning.form_fields import starting_values\n"
         "made = v._result(starting_values(size=0.2, items=80), None)\n"
         "assert made['figures'] and made['tables'], made\n"
         "box = v._box({'means': [], 'ends': (1, 5), 'columns': [], 'estimand': 'mos',\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.planning import (
+from analysis.statistics.planning import (
     PRESETS,
     Components,
     Design,

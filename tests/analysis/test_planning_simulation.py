@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.planning import (
+from analysis.statistics.planning import (
     Components,
     Design,
     PlanningError,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.cells import csv_cell, csv_lines, json_lines, unescaped
-from analysis.ratings import (
+from analysis.ratings.cells import csv_cell, csv_lines, json_lines, unescaped
+from analysis.ratings.table import (
     COLUMNS,
     RatingsError,
     from_csv,
@@ -225,7 +225,7 @@ def test_negative_zero_and_zero_are_the_same_score():
 
 
 def test_without_stimuli_a_clip_is_a_text_by_a_condition(tmp_path):
-    from analysis.screening import screen
+    from analysis.statistics.screening import screen
 
     path, method = tmp_path / "r.csv", {"method": "mos"}
     path.write_text(GOOD + "r1,A,i1,3\nr1,B,i1,4\nr2,A,i1,2\n")

@@ -11,13 +11,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.cells import COLUMNS, WORDS
-from analysis.comparisons.reference import reference_of, roles_of
-from analysis.options import Options
-from analysis.parts import chosen
-from analysis.parts.answer import Answer
-from analysis.parts.base import parts
-from analysis.ratings import (
+from analysis.ratings.cells import COLUMNS, WORDS
+from analysis.ratings.reference import reference_of, roles_of
+from analysis.ratings.table import (
     RatingsError,
     RatingsWarning,
     Reading,
@@ -27,9 +23,13 @@ from analysis.ratings import (
     to_csv,
     to_rows,
 )
+from analysis.report import pipeline
 from analysis.report.build import report_of
-from analysis.report.page import page_html
-from analysis.screening import DEFAULT, HiddenReference, Review, default_rules, screen
+from analysis.report.html.page import page_html
+from analysis.report.part import parts
+from analysis.report.parts.answer import Answer
+from analysis.statistics.options import Options
+from analysis.statistics.screening import DEFAULT, HiddenReference, Review, default_rules, screen
 from tests.analysis.reference import BLANK, mushra_s1, rows_of
 from tests.analysis.shown_by import made
 
@@ -332,7 +332,7 @@ def test_verdicts_leave_ratings_out_unless_other_rules_are_asked_for(read):
 def test_the_command_obeys_verdicts_tells_what_it_read_and_warns_of_unused_verdicts(
     tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(chosen, "chosen_parts", lambda options: [parts()["screening"]])
+    monkeypatch.setattr(pipeline, "chosen_parts", lambda options: [parts()["screening"]])
     path = tmp_path / "mine.csv"
     path.write_text(
         f"{HEAD},review,colour\n" + "r1,A,i1,3,unfit,x\nr2,A,i1,4,fit,y\nr3,A,i2,4,,z\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.base import Contrast, Estimate, Estimator, estimator, estimators
-from analysis.estimands import estimand_of_method
+from analysis.ratings.estimands import estimand_of_method
+from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator, estimators
 from listening.methods import Method
 from tests.analysis.reference import edge, rows_of
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis.options import Options
-from analysis.ratings import from_rows
-from analysis.screening import NotCounted, Repeat, screen
+from analysis.ratings.table import from_rows
+from analysis.statistics.options import Options
+from analysis.statistics.screening import NotCounted, Repeat, screen
 from listening import sessions
 from listening.models import Study
 from listening.selectors import rating_rows
@@ -58,7 +58,7 @@ def test_a_repeat_is_told_as_one_and_not_as_a_place_that_others_have(repeating):
 
 @pytest.mark.slow
 def test_the_report_of_a_study_with_repeats_rests_on_its_places_alone(repeating):
-    from analysis.jobs import study_report
+    from analysis.web.jobs import study_report
 
     _, report = study_report(repeating.key, Options(replicates=200))
     assert report["data"]["ratings_kept"] == 24

@@ -8,15 +8,21 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis.estimators.mean_score import MeanScore
-from analysis.options import Breakdown, Options, OptionsError, breakdown_from, options_from
-from analysis.parts.models import Models
-from analysis.ratings import from_csv, from_rows, table_hash, to_csv, to_rows
+from analysis.ratings.table import from_csv, from_rows, table_hash, to_csv, to_rows
 from analysis.report import build
 from analysis.report.build import report_of
-from analysis.report.page import page_html, sections
-from analysis.report.writers import report_json, table_csv, write_report
-from analysis.screening import AnswerTime, AttTraps
+from analysis.report.html.page import page_html, sections
+from analysis.report.parts.models import Models
+from analysis.report.writers.exports import report_json, table_csv, write_report
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.options import (
+    Breakdown,
+    Options,
+    OptionsError,
+    breakdown_from,
+    options_from,
+)
+from analysis.statistics.screening import AnswerTime, AttTraps
 from tests.analysis.reference import edge, rows_of, table_of
 
 MADE_AT = "2026-01-01T00:00:00Z"

@@ -9,11 +9,11 @@ from html import unescape
 import pytest
 
 from analysis.formatting import interval_text
-from analysis.options import Options
+from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.build import report_of
-from analysis.report.page import page_html, sections
-from analysis.report.writers import report_json, table_csv
-from analysis.scores import scores_from_rows
+from analysis.report.html.page import page_html, sections
+from analysis.report.writers.exports import report_json, table_csv
+from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of, table_of
 
 pytestmark = pytest.mark.usefixtures("without_models")

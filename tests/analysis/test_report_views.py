@@ -7,15 +7,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from analysis.options import Options
-from analysis.parts.answer import _marks
-from analysis.parts.base import parts
-from analysis.parts.catalogue import catalogue, presets
-from analysis.report.brief import brief_of, counted
 from analysis.report.build import report_of
-from analysis.report.labels import labelled
-from analysis.report.page import sections
-from analysis.report.viewed import View, slices, titles, viewed
+from analysis.report.catalogue import catalogue, presets
+from analysis.report.condition_labels import labelled
+from analysis.report.html.brief import brief_of, counted
+from analysis.report.html.page import sections
+from analysis.report.html.view import View, slices, titles, viewed
+from analysis.report.part import parts
+from analysis.report.parts.answer import _marks
+from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,7 +182,7 @@ def test_the_catalogue_is_that_of_the_registry():
 
 def test_the_catalogue_loads_no_pandas():
     code = (
-        "import sys; from analysis.parts.catalogue import offered; offered();"
+        "import sys; from analysis.report.catalogue import offered; offered();"
         "sys.exit(', '.join(m for m in ('pandas', 'scipy', 'numpy.linalg') if m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

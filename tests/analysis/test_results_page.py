@@ -13,12 +13,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from analysis.jobs import run_analysis
 from analysis.models import AnalysisRun
-from analysis.options import Options
-from analysis.parts import catalogue
-from analysis.ratings import from_rows, table_hash
-from analysis.screening.offered import offered_rules
+from analysis.ratings.table import from_rows, table_hash
+from analysis.report import catalogue
+from analysis.statistics.options import Options
+from analysis.statistics.screening.offered import offered_rules
+from analysis.web.jobs import run_analysis
 from listening.models import Condition, Session
 from metrics.models import MetricScore
 from tests.analysis.rated_study import score_stimuli
@@ -429,8 +429,9 @@ def test_the_web_side_loads_no_pandas():
     """Pages are made in a process that never needs pandas: checked in a fresh interpreter."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
     code = (
-        "import sys, django; django.setup(); import analysis.views, analysis.urls, analysis.cells;"
-        "import analysis.downloads, analysis.report.page, analysis.report.writers;"
+        "import sys, django; django.setup();"
+        "import analysis.web.views, analysis.web.urls, analysis.ratings.cells;"
+        "import analysis.web.downloads, analysis.report.html.page, analysis.report.writers.exports;"
         "sys.exit(', '.join(m for m in ('pandas', 'scipy', 'torch') if m in sys.modules))"
     )
     done = subprocess.run(

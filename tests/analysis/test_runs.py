@@ -8,8 +8,12 @@ import pytest
 from django.db import IntegrityError, transaction
 from kombu.exceptions import OperationalError
 
-from analysis import jobs, stored, workfiles
-from analysis.jobs import (
+from analysis.models import AnalysisRun, RunFile
+from analysis.report import draws_file
+from analysis.statistics.options import Options
+from analysis.web import artifacts, cache, jobs
+from analysis.web.artifacts import Kind
+from analysis.web.jobs import (
     Teller,
     asked_file,
     asked_run,
@@ -18,10 +22,6 @@ from analysis.jobs import (
     run_analysis,
     start_run,
 )
-from analysis.models import AnalysisRun, RunFile
-from analysis.options import Options
-from analysis.report import draws
-from analysis.workfiles import Kind
 from listening import sessions
 from listening.models import Condition, Item, Rating, Session
 from listening.selectors import condition_labels, ratings_state
@@ -159,7 +159,7 @@ def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
     assert told[0][1] == "Reading the ratings"
-    assert all(stored == words[:200] for _, words, stored in told)
+    assert all(cache == words[:200] for _, words, cache in told)
     assert any(words.startswith("Agreement between raters") for _, words, _ in told)
 
 
@@ -218,7 +218,7 @@ def test_asking_again_for_the_same_is_answered_from_what_is_stored(study, monkey
 def test_other_code_computes_again(study, monkeypatch):
     first = made_run(study)
     run_analysis(first.pk)
-    for module in (jobs, stored):
+    for module in (jobs, cache):
         monkeypatch.setattr(module, "code_mark", lambda: "another")
     assert asked_run(study.pk, study.key, QUICK) != first
 
@@ -269,7 +269,7 @@ def test_a_file_that_takes_long_is_made_once_and_kept(
 ):
     made = []
     kind = Kind("bundle.zip", "All", "about", lambda run: made.append(run) or b"PK-content")
-    monkeypatch.setattr(workfiles, "KINDS", (kind,))
+    monkeypatch.setattr(artifacts, "KINDS", (kind,))
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
     run = made_run(study)
     run_analysis(run.pk)
@@ -291,7 +291,7 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
     def broken(run):
         raise ValueError("no ink")
 
-    monkeypatch.setattr(workfiles, "KINDS", (Kind("bundle.zip", "All", "about", broken),))
+    monkeypatch.setattr(artifacts, "KINDS", (Kind("bundle.zip", "All", "about", broken),))
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
     run = made_run(study)
     run_analysis(run.pk)
@@ -309,12 +309,12 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
 ):
     """Of four careful raters: what two said is explained exactly in one study of seven."""
     study = rated_study(key="ranked", raters=6)
-    assert set(workfiles.WITH_DRAWS) == set(draws.PARTS)
+    assert set(artifacts.WITH_DRAWS) == set(draws_file.PARTS)
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
     run = made_run(study)
     run_analysis(run.pk)
     run.refresh_from_db()
-    names = [name for name in workfiles.kinds(run.page_report()) if name.endswith(".nc")]
+    names = [name for name in artifacts.kinds(run.page_report()) if name.endswith(".nc")]
     assert names == ["draws-models-hls-turing-naturalness.nc"]
     with django_capture_on_commit_callbacks(execute=True):
         asked_file(run, names[0])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.scores import scores_from_file
+from analysis.ratings.metric_scores import scores_from_file
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.ratings import from_rows
-from analysis.screening import (
+from analysis.ratings.table import from_rows
+from analysis.statistics.screening import (
     DEFAULT,
     AnswerTime,
     AttTraps,

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from analysis.ratings import from_rows
-from analysis.screening import (
+from analysis.ratings.table import from_rows
+from analysis.statistics.screening import (
     AnswerTime,
     AttentionTraps,
     Correlation,
@@ -27,7 +27,7 @@ from analysis.screening import (
     screen,
     versioned_text,
 )
-from analysis.screening.raters import _scales
+from analysis.statistics.screening.rater_rules import _scales
 from tests.analysis.reference import BLANK, expected, mushra_s1, table_of
 
 BAD_OF_MOS = {"m001", "m002", "m010", "m074", "m096"}  # mos_s1.truth.json: they answer at random

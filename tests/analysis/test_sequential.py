@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from analysis.planning import (
+from analysis.statistics.planning import (
     PlanningError,
     asymptotic_sequence,
     bounded_sequence,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from analysis.comparisons.families import against_reference, all_pairs
-from analysis.comparisons.simultaneous import (
+from analysis.statistics.comparisons.clustered_variance import Spread, spread_of
+from analysis.statistics.comparisons.pairwise_contrasts import against_reference, all_pairs
+from analysis.statistics.comparisons.simultaneous import (
     NO_RATER_IN_COMMON,
     NO_VARIANCE,
     Family,
@@ -15,8 +16,7 @@ from analysis.comparisons.simultaneous import (
     decide_means,
     decide_pairs,
 )
-from analysis.comparisons.spread import Spread, spread_of
-from analysis.intervals import clustered
+from analysis.statistics.intervals import clustered
 
 
 def rated(rng, raters=12, items=8, conditions=4, shift=0.0):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.planning import PlanningError
-from analysis.planning.sofar import so_far
-from analysis.planning.sofar_words import box
+from analysis.report.interim_narrative import box
+from analysis.statistics.planning import PlanningError
+from analysis.statistics.planning.interim import so_far
 
 RUNS, RATERS, CONDITIONS = 1000, 60, 3
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.cache.backends.dummy import DummyCache
 from django.urls import reverse
 
-from analysis import planning_views
+from analysis.web import planning_views
 from listening import sessions
 from listening.models import Condition
 from listening.selectors import rated_so_far, task_plans

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.parts.against.gathered import metrics_of
-from analysis.scores import scores_from_rows
-from analysis.studyscores import count_words, study_scores, word_rows
+from analysis.ratings.metric_scores import scores_from_rows
+from analysis.ratings.study_scores import count_words, study_scores, word_rows
+from analysis.report.parts.against_people.metric_data import metrics_of
 from listening.models import Item, Stimulus
 from tests import factories
 from tests.analysis.reference import rows_of

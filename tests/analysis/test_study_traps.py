@@ -8,9 +8,9 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.jobs import run_analysis, study_rules
 from analysis.models import AnalysisRun
-from analysis.screening import NotCounted, SessionStatus, TaskTraps
+from analysis.statistics.screening import NotCounted, SessionStatus, TaskTraps
+from analysis.web.jobs import run_analysis, study_rules
 from listening import allocation, sessions
 from listening.selectors import trap_plans
 from tests.factories import add_task, an_answer, arrive, current, make_study

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.comparisons import Undefined, tiers_of
+from analysis.statistics.comparisons import Undefined, tiers_of
 from tests.analysis.coded import expected
 
 PLACES = [

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.estimands import estimand_of, estimands
-from analysis.options import Options
-from analysis.planning.pilot import pilots
-from analysis.planning.sofar import so_far
-from analysis.planning.sofar_words import box
-from analysis.ratings import RatingsError, read_csv
+from analysis.ratings.estimands import estimand_of, estimands
+from analysis.ratings.table import RatingsError, read_csv
 from analysis.report.build import report_of
-from analysis.report.page import page_html
-from analysis.report.plots import plots
+from analysis.report.figures.all_figures import plots
+from analysis.report.html.page import page_html
+from analysis.report.interim_narrative import box
+from analysis.statistics.options import Options
+from analysis.statistics.planning.interim import so_far
+from analysis.statistics.planning.pilot import pilots
 from listening.methods import Method
 from tests.analysis.test_every_method import rows_of, wrote
 

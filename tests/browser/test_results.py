@@ -9,10 +9,10 @@ import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from playwright.sync_api import Browser, Page, expect
 
-from analysis.jobs import run_analysis
 from analysis.models import AnalysisRun
-from analysis.options import Options
-from analysis.stored import marks
+from analysis.statistics.options import Options
+from analysis.web.cache import marks
+from analysis.web.jobs import run_analysis
 from listening.models import Condition, Study
 from tests.analysis.rated_study import rated_study
 from tests.browser.axe import Report

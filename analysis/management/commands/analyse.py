@@ -11,13 +11,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.management.bundle import add_bundle_options, write_bundle
 from analysis.management.options import add_input_options, add_options, chosen_options, input_of
-from analysis.options import Options
-from analysis.screening import default_rules
+from analysis.statistics.options import Options
+from analysis.statistics.screening import default_rules
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.ratings import Reading
+    from analysis.ratings.table import Reading
 
 
 class Command(BaseCommand):
@@ -44,9 +44,9 @@ class Command(BaseCommand):
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.header import wanted_columns
-        from analysis.options import OptionsError
-        from analysis.problems import RatingsError
+        from analysis.ratings.header import wanted_columns
+        from analysis.ratings.problems import RatingsError
+        from analysis.statistics.options import OptionsError
 
         options, wanted = chosen_options(given), input_of(given)
         try:
@@ -70,8 +70,8 @@ class Command(BaseCommand):
         self, given: Mapping[str, Any], wanted: Mapping[str, Any], options: Options
     ) -> tuple[Reading, pd.DataFrame | None, Options]:
         """The ratings, the metric scores if there are some, and the options with their rules."""
-        from analysis.ratings import read_csv
-        from analysis.scores import matched, scores_from_file
+        from analysis.ratings.metric_scores import matched, scores_from_file
+        from analysis.ratings.table import read_csv
 
         reading = read_csv(given["ratings"], **wanted)
         for note in reading.notes:
@@ -99,11 +99,11 @@ def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> 
 
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
     """A report in lines of text: the overall estimates with both kinds of interval."""
-    from analysis.estimands import estimand_of
     from analysis.formatting import legend_of_marks, number
+    from analysis.ratings.estimands import estimand_of
+    from analysis.ratings.scales import ends_of, family_title
+    from analysis.report.html.html_tables import bounds
     from analysis.report.pivot import lines_of
-    from analysis.report.tables import bounds
-    from analysis.scales import ends_of, family_title
 
     data = report["data"]
     yield f"{data['ratings_kept']} of {data['ratings']} ratings kept"

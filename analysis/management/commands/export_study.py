@@ -26,10 +26,10 @@ class Command(BaseCommand):
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.jobs import study_report, study_rules
         from analysis.models import AnalysisRun
-        from analysis.ratings import RatingsError
-        from analysis.studyscores import study_scores
+        from analysis.ratings.study_scores import study_scores
+        from analysis.ratings.table import RatingsError
+        from analysis.web.jobs import study_report, study_rules
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
@@ -48,9 +48,9 @@ class Command(BaseCommand):
 
 def _of_raters(study: str, table: Any) -> dict[str, str]:
     """Ratings as JSON; sessions with checks, answers to questions and comments, a row each."""
-    from analysis.cells import json_lines
-    from analysis.ratings import to_rows
-    from analysis.sittings import sessions_csv
+    from analysis.ratings.cells import json_lines
+    from analysis.ratings.sessions_csv import sessions_csv
+    from analysis.ratings.table import to_rows
 
     return {
         "ratings.json": "".join(json_lines(to_rows(table))),

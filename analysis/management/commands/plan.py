@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from analysis.management.options import add_input_options, input_of, pairs
 
 if TYPE_CHECKING:
-    from analysis.parts.shown import Shown
-    from analysis.planning import Components
-    from analysis.planning.pilot import Pilot
+    from analysis.report.content import Shown
+    from analysis.statistics.planning import Components
+    from analysis.statistics.planning.pilot import Pilot
 
 # Options that go into the question as they are: the name of reading.FIELDS and its metavar.
 NUMBERS = {
@@ -69,9 +69,9 @@ class Command(BaseCommand):
         parser.add_argument("--out", type=Path, help="A folder for JSON, CSV and SVG files.")
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.planning import PlanningError
-        from analysis.planning.proposal import check, plain, propose, shown
-        from analysis.planning.reading import asked_from
+        from analysis.report.planning.form_fields import asked_from
+        from analysis.report.planning.proposal import check, plain, propose, shown
+        from analysis.statistics.planning import PlanningError
 
         try:
             components, known = _components(given, self.stderr.write)
@@ -93,7 +93,7 @@ class Command(BaseCommand):
 
 def lines(made: Shown) -> Iterator[str]:
     """A plan as text: sentences, warnings, tables."""
-    from analysis.report.partpage import cell
+    from analysis.report.html.part_html import cell
 
     yield from made.sentences
     for words in made.warnings:
@@ -113,11 +113,11 @@ def lines(made: Shown) -> Iterator[str]:
 def _components(
     given: Mapping[str, Any], say: Callable[[str], object]
 ) -> tuple[Components, Pilot | None]:
-    from analysis.planning import preset
-    from analysis.planning.pilot import chosen_pilot, pilots
-    from analysis.planning.reading import SDS, own_components
-    from analysis.ratings import RatingsError, read_csv
-    from analysis.screening import default_rules, screen
+    from analysis.ratings.table import RatingsError, read_csv
+    from analysis.report.planning.form_fields import SDS, own_components
+    from analysis.statistics.planning import preset
+    from analysis.statistics.planning.pilot import chosen_pilot, pilots
+    from analysis.statistics.screening import default_rules, screen
 
     if given["preset"]:
         return preset(given["preset"]), None
@@ -142,7 +142,7 @@ def _components(
 
 def _question(given: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
     """The values of the planning page's form."""
-    from analysis.planning.reading import starting_values
+    from analysis.report.planning.form_fields import starting_values
 
     known: dict[str, Any] = {}
     if pilot:
@@ -160,8 +160,8 @@ def _question(given: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
 
 
 def _written(folder: Path, made: Shown, everything: Mapping[str, Any]) -> Iterator[Path]:
-    from analysis.figures import figure_svg
-    from analysis.parts.chosen import plain_of
+    from analysis.report.figures import figure_svg
+    from analysis.report.pipeline import plain_of
 
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(plain_of(everything), indent=1, ensure_ascii=False, sort_keys=True)

@@ -1,1 +1,0 @@
-"""The estimators, one file each; `analysis.base.estimators` finds them."""

@@ -1,0 +1,141 @@
+"""A table taken apart: families of ratings that belong together, and the cells of a breakdown."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Codes, Floats
+from analysis.ratings.estimands import estimand_of, keys_where
+from analysis.ratings.reference import anchors_of, reference_of, roles_of
+from analysis.ratings.table import rated
+from analysis.statistics.options import OFFERED, Breakdown
+
+
+@dataclass(frozen=True)
+class Family:
+    """The ratings of one task, criterion and estimand, with raters and items as codes (n,)."""
+
+    table: pd.DataFrame
+    group: dict[str, str]
+    estimand: str
+    rater: Codes
+    item: Codes
+    n_raters: int
+    n_items: int
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether its scores are about two clips and say which."""
+        named = (self.table["versus_condition"] != "").any()
+        return estimand_of(self.estimand).in_pairs and bool(named)
+
+    def seed(self, seed: int) -> list[int]:
+        """The seed of this family's random numbers: the same whatever else the table holds."""
+        name = "\x1f".join([*self.group.values(), self.estimand])
+        return [seed, zlib.crc32(name.encode())]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The ratings whose conditions are compared with one another: scores and codes (n,)."""
+
+    group: dict[str, str]
+    names: list[str]
+    y: Floats
+    labels: list[str]
+    scoreless: bool  # labels only: y holds no number
+    condition: Codes
+    rater: Codes
+    item: Codes
+    roles: Mapping[str, str] = field(default_factory=dict)  # of conditions, where the table tells
+
+    def roles_of(self, asked: str = "") -> tuple[str, frozenset[str]]:
+        """The reference among the names (empty: none) and the anchors; ``asked`` names another."""
+        reference = reference_of(self.names, asked, self.roles).name
+        return reference, anchors_of(self.names, self.roles) - {reference}
+
+
+def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
+    """Overall, by each column that varies within conditions, and by system where that pools."""
+    use = rated(table)
+    found = [Breakdown()]
+    for name in OFFERED:
+        if use[use[name] != ""].groupby("condition")[name].nunique().gt(1).any():
+            found.append(Breakdown(by=(name,)))
+    pooled = use[use["system"] != ""].groupby("system")["condition"].nunique()
+    if pooled.gt(1).any():
+        found.append(Breakdown("system"))
+        found += [Breakdown("system", (name,)) for name in OFFERED if use[name].nunique() > 1]
+    return found
+
+
+def families(table: pd.DataFrame) -> Iterator[Family]:
+    """The table's tasks, criteria and estimands, kept apart; traps and empty scores left out."""
+    return _families(rated(table))
+
+
+def labelled_families(table: pd.DataFrame) -> Iterator[Family]:
+    """As `families`, but of answers that have a label and no score."""
+    bare = table["score"].isna() & (table["label"] != "") & (table["trap"] == "")
+    return _families(table[bare & table["estimand"].isin(keys_where("maybe_without_score"))])
+
+
+def _families(use: pd.DataFrame) -> Iterator[Family]:
+    keys = ["study", "task", "method", "criterion", "estimand"]
+    several = use["study"].nunique() > 1
+    for key, rows in use.groupby(keys, sort=True):
+        study, task, _, criterion, estimand = map(str, key)
+        group = {"study": study} if several else {}
+        rater, n_raters = _codes(rows["rater"])
+        item, n_items = _codes(rows["item"].where(rows["item"] != "", rows["stimulus"]))
+        yield Family(
+            table=rows,
+            group={**group, "task": task, "criterion": criterion},
+            estimand=estimand,
+            rater=rater,
+            item=item,
+            n_raters=n_raters,
+            n_items=n_items,
+        )
+
+
+def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
+    """The family's ratings by the breakdown's crossing, each with its conditions as codes."""
+    table = family.table.reset_index(drop=True)
+    by = [*(["versus_condition"] if family.in_pairs else []), *breakdown.by]
+    named = (table[breakdown.compare] != "").to_numpy(dtype=bool)
+    places: list[tuple[tuple[str, ...], Codes]] = [((), np.flatnonzero(named))]
+    if by:
+        grouped = table.loc[named, by].groupby(by, sort=True)
+        places = [(tuple(map(str, key)), rows.index.to_numpy()) for key, rows in grouped]
+    for key, rows in places:
+        if len(rows):
+            group = dict(zip(by, key, strict=True))
+            yield _cell(family, table, breakdown.compare, group, rows)
+
+
+def _cell(
+    family: Family, table: pd.DataFrame, compare: str, group: dict[str, str], rows: Codes
+) -> Cell:
+    condition, names = pd.factorize(table[compare].take(rows), sort=True)
+    return Cell(
+        group={**family.group, **group},
+        names=[str(name) for name in names],
+        y=table["score"].to_numpy(dtype=np.float64)[rows],
+        scoreless=bool(table["score"].isna().to_numpy()[rows].all()),
+        labels=table["label"].take(rows).tolist(),
+        condition=condition.astype(np.int64),
+        rater=family.rater[rows],
+        item=family.item[rows],
+        roles=roles_of(family.table) if compare == "condition" else {},
+    )
+
+
+def _codes(column: pd.Series) -> tuple[Codes, int]:
+    codes, names = pd.factorize(column, sort=True)
+    return codes.astype(np.int64), len(names)

@@ -1,0 +1,251 @@
+"""Which method a file's ratings are of where it does not say: taken from the estimand, or asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.formatting import enumerated
+from analysis.ratings.categorical import Coded, joined
+from analysis.ratings.cells import reader_of
+from analysis.ratings.estimands import estimand_of_method, methods_of
+from analysis.ratings.problems import rows_text
+from listening.methods import Method, Scale
+from listening.methods.estimand import ONE_CLIP
+
+GUESS = "mos"  # what ratings of 1 to 5 are taken for, and said to be
+MOST_NAMED = 4
+FEWEST_ORDERS = 5  # sets of clips whose scores are the places 1, 2, 3 … before it looks like ranks
+_ORDERED = ("rater", "session", "task", "criterion", "block", "item")
+
+
+@dataclass(frozen=True)
+class Told:
+    """The columns method and estimand, and a question or a note about how they were come by."""
+
+    method: Coded
+    estimand: Coded
+    question: str = ""
+    note: str = ""
+
+
+def method_told(cells: Mapping[str, Coded]) -> Told:
+    """The method and the estimand of each row, each told by the other where it is empty.
+
+    Where all rows lack both, scores of 1 to 5 are taken for MOS, with a note; for others, and for
+    labels of a known method, there is a question with the methods that fit.
+    """
+    method, estimand = cells["method"], cells["estimand"]
+    if any(method.values) or any(estimand.values):
+        return _by_the_other(method, estimand)
+    seen = _Seen(cells)
+    question = "" if not seen.any else seen.question()
+    note = ""
+    if seen.scores and not question:
+        fits = f"scores of {_span(seen.scores)} are taken for {estimand_of_method(GUESS).name}"
+        note = f"No column says the method: {fits}. If they are not, say --set method=METHOD."
+    same = np.zeros(len(method), dtype=np.int32)
+    key = estimand_of_method(GUESS).key
+    return Told(Coded(same, [GUESS]), Coded(same, [key]), question, note)
+
+
+def _by_the_other(method: Coded, estimand: Coded) -> Told:
+    """Each from the other, row by row; what neither tells stays empty."""
+    count = len(estimand.values)
+    both = method.codes.astype(np.int64) * count + estimand.codes
+    pairs, codes = np.unique(both, return_inverse=True)
+    filled = []
+    for pair in pairs.tolist():
+        of, key = method.values[pair // count], estimand.values[pair % count]
+        if not of and key:
+            known = methods_of(key)
+            of = known[0] if len(known) == 1 else ""
+        elif of in Method.registry and not key:
+            key = estimand_of_method(of).key
+        filled.append((of, key))
+    codes = codes.astype(np.int32)
+    return Told(Coded(codes, [of for of, _ in filled]), Coded(codes, [key for _, key in filled]))
+
+
+def scores_of_labels(
+    label: Coded, method: Coded | None = None, first_row: int = 1
+) -> tuple[Coded, str, str]:
+    """The score of each row by its label, for files without scores; a note and a problem, or "".
+
+    A number is itself, a word has its score on the scale of the row's ``method``; without a
+    ``method`` words have none yet. ``first_row`` is the number of the first row in words.
+    """
+    method = method or Coded(np.zeros(len(label), dtype=np.int32), [""])
+    count = len(method.values)
+    both = label.codes.astype(np.int64) * count + method.codes
+    places, codes = np.unique(both, return_inverse=True)
+    cells = [(str(label.values[x // count]).strip(), method.values[x % count]) for x in places]
+    scales = _scales()
+    scores = [_score_of(text, scales.get(key)) for text, key in cells]
+    words = {text: score for (text, _), score in zip(cells, scores, strict=True) if score != text}
+    told = [f"{text} {score}" for text, score in sorted(words.items(), key=_by_score) if score]
+    note = f"No column score: scores are those of the labels ({', '.join(told)})." if told else ""
+    problem = ""
+    for place, (text, key) in enumerate(cells):
+        if text and not scores[place] and key in scales and scales[key].labels:
+            rows = rows_text((np.flatnonzero(codes == place) + first_row).tolist())
+            remedy = f"write {enumerated(scales[key].labels, 'or')}, or add a column score"
+            problem = f"{rows}, column label: {text!r} is not on the scale of {key}; {remedy}"
+            break
+    return Coded(codes.astype(np.int32), scores), note, problem
+
+
+def _by_score(word: tuple[str, str]) -> tuple[float, str]:
+    return _number(word[1]), word[0]
+
+
+def _score_of(label: str, scale: Scale | None) -> str:
+    """The score of a word on the scale, or a label that is a number itself, else empty."""
+    known = {step.label.casefold(): step.score for step in scale.steps} if scale else {}
+    score = known.get(label.casefold())
+    if score is not None:
+        return f"{score:g}"
+    return label if np.isfinite(_number(label)) else ""
+
+
+class _Seen:
+    """What the ratings of a file look like, traps left out."""
+
+    def __init__(self, cells: Mapping[str, Coded]) -> None:
+        kind = reader_of("trap")
+        trap = np.array([bool(kind(value)) for value in cells["trap"].values], dtype=bool)
+        self.cells = cells
+        self.rated = ~trap[cells["trap"].codes] if len(trap) else np.ones(0, dtype=bool)
+        self.any = bool(self.rated.any())
+        self.numbers = np.array([_number(each) for each in cells["score"].values], dtype=float)
+        self.scores = sorted({float(x) for x in self._rows() if np.isfinite(x)})
+
+    def _rows(self) -> NDArray[np.float64]:
+        rows: NDArray[np.float64] = self.numbers[self.cells["score"].codes[self.rated]]
+        return rows
+
+    def question(self) -> str:
+        """What has to be said of the method; empty where MOS is a fair guess."""
+        words = self._words()
+        labelled = [key for key, scale in _scales().items() if words and words <= _labels(scale)]
+        if labelled:
+            names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
+            return f"no column method, and {names}; is it --set method={' or '.join(labelled)}?"
+        if not self.scores:
+            if any(self.cells["score"].values[code].strip() for code in self._codes("score")):
+                return ""  # they cannot be read, which is told elsewhere
+            return (
+                "no column method, and no score; say which method it is, like "
+                f"--set method={_free()} for choices without scores"
+            )
+        if self._compared():
+            fits = self._fitting(compared=True)
+            return f"no column method, and versus_condition is filled; say which it is: {fits}"
+        low, high = estimand_of_method(GUESS).ends or (0.0, 0.0)
+        if self.scores[0] < low or self.scores[-1] > high:
+            fits = self._fitting(compared=False)
+            fits += f" (or {GUESS} or {_free()}, on a scale of your own)" * (self.scores[0] >= 0)
+            return f"no column method, and scores of {_span(self.scores)}; say which it is: {fits}"
+        if self._ranked():
+            return (
+                "no column method, and the scores of each rater and item are places from 1 on; "
+                f"say which it is: {_options([*_ranking(), GUESS])}"
+            )
+        return ""
+
+    def _words(self, plain: bool = True) -> set[str]:
+        """The labels that are no numbers."""
+        there = {self.cells["label"].values[code] for code in self._codes("label")}
+        words = {label.strip() for label in there if np.isnan(_number(label)) and label.strip()}
+        return {word.casefold() for word in words} if plain else words
+
+    def _codes(self, name: str) -> list[int]:
+        codes: list[int] = np.unique(self.cells[name].codes[self.rated]).tolist()
+        return codes
+
+    def _compared(self) -> bool:
+        versus = self.cells["versus_condition"]
+        return any(versus.values[code] for code in self._codes("versus_condition"))
+
+    def _fitting(self, compared: bool) -> str:
+        """The methods whose scale holds the scores, the narrowest scales first."""
+        fitting = []
+        for key, scale in _scales().items():
+            estimand = estimand_of_method(key)
+            ends = _ends(scale)
+            if not ends or (compared and estimand.comparison == ONE_CLIP):
+                continue
+            if estimand.scores and not set(self.scores) <= set(estimand.scores):
+                continue
+            if ends[0] <= self.scores[0] and self.scores[-1] <= ends[1]:
+                fitting.append((ends[1] - ends[0], key))
+        return _options([key for _, key in sorted(fitting)][:MOST_NAMED])
+
+    def _ranked(self) -> bool:
+        """Whether every rater gave the clips of every item the places 1, 2, 3 and so on."""
+        rows = self._rows()
+        groups = joined([self.cells[name] for name in _ORDERED]).codes[self.rated]
+        if np.isnan(rows).any() or len(rows) < 2 * FEWEST_ORDERS:
+            return False
+        order = np.lexsort((rows, groups))
+        first = np.r_[True, np.diff(groups[order]) != 0]
+        start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+        places = np.arange(len(order)) - start + 1
+        sizes = np.diff(np.r_[np.flatnonzero(first), len(order)])
+        alike = np.array_equal(rows[order], places.astype(float))
+        return alike and len(sizes) >= FEWEST_ORDERS and int(sizes.min()) > 1
+
+
+def _scales() -> dict[str, Scale]:
+    """The scale that each method has unless a study says otherwise; not of those without one."""
+    found = {}
+    for key, method in sorted(Method.registry.items()):
+        try:
+            found[key] = method().scale({})
+        except ValueError:
+            continue
+    return found
+
+
+def _ranking() -> list[str]:
+    """The methods whose scores are places, the first one the best."""
+    return [key for key, m in sorted(Method.registry.items()) if m.estimand.lowest_is_best]
+
+
+def _free() -> str:
+    """The method whose answers may have any score, or none."""
+    return next(key for key, m in Method.registry.items() if m.estimand.maybe_without_score)
+
+
+def _labels(scale: Scale) -> set[str]:
+    return {label.casefold() for label in scale.labels}
+
+
+def _ends(scale: Scale) -> tuple[float, float] | None:
+    if scale.span:
+        return scale.span[0], scale.span[1]
+    scores = [step.score for step in scale.steps if step.score is not None]
+    return (min(scores), max(scores)) if scores else None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _span(scores: list[float]) -> str:
+    low, high = f"{scores[0]:g}", f"{scores[-1]:g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _options(keys: list[str]) -> str:
+    if not keys:
+        return "--set method=METHOD"
+    *most, last = [f"{key} ({estimand_of_method(key).name})" for key in keys]
+    named = f"{', '.join(most)} or {last}" if most else last
+    return f"--set method=METHOD, where METHOD is {named}"

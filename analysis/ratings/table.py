@@ -1,0 +1,288 @@
+"""The ratings table: its columns, types, checks and hash; read from a study or from CSV.
+
+A table is a pandas frame with exactly the columns of ``COLUMNS``, one row per rating, traps
+included. Rows are kept in a canonical order, so that the same ratings give the same numbers to the
+last bit, in whatever order they arrived.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.ratings.categorical import (
+    Coded,
+    arrow_text,
+    columns_of,
+    constant,
+    in_order,
+    joined,
+    lines_of,
+    order_of,
+)
+from analysis.ratings.cells import (
+    COLUMNS,
+    INTEGERS,
+    REALS,
+    TRAP,
+    TRUTHS,
+    canonical_cell,
+    csv_lines,
+    dtype_of,
+    unescaped,
+)
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.header import wanted_columns
+from analysis.ratings.inferred_method import method_told, scores_of_labels
+from analysis.ratings.problems import RatingsError, RatingsWarning
+from analysis.ratings.validation import TRAINING, checked
+
+__all__ = [
+    "COLUMNS",
+    "TRAINING",
+    "RatingsError",
+    "RatingsWarning",
+    "Reading",
+    "from_csv",
+    "from_rows",
+    "from_study",
+    "rated",
+    "read_csv",
+    "table_hash",
+    "to_csv",
+    "to_rows",
+]
+LATER = frozenset({"role"})  # columns that older exports do not have
+FIRST_ROW = 2  # of a file: its header stands in row 1
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,000 may be a thousand, or one
+_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A table read from a file, what was guessed or left out (a sentence each), and what was not.
+
+    ``columns_not_used`` are those of the file that gave nothing.
+    """
+
+    table: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    columns_not_used: tuple[str, ...] = ()
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> pd.DataFrame:
+    """The table of plain rows (RatingRow); raises RatingsError with all that is wrong."""
+    known: list[dict[tuple[type, Any], int]] = [{} for _ in COLUMNS]
+    codes: list[list[int]] = [[] for _ in COLUMNS]
+    for number, row in enumerate(rows, start=1):
+        absent = [name for name in COLUMNS if name not in row and name not in LATER]
+        if absent:
+            raise RatingsError(
+                [f"{source}, row {number}: no column {', '.join(absent)}; give every column"]
+            )
+        for name, seen, places in zip(COLUMNS, known, codes, strict=True):
+            value = row.get(name, "")
+            places.append(seen.setdefault((type(value), value), len(seen)))
+    cells = {
+        name: Coded(np.asarray(places, dtype=np.int32), [value for _, value in seen])
+        for name, seen, places in zip(COLUMNS, known, codes, strict=True)
+    }
+    return _in_canonical_order(checked(cells, source, first_row=1))
+
+
+def from_csv(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
+) -> pd.DataFrame:
+    """The table of a CSV file; what was guessed or left out comes as a RatingsWarning each.
+
+    See `read_csv`, which gives it as text beside the table.
+    """
+    reading = read_csv(path, columns, constants, ignore)
+    for note in reading.notes:
+        warnings.warn(note, RatingsWarning, stacklevel=2)
+    return reading.table
+
+
+def read_csv(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
+) -> Reading:
+    """The table of a CSV file (UTF-8, a header row; gzip when the name ends in .gz).
+
+    Cells stand between commas, semicolons or tabs. ``columns`` maps a column of the table to the
+    file's name for it, ``constants`` gives one value to every row, ``ignore`` names columns of the
+    file that are not to be used. Needed are rater, condition, score (or label, where labels are
+    numbers or words of the method's scale) and one of item and stimulus;
+    the rest may be absent: without stimuli, a stimulus is an item of a condition (and voice). The
+    method tells the estimand, or the estimand the method; without both, scores of 1 to 5 are taken
+    for MOS. Raises RatingsError with all that is wrong.
+    """
+    path = Path(path)
+    wanted = wanted_columns(path, columns, constants, ignore)
+    raw = columns_of(path, wanted.header)
+    length = len(next(iter(raw.values())))
+    cells: dict[str, Coded] = {}
+    for name in COLUMNS:
+        if name in wanted.constants:
+            cells[name] = constant(wanted.constants[name], length)
+        elif name in wanted.theirs:
+            given = raw[wanted.theirs[name]]
+            cells[name] = given.mapped(unescaped(given.values, name))
+        else:
+            cells[name] = constant("task" if name == "task" else "", length)
+    notes = [*wanted.notes(), *_without_decimal_commas(cells, path.name)]
+    for name in ("session", "item", "stimulus", "versus_stimulus"):
+        if name not in wanted.theirs and name not in wanted.constants:
+            cells[name] = _stand_in(name, cells)
+    by_label = "score" not in wanted.theirs and "score" not in wanted.constants
+    if by_label:
+        cells["score"], _, _ = scores_of_labels(cells["label"])
+    found = method_told(cells)
+    cells |= {"method": found.method, "estimand": found.estimand}
+    if by_label and not found.question:
+        cells["score"], note, problem = scores_of_labels(cells["label"], found.method, FIRST_ROW)
+        notes += [note] * bool(note)
+        if problem:
+            raise RatingsError([f"{path.name}, {problem}"])
+    table = checked(cells, path.name, FIRST_ROW, found.question, whole_pairs=True)
+    notes += [found.note] * bool(found.note) + list(_notes(table))
+    return Reading(_in_canonical_order(table), tuple(notes), wanted.unused)
+
+
+def _without_decimal_commas(cells: dict[str, Coded], file: str) -> Iterator[str]:
+    """Turns 3,5 into 3.5 where it can mean nothing else, and says so; raises RatingsError else."""
+    for name in sorted(REALS):
+        values = [str(value).strip() for value in cells[name].values]
+        commas = [value for value in values if _COMMA.fullmatch(value)]
+        if not commas:
+            continue
+        doubtful = [value for value in commas if _GROUPED.fullmatch(value)]
+        if doubtful or any("." in value for value in values):
+            told = f"{(doubtful or commas)[0]!r} may be a decimal comma or one between thousands"
+            remedy = "write decimal points, and nothing between thousands"
+            raise RatingsError([f"{file}, column {name}: {told}; {remedy}"])
+        plain = [
+            value.replace(",", ".") if value in commas else given
+            for value, given in zip(values, cells[name].values, strict=True)
+        ]
+        cells[name] = cells[name].mapped(plain)
+        first = f"{commas[0]} is {commas[0].replace(',', '.')}"
+        yield f"The column {name} is read with decimal commas: {first}."
+
+
+def _notes(table: pd.DataFrame) -> Iterator[str]:
+    """What a reader of the numbers should know of the ratings; a study's own are as it set them."""
+    unknown = int(((table["trap"] == TRAP) & table["trap_passed"].isna()).sum())
+    if unknown:
+        answers = "answer to a trap enters" if unknown == 1 else "answers to traps enter"
+        yield (
+            f"{unknown} {answers} no mean. Nothing says whether such answers were right, so no "
+            "rule leaves out a rater or a block for them."
+        )
+    foreign = table[(table["trap"] == "") & (table["study"] == "")]
+    for key, scores in foreign.groupby("estimand", sort=True)["score"]:
+        known = estimand_of(str(key))
+        if known.ends is None or scores.notna().sum() == 0:
+            continue
+        low, high = float(scores.min()), float(scores.max())
+        if known.ends_for(low, high) is None:
+            outside = int((~scores.dropna().between(*known.ends)).sum())
+            yield (
+                f"{outside} of {len(scores)} {known.name} scores are outside the usual scale of "
+                f"{known.ends[0]:g} to {known.ends[1]:g} (they reach from {low:g} to {high:g}); "
+                "they are used as they are."
+            )
+
+
+def _stand_in(name: str, cells: Mapping[str, Coded]) -> Coded:
+    """What stands for a column that a file does not have: a clip is a text by a condition."""
+    if name == "session":
+        return cells["rater"]
+    if name == "item":
+        return cells["stimulus"]
+    if name == "stimulus":
+        return joined([cells["condition"], cells["voice"], cells["item"]])
+    of = cells["versus_condition"]
+    compared = np.array([bool(name) for name in of.values], dtype=bool)[of.codes]
+    clips = joined([of, cells["item"]])
+    places = np.where(compared, clips.codes, len(clips.values)).astype(np.int32)
+    return Coded(places, [*clips.values, ""])
+
+
+def from_study(slug: str) -> pd.DataFrame:
+    """The table of a study of this installation, traps included."""
+    from listening.selectors import rating_rows
+
+    return from_rows(rating_rows(slug), source=f"study {slug}")
+
+
+def to_rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The table's rows as plain values (RatingRow), in the table's order."""
+    columns = [_plain_cells(table[name], name) for name in COLUMNS]
+    for values in zip(*columns, strict=True):
+        yield dict(zip(COLUMNS, values, strict=True))
+
+
+def to_csv(table: pd.DataFrame, path: str | Path) -> None:
+    """Write the table so that `from_csv` reads it back with the same hash."""
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        file.writelines(csv_lines(to_rows(table)))
+
+
+def table_hash(table: pd.DataFrame) -> str:
+    """SHA-256 (hex) of the table's canonical form: the same for the same ratings in any order."""
+    digest = hashlib.sha256("\x1f".join(COLUMNS).encode())
+    lines = _canonical_lines(table)
+    for line in in_order(lines):
+        digest.update(b"\x1e" + line.encode())
+    return digest.hexdigest()
+
+
+def rated(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that may enter an estimate: not a trap, and with a score."""
+    return table[(table["trap"] == "") & table["score"].notna()]
+
+
+def _in_canonical_order(table: pd.DataFrame) -> pd.DataFrame:
+    keys = {
+        "task": arrow_text(_canonical(table, "task")),
+        "session": arrow_text(_canonical(table, "session")),
+        "position": table["position"].fillna(-1).to_numpy(dtype=np.int64),
+        "line": _canonical_lines(table),
+    }
+    return table.take(order_of(keys)).reset_index(drop=True)
+
+
+def _canonical_lines(table: pd.DataFrame) -> Any:
+    """The rows (n,) as one text each: equal rows have equal texts."""
+    return lines_of(_canonical(table, name) for name in COLUMNS)
+
+
+def _canonical(table: pd.DataFrame, name: str) -> Coded:
+    codes, values = pd.factorize(table[name], use_na_sentinel=False)
+    plain = _plain_cells(pd.Series(values, dtype=dtype_of(name)), name)
+    return Coded(codes.astype(np.int32), [canonical_cell(value) for value in plain])
+
+
+def _plain_cells(column: pd.Series, name: str) -> list[Any]:
+    if name in INTEGERS:
+        return [None if value is pd.NA else int(value) for value in column.array]
+    if name in REALS:
+        return [None if math.isnan(value) else value for value in column.tolist()]
+    if name in TRUTHS:
+        return [None if value is pd.NA else bool(value) for value in column.array]
+    return column.tolist()

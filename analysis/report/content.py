@@ -1,0 +1,139 @@
+"""What a part of a report shows: tables and figures as plain values, however they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+Kind = Literal["text", "number", "count", "percent", "p", "interval", "mark"]
+Drawing = Literal["intervals", "scatter", "lines", "heatmap", "shares", "boxes"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its key in the rows, its heading, and how its values are written.
+
+    ``interval`` reads the keys ``low`` and ``high`` after the column's key (``difference_low``),
+    or ``low`` and ``high`` alone for the key ``interval``; ``percent`` takes shares of 0 to 1;
+    ``mark`` is short text such as the letters of tiers. None is written as a dash everywhere.
+    """
+
+    key: str
+    heading: str
+    kind: Kind = "text"
+    decimals: int = 3
+    sign: bool = False  # a plus before what is above zero
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: a key that fits a file name, a title, columns, rows of plain values, and a note.
+
+    Rows may hold more than the columns show: everything is in the CSV. ``about`` is the title of
+    the family (`analysis.ratings.scales.family_title`) that the table is about, empty for all.
+    A table that is ``folded`` is closed on the page at first.
+    """
+
+    key: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Mapping[str, Any]]
+    note: str = ""
+    about: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: what is drawn, its axes, and the data behind it as rows of plain values.
+
+    ``drawing`` and the keys of its rows:
+
+    - ``intervals``: ``name``, ``value``, ``low``, ``high`` (None: no interval), optional
+      ``naive_low``, ``naive_high``, ``mark`` (letters of tiers), ``group`` (its own heading)
+    - ``scatter``: ``name``, ``x``, ``y``, optional ``group`` (its own sign), ``low`` and ``high``
+      of y, ``x_low`` and ``x_high``; ``title`` instead of ``name``: not numbered
+    - ``lines``: ``group`` (one line each), ``x``, ``y``, optional ``low``, ``high`` (a band)
+    - ``heatmap``: ``row``, ``column``, ``value`` (None: blank), optional ``text``
+    - ``shares``: ``name``, ``label``, ``value`` (0 to 1): bars of 100 %, labels in their order
+    - ``boxes``: ``name``, ``low``, ``q1``, ``median``, ``q3``, ``high``, optional ``value`` (mean)
+
+    ``ends`` are the ends of a bounded scale, ``at`` values with a hair line (0 for differences).
+    ``decimals`` are those that the words beside the figure have.
+    ``interval`` names the thick intervals in the legend, where naive ones stand beside them.
+    """
+
+    key: str
+    title: str
+    drawing: Drawing
+    rows: Sequence[Mapping[str, Any]]
+    x: str = ""
+    y: str = ""
+    ends: tuple[float, float] | None = None
+    at: Sequence[float] = ()
+    note: str = ""
+    about: str = ""
+    interval: str = ""
+    decimals: int | None = None  # of its numbers; None: as many as tell them apart
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that a part says: sentences first, then figures and tables; warnings; and its methods.
+
+    ``sentences`` are the answer in words. ``warnings`` say in plain words where a claim is weak.
+    ``methods`` are sentences for a paper's methods section. ``files`` are extra downloads by name
+    (text only, such as a listing).
+    """
+
+    sentences: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    warnings: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values that JSON can hold."""
+        return asdict(self)
+
+
+def together(parts: Iterable[Shown]) -> Shown:
+    """All that several say, in their order; what they say of methods is said once."""
+    every = list(parts)
+    return Shown(
+        sentences=[text for part in every for text in part.sentences],
+        figures=[figure for part in every for figure in part.figures],
+        tables=[table for part in every for table in part.tables],
+        warnings=[text for part in every for text in part.warnings],
+        methods=list(dict.fromkeys(text for part in every for text in part.methods)),
+        files={name: text for part in every for name, text in part.files.items()},
+    )
+
+
+def titled(shown: Shown) -> Shown:
+    """The same with what each figure and table is about in its title."""
+    return replace(
+        shown,
+        figures=[replace(each, title=f"{each.title}, {each.about}") for each in shown.figures],
+        tables=[replace(each, title=f"{each.title}, {each.about}") for each in shown.tables],
+    )
+
+
+def shown_from(plain: Mapping[str, Any]) -> Shown:
+    """What `Shown.plain` gave, after a way through JSON."""
+    return Shown(
+        sentences=plain["sentences"],
+        figures=[
+            Figure(**{**each, "ends": tuple(each["ends"]) if each["ends"] else None})
+            for each in plain["figures"]
+        ],
+        tables=[
+            Table(**{**each, "columns": [Column(**column) for column in each["columns"]]})
+            for each in plain["tables"]
+        ],
+        warnings=plain["warnings"],
+        methods=plain["methods"],
+        files=plain["files"],
+    )

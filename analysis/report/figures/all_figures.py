@@ -1,0 +1,126 @@
+"""Every figure of a report: estimates per condition, and those of its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.scales import ends_of, family_title
+from analysis.report.content import Figure, shown_from
+from analysis.report.figures import figure_svg
+from analysis.report.pivot import Line, lines_of
+
+CLUSTERED = "raters and items crossed"
+MOST_LINES = 200
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure: a key that fits a file name, what it is, and what it is about."""
+
+    key: str
+    figure: Figure
+    about: tuple[str, ...]  # the family's title; of a part its key and the figure's
+
+    @property
+    def title(self) -> str:
+        """The figure's title."""
+        return self.figure.title
+
+    @property
+    def svg(self) -> str:
+        """The figure as SVG for a page."""
+        return figure_svg(self.figure, self.key)
+
+    @property
+    def standalone(self) -> str:
+        """The figure as an SVG file of its own."""
+        return figure_svg(self.figure, self.key, standalone=True)
+
+
+def plots(report: Mapping[str, Any]) -> list[Plot]:
+    """All figures of a report: overall estimates, then those of the parts."""
+    return [*estimate_plots(report), *part_plots(report)]
+
+
+def estimate_plots(report: Mapping[str, Any]) -> list[Plot]:
+    """The overall estimates of each task and criterion, the best first."""
+    overall = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
+    families: dict[str, list[Line]] = {}
+    for line in lines_of(overall):
+        if line.weighting == "ratings":
+            families.setdefault(family_title(line.row), []).append(line)
+    made = []
+    for number, (title, lines) in enumerate(families.items(), start=1):
+        key = f"estimates-{number}-{slug(title)}"
+        estimand = estimand_of(lines[0].row["estimand"])
+        ends = ends_of(report, lines[0].row)
+        figure = Figure(
+            key=key,
+            title=title,
+            drawing="intervals",
+            rows=[_interval_row(line) for line in falling(lines)[:MOST_LINES]],
+            x=estimand.axis,
+            decimals=estimand.decimals,
+            ends=(ends[0], ends[1]) if ends else None,
+            at=() if estimand.neutral is None else (estimand.neutral,),
+            about=title,
+            interval=CLUSTERED,
+        )
+        made.append(Plot(key, figure, (title,)))
+    return made
+
+
+def part_plots(report: Mapping[str, Any]) -> Iterator[Plot]:
+    """The figures of the parts, under the names that `part_keys` gives them."""
+    for part in report.get("parts", ()):
+        if part["problem"]:
+            continue
+        shown = shown_from(part)
+        names = part_keys(part["key"], [figure.key for figure in shown.figures])
+        for key, figure in zip(names, shown.figures, strict=True):
+            yield Plot(key, figure, (part["key"], figure.key))
+
+
+def part_keys(part: str, keys: Iterable[str]) -> list[str]:
+    """Names for the files of a part's figures or tables: the part, the key, no name twice."""
+    made: list[str] = []
+    for key in keys:
+        name = slug(key if key.startswith(part) else f"{part}-{key}")
+        alike, number = name, 2
+        while alike in made:
+            alike, number = f"{name}-{number}", number + 1
+        made.append(alike)
+    return made
+
+
+def falling(lines: Iterable[Line]) -> list[Line]:
+    """Lines by their value, the best first: the highest, of ranks the lowest."""
+
+    def place(line: Line) -> tuple[float, str]:
+        value = line.row["value"]
+        return value if estimand_of(line.row["estimand"]).lowest_is_best else -value, line.row[
+            "condition"
+        ]
+
+    return sorted(lines, key=place)
+
+
+def _interval_row(line: Line) -> dict[str, Any]:
+    main, naive = line.main, line.naive
+    return {
+        "name": line.row["condition"],
+        "value": line.row["value"],
+        "low": main["low"] if main else None,
+        "high": main["high"] if main else None,
+        "naive_low": naive["low"] if naive else None,
+        "naive_high": naive["high"] if naive else None,
+    }
+
+
+def slug(text: str) -> str:
+    """A text as part of a file's name: small letters, digits and hyphens, at most 60."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "plot"

@@ -1,0 +1,336 @@
+"""What was asked, one part each: its plot and table, and folded what lies behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from analysis.formatting import NOTHING, Ends, listed, number
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.scales import ends_of, family_title
+from analysis.report.figures.all_figures import estimate_plots, falling
+from analysis.report.html.brief import counted
+from analysis.report.html.html_tables import (
+    MOST_OPEN,
+    Column,
+    bounds,
+    fold,
+    foot,
+    noted,
+    notes,
+    percent,
+    probability,
+    table,
+)
+from analysis.report.pivot import Line, lines_of
+
+OVERALL = "condition:"
+EXPLAINED = (
+    "The interval lets raters and items both vary (two-way clustered). The naive one beside it "
+    "takes every rating as independent, as many papers do; it is usually too narrow."
+)
+COUNTED = (
+    "The share of the ratings that chose each answer; where several may be chosen, over 100 %."
+)
+OTHERS = {"cluster bootstrap": "Bootstrap over raters and items", "mixed": "Mixed model"}
+_KNOWN = frozenset(
+    {
+        "breakdown",
+        "estimand",
+        "study",
+        "task",
+        "criterion",
+        "condition",
+        "versus",
+        "versus_condition",
+        "weighting",
+        "value",
+        "level",
+        "n_ratings",
+        "n_raters",
+        "n_items",
+        "screening",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the estimates are shown: what stands elsewhere already, and rows per table.
+
+    ``drawn`` are families whose figure is there, ``compared`` families whose differences are in a
+    part; ``tiers`` has letters and tier of a family's conditions, ``notes`` what they mean.
+    """
+
+    drawn: frozenset[str] = frozenset()
+    tiers: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    compared: frozenset[str] = frozenset()
+    most: int = 400
+
+
+def estimands(
+    report: Mapping[str, Any], told: set[str], shape: Shape | None = None
+) -> Iterator[tuple[str, str]]:
+    """(title, HTML) of each task, criterion and estimand; notes are added to ``told``."""
+    shape = shape or Shape()
+    drawn = {plot.about: plot for plot in estimate_plots(report)}
+    families = by_family(_weighed(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
+    compared = report.get("compared", "condition")
+    for place, (title, found) in enumerate(families.items()):
+        lines = falling(found)
+        plot = drawn.get((title,)) if title not in shape.drawn else None
+        figure = f'<figure class="chart">{plot.svg}</figure>' if plot else ""
+        tiers = shape.tiers.get(title)
+        shown = _means(report, lines, told, compared, shape.most, tiers)
+        shown += foot("", [shape.notes[title]] if title in shape.notes else [])
+        parts = [f'<p class="muted">{EXPLAINED}</p>' if place == 0 else ""]
+        beside = f'{figure}<div class="stack-s">{shown}</div>'
+        parts.append(f'<div class="estimand">{beside}</div>' if figure else shown)
+        parts.append(_other_intervals(report, title, told, shape.most))
+        parts += _breakdowns(report, title, told, shape.most)
+        parts.append("" if title in shape.compared else _contrasts(report, title, told))
+        parts.append(_shares(report, title, told))
+        yield title, "".join(parts)
+    for title in _only_counted(report, families):
+        shown = _share_table(_share_lines(report, title), told)
+        yield title, f'<p class="muted">{COUNTED}</p><div class="stack-s">{shown}</div>'
+
+
+def _only_counted(report: Mapping[str, Any], estimated: Iterable[str]) -> list[str]:
+    """Titles of what has labels and no score, so no mean."""
+    rows = [{**row, "estimand": "choice"} for row in report["shares"]]
+    rests = {_rest(title) for title in estimated}
+    titles = dict.fromkeys(family_title(row) for row in rows)
+    return [title for title in titles if _rest(title) not in rests]
+
+
+def by_family(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """Lines by the task, criterion and estimand that they are about, in their order."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(family_title(line.row), []).append(line)
+    return found
+
+
+def place_of(line: Line) -> tuple[str, ...]:
+    """The condition of a line, and what it is compared with if there is such."""
+    place = (line.row["condition"], line.row.get("versus_condition", ""))
+    return tuple(part for part in place if part)
+
+
+def looked_up(
+    heading: str,
+    key: str,
+    cells: Mapping[tuple[tuple[str, ...], str], Line],
+    shown: Callable[[Line | None], str],
+) -> Column:
+    """A column whose cell is that of a place and the column's key."""
+    return Column(heading, lambda place: shown(cells.get((place, key))), numeric=True)
+
+
+def decimals(lines: Sequence[Line]) -> int:
+    """How many decimals the scores of a family are written with, here as in sentences and plots."""
+    return estimand_of(lines[0].row["estimand"]).decimals
+
+
+def _means(
+    report: Mapping[str, Any],
+    lines: Sequence[Line],
+    told: set[str],
+    compared: str = "condition",
+    most: int = 400,
+    tiers: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
+    ends, digits = ends_of(report, lines[0].row), decimals(lines)
+    columns = [
+        *_names(lines, compared),
+        Column("Mean", lambda x: number(x.row["value"], decimals=digits), numeric=True),
+        Column(_level(lines, "interval"), lambda x: bounds(x.main, ends, digits), numeric=True),
+        Column("Naive", lambda x: bounds(x.naive, ends, digits), numeric=True),
+        *(_tiers(tiers) if tiers else ()),
+        Column("Ratings", lambda line: str(line.row["n_ratings"]), numeric=True),
+        Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
+        Column("Items", lambda line: str(line.row["n_items"]), numeric=True),
+    ]
+    return noted(lines[:most], columns, told) + _more(len(lines) - most, "estimates.csv")
+
+
+def _tiers(tiers: Mapping[str, Mapping[str, Any]]) -> list[Column]:
+    def shown(line: Line, name: str) -> str:
+        value = tiers.get(line.row["condition"], {}).get(name)
+        return NOTHING if value is None else str(value)
+
+    return [
+        Column("Letters", lambda line: shown(line, "letters")),
+        Column("Tier", lambda line: shown(line, "tier"), numeric=True),
+    ]
+
+
+def _more(count: int, name: str) -> str:
+    if count <= 0:
+        return ""
+    return f'<p class="muted small">{count} more rows are in the file {name}.</p>'
+
+
+def _other_intervals(report: Mapping[str, Any], title: str, told: set[str], most: int) -> str:
+    """The bootstrap, and the means in which every rater weighs the same."""
+    lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
+    ends, digits = ends_of(report, lines[0].row), decimals(lines)
+    ratings, raters = (falling(_weighed(lines, name)) for name in ("ratings", "raters"))
+    parts, names = [], []
+    columns = [
+        Column(heading, partial(_other, start, ends, digits), numeric=True)
+        for start, heading in OTHERS.items()
+        if any(each["interval"].startswith(start) for line in ratings for each in line.others)
+    ]
+    if columns:
+        value = Column("Mean", lambda x: number(x.row["value"], decimals=digits), numeric=True)
+        bootstrap = columns[0].heading.startswith("Bootstrap")
+        caption = "Bootstrap: the wide, conservative choice" if bootstrap else ""
+        told_of = [*_names(ratings), value, *columns]
+        parts.append(noted(ratings[:most], told_of, told, caption))
+        names.append(" and ".join(column.heading.split(" over")[0].lower() for column in columns))
+    if raters:
+        caption = "Means in which every rater weighs the same"
+        parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, told, most=most)}')
+        names.append("means over raters")
+    return fold("Other intervals", ", ".join(names), "".join(parts)) if parts else ""
+
+
+def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
+    found = (each for each in line.others if each["interval"].startswith(start))
+    return bounds(next(found, None), ends, digits)
+
+
+def _breakdowns(report: Mapping[str, Any], title: str, told: set[str], most: int) -> Iterator[str]:
+    for breakdown in report["provenance"]["breakdowns"]:
+        lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
+        lines = _weighed(lines, "ratings")
+        if breakdown == OVERALL or not lines:
+            continue
+        compare, _, by = breakdown.partition(":")
+        name = f"By {by.replace(',', ' and ')}" if by else f"By {compare}"
+        name += f", per {compare}" if by and compare != "condition" else ""
+        values = _values(lines, by.split(",")) if by else [line.row["condition"] for line in lines]
+        yield fold(
+            name, listed(list(dict.fromkeys(values))), _means(report, lines, told, compare, most)
+        )
+
+
+def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+    lines = _weighed(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
+    lines = by_family(lines).get(title, [])
+    if not lines:
+        return ""
+    digits = decimals(lines)
+    shown_as = partial(bounds, decimals=digits)
+    columns = [
+        Column("Difference", lambda line: f"{line.row['condition']} − {line.row['versus']}"),
+        Column("Value", lambda x: number(x.row["value"], True, digits), numeric=True),
+        Column(_level(lines, "interval, adjusted"), lambda x: shown_as(_all(x)), numeric=True),
+        Column("p, adjusted", lambda line: probability(line.main, "p_adjusted"), numeric=True),
+        Column("This one alone", lambda line: shown_as(line.main), numeric=True),
+        Column("p, alone", lambda line: probability(line.main, "p"), numeric=True),
+        Column("Naive (Welch)", lambda line: shown_as(line.naive), numeric=True),
+        Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
+    ]
+    why = "Whether intervals overlap says little: raters are shared, so look at differences."
+    shown = f'<p class="muted">{why}</p>{noted(lines, columns, told)}'
+    number_of = counted(report).get(title, [len(lines), 0, 0])
+    shown += _more(number_of[0] - len(lines), "contrasts.csv")
+    differing = _differing(number_of, 1 - lines[0].row["level"])
+    return fold("Differences between conditions", differing, shown)
+
+
+def _all(line: Line) -> Mapping[str, Any] | None:
+    """The interval of a difference that holds for all of its family."""
+    main = line.main
+    return main and {**main, "low": main.get("low_all"), "high": main.get("high_all")}
+
+
+def _differing(number_of: Sequence[int], alpha: float) -> str:
+    every, tested, clear = number_of
+    pairs = "pair" if every == 1 else "pairs"
+    if not tested:
+        return f"{every} {pairs}"
+    return f"{clear} of {every} {pairs} differ (adjusted p < {alpha:.2g})"
+
+
+def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+    lines = _share_lines(report, title)
+    if not lines:
+        return ""
+    pairs = any(line.row.get("versus_condition") for line in lines)
+    return fold("Labels given", "" if pairs else _most_given(lines), _share_table(lines, told))
+
+
+def _share_lines(report: Mapping[str, Any], title: str) -> list[Line]:
+    return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
+
+
+def _share_table(lines: Sequence[Line], told: set[str]) -> str:
+    labels = list(dict.fromkeys(line.row["estimand"] for line in lines))
+    cells = {(place_of(line), line.row["estimand"]): line for line in lines}
+    places = list(dict.fromkeys(place_of(line) for line in lines))
+    columns = [Column("Condition", " versus ".join)]
+    columns += [looked_up(_label(label), label, cells, percent) for label in labels]
+    shown = table(places, columns, "", len(places) > MOST_OPEN)
+    names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
+    return shown + foot(shown, notes(names, lines, told))
+
+
+def _shares_title(row: Mapping[str, Any], title: str) -> bool:
+    """Shares have an estimand of their own: the rest of the title must be the same."""
+    return _rest(title) == family_title({**row, "estimand": "", "versus_condition": ""})
+
+
+def _rest(title: str) -> str:
+    """A family's title without its estimand and without what it is compared with."""
+    return title.partition(" · ")[2].partition(" · versus ")[0]
+
+
+def _most_given(lines: Sequence[Line]) -> str:
+    given: dict[str, float] = {}
+    for line in lines:
+        label = _label(line.row["estimand"])
+        given[label] = given.get(label, 0.0) + line.row["value"] * line.row["n_ratings"]
+    total = sum(given.values())
+    if not total:
+        return ""
+    if len(given) > 3:
+        most = max(given, key=lambda label: given[label])
+        return f"most often {most} ({given[most] / total * 100:.0f} %)"
+    return ", ".join(f"{label} {count / total * 100:.0f} %" for label, count in given.items())
+
+
+def _label(estimand: str) -> str:
+    return estimand.removeprefix("share of ")
+
+
+def _rows(report: Mapping[str, Any], name: str, breakdown: str) -> list[Mapping[str, Any]]:
+    return [row for row in report[name] if row["breakdown"] == breakdown]
+
+
+def _weighed(lines: Iterable[Line], weighting: str) -> list[Line]:
+    return [line for line in lines if line.weighting == weighting]
+
+
+def _names(lines: Sequence[Line], compared: str = "condition") -> list[Column]:
+    names = dict.fromkeys(name for line in lines for name in line.row if name not in _KNOWN)
+    columns = [_group(name) for name in names]
+    return [*columns, Column(compared.capitalize(), lambda line: line.row["condition"])]
+
+
+def _group(name: str) -> Column:
+    return Column(name.capitalize(), lambda line: line.row.get(name) or "(none)")
+
+
+def _values(lines: Sequence[Line], names: Sequence[str]) -> list[str]:
+    return [" ".join(str(line.row.get(name) or "(none)") for name in names) for line in lines]
+
+
+def _level(lines: Sequence[Line], word: str) -> str:
+    return f"{lines[0].row['level'] * 100:g} % {word}" if lines else word

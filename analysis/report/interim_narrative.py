@@ -1,0 +1,97 @@
+"""What a running study's comparisons say, in words for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.formatting import interval_text, number
+from analysis.ratings.estimands import estimand_of, name_of
+from analysis.statistics.planning.interim import (
+    DECIDED,
+    EARLY,
+    EQUAL,
+    FEWEST,
+    LATER,
+    NEVER,
+    Line,
+    SoFar,
+)
+
+BADGES = {
+    DECIDED: ("good", "decided for these clips"),
+    EQUAL: ("good", "decided: no such difference"),
+    LATER: ("accent", "not yet"),
+    NEVER: ("warn", "not with this plan"),
+    EARLY: ("", "too early"),
+}
+
+
+def box(found: SoFar, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A task and criterion as its page shows it: plain values only.
+
+    ``asked`` holds its ``title``, ``criterion``, ``estimand`` and the conditions' ``labels``.
+    """
+    labels = asked["labels"]
+    lines = [_line(found, line, labels, asked["estimand"]) for line in found.lines]
+    decided = sum(line.verdict in (DECIDED, EQUAL) for line in found.lines)
+    return {
+        "title": asked["title"],
+        "criterion": asked["criterion"],
+        "estimand": name_of(asked["estimand"]),
+        "kind": found.kind,
+        "raters": found.raters,
+        "planned": found.planned,
+        "level": f"{found.level * 100:g}",
+        "each": f"{found.each * 100:.4g}",
+        "lines": lines,
+        "decided": decided,
+        "comparisons": 0 if found.kind == "means" else len(lines),
+        "shows": bool(found.raters),
+        "early": found.raters < FEWEST,
+        "neutral": f"{found.neutral:g}",
+    }
+
+
+def _line(found: SoFar, line: Line, labels: Mapping[str, str], estimand: str) -> dict[str, Any]:
+    one = labels.get(line.condition, line.condition)
+    other = labels.get(line.versus, line.versus)
+    kind, badge = BADGES[line.verdict]
+    if found.kind == "means" and line.verdict != EARLY:
+        kind, badge = "", "no verdict"
+    name = f"{one} − {other}" if found.kind == "pairs" else one
+    if found.kind == "versus":
+        name = f"{one} against {other}"
+    return {
+        "name": name,
+        "value": None if line.value is None else number(line.value, True, 2),
+        "mean": None if line.value is None else f"{number(line.value, False, 2)}",
+        "bounds": None if line.low is None else interval_text(line.low, line.high or 0.0, None, 2),
+        "raters": line.raters,
+        "verdict": line.verdict,
+        "badge": badge,
+        "badge_kind": kind,
+        "words": _words(found, line, one, other, estimand),
+    }
+
+
+def _words(found: SoFar, line: Line, one: str, other: str, estimand: str) -> str:
+    if line.verdict == EARLY:
+        return "Too few raters have finished."
+    if found.kind == "means":
+        return ""
+    if line.verdict == DECIDED:
+        value = line.value or 0.0
+        better, worse = (one, other) if value > found.neutral else (other, one)
+        if estimand_of(estimand).discriminates:
+            if value > found.neutral:
+                return f"Raters can tell {one} and {other} apart."
+            return f"Raters are wrong about {one} and {other} more often than by guessing."
+        return f"{better} scores higher than {worse}."
+    if line.verdict == EQUAL:
+        return "If they differ, then by less than what matters."
+    if line.verdict == LATER:
+        raters = f"about {line.needed} raters" if line.needed else "more raters"
+        return f"Going on like this, decided after {raters}."
+    room = f" of about {found.planned}" if found.planned else ""
+    return f"Going on like this, not decided by the last{room} raters."

@@ -1,0 +1,83 @@
+"""Every metric against every human estimate: correlations, errors, ceilings, preferences."""
+
+from __future__ import annotations
+
+from analysis.ratings.breakdowns import families
+from analysis.report.content import Shown, titled, together
+from analysis.report.part import Given, Part
+from analysis.report.parts.against_people.ceiling_tables import ceiling_table, ceilings_of
+from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
+from analysis.report.parts.against_people.metric_figures import figures
+from analysis.report.parts.against_people.metric_narrative import sentences, unscored, warnings
+from analysis.report.parts.against_people.metric_tables import (
+    correlation_table,
+    mapped_table,
+    number_table,
+    point_table,
+)
+from analysis.report.parts.against_people.preference_table import preferences
+from analysis.statistics.metric_agreement.p1401_mapping import FEWEST
+
+METHODS = (
+    "Metrics were compared with mean human scores per clip, per clip within conditions and per "
+    "condition (SRCC, PLCC, KRCC: Spearman, Pearson, Kendall's tau-b). Intervals are percentiles "
+    "of a bootstrap that draws raters and items with replacement, independently (Owen 2007), and "
+    "computes the human means anew; it is centred on the value found, because means of drawn "
+    "raters are noisier: coefficients on Fisher's scale (PLCC over n conditions widened by the "
+    "root of n / (n - 2)), errors as they are, widened by t over z for few raters or items. "
+    "p values are adjusted over the metrics of a task and criterion (Holm 1979). The noise "
+    "ceiling is the root of the Spearman-Brown corrected correlation between halves of the "
+    "raters. Errors are given after a monotonic third-order "
+    f"mapping (ITU-T P.1401) where at least {FEWEST} scores allow one."
+)
+
+
+class AgainstPeople(Part):
+    """Each metric's correlation with people, with intervals, noise ceiling, errors and plots."""
+
+    key = "against_people"
+    version = "3"
+    title = "Metrics and human scores"
+    order = 45
+
+    def applies(self, given: Given) -> bool:
+        return len(given.kept) > 0 and bool(metrics_of(given.scores))
+
+    def make(self, given: Given) -> Shown:
+        every = list(families(given.kept))
+        made = []
+        for place, family in enumerate(every):
+            given.progress(place / len(every), str(family.group["criterion"]))
+            made.append(
+                _of_family(gathered(family, given), given, f"_{place + 1}" * (len(every) > 1))
+            )
+        if not any(each.tables for each in made):
+            raise ValueError(
+                "No stimulus that was rated has a metric score: score the study's clips, or name "
+                "them in the file of scores as in the ratings (column stimulus)."
+            )
+        shown = together(made)
+        return titled(shown) if len(every) > 1 else shown
+
+
+def _of_family(of: Gathered, given: Given, suffix: str) -> Shown:
+    if not of.values:
+        return Shown(warnings=[f"{of.title}: no clip that was rated here has a metric score."])
+    ceilings, rows = ceilings_of(of, given)
+    preferred = preferences(of, given, suffix)
+    level = given.options.level
+    tables = [
+        correlation_table(of, ceilings, suffix),
+        *preferred.tables,
+        *mapped_table(of, suffix),
+        *ceiling_table(of, rows, suffix),
+        point_table(of, level, suffix),
+        number_table(of, suffix),
+    ]
+    return Shown(
+        sentences=[*sentences(of, ceilings), *preferred.sentences],
+        figures=list(figures(of, level, suffix)),
+        tables=tables,
+        warnings=[*warnings(of, given), *unscored(of, given)],
+        methods=[METHODS],
+    )

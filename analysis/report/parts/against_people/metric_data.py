@@ -1,0 +1,151 @@
+"""What the part works on: a family's units, its metrics with their values, and all numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.arrays import Floats
+from analysis.ratings.breakdowns import Family
+from analysis.ratings.metric_scores import NO_METRICS, directions, ranges
+from analysis.ratings.scales import family_title
+from analysis.report.part import Given
+from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
+from analysis.statistics.metric_agreement import Correlated, Units, Wanted, correlations, units_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric (or version of it) as the part names it; ``rises`` None: nobody says.
+
+    ``ends`` are the least and the greatest value that it can have, None where there is no such end.
+    """
+
+    name: str
+    metric: str
+    version: str
+    rises: bool | None
+    ends: tuple[float | None, float | None] | None = None  # None: nobody says
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """One family with every metric: ``values`` (S,) by the metric's name, NaN where none."""
+
+    family: Family
+    title: str
+    units: Units
+    metrics: tuple[Metric, ...]
+    values: Mapping[str, Floats]
+    found: tuple[Correlated, ...]
+    same_scale: frozenset[str]
+    level: float = 0.95
+
+    @property
+    def falls(self) -> frozenset[str]:
+        """The metrics of which lower values are better."""
+        return frozenset(each.name for each in self.metrics if each.rises is False)
+
+    def number(self, metric: str, unit: str, statistic: str, mapping: str) -> Correlated | None:
+        """One of the numbers; None where it was not made."""
+        key = (metric, unit, statistic, mapping)
+        named = ((e.metric, e.unit, e.statistic, e.mapping) for e in self.found)
+        return next((e for e, own in zip(self.found, named, strict=True) if own == key), None)
+
+    @property
+    def what(self) -> str:
+        """What one unit is, in the singular."""
+        return "pair" if self.units.compared else "stimulus"
+
+
+def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
+    """Every metric of a table of scores, named with its version where there are several."""
+    if scores is None:
+        return ()
+    known = scores[~scores["metric"].isin(NO_METRICS)]
+    upward, ends = directions(known), ranges(known)
+    both = known[["metric", "version"]].drop_duplicates().sort_values(["metric", "version"])
+    several = both["metric"].duplicated(keep=False)
+    return tuple(
+        Metric(
+            f"{metric} {version}" if more else metric,
+            metric,
+            version,
+            upward[metric],
+            ends[metric],
+        )
+        for metric, version, more in zip(both["metric"], both["version"], several, strict=True)
+    )
+
+
+def gathered(family: Family, given: Given) -> Gathered:
+    """The family with all its numbers; metrics without any value for it have none.
+
+    Computed once for all parts of a report.
+    """
+    key = ("against", family.estimand, *family.group.values())
+    if key not in given.shared:
+        given.shared[key] = _gathered(family, given)
+    found: Gathered = given.shared[key]
+    return found
+
+
+def _gathered(family: Family, given: Given) -> Gathered:
+    units = units_of(family)
+    metrics = metrics_of(given.scores)
+    values = {each.name: _values(units, given.scores, each) for each in metrics}
+    known = {name: of for name, of in values.items() if np.isfinite(of).any()}
+    same = _on_the_scale(units, known, metrics)
+    options = given.options
+    wanted = Wanted(
+        level=options.level,
+        replicates=options.replicates,
+        seed=family.seed(options.seed),
+        same_scale=same,
+        steps=() if units.compared else _steps(units),
+        lower_is_better=frozenset(each.name for each in metrics if each.rises is False),
+        mapped=not units.compared,
+    )
+    found = tuple(correlations(units, known, wanted)) if len(units.own) else ()
+    title = family_title({"estimand": family.estimand, **family.group})
+    told = tuple(each for each in metrics if each.name in known)
+    return Gathered(family, title, units, told, known, found, same, options.level)
+
+
+def _values(units: Units, scores: pd.DataFrame | None, metric: Metric) -> Floats:
+    assert scores is not None
+    own = scores[(scores["metric"] == metric.metric) & (scores["version"] == metric.version)]
+    return units.values(own.groupby("stimulus")["value"].mean())
+
+
+def _steps(units: Units) -> tuple[float, ...]:
+    return steps_of(units.score, units.estimand) or coarse_steps(units.score, units.estimand)
+
+
+def _on_the_scale(
+    units: Units, values: Mapping[str, Floats], metrics: tuple[Metric, ...]
+) -> frozenset[str]:
+    """The metrics that speak as raters do: on their scale, higher being better.
+
+    A metric's declared range decides: it is that of the raters. Where nobody declared one, values
+    decide: all lie on the scale.
+    """
+    ends = scale_ends(units.score, units.estimand)
+    if ends is None or units.compared:
+        return frozenset()
+    found = set()
+    for metric in metrics:
+        of = values.get(metric.name)
+        if of is None or metric.rises is False:
+            continue
+        known = of[np.isfinite(of)]
+        inside = bool(ends[0] <= known.min() and known.max() <= ends[1])
+        if metric.ends == ends or (metric.ends is None and inside):
+            found.add(metric.name)
+    return frozenset(found)

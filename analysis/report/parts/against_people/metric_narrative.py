@@ -1,0 +1,175 @@
+"""What metrics against people come to in words, and where the numbers are weak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analysis.ratings.metric_scores import reasons
+from analysis.report.part import Given
+from analysis.report.parts.against_people.metric_data import Gathered, metrics_of
+from analysis.report.parts.against_people.metric_tables import (
+    PLURALS,
+    Ceilings,
+    holm_of,
+    ordered,
+    words_of,
+)
+from analysis.statistics.metric_agreement import CONDITION, STIMULUS
+from analysis.statistics.metric_agreement.metric_result import AS_IS, FEW_CONDITIONS, Correlated
+
+TOO_FEW_CONDITIONS, FEW_ITEMS = 5, 5
+_MOST_NAMED = 3
+
+
+def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
+    """Which metric follows people most closely, how close a perfect one could come, and Holm's."""
+    names = ordered(of)
+    first = of.number(names[0], STIMULUS, "srcc", AS_IS)
+    what = words_of(STIMULUS, of)
+    if first is None or first.value is None:
+        yield f"{of.title}: no metric has a defined correlation with people per {what}."
+        return
+    among = f"of {len(names)} metrics, {names[0]} goes" if len(names) > 1 else f"{names[0]} goes"
+    closely = " most closely" if len(names) > 1 else ""
+    told = f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
+    told += _clear(first)
+    top = ceilings.get((STIMULUS, "srcc"), {}).get("ceiling")
+    if top is not None:
+        told += f"; with so many ratings a perfect metric could reach about {top:.2f}"
+    of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
+    if of_conditions is not None and of_conditions.value is not None:
+        kinds = "pairs of conditions" if of.units.compared else "conditions"
+        told += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        told += _elsewhere(of_conditions, kinds)
+    yield f"{told}."
+    if len(names) > 1:
+        yield f"{of.title}: {_told_apart(of, names, what)}"
+
+
+def _told_apart(of: Gathered, names: Sequence[str], what: str) -> str:
+    """How many metrics go with people beyond chance, of those that have a p; and who has none."""
+    adjusted = holm_of(of.found)
+    p = {name: adjusted.get((name, STIMULUS, "srcc")) for name in names}
+    tested = [each for each in p.values() if each is not None]
+    if not tested:
+        return f"no metric has a p of its SRCC per {what}; {_without(of, names)}."
+    clear = sum(each < 1 - of.level for each in tested)
+    bare = [name for name in names if p[name] is None]
+    return (
+        f"{clear} of {len(tested)} metrics have an SRCC per {what} that is told apart from 0 after "
+        "Holm's adjustment over all metrics of this task and criterion"
+        f"{f' ({_without(of, bare)})' * bool(bare)}. The best of several metrics is flattered by "
+        "being chosen from the same ratings."
+    )
+
+
+def _without(of: Gathered, names: Sequence[str]) -> str:
+    """Metrics that have no p, with why: they are not counted as if they did not go with people."""
+    why: dict[str, list[str]] = {}
+    for name in names:
+        each = of.number(name, STIMULUS, "srcc", AS_IS)
+        note = each.note.removeprefix("undefined: ") if each else ""
+        why.setdefault(note or "its replicates tell none", []).append(name)
+    told = [f"{', '.join(group)}: {note}" for note, group in why.items()]
+    return f"without a p and not counted, {'; '.join(told)}"
+
+
+def _elsewhere(each: Correlated, kinds: str) -> str:
+    """With few conditions, the interval for other ones too, which is the one to read."""
+    if each.n >= FEW_CONDITIONS or each.low_conditions is None or each.high_conditions is None:
+        return ""
+    told = f"[{each.low_conditions:.2f}, {each.high_conditions:.2f}]".replace("-", "−")
+    return f", and for other {kinds} too {told}, as they are few"
+
+
+def warnings(of: Gathered, given: Given) -> Iterator[str]:
+    """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
+    yield from (f"{of.title}: {text}" for text in _of_the_study(of))
+    for metric in of.metrics:
+        first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
+        if first is None:
+            continue
+        if first.n_missing:
+            yield f"{of.title}: {_missing(of, metric.name, metric.metric, first, given)}"
+        if first.value is None and first.note:
+            yield f"{of.title}: {metric.name}: {first.note.removeprefix('undefined: ')}."
+        if metric.rises is not None and _goes_against(first, metric.rises):
+            ways = ("higher", "lower") if metric.rises else ("lower", "higher")
+            yield (
+                f"{of.title}: {metric.name} goes against its direction: {ways[0]} is meant to "
+                f"be better, and people prefer clips where it is {ways[1]} ({_valued(first)})."
+            )
+
+
+def _of_the_study(of: Gathered) -> Iterator[str]:
+    units = of.units
+    n = len(units.conditions)
+    if n < TOO_FEW_CONDITIONS:
+        one, many = ("condition", "conditions")
+        if units.compared:
+            one, many = ("pair of conditions", "pairs of conditions")
+        why = (
+            "there is no correlation over them" if n < 3 else "a correlation over them says little"
+        )
+        yield f"{n} {one if n == 1 else many} only, so {why}; look at the clips."
+    if units.n_raters == 1:
+        yield (
+            "one rater only, so intervals are over items alone, there is no noise ceiling, and all "
+            "is about this one person's opinion."
+        )
+    if units.n_items == 1:
+        yield "one item only, so intervals hold for this item alone."
+    elif units.n_items < FEW_ITEMS:
+        yield f"{units.n_items} items only, so intervals over items are rough."
+    unnamed = len(of.family.table) - len(units.score)
+    if unnamed:
+        yield f"{unnamed} ratings name no stimulus and are left out here."
+
+
+def _goes_against(first: Correlated, rises: bool) -> bool:
+    if first.low is None or first.high is None:
+        return False
+    return first.high < 0 if rises else first.low > 0
+
+
+def unscored(of: Gathered, given: Given) -> Iterator[str]:
+    """Metrics that have no value for anything that was rated here."""
+    missing: dict[str, list[str]] = {}  # by why
+    for metric in metrics_of(given.scores):
+        if metric.name not in of.values:
+            why = _reasons(of, metric.metric, given)
+            missing.setdefault(f" ({why})" if why else "", []).append(metric.name)
+    for why, names in missing.items():
+        named = ", ".join(names)
+        yield f"{of.title}: {named} gave no value for any clip that was rated here{why}."
+
+
+def _reasons(of: Gathered, metric: str, given: Given) -> str:
+    """The commonest reasons why clips have no value, each with its number."""
+    assert given.scores is not None
+    why = reasons(given.scores, metric, of.units.stimuli())
+    told = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
+    return ", ".join(told) + (" …" if len(why) > _MOST_NAMED else "")
+
+
+def _missing(of: Gathered, name: str, metric: str, first: Correlated, given: Given) -> str:
+    told = _reasons(of, metric, given)
+    what = words_of(STIMULUS, of)
+    whole = first.n + first.n_missing
+    inside = f" (clips, {told})" if told else ""
+    missing = f"{first.n_missing} of {whole} {PLURALS[what]}"
+    return f"{name} has no value for {missing}{inside}; they are left out."
+
+
+def _clear(first: Correlated) -> str:
+    """Whether the interval says which way it goes."""
+    if first.low is None or first.high is None:
+        return ", of which nothing more can be said"
+    if first.low <= 0 <= first.high:
+        return ", which cannot be told apart from none"
+    return "" if first.high > 0 else " (the higher the metric, the worse for people)"
+
+
+def _valued(each: Correlated) -> str:
+    ends = "no interval" if each.low is None else f"[{each.low:.2f}, {each.high:.2f}]"
+    return f"SRCC {each.value:.2f} {ends}".replace("-", "−")

@@ -1,0 +1,303 @@
+"""The tables of metrics against people: the short one, mapped, points, every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from analysis.report.content import Column, Table
+from analysis.report.parts.against_people.metric_data import Gathered
+from analysis.statistics.intervals import holm, naive_interval
+from analysis.statistics.metric_agreement import CONDITION, STIMULUS, WITHIN
+from analysis.statistics.metric_agreement.metric_result import (
+    AS_IS,
+    FEW_CONDITIONS,
+    FEWEST,
+    FISHER,
+    MAPPED,
+    THREE_WAY,
+    TWO_WAY,
+    Correlated,
+)
+from analysis.statistics.metric_agreement.two_way_resampling import wider_over
+
+UNITS = (CONDITION, STIMULUS, WITHIN)
+NAMES = {"srcc": "SRCC", "plcc": "PLCC", "krcc": "KRCC", "qwk": "QWK", "mae": "MAE"}
+PLURALS = {"stimulus": "stimuli", "pair": "pairs"}
+NAMES |= {"rmse": "RMSE", "rmse_star": "RMSE*"}
+LEAST_CLIPS = 3  # for an interval of a metric's mean: of two it is wider than any drawing
+_ERRORS = ("plcc", "rmse", "rmse_star", "mae", "qwk")
+_SIGNS = {True: "+", False: "−", None: ""}
+Ceilings = Mapping[tuple[str, str], Mapping[str, Any]]  # by unit and statistic
+
+
+def correlation_table(of: Gathered, ceilings: Ceilings, suffix: str) -> Table:
+    """Each metric per condition, per stimulus and within conditions, beside the noise ceiling."""
+    adjusted = holm_of(of.found)
+    rows = []
+    for metric in ordered(of):
+        for unit in UNITS:
+            first = of.number(metric, unit, "srcc", AS_IS)
+            if first is None:
+                continue
+            sign = next(each.rises for each in of.metrics if each.name == metric)
+            row: dict[str, Any] = {"metric": metric, "unit": words_of(unit, of)}
+            row |= {"sign": _SIGNS[sign], "n": first.n, "n_missing": first.n_missing}
+            for name in ("srcc", "plcc", "krcc"):
+                each = of.number(metric, unit, name, AS_IS)
+                if each is not None:
+                    row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
+            row |= {"wide_low": first.low_conditions, "wide_high": first.high_conditions}
+            row |= {"ceiling": _top(ceilings, unit, "srcc"), "p": first.p}
+            row |= {"ceiling_plcc": _top(ceilings, unit, "plcc")}
+            row |= {"p_holm": adjusted.get((metric, unit, "srcc")), "note": first.note}
+            rows.append(row)
+    columns = _columns(rows)
+    note = (
+        "SRCC, PLCC, KRCC: Spearman, Pearson, Kendall's tau-b with mean human scores. Intervals: "
+        "raters and items drawn anew together, for these very conditions; for other conditions "
+        "too, these are drawn as well. Ceiling: the SRCC that a perfect metric could reach, by "
+        f"halves of the raters. {_multiplicity(rows)}"
+    )
+    if any(row["n_missing"] for row in rows):
+        note += f" Missing: {PLURALS[of.what]} without a value, left out."
+    note += _few(of)
+    note += "".join(dict.fromkeys(_reason(row) for row in rows))
+    return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, of.title)
+
+
+def _multiplicity(rows: list[dict[str, Any]]) -> str:
+    """Over how many metrics p is adjusted: those that have one."""
+    n = len({row["metric"] for row in rows if row["p"] is not None})
+    if n < 2:
+        return "p of SRCC; there is one metric with a p, so nothing is adjusted."
+    return (
+        f"p of SRCC, Holm's over the {n} metrics that have one, for each kind of line on its own; "
+        "not over coefficients, tasks or criteria."
+    )
+
+
+def _few(of: Gathered) -> str:
+    """How rough the lines per condition are, where there are few."""
+    n = len(of.units.conditions)
+    if not FEWEST <= n < FEW_CONDITIONS:
+        return ""
+    kinds = "pairs of conditions" if of.units.compared else "conditions"
+    return (
+        f" With {n} {kinds} an SRCC takes few values and its interval is rough; that of PLCC "
+        f"is widened by sqrt(n / (n - 2)) = {wider_over(n):.2f}. For a claim about "
+        "other systems read the interval for other conditions, which is wide with so few."
+    )
+
+
+def _columns(rows: list[dict[str, Any]]) -> list[Column]:
+    """The columns of the first table; those that would be empty are left out."""
+
+    def some(key: str) -> bool:
+        return any(row[key] not in (None, "", 0) for row in rows)
+
+    return [
+        Column("metric", "Metric"),
+        Column("unit", "Per"),
+        *[Column("sign", "Expected", "mark")] * some("sign"),
+        Column("n", "n", "count"),
+        Column("srcc", "SRCC", "number", sign=True),
+        Column("srcc", "SRCC, interval", "interval"),
+        Column("ceiling", "Ceiling", "number"),
+        Column("p_holm", "p, Holm", "p"),
+        Column("plcc", "PLCC", "number", sign=True),
+        Column("plcc", "PLCC, interval", "interval"),
+        Column("krcc", "KRCC", "number", sign=True),
+        *[Column("wide", "SRCC, other conditions too", "interval")] * some("wide_low"),
+        *[Column("n_missing", "Missing", "count")] * some("n_missing"),
+    ]
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    """Why a line has no coefficient or no interval, as a sentence."""
+    if not row["note"]:
+        return ""
+    unit = str(row["unit"])
+    what = unit if "within" in unit else f"per {unit}"
+    return f" {row['metric']}, {what}: {row['note'].removeprefix('undefined: ')}."
+
+
+def mapped_table(of: Gathered, suffix: str) -> list[Table]:
+    """Errors on the raters' scale, before and after the monotonic cubic; none for comparisons."""
+    if of.units.compared:
+        return []
+    rows = [
+        row
+        for metric in ordered(of)
+        for unit in (CONDITION, STIMULUS)
+        if "n" in (row := _mapped_row(of, metric, unit))
+    ]
+    columns = [Column("metric", "Metric"), Column("unit", "Per"), Column("n", "n", "count")]
+    for name in _ERRORS:
+        columns += _before_and_after(name, rows)
+    if any(row.get("note") for row in rows):
+        columns.append(Column("note", "Note"))
+    note = (
+        "After: the metric mapped onto the human scale by the cubic of least squares that never "
+        "turns on the range of the data (ITU-T P.1401). SRCC and KRCC do not change by it. Before: "
+        "of metrics on the raters' scale alone (by their declared range; where they have none, by "
+        "their values). RMSE divides by n less the 4 numbers of the mapping; RMSE* counts only "
+        "what lies outside the human interval. Intervals hold the mapping as it is. The mapping is "
+        "fitted to these very scores, so errors after it are flattered, more so where they are few."
+    )
+    named = "Errors on the human scale, before and after a mapping"
+    return [Table(f"mapped{suffix}", named, columns, rows, note, of.title, True)]
+
+
+def _mapped_row(of: Gathered, metric: str, unit: str) -> dict[str, Any]:
+    """Errors of one metric per unit; without ``n`` where there is none."""
+    row: dict[str, Any] = {"metric": metric, "unit": words_of(unit, of)}
+    for mapping, suffixed in ((AS_IS, "before"), (MAPPED, "after")):
+        for name in _ERRORS:
+            each = of.number(metric, unit, name, mapping)
+            if each is None:
+                continue
+            key = f"{name}_{suffixed}"
+            row |= {key: each.value, f"{key}_low": each.low, f"{key}_high": each.high}
+            row |= {"n": each.n, "note": each.note or row.get("note", "")}
+    return row
+
+
+def _before_and_after(name: str, rows: list[dict[str, Any]]) -> Iterator[Column]:
+    for suffixed in ("before", "after"):
+        key = f"{name}_{suffixed}"
+        if any(row.get(key) is not None for row in rows):
+            yield Column(key, f"{NAMES[name]} {suffixed}", "number")
+            if suffixed == "after":
+                yield Column(key, f"{NAMES[name]} after, interval", "interval")
+
+
+def number_table(of: Gathered, suffix: str) -> Table:
+    """Every number as a line of its own, with its counts and how its interval was made."""
+    adjusted = holm_of(of.found)
+    versions = {each.name: each for each in of.metrics}
+    rows = []
+    for each in of.found:
+        own = versions[each.metric]
+        row = {"estimand": of.family.estimand, **of.family.group, **each.row()}
+        row |= {"metric": own.metric, "version": own.version, "statistic": NAMES[each.statistic]}
+        row["p_holm"] = adjusted.get((each.metric, each.unit, each.statistic))
+        row["level"], row["interval"] = of.level, TWO_WAY if each.low is not None else ""
+        row["interval_conditions"] = _over_conditions(each)
+        row["n_raters"], row["n_items"] = of.units.n_raters, of.units.n_items
+        rows.append(row)
+    columns = [
+        Column("metric", "Metric"),
+        Column("version", "Version"),
+        Column("unit", "Per"),
+        Column("statistic", "Measure"),
+        Column("mapping", "Taken"),
+        Column("value", "Value", "number"),
+        Column("interval", "Interval", "interval"),
+        Column("p", "p", "p"),
+        Column("p_holm", "p, Holm", "p"),
+        Column("n", "n", "count"),
+        Column("n_ratings", "Ratings", "count"),
+        Column("note", "Note"),
+    ]
+    note = (
+        "p per condition: every order is tried with up to 7 conditions, above that scipy's p; all "
+        "others from the spread of the bootstrap on Fisher's scale."
+    )
+    return Table(f"numbers{suffix}", "Every number", columns, rows, note, of.title, True)
+
+
+def _over_conditions(each: Correlated) -> str:
+    """How the interval for other conditions was made."""
+    if each.low_conditions is None:
+        return ""
+    return FISHER if each.statistic == "plcc" and each.n < FEW_CONDITIONS else THREE_WAY
+
+
+def point_rows(of: Gathered, metric: str, level: float) -> list[dict[str, Any]]:
+    """Per condition: the metric's mean over clips and the mean human score, with intervals."""
+    values, units = of.values[metric], of.units
+    human = units.intervals(level)
+    rows = []
+    for c, condition in enumerate(units.conditions):
+        inside = values[(units.condition == c) & np.isfinite(values)]
+        if not len(inside):
+            continue
+        bounds = naive_interval(inside, level) if len(inside) >= LEAST_CLIPS else None
+        mean, low, high = human[c]
+        rows.append(
+            {"metric": metric, "condition": condition, "x": float(inside.mean())}
+            | {
+                "x_low": bounds and bounds[0],
+                "x_high": bounds and bounds[1],
+                "y": mean,
+                "y_low": low,
+                "y_high": high,
+            }
+            | {
+                "n_stimuli": len(inside),
+                "n_ratings": int(units.ratings[units.condition == c].sum()),
+            }
+        )
+    return rows
+
+
+def point_table(of: Gathered, level: float, suffix: str) -> Table:
+    """The points of the figures per condition, of every metric."""
+    rows = [row for metric in ordered(of) for row in point_rows(of, metric, level)]
+    columns = [
+        Column("metric", "Metric"),
+        Column("condition", "Condition"),
+        Column("x", "Metric, mean", "number"),
+        Column("x", "Metric, interval", "interval"),
+        Column("y", "Human, mean", "number"),
+        Column("y", "Human, interval", "interval"),
+        Column("n_stimuli", "Clips", "count"),
+        Column("n_ratings", "Ratings", "count"),
+    ]
+    note = (
+        f"Metric: t interval over {LEAST_CLIPS} clips or more. Human: two-way clustered over "
+        "raters and items."
+    )
+    return Table(f"points{suffix}", "Means of the conditions", columns, rows, note, of.title, True)
+
+
+def holm_of(found: Iterable[Correlated]) -> dict[tuple[str, str, str], float | None]:
+    """Holm's p over the metrics, for each unit and coefficient, by metric, unit, coefficient."""
+    groups: dict[tuple[str, str], list[Correlated]] = {}
+    for each in found:
+        if each.mapping == AS_IS and each.p is not None:
+            groups.setdefault((each.unit, each.statistic), []).append(each)
+    return {
+        (each.metric, *key): p
+        for key, group in groups.items()
+        for each, p in zip(group, holm([each.p for each in group]), strict=True)
+    }
+
+
+def ordered(of: Gathered) -> list[str]:
+    """The metrics by the size of their SRCC per stimulus; those with few values come last."""
+    most = max((each.n for each in of.found if each.unit == STIMULUS), default=0)
+
+    def place(name: str) -> tuple[bool, float, str]:
+        each = of.number(name, STIMULUS, "srcc", AS_IS)
+        if each is None or each.value is None:
+            return True, 2.0, name
+        return each.n < most / 2, -abs(each.value), name
+
+    return sorted(of.values, key=place)
+
+
+def words_of(unit: str, of: Gathered) -> str:
+    """What a line counts, in words: of comparisons it is pairs."""
+    if not of.units.compared:
+        return "within conditions" if unit == WITHIN else unit
+    return {STIMULUS: "pair", CONDITION: "pair of conditions", WITHIN: "pair, within conditions"}[
+        unit
+    ]
+
+
+def _top(ceilings: Ceilings, unit: str, statistic: str) -> Any:
+    return ceilings.get((unit, statistic), {}).get("ceiling")

@@ -1,0 +1,272 @@
+"""How far raters agree: on single clips, and in the means of the conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from analysis.arrays import Codes
+from analysis.formatting import interval_text, number
+from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.ratings.choices import JOINT
+from analysis.ratings.scales import family_title
+from analysis.report.content import Column, Shown, Table, titled
+from analysis.report.part import Given, Part
+from analysis.statistics.agreement import (
+    Agreement,
+    Coded,
+    Concordance,
+    IntraclassCorrelation,
+    Rated,
+    coded,
+    icc_mixed,
+    icc_moments,
+    icc_of_means,
+    intraclass_correlations,
+    kendall_w,
+    krippendorff_alpha,
+    noise_ceiling,
+    rated_units,
+)
+from analysis.statistics.agreement.icc import FORMS
+
+MOST_FOR_REML = 200  # raters; above, moments
+MANY_UNITS, MANY_RATINGS, MANY_RATERS = 1000, 100_000, 1000
+REPLICATES = 1000  # at most, however many were asked for the means
+MOST_LABELS = 5  # different answers up to which alpha is also taken of labels without an order
+LOW_ALPHA, GOOD_MEAN, POOR_MEAN = 0.667, 0.8, 0.7
+WORDS = {
+    "krippendorff_alpha_ordinal": "Krippendorff's alpha, ordinal",
+    "krippendorff_alpha_interval": "Krippendorff's alpha, interval",
+    "krippendorff_alpha_nominal": "Krippendorff's alpha, nominal",
+    "icc_2_1_absolute": "ICC of one rating, absolute agreement",
+    "icc_3_1_consistency": "ICC of one rating, consistency",
+    "icc_condition_mean": "ICC of a condition's mean",
+    "kendall_w_clips": "Kendall's W of the raters' orders of the clips",
+    "kendall_w_conditions": "Kendall's W of the raters' orders of the conditions",
+    "split_half_pearson": "Correlation of the clip means of two halves of the ratings",
+    "reliability_pearson": "Reliability of the clip means (Spearman-Brown)",
+    "ceiling_pearson": "Noise ceiling: highest correlation that a metric can reach per clip",
+}
+SHORT = {"ICC1": "ICC(1,1)", "ICC2": "ICC(2,1)", "ICC3": "ICC(3,1)"}
+SHORT |= {"ICC1k": "ICC(1,k)", "ICC2k": "ICC(2,k)", "ICC3k": "ICC(3,k)"}
+COLUMNS = (
+    Column("measure", "Measure"),
+    Column("value", "Value", "number"),
+    Column("interval", "Interval", "interval"),
+    Column("n_units", "Rated", "count"),
+    Column("n_raters", "Raters", "count"),
+    Column("n_ratings", "Ratings", "count"),
+    Column("note", "Note"),
+)
+NOTE = (
+    "Rated: what raters agree about, clips but for the lines on conditions. ICC: 0 is chance or "
+    "noise alone, 1 full agreement; alpha and W alike. How each interval is made is in the file."
+)
+METHODS = (
+    "Agreement on single clips is Krippendorff's alpha (2019; ordinal, interval, and nominal with "
+    f"at most {MOST_LABELS} different answers; bootstrap over clips) and the intraclass "
+    "correlation: the six forms of Shrout and Fleiss (1979) where every rater rated every clip, "
+    f"else from a model with crossed clips and raters (REML; above {MOST_FOR_REML} raters "
+    "Henderson's moments). The ICC of a condition's mean is the share of "
+    "the spread between condition means that is not noise, the noise clustered over raters and "
+    "items. The noise ceiling is the root of the split-half reliability (Spearman-Brown)."
+)
+
+
+class AgreementPart(Part):
+    """Krippendorff's alpha, ICC of one rating and of a condition's mean, Kendall's W, ceiling."""
+
+    key = "agreement"
+    version = "2"
+    title = "Agreement between raters"
+    order = 70
+
+    def applies(self, given: Given) -> bool:
+        return len(given.kept) > 0
+
+    def make(self, given: Given) -> Shown:
+        sentences, warnings, tables = [], [], []
+        every = [(family, True) for family in families(given.kept)]
+        every += [(family, False) for family in labelled_families(given.kept)]
+        for place, (family, scored) in enumerate(every):
+            title = family_title({"estimand": family.estimand, **family.group})
+            given.progress(place / len(every), title)
+            rows = list(rows_of(family, given) if scored else _of_labels(family, given))
+            tables.append(
+                Table("agreement", "Agreement", COLUMNS, rows, "" if place else NOTE, title)
+            )
+            told = {row["statistic"]: row for row in rows}
+            sentences.append(_sentence(title, told, scored))
+            warnings += _weak(title, told)
+        if any(_is_low(table.rows) for table in tables):
+            sentences.append(
+                "Low agreement on single ratings does not make the means of conditions bad: alpha "
+                "and the ICC of one rating are about one answer, the ICC of a condition's mean is "
+                "about the numbers that are compared here."
+            )
+        shown = Shown(sentences, tables=tables, warnings=warnings, methods=[METHODS])
+        return titled(shown) if len(every) > 1 else shown
+
+
+def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
+    """Every measure of one family, as rows of the table."""
+    level = given.options.level
+    seed = int(np.random.default_rng(family.seed(given.options.seed)).integers(2**31))
+    rated = rated_units(family)
+    three = (rated.unit, rated.rater, rated.score)
+    as_labels = len(np.unique(rated.score)) <= MOST_LABELS
+    most = _replicates(given)
+    for metric in ("ordinal", "interval", *["nominal"] * as_labels):
+        yield _row(krippendorff_alpha(*three, metric, level=level, replicates=most, seed=seed))
+    codes = coded(*three)
+    yield from _iccs(rated, codes, level)
+    yield from _of_means(family, rated, level)
+    yield from _orders(rated, codes, level, most, seed)
+    splits, few = _effort(codes)
+    most = _replicates(given, few)
+    for each in noise_ceiling(*three, splits=splits, replicates=most, level=level, seed=seed):
+        yield _row(each)
+
+
+def _replicates(given: Given, most: int = REPLICATES) -> int:
+    """Of a bootstrap: what was asked for the means, at most so many."""
+    return min(most, given.options.replicates)
+
+
+def _effort(codes: Coded) -> tuple[int, int]:
+    """Splits and bootstrap replicates of the noise ceiling: fewer where data are many."""
+    if len(codes.y) > MANY_RATINGS:
+        return 10, 200
+    return (40, 200) if len(codes.units) > MANY_UNITS else (100, 500)
+
+
+def _iccs(rated: Rated, codes: Coded, level: float) -> Iterator[dict[str, Any]]:
+    """The six forms where all is rated by all; else of one rating, and of a clip's mean."""
+    three = (rated.unit, rated.rater, rated.score)
+    if len(codes.y) - codes.duplicates() == len(codes.units) * len(codes.raters):
+        for form in intraclass_correlations(*three, level=level):
+            yield _row(form)
+        return
+    k = max(1, int(np.median(np.bincount(codes.unit))))
+    make = icc_mixed if len(codes.raters) <= MOST_FOR_REML else icc_moments
+    for each in make(*three, raters_per_unit=k, level=level):
+        yield _row(each)
+
+
+def _of_means(family: Family, rated: Rated, level: float) -> Iterator[dict[str, Any]]:
+    versus = set(family.table["versus_condition"])
+    if rated.compared and len(versus) > 1:
+        return  # the side that a pair's mean speaks for is arbitrary, so its spread means nothing
+    condition = family.table["condition"].to_numpy(dtype=object)
+    score = family.table["score"].to_numpy(dtype=np.float64)
+    if len(set(condition)) > 1:
+        yield _row(icc_of_means(condition, family.rater, family.item, score, level=level))
+
+
+def _orders(
+    rated: Rated, codes: Coded, level: float, most: int, seed: int
+) -> Iterator[dict[str, Any]]:
+    """W over clips that all rated; else over conditions, by the raters who rated them all."""
+    if int((_met(codes.unit, codes.rater) == len(codes.raters)).sum()) > 2:
+        three = (rated.unit, rated.rater, rated.score)
+        over_clips = kendall_w(*three, level=level, replicates=most, seed=seed)
+        yield _row(over_clips, "kendall_w_clips")
+    conditions = coded(rated.condition, rated.rater, rated.score)
+    if len(conditions.units) < 3:
+        return
+    complete = _met(conditions.rater, conditions.unit) == len(conditions.units)
+    if complete.sum() < 2:
+        return
+    rows = complete[conditions.rater]
+    of_these = (rated.condition[rows], rated.rater[rows], rated.score[rows])
+    replicates = most if len(complete) <= MANY_RATERS else min(200, most)
+    over = kendall_w(*of_these, level=level, replicates=replicates, seed=seed)
+    left = int((~complete).sum())
+    more = f"{left} raters who did not rate every condition are left out" if left else ""
+    yield _row(over, "kendall_w_conditions", more)
+
+
+def _met(one: Codes, other: Codes) -> Codes:
+    """With how many different others each of the ones was met."""
+    width = int(other.max(initial=0)) + 1
+    seen = np.zeros((int(one.max(initial=-1)) + 1) * width, dtype=bool)
+    seen[one * width + other] = True
+    return np.asarray(seen.reshape(-1, width).sum(axis=1), dtype=np.int64)
+
+
+def _of_labels(family: Family, given: Given) -> Iterator[dict[str, Any]]:
+    """Alpha of answers without a number, each combination of choices as a label of its own."""
+    labels = ["|".join(sorted(text.split(JOINT))) for text in family.table["label"]]
+    _, code = np.unique(np.asarray(labels, dtype=object), return_inverse=True)
+    yield _row(
+        krippendorff_alpha(
+            family.table["stimulus"].to_numpy(dtype=object),
+            family.table["rater"].to_numpy(dtype=object),
+            code.astype(np.float64),
+            "nominal",
+            level=given.options.level,
+            replicates=_replicates(given),
+            seed=given.options.seed,
+        )
+    )
+
+
+def _row(
+    found: Agreement | Concordance | IntraclassCorrelation, statistic: str = "", more: str = ""
+) -> dict[str, Any]:
+    row = found.row()
+    name = statistic or str(row.get("statistic") or row.get("form"))
+    row.pop("form", None)
+    interval = row.pop("interval")  # how it was made: a cell of its own in the file
+    note = "; ".join(text for text in (row.pop("note"), more) if text)
+    return {"measure": _words(name), "statistic": name, **row, "made_by": interval, "note": note}
+
+
+def _words(name: str) -> str:
+    if name in FORMS:
+        return f"{SHORT[name]}: {FORMS[name]}"
+    if name.startswith("icc_1_"):
+        return f"ICC of a clip's mean of {name.split('_')[2]} ratings"
+    return WORDS[name]
+
+
+def _sentence(title: str, told: Mapping[str, Mapping[str, Any]], scored: bool) -> str:
+    alpha = told["krippendorff_alpha_interval" if scored else "krippendorff_alpha_nominal"]
+    mean = told.get("icc_condition_mean")
+    of_means = ""
+    if mean and mean["value"] is not None:
+        of_means = f"; the ICC of a condition's mean is {_number(mean)}"
+    if alpha["value"] is None:
+        return f"{title}: {alpha['note'].rstrip('.')}{of_means}."
+    words = f"{title}: on single ratings, Krippendorff's alpha is {_number(alpha)}"
+    one = told.get("icc_2_1_absolute") or told.get("ICC2")
+    if one and one["value"] is not None:
+        words += f" and the ICC of one rating {_number(one)}"
+    return f"{words}{of_means}."
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    low, high = row["low"], row["high"]
+    shown = number(row["value"], False, 2)
+    return shown if low is None or high is None else f"{shown} {interval_text(low, high, None, 2)}"
+
+
+def _weak(title: str, told: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    mean = told.get("icc_condition_mean")
+    if mean is None or mean["value"] is None or mean["value"] >= POOR_MEAN:
+        return []
+    if mean["value"] <= 0:
+        return [f"{title}: the means of the conditions differ no more than noise alone would."]
+    return [
+        f"{title}: the means of the conditions are noisy against their spread (ICC "
+        f"{mean['value']:.2f}): their order may change with other raters and items."
+    ]
+
+
+def _is_low(rows: Any) -> bool:
+    told = {row["statistic"]: row["value"] for row in rows}
+    alpha, mean = told.get("krippendorff_alpha_interval"), told.get("icc_condition_mean")
+    return alpha is not None and mean is not None and alpha < LOW_ALPHA and mean > GOOD_MEAN

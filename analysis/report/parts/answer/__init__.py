@@ -1,0 +1,228 @@
+"""The answer: the conditions in order with intervals and tiers, a sentence, and what is weak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis.formatting import number
+from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.ratings.reference import Reference
+from analysis.ratings.scales import family_title
+from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.part import Given, Part
+from analysis.report.parts.answer import caveats, choice_answer, pair_answer
+from analysis.report.parts.answer.answer_narrative import answer
+from analysis.report.parts.models.model_fits import TOO_NARROW, sized
+from analysis.report.ranking import Standing, key_of, standings
+
+MOST_DRAWN = 200
+MOST_LETTERS = 8  # beside a name in a figure
+NOTHING = "There is nothing to answer with: no rating is left. See which rules leave ratings out."
+STRETCHED = (
+    "Listeners stretch a scale over what they get to hear, so means hold among these conditions "
+    "and are not to be compared with those of another test (Cooper and Yamagishi 2023)."
+)
+METHOD = (
+    "Means have two-way clustered intervals over raters and items (Cameron, Gelbach and Miller "
+    "2011, with G/(G-1) for each; t with degrees of freedom after Satterthwaite 1946). Differences "
+    "with the reference, and those among the systems, are one family each, adjusted in a single "
+    "step (Hothorn, Bretz and Westfall 2008); letters are a compact letter display by maximal "
+    "cliques (Piepho 2004)."
+)
+TIERS = (
+    "Conditions that share a letter cannot be told apart (adjusted p ≥ {alpha:.2g}). Tier: "
+    "going down the list, a condition joins the open tier unless it differs from that tier's "
+    "first; then it opens the next."
+)
+GENUINE = "human"  # as traps of genuine recordings are called
+
+
+class Answer(Part):
+    """Who is rated highest and who cannot be told apart, drawn, in words, and how far to trust."""
+
+    key = "answer"
+    version = "1"
+    title = "The answer"
+    order = 5
+
+    def applies(self, given: Given) -> bool:
+        return len(given.kept) > 0
+
+    def make(self, given: Given) -> Shown:
+        found = _Found(given)
+        for family in families(given.kept):
+            given.progress(0.0, family_title({"estimand": family.estimand, **family.group}))
+            found.add(family)
+        for family in labelled_families(given.kept):
+            found.add_chosen(family)
+        for each, effects in sized(given):
+            if effects.too_large:
+                found.doubts.append((caveats.short_name(each.family), f"{TOO_NARROW}."))
+        return found.shown()
+
+
+class _Found:
+    """Sentences, figures, tables and warnings as they are gathered, family by family."""
+
+    def __init__(self, given: Given) -> None:
+        self.given, self.level = given, given.options.level
+        self.sentences: list[tuple[str, str]] = []
+        self.figures: list[Figure] = []
+        self.tables: list[Table] = []
+        self.doubts: list[tuple[str, str]] = []
+        self.about: list[tuple[str, str]] = []
+        self.standing: dict[int, list[Standing]] = {}
+        for s in standings(given):
+            self.standing.setdefault(s.family_key, []).append(s)
+
+    def add(self, family: Family) -> None:
+        title = family_title({"estimand": family.estimand, **family.group})
+        name, place = caveats.short_name(family), len(self.about) + 1
+        self.about.append((family.estimand, name))
+        self.doubts += [
+            (name, text) for text in caveats.of_family(family, self.given.options.reference)
+        ]
+        if family.in_pairs:
+            pairs = pair_answer.pairs_of(family, self.level)
+            self.sentences.append((title, pair_answer.answer(family, pairs, self.level)))
+            if pairs:
+                self.figures.append(pair_answer.figure(place, family, pairs, self.level, title))
+            return
+        for s in self.standing.get(int(family.table.index[0]), []):
+            if s.means:
+                self._add_standing(place, s)
+                self.doubts += [(name, text) for text in caveats.of_standing(s)]
+
+    def add_chosen(self, family: Family) -> None:
+        title = family_title({"estimand": family.estimand, **family.group})
+        rows = choice_answer.shares_of(family, self.given.report.get("shares", []))
+        self.sentences.append((title, choice_answer.answer(rows)))
+        self.figures += choice_answer.figure(len(self.sentences), title, rows)
+
+    def _add_standing(self, place: int, s: Standing) -> None:
+        reference = s.reference
+        told = [answer(s, reference), *_of_genuine(self.given, s, reference)]
+        self.sentences.append((s.title, " ".join(told)))
+        self.figures.append(_figure(place, s))
+        self.tables.append(_table(place, s))
+
+    def shown(self) -> Shown:
+        several = len(self.sentences) > 1
+        asked = self.given.options.reference
+        warnings = caveats.gathered(self.doubts)
+        warnings += caveats.of_all(self.given.table, self.about)
+        if asked and not any(
+            asked in s.cell.names for each in self.standing.values() for s in each
+        ):
+            warnings.insert(0, f"{asked} was asked for as the reference but was not rated.")
+        return Shown(
+            sentences=[f"{title}: {text}" if several else text for title, text in self.sentences]
+            or [NOTHING],
+            figures=self.figures,
+            tables=self.tables,
+            warnings=warnings,
+            methods=[METHOD] if self.tables else [],
+        )
+
+
+def _figure(place: int, s: Standing) -> Figure:
+    marks, told = _marks(s)
+    rows = [
+        {
+            "name": mean.condition,
+            "value": mean.value,
+            "low": mean.low,
+            "high": mean.high,
+            "naive_low": mean.naive_low,
+            "naive_high": mean.naive_high,
+            "mark": marks.get(mean.condition, ""),
+        }
+        for mean in s.means[:MOST_DRAWN]
+    ]
+    return Figure(
+        key=key_of("answer", place, s.title),
+        title=s.title,
+        drawing="intervals",
+        rows=rows,
+        x=s.what.axis,
+        ends=s.ends,
+        decimals=s.decimals,
+        note=told,
+        about=s.title,
+        interval="raters and items crossed",
+    )
+
+
+def _marks(s: Standing) -> tuple[dict[str, str], str]:
+    """What stands beside each name, and what it means: letters; tiers where they are too many."""
+    if not s.tiers:
+        return {}, ""
+    apart = f"(adjusted p ≥ {s.alpha:.2g})"
+    letters = dict(s.tiers.letters)
+    if max(map(len, letters.values()), default=0) <= MOST_LETTERS:
+        told = f"Conditions that share a letter cannot be told apart {apart}."
+        return letters, told if letters else ""
+    tiers = {c: f"tier {n}" for n, names in enumerate(s.tiers.tiers, start=1) for c in names}
+    return tiers, f"Conditions of one tier cannot be told apart from its first {apart}."
+
+
+def _table(place: int, s: Standing) -> Table:
+    letters = s.tiers.letters if s.tiers else {}
+    tiers = s.tiers.tiers if s.tiers else ()
+    tier_of = {name: number for number, names in enumerate(tiers, start=1) for name in names}
+    rows = [
+        {
+            "condition": mean.condition,
+            "mean": mean.value,
+            **{
+                key: value for key, value in vars(mean).items() if key not in ("condition", "value")
+            },
+            "letters": letters.get(mean.condition) or None,
+            "tier": tier_of.get(mean.condition),
+        }
+        for mean in s.means
+    ]
+    columns = (
+        Column("condition", "Condition"),
+        Column("mean", "Mean", "number", s.decimals),
+        Column("interval", f"{s.level * 100:g} % interval", "interval", s.decimals),
+        Column("naive", "Naive", "interval", s.decimals),
+        Column("letters", "Letters", "mark"),
+        Column("tier", "Tier", "count"),
+        Column("n_ratings", "Ratings", "count"),
+        Column("n_raters", "Raters", "count"),
+        Column("n_items", "Items", "count"),
+    )
+    return Table(
+        key_of("answer", place, s.title), s.title, columns, rows, _note(s, place == 1), s.title
+    )
+
+
+def _note(s: Standing, first: bool) -> str:
+    """What the marks mean, once on a page, and how far the conditions are apart."""
+    parts = [TIERS.format(alpha=s.alpha)] if first and s.tiers else []
+    if s.tiers and s.tiers.note:
+        parts.append(f"{s.tiers.note[:1].upper()}{s.tiers.note[1:]}.")
+    if s.ends and len(s.tested) > 1:
+        values = [s.by_name[name].value for name in s.tested]
+        low, high = (number(end, False, s.decimals) for end in (min(values), max(values)))
+        scale = f"{s.ends[0]:g} to {s.ends[1]:g}"
+        parts.append(f"The means span {low} to {high} of a scale of {scale}.")
+        parts += [STRETCHED] if first else []
+    return " ".join(parts)
+
+
+def _of_genuine(given: Given, s: Standing, reference: Reference) -> Iterator[str]:
+    """How genuine recordings fared as traps, where a Turing test has none among its conditions."""
+    table = given.table
+    if s.estimand != "hls" or reference:
+        return
+    heard = table[(table["trap"] == GENUINE) & table["score"].notna()]
+    heard = heard[(heard["estimand"] == s.estimand) & (heard["task"] == s.family.group["task"])]
+    heard = heard[heard["criterion"] == s.family.group["criterion"]]
+    if len(heard):
+        mean = number(float(heard["score"].mean()), False, s.decimals)
+        yield (
+            f"Genuine recordings, heard as traps, got {mean} before any rule "
+            f"({len(heard)} ratings)."
+        )

@@ -1,0 +1,159 @@
+"""Where a claim is weak, in plain words: few raters, ceilings, confounding, imbalance, peeking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from analysis.formatting import counted, listed, short
+from analysis.ratings.breakdowns import Family
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.reference import reference_of, roles_of
+from analysis.report.ranking import Standing
+
+CEILING = 0.6
+FEW = 10
+UNBALANCED = 2.0  # as many ratings for one condition as for another
+FEW_SHARED = 0.5  # of the items of the condition with fewer
+BUSY = 0.3  # of all ratings given by one rater
+MANY_PAIRS = 10
+RUNNING = "started"  # as listening calls a session that goes on
+
+
+def short_name(family: Family) -> str:
+    """What a warning is about: task and criterion."""
+    return ", ".join(filter(None, [family.group["task"], family.group["criterion"]]))
+
+
+def gathered(told: Iterable[tuple[str, str]]) -> list[str]:
+    """Warnings (about what, text), those with the same text as one."""
+    about: dict[str, list[str]] = {}
+    for name, text in told:
+        about.setdefault(text, []).append(name)
+    return [f"{listed(names)}: {text}" for text, names in about.items()]
+
+
+def of_family(family: Family, asked: str = "") -> Iterator[str]:
+    """Few raters or items, floors and ceilings, and one rater who gave very much.
+
+    A reference (`reference_of`, with the one asked for) may well have the highest score.
+    """
+    if min(family.n_raters, family.n_items) < FEW:
+        few = f"{counted(family.n_raters, 'rater')} and {counted(family.n_items, 'item')}"
+        yield f"only {few}, so the intervals are rough."
+    yield from _ceilings(family, asked)
+    busiest = int(np.bincount(family.rater).max(initial=0)) / max(len(family.rater), 1)
+    if family.n_raters >= 4 and busiest > max(BUSY, 2 / family.n_raters):
+        yield f"one rater gave {busiest:.0%} of the ratings, so much hangs on one person."
+
+
+def of_standing(s: Standing) -> Iterator[str]:
+    """What weakens differences: raters or items not shared, imbalance, weighting, many pairs."""
+    if len(s.tested) > 1:
+        yield from _apart(s)
+        yield from _unbalanced(s)
+        yield from _busy_raters(s)
+        yield from _many_pairs(s)
+
+
+def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Sessions still running, and scores of different tests: ``names`` are (estimand, name)."""
+    running = int(table.loc[table["session_status"] == RUNNING, "session"].nunique())
+    if running:
+        verb = "session is" if running == 1 else "sessions are"
+        yield (
+            f"{running} {verb} still running: these are interim numbers. Whoever looks often and "
+            "stops at the first difference finds too many; fix the number of ratings beforehand, "
+            "or stop by a rule that allows for looking."
+        )
+    apart: dict[str, dict[str, None]] = {}
+    for estimand, name in names:
+        apart.setdefault(estimand, {})[name] = None
+    for each in apart.values():
+        if len(each) > 1:
+            yield f"Scores of {' and '.join(each)} were given apart: do not compare them."
+
+
+def _ceilings(family: Family, asked: str) -> Iterator[str]:
+    scores, conditions = family.table["score"], family.table["condition"]
+    ends = {"highest": scores.max(), "lowest": scores.min()}
+    if ends["highest"] == ends["lowest"] or not estimand_of(family.estimand).ceilings:
+        return  # the answer says that every rating is the same
+    names, roles = [str(name) for name in conditions.unique()], roles_of(family.table)
+    reference = reference_of(names, asked, roles).name
+    for end, value in ends.items():
+        share = (scores == value).groupby(conditions).mean()
+        crowded = sorted(str(condition) for condition in share.index[share > CEILING])
+        if end == "highest":
+            crowded = [name for name in crowded if name != reference]
+        if crowded:
+            what = f"of the ratings have the {end} score given ({short(value)})"
+            yield f"over {CEILING:.0%} {what} for {listed(crowded)}."
+
+
+def _apart(s: Standing) -> Iterator[str]:
+    """Pairs without a rater in common, or with few items in common."""
+    means, place = s.clustered, {name: i for i, name in enumerate(s.cell.names)}
+    pairs = [(place[a], place[b]) for a, b in combinations(s.tested, 2)]
+    apart = [pair for pair in pairs if not means.shared_raters[pair]]
+    if apart:
+        yield (
+            f"{_pairs(s, apart, len(pairs))} no rater in common: the difference between them may "
+            "be one between their raters."
+        )
+    fewest = {(a, b): min(means.n_items[a], means.n_items[b]) for a, b in pairs}
+    some = [pair for pair in pairs if means.shared_items[pair] < FEW_SHARED * fewest[pair]]
+    if some:
+        yield (
+            f"{_pairs(s, some, len(pairs))} less than half of their items in common: the "
+            "difference between them may be one between their items."
+        )
+
+
+def _pairs(s: Standing, some: Sequence[tuple[int, int]], of: int) -> str:
+    if len(some) == of > 1:
+        return f"all {of} pairs have"
+    names = [f"{s.cell.names[a]} and {s.cell.names[b]}" for a, b in some]
+    return f"{names[0]} have" if len(names) == 1 else f"{len(names)} of {of} pairs have"
+
+
+def _unbalanced(s: Standing) -> Iterator[str]:
+    tested = [s.by_name[name] for name in s.tested]
+    most, least = (end(tested, key=lambda mean: mean.n_ratings) for end in (max, min))
+    if most.n_ratings > UNBALANCED * least.n_ratings:
+        yield (
+            f"unbalanced: {most.condition} has {most.n_ratings} ratings and {least.condition} "
+            f"{least.n_ratings}; who rated what may differ between conditions."
+        )
+
+
+def _busy_raters(s: Standing) -> Iterator[str]:
+    """Where the mean over raters is outside the middle half of the interval over ratings."""
+    for mean in s.means:
+        if mean.low is None or mean.high is None or mean.by_raters is None:
+            continue
+        if abs(mean.by_raters - mean.value) > (mean.high - mean.low) / 4 > 0:
+            yield (
+                f"raters who gave many ratings rate otherwise than the rest: {mean.condition} has "
+                f"{mean.value:.{s.decimals}f} over ratings and {mean.by_raters:.{s.decimals}f} "
+                "where every rater weighs the same. Say which one you quote."
+            )
+            return
+
+
+def _many_pairs(s: Standing) -> Iterator[str]:
+    found = [s.between(a, b) for a, b in combinations(s.tested, 2)]
+    known = [d for d in found if d.p is not None and d.p_adjusted is not None]
+    if len(known) < MANY_PAIRS:
+        return
+    loose = sum((d.p or 0) < s.alpha and not d.claimed for d in known)
+    if loose:
+        chance = s.alpha * len(known)
+        told = f"{chance:.0f}" if chance >= 10 else f"{chance:.2g}"
+        yield (
+            f"{counted(loose, 'pair')} with p < {s.alpha:.2g} only before adjustment, not claimed: "
+            f"of {len(known)} pairs, about {told} would have that by chance if nothing differed."
+        )

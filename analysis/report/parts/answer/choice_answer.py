@@ -1,0 +1,65 @@
+"""The answer where labels were chosen that have no score: which was chosen most, per condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.formatting import interval_text, listed
+from analysis.ratings.breakdowns import Family
+from analysis.ratings.scales import family_title
+from analysis.report.content import Figure
+from analysis.report.ranking import key_of
+
+SHARE_OF = "share of "
+MOST_TOLD = 6
+_DUST = 1e-9
+
+
+def shares_of(family: Family, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The report's rows of label shares that are about this family, clustered intervals only."""
+    about = family_title({**family.group, "estimand": ""})
+    return [
+        row
+        for row in rows
+        if family_title({**row, "estimand": "", "versus_condition": ""}) == about
+        and not row["interval"].startswith("naive")
+    ]
+
+
+def answer(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What was chosen most often, of each condition."""
+    if not rows:
+        return "The answers have no score and too many different words to be counted."
+    told = [_most(name, mine) for name, mine in _by_condition(rows)]
+    return f"The answers have no score; chosen most often: {listed(told, MOST_TOLD)}."
+
+
+def figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
+    """Bars of shares, where every answer held one label (shares add up to 1)."""
+    bars = [{"name": row["condition"], "label": _label(row), "value": row["value"]} for row in rows]
+    sums: dict[str, float] = {}
+    for bar in bars:
+        sums[bar["name"]] = sums.get(bar["name"], 0.0) + bar["value"]
+    if bars and max(sums.values()) <= 1 + _DUST:
+        key = key_of("answer", place, about)
+        yield Figure(key, about, "shares", bars, x="share of the answers", about=about)
+
+
+def _by_condition(
+    rows: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    for name in dict.fromkeys(row["condition"] for row in rows):
+        yield name, [row for row in rows if row["condition"] == name]
+
+
+def _most(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    row = max(rows, key=lambda row: row["value"])
+    told = f"{_label(row)} for {name} ({row['value'] * 100:.0f} %"
+    if row["low"] is not None:
+        told += f" {interval_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
+    return f"{told})"
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return str(row["estimand"]).removeprefix(SHARE_OF)

@@ -1,0 +1,154 @@
+"""Scores of single clips, or of texts, as a file: what predictors of quality are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analysis.ratings.breakdowns import families
+from analysis.ratings.cells import csv_cell
+from analysis.ratings.scales import family_title
+from analysis.report.content import Column, Shown, Table, titled, together
+from analysis.report.part import Given, Part
+from analysis.report.writers.clip_files import COLUMNS
+from analysis.statistics.agreement.bt500 import LEAST
+from analysis.statistics.options import Options
+from analysis.statistics.single_clips import ITEM, STIMULUS, ClipScores, clip_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILES = {STIMULUS: "clips", ITEM: "items"}
+WORDS = {STIMULUS: ("clip", "clips"), ITEM: ("item", "items")}
+NAMING = ("stimulus", "versus_stimulus", "context", "item", "condition", "versus_condition")
+MOST_SHOWN, MOST_NAMED = 10, 8
+NOTE = (
+    "The first of {n}; all are in {file}.csv and {file}.json. Mean: t interval for other raters of "
+    "this very clip. Recovered: by the subject model of ITU-T P.910 as published, with rater bias "
+    "taken out and consistent raters counting more; its interval is too narrow with few ratings. "
+    "In the files it stands with the unbiased step too, whose interval is nearly wide enough."
+)
+METHODS = (
+    "Scores of single clips are means with t intervals over raters; beside them stand the scores "
+    "recovered by the subject model of ITU-T P.910 (Li et al. 2020) and the means without raters "
+    "whom ITU-R BT.500 rejects."
+)
+
+
+class ClipScoresPart(Part):
+    """Mean, SD, interval and recovered score of every clip as CSV and JSON, to train predictors."""
+
+    key = "clip_scores"
+    version = "1"
+    title = "Scores of single clips"
+    order = 44
+    always = False
+    presets = frozenset({"p808"})
+
+    @classmethod
+    def asked_by(cls, options: Options) -> bool:
+        """Also by ``--by stimulus`` and ``--by item``."""
+        return super().asked_by(options) or bool(options.single)
+
+    def applies(self, given: Given) -> bool:
+        return len(given.kept) > 0
+
+    def make(self, given: Given) -> Shown:
+        every = list(families(given.kept))
+        wanted = given.options.single or (STIMULUS,)
+        made: list[Shown] = []
+        frames: dict[str, list[pd.DataFrame]] = {}
+        for place, by in enumerate(wanted):
+            for step, family in enumerate(every):
+                given.progress((place + step / len(every)) / len(wanted), WORDS[by][1])
+                title = family_title({"estimand": family.estimand, **family.group})
+                found = clip_scores(family, by, given.options.level)
+                if len(found.frame):
+                    frames.setdefault(by, []).append(found.frame)
+                made.append(_shown(found, by, title, given.options.level))
+        if not frames:
+            raise ValueError("No rating names a stimulus: name the clips in the column stimulus.")
+        files = {f"{FILES[by]}.csv": _csv(each) for by, each in frames.items()}
+        shown = together([*made, Shown(methods=[METHODS], files=files)])
+        return titled(shown) if len(every) > 1 else shown
+
+
+def _shown(found: ClipScores, by: str, title: str, level: float) -> Shown:
+    one, many = WORDS[by]
+    told = [f"{found.unnamed} ratings name no {one} and are left out here."] * bool(found.unnamed)
+    if not len(found.frame):
+        return Shown(warnings=[f"{title}: {text}" for text in told])
+    sentence = " ".join(_sentences(found, one, many, level))
+    told += _weak(found, one, many)
+    table = _table(found.frame, by, title, level)
+    return Shown([f"{title}: {sentence}"], tables=[table], warnings=[f"{title}: {t}" for t in told])
+
+
+def _sentences(found: ClipScores, one: str, many: str, level: float) -> Iterator[str]:
+    frame = found.frame
+    n = frame["n_ratings"]
+    each = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+    told = f"{len(frame)} {many if len(frame) > 1 else one} with {each} ratings each"
+    half = ((frame["high"] - frame["low"]) / 2).median()
+    if np.isfinite(half):
+        told += f"; half of the means are known to ±{half:.2f} or better ({level * 100:g} %)"
+    yield f"{told}."
+    if found.rejected:
+        names = ", ".join(found.rejected[:MOST_NAMED])
+        more = len(found.rejected) - MOST_NAMED
+        names += f" and {more} more" if more > 0 else ""
+        raters = "1 rater" if len(found.rejected) == 1 else f"{len(found.rejected)} raters"
+        yield f"BT.500 would reject {raters} of {len(found.screened)} ({names})."
+    elif len(found.screened) > 1 and n.max() >= LEAST:
+        yield f"BT.500 would reject none of {len(found.screened)} raters."
+
+
+def _weak(found: ClipScores, one: str, many: str) -> Iterator[str]:
+    """Where the numbers are not to be trusted."""
+    frame = found.frame
+    bare = int(frame["low"].isna().sum())
+    if bare:
+        why = "; ".join(dict.fromkeys(text for text in frame["note"] if text))
+        yield f"{bare} of {len(frame)} {many} have no interval of their mean ({why})."
+    if frame["n_ratings"].max() < LEAST:
+        yield f"fewer than {LEAST} ratings a {one}: BT.500 can reject nobody."
+    for name, model in (("as published", found.published), ("unbiased", found.unbiased)):
+        if model.note:
+            yield f"P.910, {name}: {model.note}: do not rest on its scores."
+        if not model.converged:
+            yield f"P.910, {name}: not settled after {model.rounds} rounds: take it as rough."
+
+
+def _table(frame: pd.DataFrame, by: str, title: str, level: float) -> Table:
+    naming = [name for name in NAMING if name in frame]
+    columns = [
+        *[Column(name, name.replace("_", " ").capitalize()) for name in naming],
+        Column("n_ratings", "Ratings", "count"),
+        Column("mean", "Mean", "number"),
+        Column("mean", f"{level * 100:g} % interval", "interval"),
+        Column("sd", "SD", "number", 2),
+        Column("recovered", "Recovered", "number"),
+        Column("recovered", f"{level * 100:g} % interval", "interval"),
+    ]
+    rows: list[dict[str, Any]] = []
+    for row in frame.head(MOST_SHOWN).to_dict("records"):
+        named = {str(key): value for key, value in row.items()}
+        rows.append(named | {"mean_low": row["low"], "mean_high": row["high"]})
+    note = NOTE.format(n=len(frame), file=FILES[by])
+    return Table(FILES[by], f"Scores of single {WORDS[by][1]}", columns, rows, note, title)
+
+
+def _csv(frames: list[pd.DataFrame]) -> str:
+    """The rows of all families as CSV, names first; what names nothing anywhere is left out."""
+    import pandas as pd
+
+    whole = pd.concat(frames, ignore_index=True)
+    naming = [str(name) for name in whole.columns if name not in COLUMNS]
+    whole = whole[[*naming, *COLUMNS]]
+    for name in (*naming, "note"):
+        values = whole[name].fillna("")
+        known = {value: csv_cell(value) for value in values.unique()}
+        whole[name] = values.map(known)
+    return whole.to_csv(index=False, lineterminator="\n")

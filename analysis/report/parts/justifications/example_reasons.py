@@ -1,0 +1,90 @@
+"""Reasons word for word: a few of each label, only in reports that ask for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.ratings.breakdowns import families, labelled_families
+from analysis.ratings.scales import family_title
+from analysis.report.content import Column, Shown, Table, titled, together
+from analysis.report.part import Given, Part
+from analysis.report.parts.justifications.distinctive_terms import (
+    FEWEST,
+    MOST_REASONS,
+    drawn_rows,
+    most_telling,
+)
+from analysis.report.parts.justifications.reason_data import Reasons, reasons_of
+from analysis.statistics.justifications import label_groups, telling_terms, term_table
+
+SHOWN = 5  # reasons per label
+COLUMNS = (
+    Column("label", "Label"),
+    Column("term", "Telling word"),
+    Column("reason", "Reason"),
+    Column("condition", "Condition"),
+)
+NOTE = (
+    "The shortest reason with each of the label's most telling words, every one by another rater. "
+    "Reasons are people's own words: read them before you pass them on."
+)
+
+
+class ExampleReasons(Part):
+    """Reasons word for word, a few of each label; only where a report asks for them."""
+
+    key = "example_reasons"
+    version = "1"
+    title = "Reasons in raters' own words"
+    order = 81
+    always = False
+
+    def applies(self, given: Given) -> bool:
+        return bool((given.kept["justification"] != "").any())
+
+    def make(self, given: Given) -> Shown:
+        found = []
+        for family in (*families(given.kept), *labelled_families(given.kept)):
+            title = family_title({"estimand": family.estimand, **family.group})
+            found.append(_of_family(reasons_of(family), title, given.options.seed))
+        shown = together(found)
+        return titled(shown) if len(found) > 1 else shown
+
+
+def _of_family(found: Reasons, title: str, seed: int) -> Shown:
+    text = found.table["justification"].to_numpy(dtype=object)
+    has = np.array([bool(each.strip()) for each in text.tolist()], dtype=bool)
+    if found.several or has.sum() < FEWEST:
+        return Shown()
+    if has.sum() > MOST_REASONS:
+        has = drawn_rows(has, seed)
+    groups = label_groups(found.table[has], found.family.estimand)
+    if groups.why_not:
+        return Shown()
+    table = term_table(text[has].tolist(), found.rater[has])
+    told = telling_terms(table, groups.code, groups.names, found.rater[has], found.item[has])
+    columns, place = table.has.tocsc(), {term: number for number, term in enumerate(table.terms)}
+    places = np.flatnonzero(has)
+    rows: list[dict[str, object]] = []
+    raters: set[int] = set()
+    for row in most_telling(told, table):
+        if sum(each["label"] == row.label for each in rows) == SHOWN:
+            continue
+        number = place[row.term]
+        holds = columns.indices[columns.indptr[number] : columns.indptr[number + 1]]
+        mine = places[holds[groups.code[holds] == groups.names.index(row.label)]]
+        free = [int(at) for at in mine if int(found.rater[at]) not in raters]
+        if not free:
+            continue
+        at = min(free, key=lambda at: (len(text[at]), text[at], at))
+        raters.add(int(found.rater[at]))
+        rows.append(
+            {
+                "label": row.label,
+                "term": row.term,
+                "reason": text[at],
+                "condition": found.condition[at],
+            }
+        )
+    heading = "Reasons in raters' own words"
+    return Shown(tables=[Table("examples", heading, COLUMNS, rows, NOTE, title, folded=True)])

@@ -1,0 +1,125 @@
+"""The reasons of one family as plain columns, and how many of them there are per condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analysis.arrays import Codes
+from analysis.ratings.breakdowns import Family
+from analysis.report.content import Column, Shown, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TRIAL = ["session", "rater", "block", "position"]
+SHARED = 0.05  # of the ratings; more, and a trial's reason is about several clips
+COLUMNS = (
+    Column("condition", "Condition"),
+    Column("n_ratings", "Ratings", "count"),
+    Column("share", "With a reason", "percent"),
+    Column("n_raters", "Raters", "count"),
+    Column("characters", "Characters (median)", "count"),
+    Column("n_coded", "With codes", "count"),
+)
+NO_CODES = (
+    "No codes of reasons are in the ratings (column codes); add them to the CSV as a|b, one cell "
+    "per rating, to see them per condition and label."
+)
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """n ratings with what was written: ``several`` where one reason is about several clips.
+
+    ``condition`` (n,) are names, a pair's joined; ``rater`` and ``item`` (n,) codes.
+    """
+
+    family: Family
+    table: pd.DataFrame
+    condition: np.ndarray
+    rater: Codes
+    item: Codes
+    several: bool
+
+
+def reasons_of(family: Family) -> Reasons:
+    """The family's ratings with their reasons; a trial counts once where it has one reason."""
+    table = family.table
+    placed = (table["position"].notna() & table.duplicated(TRIAL)).to_numpy(dtype=bool)
+    several = bool(placed.mean() > SHARED)
+    keep = ~placed if not several else np.ones(len(table), dtype=bool)
+    condition = table["condition"].to_numpy(dtype=object)
+    versus = table["versus_condition"].to_numpy(dtype=object)
+    if family.in_pairs:
+        condition = condition + np.where(versus != "", " – ", "") + versus
+    return Reasons(
+        family=family,
+        table=table[keep],
+        condition=condition[keep],
+        rater=family.rater[keep],
+        item=family.item[keep],
+        several=several,
+    )
+
+
+def written(found: Reasons, title: str) -> Shown:
+    """How many ratings have a reason, per condition; and what experts said of them."""
+    table = found.table
+    text = table["justification"].to_numpy(dtype=object)
+    has = np.array([bool(each.strip()) for each in text.tolist()])
+    length = np.array([len(each.strip()) for each in text.tolist()])
+    coded = (table["codes"] != "").to_numpy(dtype=bool)
+    rows: list[dict[str, Any]] = []
+    for name in sorted(set(found.condition.tolist())):
+        mine = found.condition == name
+        rows.append(
+            {
+                "condition": name,
+                "n_ratings": int(mine.sum()),
+                "n_with_reason": int((mine & has).sum()),
+                "share": float(has[mine].mean()),
+                "n_raters": len(np.unique(found.rater[mine & has])),
+                "characters": float(np.median(length[mine & has])) if (mine & has).any() else None,
+                "n_coded": int((mine & coded).sum()),
+            }
+        )
+    tables = [Table("reasons", "Reasons", COLUMNS, rows, about=title, folded=True)]
+    tables += _verdicts(found, title)
+    sentences = []
+    if has.any():
+        sentences.append(
+            f"{title}: {has.mean():.0%} of {len(has)} ratings have a reason, of "
+            f"{np.median(length[has]):.0f} characters in the median."
+        )
+    if not coded.any():
+        sentences.append(NO_CODES)
+    warnings = []
+    if found.several:
+        warnings.append(
+            f"{title}: one reason stands for several clips of a trial, so it cannot be counted per "
+            "condition or label."
+        )
+    return Shown(sentences, tables=tables, warnings=warnings)
+
+
+def _verdicts(found: Reasons, title: str) -> Sequence[Table]:
+    """The verdicts of the column review, counted per condition."""
+    review = found.table["review"].to_numpy(dtype=object)
+    verdicts = sorted(set(review.tolist()) - {""})
+    if not verdicts or found.several:
+        return []
+    columns = [Column("condition", "Condition"), Column("n_reviewed", "Reviewed", "count")]
+    columns += [Column(f"share_{verdict}", verdict, "percent") for verdict in verdicts]
+    rows = []
+    for name in sorted(set(found.condition.tolist())):
+        mine = review[(found.condition == name) & (review != "")]
+        row: dict[str, Any] = {"condition": name, "n_reviewed": len(mine)}
+        for verdict in verdicts:
+            row[f"share_{verdict}"] = float((mine == verdict).mean()) if len(mine) else None
+        rows.append(row)
+    note = "Shares of the reviewed reasons that are still in the estimates."
+    return [Table("verdicts", "Verdicts on reasons", columns, rows, note, about=title)]

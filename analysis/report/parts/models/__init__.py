@@ -1,0 +1,198 @@
+"""Mixed models of every task: means, what varies, differences, and the ranking by a posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis.formatting import listed
+from analysis.ratings.breakdowns import families
+from analysis.ratings.estimands import estimand_of
+from analysis.report.content import Figure, Shown, Table
+from analysis.report.part import Given, Part
+from analysis.report.parts.models.model_fits import (
+    TOO_NARROW,
+    Fits,
+    cell_model,
+    clips_as_given,
+    fits_of,
+    sized,
+)
+from analysis.report.parts.models.model_tables import (
+    IN_WORDS,
+    cell_table,
+    clustered_of,
+    means_table,
+    variation_sentence,
+    variation_table,
+)
+from analysis.report.parts.models.posterior_ranking import (
+    best_sentence,
+    contrast_table,
+    diagnostics_table,
+    drawn_words,
+    rank_heatmap,
+    rank_table,
+)
+from analysis.statistics.mixed.family_model import Modelled, comparable, modelled
+from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
+from analysis.statistics.mixed.nuts import SD_NAMES
+from analysis.statistics.options import Breakdown, Options
+
+__all__ = ["Models"]
+
+NOTHING = "No condition has two ratings yet: there is nothing to model."
+
+
+class Models(Part):
+    """The Gaussian mixed model by REML, and its exact posterior, for every task and criterion."""
+
+    key = "models"  # as fits.MODELS
+    version = "2"
+    title = "Mixed models and ranking"
+    order = 30
+
+    def applies(self, given: Given) -> bool:
+        """Whether some ratings are about one condition each."""
+        return any(comparable(family) for family in families(given.kept))
+
+    def make(self, given: Given) -> Shown:
+        """Fit each family; what a family's ratings do not allow is said among the warnings."""
+        shown = _Gathered()
+        found = sized(given)
+        if not found:
+            raise ValueError(NOTHING)
+        for place, (each, effects) in enumerate(found):
+            given.progress(place / len(found), f"mixed model of {each.title}")
+            shown.add(fits_of(each, effects, given.options), given)
+        return shown.shown()
+
+
+def modelled_or_refused(given: Given) -> list[Modelled]:
+    """The families that a mixed model can be made of; ValueError where there are none."""
+    found = list(modelled(given.kept))
+    if not found:
+        raise ValueError(NOTHING)
+    return found
+
+
+class _Gathered:
+    """What the families give, in lists."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+        self.figures: list[Figure] = []
+        self.tables: list[Table] = []
+        self.warnings: list[str] = []
+        self.fitted: list[Fits] = []
+
+    def add(self, fits: Fits, given: Given) -> None:
+        """One family's figures and tables, or the reasons why there are none."""
+        each, title = fits.of, fits.of.title
+        self.warnings += [f"{title}: {note}." for note in fits.notes]
+        if fits.reml is None and fits.posterior is None:
+            return
+        self.fitted.append(fits)
+        stem = f"models-{each.number}"
+        self.sentences += best_sentence(title, each.names, fits.comparison, fits.among)
+        self.sentences += variation_sentence(fits)
+        if fits.reml is not None or fits.ranked is not None:
+            plain = clustered_of(given.report, title)
+            self.tables += [means_table(f"{stem}-means", fits, plain)]
+            self.tables += [variation_table(f"{stem}-variation", fits)]
+        self._add_ranking(stem, fits)
+        self._add_cells(stem, each, given.options)
+        if fits.too_large:
+            self.warnings.append(f"{title}: {TOO_NARROW}.")
+        told = clips_as_given(fits)
+        if told:
+            self.warnings.append(f"{title}: {told}.")
+
+    def _add_ranking(self, stem: str, fits: Fits) -> None:
+        each, names, title = fits.of, fits.of.names, fits.of.title
+        ranked = fits.ranked
+        if len(names) > 1 and (fits.pairs is not None or ranked is not None):
+            self.tables.append(
+                contrast_table(
+                    f"{stem}-contrasts",
+                    f"Differences by the mixed model, {title}",
+                    names,
+                    fits.falling,
+                    fits.pairs,
+                    ranked,
+                    title,
+                )
+            )
+        if ranked is not None and ranked.rank_probability.shape[1] > 1:
+            heading = f"Probability of each rank, {title}"
+            self.figures += rank_heatmap(f"{stem}-ranks", heading, names, ranked, title)
+            key = f"{stem}-ranks"
+            self.tables.append(rank_table(key, heading, names, ranked, title, fits.among))
+        if fits.posterior is not None:
+            heading = f"Whether the draws can be trusted, {title}"
+            refused = isinstance(fits.comparison, Refusal)
+            key = f"{stem}-diagnostics"
+            made = diagnostics_table(key, heading, each.names, fits.posterior, title, not refused)
+            self.tables.append(made)
+
+    def _add_cells(self, stem: str, each: Modelled, options: Options) -> None:
+        for breakdown in _crossings(each, options):
+            try:
+                model = cell_model(each, breakdown, options.level)
+            except NotEstimable as error:
+                name = " and ".join(breakdown.by)
+                self.warnings.append(f"{each.title}: no model by {name}: {error}.")
+                continue
+            key = f"{stem}-by-{'-'.join(breakdown.by)}"
+            decimals = estimand_of(each.family.estimand).decimals
+            self.tables.append(cell_table(key, each.title, model, decimals))
+
+    def shown(self) -> Shown:
+        """All families together."""
+        return Shown(
+            sentences=self.sentences,
+            figures=self.figures,
+            tables=self.tables,
+            warnings=self.warnings,
+            methods=list(_methods(self.fitted)),
+        )
+
+
+def _crossings(each: Modelled, options: Options) -> Iterator[Breakdown]:
+    """The crossings that were asked for; if nothing was, that by dimension where there are some."""
+    asked = [b for b in options.breakdowns if b.by and b.compare == "condition"]
+    table = each.table
+    if not options.breakdowns and table["dimension"].nunique() > 1:
+        asked = [Breakdown(by=("dimension",))]
+    for breakdown in asked:
+        if table.groupby(list(breakdown.by)).ngroups > 1:
+            yield breakdown
+
+
+def _methods(fitted: list[Fits]) -> Iterator[str]:
+    for fits in fitted:
+        if fits.reml is not None:
+            effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
+            yield (
+                f"{fits.of.title}: a linear mixed model with a mean per condition and random "
+                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted by REML; t intervals "
+                "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
+                "all pairs by Holm's method."
+            )
+        if fits.ranked is not None:
+            yield _posterior_methods(fits)
+
+
+def _posterior_methods(fits: Fits) -> str:
+    assert fits.posterior is not None
+    drawn = fits.posterior.draws
+    effects = [IN_WORDS[name] for name, key in SD_NAMES.items() if key in drawn]
+    more = ", and a spread of each condition" if "spread" in drawn else ""
+    how = fits.posterior.approximation
+    return (
+        f"{fits.of.title}: the posterior is that of the Bayesian form of that model with effects "
+        f"of {listed(effects)}{more} ({fits.posterior.prior}); means and effects were integrated "
+        "out in closed form, "
+        + (f"the likelihood was interpolated {how}, " if how else "")
+        + f"and draws ({drawn_words(fits.posterior)}) were taken by independence Metropolis "
+        "(all R-hat below 1.01, all effective sample sizes above 400, Pareto k at most 0.7)."
+    )

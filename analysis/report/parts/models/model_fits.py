@@ -1,0 +1,238 @@
+"""The fits behind one family's models: REML, the exact posterior, and what each could not do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.report.part import Given
+from analysis.report.parts.models.system_tests import tested
+from analysis.statistics.comparisons.systems_under_test import Candidates
+from analysis.statistics.mixed import linear_model
+from analysis.statistics.mixed.family_model import MOST_CELLS, Modelled, model_effects, modelled
+from analysis.statistics.mixed.family_posterior import posterior_of, uneven
+from analysis.statistics.mixed.model_contrasts import Means, Pairs, means
+from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
+from analysis.statistics.mixed.posterior import Comparison, Posterior
+from analysis.statistics.mixed.random_effects import PATIENT, QUICK, Effects, affordable
+from analysis.statistics.mixed.reml import RemlFit
+from analysis.statistics.mixed.sufficient_statistics import Floats, sums
+from analysis.statistics.mixed.table_model import allowed_effects, arrays_of, reml_of
+from analysis.statistics.options import Breakdown, Options
+
+MANY = 40  # conditions; draws of more are made when asked for by name
+_WIDER = 1.1  # standard errors with texts and clips over those without, that is worth a number
+_TEXTS = frozenset({linear_model.ITEM, linear_model.STIMULUS})
+
+TOO_NARROW = (
+    "the mixed model leaves out how texts or clips differ, because this design is too large for "
+    "that: its intervals are too narrow, its tests find too much, and it ranks nothing. The "
+    "two-way clustered intervals hold for other texts too"
+)
+
+
+@dataclass(frozen=True)
+class Fits:
+    """What was fitted to one family; None where it could not be, with the reason in ``notes``.
+
+    ``comparison`` is a Refusal where the draws must not be ranked. ``too_large`` names effects that
+    are in neither, because this design makes them too much work.
+    """
+
+    of: Modelled
+    reml: RemlFit | None
+    means: Means | None
+    pairs: Pairs | None
+    posterior: Posterior | None
+    comparison: Comparison | Refusal | None
+    notes: tuple[str, ...]
+    among: Candidates
+    too_large: tuple[str, ...] = ()
+
+    @property
+    def falling(self) -> list[int]:
+        """The codes of the conditions, the highest mean first."""
+        value = np.full(len(self.of.names), np.nan)
+        if self.means is not None:
+            value = self.means.value
+        if self.posterior is not None and np.isnan(value).any():
+            value = self.posterior.draws["condition"].mean(axis=(0, 1))
+        if np.isnan(value).all():
+            return []
+        return [int(i) for i in np.lexsort((np.arange(len(value)), -value))]
+
+    @property
+    def ranked(self) -> Comparison | None:
+        """The comparison by draws, where one may be shown."""
+        return self.comparison if isinstance(self.comparison, Comparison) else None
+
+
+def sized(given: Given) -> list[tuple[Modelled, Effects]]:
+    """The families that a mixed model compares, and the effects that it takes in, by their size.
+
+    Made once a report, for the answer and the models.
+    """
+    if _SIZED not in given.shared:
+        most = _most(given.options)
+        found = [(each, model_effects(each, most)) for each in modelled(given.kept)]
+        given.shared[_SIZED] = found
+    made: list[tuple[Modelled, Effects]] = given.shared[_SIZED]
+    return made
+
+
+def _most(options: Options) -> float:
+    return PATIENT if MODELS in options.parts else QUICK
+
+
+MODELS = "models"  # the part that shows them
+_SIZED = "mixed models: families and effects"
+
+
+def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
+    """REML and posterior of one family; asked for by name, larger designs are fitted too."""
+    notes: list[str] = [f"{name} has one rating: no model" for name in modelled.alone]
+    fit = posterior = comparison = None
+    among, compared = tested(modelled, options)
+    if compared.arrays is not modelled.arrays:
+        effects = affordable(
+            allowed_effects(compared.arrays), compared.arrays.condition, _most(options)
+        )
+    try:
+        fit = reml_of(compared.arrays, effects)
+    except NotEstimable as error:
+        notes.append(f"no mixed model: {error}")
+    try:
+        posterior = _posterior(modelled, options, effects, fit)
+        rope = modelled.rope(options)
+        comparison = posterior.comparison(rope=rope, level=options.level, ranked=among.ranked)
+        notes += [] if effects.of_texts and not uneven(modelled) else _weak(modelled)
+    except NotEstimable as error:
+        notes.append(f"no posterior: {error}")
+    return Fits(
+        of=modelled,
+        reml=fit,
+        means=compared.means(fit, options.level) if fit else None,
+        pairs=compared.pairs(fit, options.level) if fit else None,
+        posterior=posterior,
+        comparison=comparison,
+        notes=tuple(dict.fromkeys(notes)),
+        too_large=effects.too_large,
+        among=among,
+    )
+
+
+def clips_as_given(fits: Fits) -> str:
+    """That the posterior takes texts and clips as given, where REML does not; empty elsewhere.
+
+    It says how much wider REML's differences are: the median ratio of standard errors.
+    """
+    if fits.reml is None or fits.pairs is None or fits.ranked is None:
+        return ""
+    if fits.posterior is None or "spread" not in fits.posterior.draws:
+        return ""
+    if not _TEXTS & set(fits.reml.sds):
+        return ""
+    told = (
+        "with a spread of each condition the posterior and its ranks take these very texts and "
+        "clips as given"
+    )
+    ratio = fits.pairs.se / fits.ranked.difference.sd
+    wider = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else 1.0
+    if wider > _WIDER:
+        told += (
+            f". With texts and clips drawn anew, differences are about {(wider - 1) * 100:.0f} % "
+            "less certain (see the intervals of the model)"
+        )
+    return f"{told}; the part general_model ranks with texts and clips drawn anew"
+
+
+def _posterior(
+    modelled: Modelled, options: Options, effects: Effects, fit: RemlFit | None
+) -> Posterior:
+    arrays = modelled.arrays
+    size = (int(arrays.rater.max()) + 1) * len(arrays.names)
+    alone = uneven(modelled) or not effects.of_texts
+    large = size > MOST_CELLS and alone
+    if (large or len(arrays.names) > MANY) and MODELS not in options.parts:
+        raise NotEstimable(
+            "so many raters and conditions take too long for every report",
+            "ask for it by name: --part models",
+        )
+    return posterior_of(modelled, options, effects, fit)
+
+
+def _weak(modelled: Modelled) -> list[str]:
+    arrays = modelled.arrays
+    refused = linear_model.refused_effects(sums(arrays.y, arrays.rater, arrays.cell))
+    return [
+        f"how much {_PLURAL[name]} is mostly assumed in the posterior (by its prior): {why}"
+        for name, why in refused.items()
+        if why
+    ]
+
+
+_PLURAL = {
+    linear_model.RATER: "raters differ in leniency",
+    linear_model.RATER_CONDITION: "raters differ in what they like",
+}
+
+
+@dataclass(frozen=True)
+class CellModel:
+    """The means of conditions by cells of a crossing: ``names`` (condition, values), and averages.
+
+    ``average`` has one row per condition in ``averaged``: the mean of its cells, each weighing the
+    same, for conditions that have all cells.
+    """
+
+    breakdown: Breakdown
+    names: tuple[tuple[str, ...], ...]
+    counts: list[int]
+    means: Means
+    averaged: Sequence[str]
+    average: Means
+    notes: tuple[str, ...]
+
+
+def cell_model(modelled: Modelled, breakdown: Breakdown, level: float) -> CellModel:
+    """REML of means per cell with rater and rater by condition (M3); raises NotEstimable."""
+    arrays = arrays_of(modelled.table, breakdown.compare, breakdown.by)
+    fit = linear_model.nested_reml(sums(arrays.y, arrays.rater, arrays.cell, arrays.cell_condition))
+    weights, averaged = _averages(arrays.names)
+    return CellModel(
+        breakdown,
+        arrays.names,
+        np.bincount(arrays.cell).tolist(),
+        means(fit, level=level),
+        averaged,
+        means(_Averaged(fit, weights), level=level),
+        fit.notes,
+    )
+
+
+@dataclass(frozen=True)
+class _Averaged:
+    """A fit seen through fixed combinations (A, C) of its means."""
+
+    fit: RemlFit
+    weights: Floats
+
+    @property
+    def estimate(self) -> Floats:
+        return np.asarray(self.weights @ self.fit.estimate, dtype=np.float64)
+
+    def variances(self, contrasts: Floats) -> Floats:
+        return self.fit.variances(contrasts @ self.weights)
+
+    def degrees(self, contrasts: Floats) -> Floats:
+        return self.fit.degrees(contrasts @ self.weights)
+
+
+def _averages(names: Sequence[tuple[str, ...]]) -> tuple[Floats, list[str]]:
+    values = {name[1:] for name in names}
+    owners = sorted({name[0] for name in names})
+    whole = [owner for owner in owners if sum(name[0] == owner for name in names) == len(values)]
+    weights = [[(name[0] == owner) / len(values) for name in names] for owner in whole]
+    return np.array(weights, dtype=np.float64).reshape(len(whole), len(names)), whole

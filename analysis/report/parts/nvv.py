@@ -1,0 +1,190 @@
+"""The tables of NVV-SuperBench: MOS by system, language and criterion, heat maps, and CMOS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from analysis.ratings.breakdowns import Family, families
+from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.part import Given, Part
+from analysis.report.parts.att import compared, means
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.options import Breakdown
+
+if TYPE_CHECKING:
+    from analysis.statistics.estimator import Estimate
+
+BEST, SECOND = "best", "second"
+_NOTE = (
+    "Mean and, after ±, half of the naive interval, as the paper prints it: it takes every rating "
+    "as independent and is usually too narrow. The interval in brackets lets raters and items "
+    "vary. ** best and * second best of the column, by the mean alone."
+)
+
+
+class Nvv(Part):
+    """Tables 4 and 6 of NVV-SuperBench and its heat maps of systems by kind of vocalisation."""
+
+    key = "nvv"
+    version = "1"
+    title = "NVV-SuperBench: the paper's tables"
+    order = 46
+    always = False
+    presets = frozenset({"nvv"})
+
+    def make(self, given: Given) -> Shown:
+        """One table of means per task and language, a heat map per criterion, CMOS of pairs."""
+        tables: list[Table] = []
+        figures: list[Figure] = []
+        pairs: list[dict[str, Any]] = []
+        scored: dict[str, list[Family]] = {}
+        for family in families(given.kept):
+            if family.in_pairs:
+                pairs += _against(family, given)
+            else:
+                scored.setdefault(family.group["task"], []).append(family)
+        for task, found in scored.items():
+            given.progress(0.5, task)
+            for language in _languages(found):
+                tables.append(_means(task, language, found, given))
+                figures += _heatmaps(task, language, found)
+        if pairs:
+            tables.append(_cmos(pairs, given))
+        if not tables:
+            raise ValueError("no ratings with scores: collect some, or name the column of scores")
+        return Shown(figures=figures, tables=tables)
+
+
+def _languages(found: Sequence[Family]) -> list[str]:
+    known = sorted({str(name) for family in found for name in family.table["language"].unique()})
+    return known or [""]
+
+
+def _means(task: str, language: str, found: Sequence[Family], given: Given) -> Table:
+    """Table 4 of one task and language: systems down, criteria across."""
+    rows: dict[str, dict[str, Any]] = {}
+    columns = [Column("system", "System")]
+    for family in found:
+        table = family.table[family.table["language"] == language]
+        if not len(table):
+            continue
+        criterion = family.group["criterion"] or family.estimand
+        compare = compared(table)
+        made = MeanScore(Breakdown(compare), ("two_way",), ("ratings",))
+        told = made.fit(table, level=given.options.level, seed=given.options.seed)
+        clustered = {row.condition: row for row in told if not row.interval.startswith("naive")}
+        naive = {row.condition: row for row in told if row.interval.startswith("naive")}
+        marks = marked({name: row.value for name, row in clustered.items()})
+        for name, row in clustered.items():
+            half = _half(naive[name])
+            rows.setdefault(name, {"system": name})
+            rows[name] |= {
+                criterion: row.value,
+                f"{criterion}_mark": marks.get(name, ""),
+                f"{criterion}_half": half,
+                f"{criterion}_low": row.low,
+                f"{criterion}_high": row.high,
+                f"{criterion}_n": row.n_ratings,
+                f"{criterion}_text": _text(row.value, half, marks.get(name, "")),
+            }
+        columns.append(Column(f"{criterion}_text", criterion))
+        columns.append(Column(criterion, f"{given.options.level:.0%}", "interval", 2))
+    place = f" · {language}" if language else ""
+    key = "-".join(part for part in ("table4", task, language) if part)
+    return Table(key, f"MOS · {task}{place}", columns, list(rows.values()), _NOTE)
+
+
+def marked(values: dict[str, float]) -> dict[str, str]:
+    """The best and the second best of values, the highest first; ties share a place."""
+    distinct = sorted(set(values.values()), reverse=True)[:2]
+    names = dict(zip(distinct, (BEST, SECOND), strict=False))
+    return {name: names[value] for name, value in values.items() if value in names}
+
+
+def _text(value: float, half: float | None, mark: str) -> str:
+    stars = {BEST: " **", SECOND: " *"}.get(mark, "")
+    told = f"{value:.2f}" + (f" ± {half:.2f}" if half is not None else "") + stars
+    return told.replace(" ", "\u00a0")  # one line
+
+
+def _half(row: Estimate) -> float | None:
+    return None if row.low is None or row.high is None else (row.high - row.low) / 2
+
+
+def _heatmaps(task: str, language: str, found: Sequence[Family]) -> list[Figure]:
+    """Means of systems by dimension (kind of vocalisation); blank: none rated.
+
+    Of the criteria about vocalisations (``nvv`` in their names), of all where there are none.
+    """
+    figures = []
+    about = [family for family in found if "nvv" in family.group["criterion"].lower()]
+    for family in about or found:
+        table = family.table[family.table["language"] == language]
+        table = table[table["dimension"] != ""]
+        if table["dimension"].nunique() < 2:
+            continue
+        criterion = family.group["criterion"] or family.estimand
+        grid = table.groupby([compared(table), "dimension"])["score"].mean().unstack("dimension")
+        rows = [
+            {"row": str(system), "column": str(kind), "value": _number(grid.loc[system, kind])}
+            for system in grid.index
+            for kind in grid.columns
+        ]
+        place = f" · {language}" if language else ""
+        key = "-".join(part for part in ("heatmap", task, criterion, language) if part)
+        figures.append(
+            Figure(
+                key,
+                f"Mean {criterion} by kind · {task}{place}",
+                "heatmap",
+                rows,
+                "Kind",
+                "System",
+                note="Blank: no rating of this system and kind.",
+            )
+        )
+    return figures
+
+
+def _number(value: Any) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def _against(family: Family, given: Given) -> list[dict[str, Any]]:
+    """CMOS of a condition against another, by language."""
+    rows = []
+    for language in _languages([family]):
+        table = family.table[family.table["language"] == language]
+        for row in means(table, Breakdown(), given):
+            rows.append(
+                {
+                    "condition": row.condition,
+                    "versus": row.group.get("versus_condition", ""),
+                    "language": language,
+                    "criterion": row.group["criterion"] or row.estimand,
+                    "cmos": row.value,
+                    "low": row.low,
+                    "high": row.high,
+                    "ratings": row.n_ratings,
+                    "raters": row.n_raters,
+                }
+            )
+    return rows
+
+
+def _cmos(rows: list[dict[str, Any]], given: Given) -> Table:
+    columns = [
+        Column("condition", "Condition"),
+        Column("versus", "Against"),
+        Column("language", "Language"),
+        Column("criterion", "Criterion"),
+        Column("cmos", "CMOS", "number", 2, True),
+        Column("interval", f"{given.options.level:.0%}", "interval", 2),
+        Column("ratings", "Ratings", "count"),
+        Column("raters", "Raters", "count"),
+    ]
+    note = "Above 0: the condition is better than what it is compared with (two-way clustered)."
+    return Table("table6", "CMOS with against without", columns, rows, note)

@@ -1,0 +1,328 @@
+"""Scores as ordered labels, not numbers: the cumulative logit model, exact, for every task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.ratings.breakdowns import families
+from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.part import Given, Part
+from analysis.report.parts.models import modelled_or_refused
+from analysis.report.parts.models.posterior_ranking import (
+    best_sentence,
+    by_expected_rank,
+    contrast_table,
+    diagnostics_table,
+    drawn_words,
+    rank_heatmap,
+    rank_table,
+    role_cell,
+    role_column,
+)
+from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
+from analysis.statistics.mixed.family_model import (
+    Modelled,
+    comparable,
+    gaussian_draws,
+    ordinal_counts,
+    ordinal_draws,
+)
+from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION
+from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
+from analysis.statistics.mixed.ordinal_fit import OrdinalFit, ordinal_ml
+from analysis.statistics.mixed.posterior import Comparison, Posterior, Summary
+from analysis.statistics.mixed.posterior_predictive import LabelShares, label_shares
+from analysis.statistics.mixed.sufficient_statistics import Floats
+from analysis.statistics.options import Options
+
+MOST_CONDITIONS = 40  # of exact draws: with more, few proposals fit
+_ALARM = 0.1  # of the observed shares outside their 95 % intervals, that says the model is wrong
+
+
+class Ordinal(Part):
+    """The cumulative logit model with rater and rater-by-condition effects, by exact draws."""
+
+    key = "ordinal"
+    version = "2"
+    title = "Ordinal models"
+    order = 32
+    always = False
+
+    def applies(self, given: Given) -> bool:
+        """Whether some ratings are about one condition each."""
+        return any(comparable(family) for family in families(given.kept))
+
+    def make(self, given: Given) -> Shown:
+        """Fit each family; what its ratings do not allow is said among the warnings."""
+        parts: list[Shown] = []
+        found = modelled_or_refused(given)
+        for place, each in enumerate(found):
+            given.progress(place / len(found), f"ordinal model of {each.title}")
+            try:
+                parts.append(_Fitted.of(each, given.options).shown(given.options))
+            except NotEstimable as error:
+                parts.append(Shown(warnings=[f"{each.title}: no ordinal model: {error}."]))
+        return joined(parts)
+
+
+def joined(parts: list[Shown]) -> Shown:
+    """Several families' shows as one."""
+    return Shown(
+        sentences=[x for part in parts for x in part.sentences],
+        figures=[x for part in parts for x in part.figures],
+        tables=[x for part in parts for x in part.tables],
+        warnings=[x for part in parts for x in part.warnings],
+        methods=[x for part in parts for x in part.methods],
+    )
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """One family's ordinal fits beside the Gaussian posterior, which checks them."""
+
+    each: Modelled
+    counts: Floats
+    scores: Floats
+    posterior: Posterior
+    comparison: Comparison | Refusal
+    ml: OrdinalFit | None
+    no_ml: str
+    gaussian: Summary | None
+    shares: LabelShares
+    among: Candidates
+
+    @classmethod
+    def of(cls, each: Modelled, options: Options) -> _Fitted:
+        if len(each.names) > MOST_CONDITIONS:
+            many = f"{len(each.names)} conditions are more than the {MOST_CONDITIONS}"
+            raise NotEstimable(
+                f"{many} that exact draws can rank",
+                "compare systems rather than clips, or ask for --part general_model",
+            )
+        counts, scores = ordinal_counts(each)
+        posterior = ordinal_draws(each, options)
+        among = candidates(each.table, each.names, options.reference)
+        rope, level = each.rope(options), options.level
+        ml, no_ml, gaussian = None, "", None
+        try:
+            ml = ordinal_ml(counts)
+        except NotEstimable as error:
+            why = error.refusal.reason
+            no_ml = re.sub(r"condition (\d+)", lambda m: each.names[int(m[1])], why)
+        with suppress(NotEstimable):
+            plain = gaussian_draws(each, options)
+            if plain.diagnostics.refusal is None:
+                gaussian = plain.summaries(level=options.level)["condition"]
+        return cls(
+            each,
+            counts,
+            scores,
+            posterior,
+            posterior.comparison(rope=rope, level=level, name="score", ranked=among.ranked),
+            ml,
+            no_ml,
+            gaussian,
+            label_shares(counts, posterior, level=options.level, seed=each.seed(options)),
+            among,
+        )
+
+    @property
+    def stem(self) -> str:
+        return f"ordinal-{self.each.number}"
+
+    @property
+    def title(self) -> str:
+        return self.each.title
+
+    def shown(self, options: Options) -> Shown:
+        """Everything, or, where the draws are not to be trusted, the diagnostics alone."""
+        names, ranked = self.each.names, self.comparison
+        heading = f"Whether the ordinal draws can be trusted, {self.title}"
+        key = f"{self.stem}-diagnostics"
+        refused = isinstance(ranked, Refusal)
+        made = diagnostics_table(key, heading, names, self.posterior, self.title, not refused)
+        sentences = best_sentence(self.title, names, ranked, self.among)
+        if isinstance(ranked, Refusal):
+            return Shown(sentences=sentences, tables=[made])
+        drawn = self.posterior.summaries(level=options.level)
+        tables = [self._means(drawn, ranked), self._thresholds(drawn), self._variation(drawn)]
+        figures = self._share_figures()
+        if len(names) > 1:
+            order = by_expected_rank(names, ranked)
+            title = f"Differences of mean scores by the ordinal model, {self.title}"
+            key = f"{self.stem}-contrasts"
+            tables.append(contrast_table(key, title, names, order, None, ranked, self.title))
+        if ranked.rank_probability.shape[1] > 1:
+            title = f"Probability of each rank by the ordinal model, {self.title}"
+            figures = rank_heatmap(f"{self.stem}-ranks", title, names, ranked, self.title) + figures
+            key = f"{self.stem}-ranks"
+            tables.append(rank_table(key, title, names, ranked, self.title, self.among))
+        return Shown(
+            sentences=[*sentences, *self._agreement(drawn)],
+            figures=figures,
+            tables=[*tables, self._share_table(), made],
+            warnings=list(self._warnings()),
+            methods=[self._methods()],
+        )
+
+    def _means(self, drawn: dict[str, Summary], ranked: Comparison) -> Table:
+        score, logit = drawn["score"], drawn["condition"]
+        rows = []
+        for i in by_expected_rank(self.each.names, ranked):
+            row: dict[str, Any] = {"condition": self.each.names[i], **role_cell(self.among, i)}
+            row |= _cells("score", score, i) | _cells("logit", logit, i)
+            row["p_best"] = float(ranked.p_best[i])
+            row["expected_rank"] = float(ranked.expected_rank[i])
+            if self.gaussian is not None:
+                row |= _cells("gaussian", self.gaussian, i)
+                row["apart"] = row["score"] - row["gaussian"]
+            if self.ml is not None:
+                row["ml"], row["ml_se"] = float(self.ml.estimate[i]), float(self.ml.se[i])
+            rows.append(row)
+        columns = [
+            Column("condition", "Condition"),
+            *role_column(self.among),
+            Column("score", "Mean score", "number"),
+            Column("score", f"{score.level * 100:g} % HDI", "interval"),
+            *[Column("p_best", "P(best)", "percent", 3)] * (len(rows) > 1),
+            *[Column("expected_rank", "Expected rank", "number", 2)] * (len(rows) > 1),
+            *[Column("gaussian", "Gaussian mean", "number")] * (self.gaussian is not None),
+            *[Column("gaussian", "Its HDI", "interval")] * (self.gaussian is not None),
+            Column("logit", "Logit", "number", 2),
+            *[Column("ml", "Logit, max. likelihood", "number", 2)] * (self.ml is not None),
+        ]
+        note = (
+            "Mean score: what raters drawn anew would give on average, put back onto the scale of "
+            "the scores. The Gaussian mean takes the steps as equally wide. Both take texts and "
+            "clips as given."
+        )
+        title = f"Means by the ordinal model, {self.title}"
+        return Table(f"{self.stem}-means", title, columns, rows, note, self.title)
+
+    def _thresholds(self, drawn: dict[str, Summary]) -> Table:
+        rows = []
+        for k, (low, high) in enumerate(zip(self.scores[:-1], self.scores[1:], strict=True)):
+            row: dict[str, Any] = {"between": f"{low:g} and {high:g}"}
+            row |= _cells("cut", drawn["cut"], k) if "cut" in drawn else {"cut": 0.0}
+            row["ml"] = None if self.ml is None else float(self.ml.cut[k])
+            rows.append(row)
+        columns = [
+            Column("between", "Between the labels"),
+            Column("cut", "Threshold", "number", 2),
+            Column("cut", "HDI", "interval", 2),
+            *[Column("ml", "Max. likelihood", "number", 2)] * (self.ml is not None),
+        ]
+        note = "Logits; thresholds add up to 0. Unequal gaps: raters do not use steps as equal."
+        title = f"Thresholds between labels, {self.title}"
+        return Table(f"{self.stem}-thresholds", title, columns, rows, note, self.title, folded=True)
+
+    def _variation(self, drawn: dict[str, Summary]) -> Table:
+        rows = []
+        for name, effect, words in (
+            ("sd_rater", RATER, "rater"),
+            ("sd_rater_condition", RATER_CONDITION, "rater × condition"),
+        ):
+            row: dict[str, Any] = {"effect": words, **_cells("sd", drawn[name], 0)}
+            if self.ml is not None:
+                row |= {"ml": self.ml.sds[effect], "ml_se": self.ml.sd_errors[effect]}
+            rows.append(row)
+        columns = [
+            Column("effect", "What varies (logits)"),
+            Column("sd", "SD", "number", 2),
+            Column("sd", "HDI", "interval", 2),
+            *[Column("ml", "Max. likelihood", "number", 2)] * (self.ml is not None),
+        ]
+        told = self.ml.notes if self.ml else ()
+        note = " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
+        title = f"What varies by the ordinal model, {self.title}"
+        return Table(f"{self.stem}-variation", title, columns, rows, note, self.title, folded=True)
+
+    def _share_rows(self) -> Iterator[dict[str, Any]]:
+        for i, name in enumerate(self.each.names):
+            for k, score in enumerate(self.scores):
+                yield {
+                    "condition": name,
+                    "label": f"{score:g}",
+                    "observed": float(self.shares.observed[i, k]),
+                    "predicted": float(self.shares.predicted[i, k]),
+                    "predicted_low": float(self.shares.low[i, k]),
+                    "predicted_high": float(self.shares.high[i, k]),
+                }
+
+    def _share_table(self) -> Table:
+        rows = []
+        for row in self._share_rows():
+            inside = row["predicted_low"] <= row["observed"] <= row["predicted_high"]
+            rows.append({**row, "told": "" if inside else "outside"})
+        columns = [
+            Column("condition", "Condition"),
+            Column("label", "Score"),
+            Column("observed", "Observed", "percent"),
+            Column("predicted", "Predicted", "percent"),
+            Column("predicted_low", "from", "percent"),
+            Column("predicted_high", "to", "percent"),
+            Column("told", "", "mark"),
+        ]
+        note = (
+            f"Predicted: from ratings drawn again from the model, {self.shares.level * 100:g} % of "
+            "their shares lie between from and to."
+        )
+        title = f"Label shares, observed and predicted, {self.title}"
+        return Table(f"{self.stem}-shares", title, columns, rows, note, self.title, folded=True)
+
+    def _share_figures(self) -> list[Figure]:
+        rows = []
+        for row in self._share_rows():
+            for what in ("observed", "predicted"):
+                name = f"{row['condition']}, {what}"
+                rows.append({"name": name, "label": row["label"], "value": row[what]})
+        rows.sort(key=lambda row: str(row["name"]))
+        title = f"Label shares, observed and predicted, {self.title}"
+        figure = Figure(f"{self.stem}-shares", title, "shares", rows, about=self.title)
+        return [figure] if len(self.each.names) <= 12 else []
+
+    def _agreement(self, drawn: dict[str, Summary]) -> Iterator[str]:
+        if self.gaussian is None:
+            return
+        apart = float(np.abs(drawn["score"].mean - self.gaussian.mean).max())
+        yield (
+            f"{self.title}: means by the ordinal and by the Gaussian model differ by at most "
+            f"{apart:.3f} in score."
+        )
+
+    def _warnings(self) -> Iterator[str]:
+        if self.no_ml:
+            yield (
+                f"{self.title}: no maximum likelihood fit, which is shown beside the posterior: "
+                f"{self.no_ml}; the posterior, which has a prior, needs none."
+            )
+        if self.shares.outside > max(1.0, _ALARM * self.shares.observed.size):
+            yield (
+                f"{self.title}: {self.shares.outside} of {self.shares.observed.size} label shares "
+                "lie outside what the ordinal model predicts: it fits these ratings badly."
+            )
+
+    def _methods(self) -> str:
+        kind = "logistic" if len(self.scores) == 2 else "cumulative logit"
+        return (
+            f"{self.title}: a Bayesian {kind} mixed model with rater and rater × condition effects "
+            f"({self.posterior.prior}); effects were integrated out by quadrature and draws "
+            f"({drawn_words(self.posterior)}) taken by independence Metropolis (all R-hat "
+            "below 1.01, effective sample sizes above 400, Pareto k at most 0.7). Means are "
+            "averages over raters drawn anew, on the scale of the scores."
+        )
+
+
+def _cells(key: str, made: Summary, i: int) -> dict[str, float]:
+    return {
+        key: float(made.mean[i]),
+        f"{key}_sd": float(made.sd[i]),
+        f"{key}_low": float(made.low[i]),
+        f"{key}_high": float(made.high[i]),
+    }

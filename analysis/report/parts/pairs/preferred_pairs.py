@@ -1,0 +1,297 @@
+"""Each pair's mean or share with its clustered interval, wins and ties, and the order effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.formatting import interval_text, listed, number
+from analysis.report.content import Column, Figure, Shown, Table
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.pairs.means_of_pairs import (
+    PairMean,
+    order_effect,
+    pair_means,
+    within_pairs,
+)
+from analysis.statistics.pairs.pair_interval import AT_THE_EDGE, Measured
+from analysis.statistics.pairs.pair_ratings import PairRatings
+
+MOST_DRAWN = 30
+LOPSIDED = 0.1  # from one half: how often one of a pair was heard second
+METHOD = (
+    "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
+    "over raters and items (Cameron, Gelbach and Miller 2011, with G/(G-1) for each; t with "
+    "degrees of freedom after Satterthwaite 1946). Intervals and p hold for all pairs at once "
+    "(Šidák 1967): a preference is claimed where the interval leaves a draw out." + AT_THE_EDGE
+)
+NAIVE = (
+    "As in papers that take every rating as independent: too narrow an interval and too small a p "
+    "where raters, or items, differ. The sign test and the signed rank test do the same."
+)
+
+
+def preferred(
+    ratings: PairRatings, about: str, suffix: str, level: float, shares: bool = False
+) -> Shown:
+    """The pairs of one family; ``shares`` where answers have no grades (AB): shares, not means."""
+    pairs = pair_means(ratings, level)
+    rows = [_row(pair, shares) for pair in pairs]
+    order, order_rows, warned = _order(ratings, pairs, level, shares)
+    tables = [
+        _means_table(rows, about, suffix, level, shares),
+        _naive_table(rows, about, suffix, level, shares),
+        *_order_tables(rows, order_rows, about, suffix, level),
+    ]
+    return Shown(
+        sentences=[_answer(pairs, level, shares), *order],
+        figures=_figures(rows, about, suffix, shares),
+        tables=tables,
+        warnings=[*warned, *_weak(pairs, level)],
+        methods=[METHOD],
+    )
+
+
+def _main(pair: PairMean, shares: bool) -> Measured:
+    return pair.share if shares else pair.mean
+
+
+def _row(pair: PairMean, shares: bool) -> dict[str, Any]:
+    row = pair.row()
+    main, n = _main(pair, shares), pair.n_ratings
+    row |= {
+        "name": f"{pair.condition} against {pair.versus}",
+        "value": main.value,
+        "low": main.low_all,
+        "high": main.high_all,
+        "p": main.p_adjusted,
+        "alone_low": main.low,
+        "alone_high": main.high,
+        "p_alone": main.p,
+        "naive_low": main.naive_low,
+        "naive_high": main.naive_high,
+        "win_share": pair.wins / n,
+        "tie_share": pair.ties / n,
+        "loss_share": pair.losses / n,
+        "note": main.note,
+    }
+    return row
+
+
+def _means_table(
+    rows: Sequence[Mapping[str, Any]], about: str, suffix: str, level: float, shares: bool
+) -> Table:
+    what = "share" if shares else "mean"
+    columns = [
+        Column("name", "Pair"),
+        Column(what, "Preferred (ties half)" if shares else "Mean", "number", sign=not shares),
+        Column("interval", f"{level * 100:g} % interval, all pairs at once", "interval"),
+        Column("p", "p, adjusted", "p"),
+        Column("win_share", "Wins", "percent"),
+        Column("tie_share", "Ties", "percent"),
+        Column("loss_share", "Losses", "percent"),
+        Column("n_ratings", "Ratings", "count"),
+        Column("n_raters", "Raters", "count"),
+        Column("n_items", "Items", "count"),
+    ]
+    above = "above 0.5" if shares else "above 0"
+    note = f"Values {above}: the condition named first is preferred."
+    noted = list(dict.fromkeys(row["note"] for row in rows if row["note"]))
+    note += f" Beware: {'; '.join(noted[:3])}." if noted else ""
+    return Table(f"pairs{suffix}", "Pairs", columns, rows, note, about)
+
+
+def _naive_table(
+    rows: Sequence[Mapping[str, Any]], about: str, suffix: str, level: float, shares: bool
+) -> Table:
+    what = "share" if shares else "mean"
+    columns = [
+        Column("name", "Pair"),
+        Column(what, "Share" if shares else "Mean", "number", sign=not shares),
+        Column("alone", f"{level * 100:g} % interval, this pair alone", "interval"),
+        Column("p_alone", "p, this pair alone", "p"),
+        Column(f"{what}_naive", f"Naive {level * 100:g} % interval", "interval"),
+        Column("mean_naive_p", "t test, p", "p"),
+        Column("naive_p_adjusted", "t test, p (Holm)", "p"),
+        Column("sign_p", "Sign test (exact), p", "p"),
+        Column("wilcoxon_v", "Wilcoxon V", "number", 1),
+        Column("wilcoxon_p", "Wilcoxon, p", "p"),
+    ]
+    title = "Pairs, tested as in papers"
+    return Table(f"pairs_naive{suffix}", title, columns, rows, NAIVE, about, folded=True)
+
+
+def _figures(
+    rows: Sequence[Mapping[str, Any]], about: str, suffix: str, shares: bool
+) -> list[Figure]:
+    if len(rows) > MOST_DRAWN:
+        return []
+    drawn = sorted(rows, key=lambda row: -row["value"])
+    keys = ("name", "value", "low", "high", "naive_low", "naive_high")
+    found = [
+        Figure(
+            f"pairs{suffix}",
+            "Pairs",
+            "intervals",
+            [{key: row[key] for key in keys} for row in drawn],
+            x="share that prefers the first"
+            if shares
+            else "mean score of the first over the other",
+            ends=(0.0, 1.0) if shares else None,
+            at=(0.5,) if shares else (0.0,),
+            about=about,
+        )
+    ]
+    labels = (
+        ("win_share", "first preferred"),
+        ("tie_share", "tie"),
+        ("loss_share", "other preferred"),
+    )
+    parts = [
+        {"name": row["name"], "label": label, "value": row[key]}
+        for row in drawn
+        for key, label in labels
+    ]
+    title = "Wins, ties and losses"
+    return [*found, Figure(f"pair_shares{suffix}", title, "shares", parts, about=about)]
+
+
+def _order(
+    ratings: PairRatings, pairs: Sequence[PairMean], level: float, shares: bool
+) -> tuple[list[str], list[dict[str, Any]], list[str]]:
+    """Sentences, rows and warnings of which clip was heard first."""
+    try:
+        raw = order_effect(ratings, level)
+    except Undefined:
+        told = "Which clip was heard first is unknown, so an order effect cannot be taken out"
+        return [], [], [f"{told}: give the column presented_first (rated or versus)."]
+    rows = [_order_row("second clip, over all ratings", raw)]
+    try:
+        inside = within_pairs(ratings, level)
+        rows.append(_order_row("second clip, each pair's mean taken out", inside))
+    except Undefined:
+        told = "Every pair was heard in one order only: its mean holds whatever coming second does"
+        return [], rows, [f"{told}. Plan both orders."]
+    unit = "of the way from losing to winning" if shares else "points"
+    size = f"{abs(inside.value):.2f} {unit}"
+    gains = "more" if inside.value > 0 else "less"
+    if inside.p is None:
+        return [], rows, [f"The order effect has no interval: {inside.note}."]
+    ends = interval_text(inside.low or 0.0, inside.high or 0.0, None, 2)
+    if inside.p >= 1 - level:
+        size = number(inside.value, True, 2)
+        return [f"No clear effect of order (the second clip gains {size} {ends})."], rows, []
+    told = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
+    skewed = [pair for pair in pairs if _lopsided(ratings, pair)]
+    if not skewed:
+        return [], rows, [f"{told}. Both orders were heard about equally often, so means hold."]
+    named = listed([f"{pair.condition} and {pair.versus}" for pair in skewed])
+    remedy = "read the means of both orders in their table instead"
+    return [], rows, [f"{told}, and both orders were not heard equally often ({named}): {remedy}."]
+
+
+def _order_row(name: str, found: Measured) -> dict[str, Any]:
+    parts = ("value", "low", "high", "p", "naive_low", "naive_high", "naive_p", "note")
+    return {"name": name, **{part: getattr(found, part) for part in parts}}
+
+
+def _lopsided(ratings: PairRatings, pair: PairMean) -> bool:
+    a, b = ratings.names.index(pair.condition), ratings.names.index(pair.versus)
+    one, other = (ratings.a == a) & (ratings.b == b), (ratings.a == b) & (ratings.b == a)
+    seen = np.concatenate([ratings.order[one], -ratings.order[other]])
+    seen = seen[seen != 0]
+    return len(seen) > 0 and abs(float(np.mean(seen > 0)) - 0.5) > LOPSIDED
+
+
+def _order_tables(
+    rows: Sequence[Mapping[str, Any]],
+    order: Sequence[Mapping[str, Any]],
+    about: str,
+    suffix: str,
+    level: float,
+) -> list[Table]:
+    interval, naive = f"{level * 100:g} % interval", "Naive interval"
+    tables = []
+    if order:
+        columns = [
+            Column("name", "Gain of the"),
+            Column("value", "Points", "number", sign=True),
+            Column("interval", interval, "interval"),
+            Column("p", "p", "p"),
+            Column("naive", naive, "interval"),
+        ]
+        title = "Order effect: what a clip gains by being heard second"
+        key = f"order_effect{suffix}"
+        tables.append(Table(key, title, columns, order, about=about, folded=True))
+    if any(row["balanced"] is not None for row in rows):
+        columns = [
+            Column("name", "Pair"),
+            Column("balanced", "Mean of both orders", "number", sign=True),
+            Column("balanced", interval, "interval"),
+            Column("balanced_p", "p", "p"),
+            Column("order", "Gain by coming second", "number", sign=True),
+            Column("order", interval, "interval"),
+        ]
+        known = [row for row in rows if row["balanced"] is not None]
+        title = "Pairs, both orders weighing the same"
+        tables.append(
+            Table(f"pairs_by_order{suffix}", title, columns, known, about=about, folded=True)
+        )
+    return tables
+
+
+def _answer(pairs: Sequence[PairMean], level: float, shares: bool) -> str:
+    alpha = 1 - level
+    if len(pairs) == 1:
+        return _one_pair(pairs[0], alpha, shares)
+    tested = [pair for pair in pairs if _main(pair, shares).p_adjusted is not None]
+    clear = [pair for pair in tested if _main(pair, shares).claimed(level)]
+    clear.sort(key=lambda pair: -abs(pair.mean.value))
+    named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
+    told = f"{len(clear)} of {len(tested)} pairs differ clearly (adjusted p < {alpha:.2g})"
+    told += f": {named}." if clear else "."
+    bare = [" and ".join((pair.condition, pair.versus)) for pair in pairs if pair not in tested]
+    if not tested:
+        return f"No pair can be tested: {'; '.join(dict.fromkeys(p.mean.note for p in pairs))}."
+    return f"{told} No test for {listed(bare)}; notes say why." if bare else told
+
+
+def _one_pair(pair: PairMean, alpha: float, shares: bool) -> str:
+    n, main = pair.n_ratings, _main(pair, shares)
+    counts = ", ".join(
+        f"{count / n * 100:.0f} % {what}"
+        for count, what in ((pair.wins, "wins"), (pair.ties, "ties"), (pair.losses, "losses"))
+    )
+    against = f"{pair.condition} against {pair.versus}: {counts}"
+    size = f"{main.value:.2f} preferred" if shares else f"mean {number(main.value, True, 2)}"
+    if main.low is None or main.high is None or main.p is None:
+        return f"{against}; {size}, no interval ({main.note})."
+    ends = interval_text(main.low, main.high, None, 2)
+    winner, _ = _sides(pair)
+    verdict = f"{winner} is preferred" if main.p < alpha else "no clear preference"
+    return f"{against}; {size} {ends}: {verdict}."
+
+
+def _sides(pair: PairMean) -> tuple[str, str]:
+    """Winner and loser by the mean."""
+    ahead = pair.mean.value > 0
+    return (pair.condition, pair.versus) if ahead else (pair.versus, pair.condition)
+
+
+def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
+    """Pairs that differ only where ratings are taken as independent."""
+    alpha = 1 - level
+    lost = [
+        f"{pair.condition} and {pair.versus}"
+        for pair in pairs
+        if pair.mean.p_adjusted is not None
+        and pair.naive_p_adjusted is not None
+        and pair.naive_p_adjusted < alpha <= pair.mean.p_adjusted
+    ]
+    if not lost:
+        return []
+    which = "pair differs" if len(lost) == 1 else "pairs differ"
+    told = f"{len(lost)} {which} only if ratings are taken as independent"
+    return [f"{told}, which they are not: {listed(lost)}."]

@@ -1,0 +1,98 @@
+"""Self-consistency: what raters answer when a clip is asked a second time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from analysis.formatting import interval_text
+from analysis.ratings.breakdowns import Family
+from analysis.report.content import Column, Shown, Table
+from analysis.report.part import Given
+from analysis.statistics.agreement import SelfConsistency, repeat_pairs, self_consistency, steps_of
+
+COLUMNS = (
+    Column("rater", "Rater"),
+    Column("n_pairs", "Pairs", "count"),
+    Column("agreement", "Same answer", "percent"),
+    Column("agreement_percent", "Interval, %", "interval", 0),
+    Column("correlation", "Correlation", "number"),
+    Column("noise_sd", "Noise SD", "number"),
+    Column("shift", "Second − first", "number", sign=True),
+    Column("shift", "Interval", "interval"),
+    Column("note", "Note"),
+)
+METHODS = (
+    "Self-consistency on repeated clips: the share of second answers within one step of the first, "
+    "and the SD of one answer, SD(second - first) / sqrt 2 (Bland and Altman 1996)."
+)
+
+
+def repeats_of(family: Family, title: str, given: Given) -> Shown:
+    """First and second answers of one family, from the table before any rule took repeats away.
+
+    Sessions that the rules leave out altogether do not count.
+    """
+    table = given.table
+    same = (
+        (table["task"] == family.group["task"])
+        & (table["criterion"] == family.group["criterion"])
+        & (table["estimand"] == family.estimand)
+        & table["session"].isin(family.table["session"].unique())
+    )
+    if "study" in family.group:
+        same &= table["study"] == family.group["study"]
+    pairs = repeat_pairs(table[same])
+    if not len(pairs):
+        return Shown()
+    step = _step(family)
+    found = self_consistency(
+        pairs["rater"].to_numpy(dtype=object),
+        pairs["first"].to_numpy(dtype=np.float64),
+        pairs["second"].to_numpy(dtype=np.float64),
+        tolerance=step,
+        level=given.options.level,
+    )
+    note = (
+        f"Same answer: within {step:g} of the first. Repeats enter no estimate. Intervals take "
+        "pairs as independent."
+    )
+    rows = [_row(each) for each in found]
+    return Shown(
+        sentences=_sentences(title, found[0]),
+        tables=[
+            Table("repeats", "Clips asked twice", COLUMNS, rows, note, about=title, folded=True)
+        ],
+        methods=[METHODS],
+    )
+
+
+def _step(family: Family) -> float:
+    """One step of the scale; a twentieth of its range on a slider."""
+    score = family.table["score"].to_numpy(dtype=np.float64)
+    steps = steps_of(score, family.estimand)
+    if len(steps) > 1:
+        return float(steps[1] - steps[0])
+    return float(np.ptp(score)) / 20
+
+
+def _row(each: SelfConsistency) -> dict[str, Any]:
+    row = each.row()
+    row["made_by"] = row.pop("interval")
+    row["agreement_percent_low"] = each.agreement_low * 100
+    row["agreement_percent_high"] = each.agreement_high * 100
+    return row
+
+
+def _sentences(title: str, all_raters: SelfConsistency) -> list[str]:
+    told = (
+        f"{title}: asked again, raters gave the same answer within {all_raters.tolerance:g} in "
+        f"{all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
+    )
+    if all_raters.noise_sd is None:
+        return [f"{told}."]
+    sd = f"{told}; one answer has a noise of SD {all_raters.noise_sd:.2f}"
+    if all_raters.noise_sd_low is not None and all_raters.noise_sd_high is not None:
+        sd += f" {interval_text(all_raters.noise_sd_low, all_raters.noise_sd_high, None, 2)}"
+    return [f"{sd}."]

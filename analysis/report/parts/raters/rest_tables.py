@@ -1,0 +1,232 @@
+"""Each rater against the mean of the others, with bias and inconsistency: table and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.formatting import listed
+from analysis.ratings.breakdowns import Family
+from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.part import Given
+from analysis.statistics.agreement import (
+    SubjectModel,
+    VersusRest,
+    coarse_steps,
+    rated_units,
+    steps_of,
+    subject_model,
+    versus_rest,
+)
+from analysis.statistics.agreement.rating_units import step_names
+
+MOST_DRAWN = 25
+MANY_RATERS, VERY_MANY_RATERS = 100, 2000
+ROUNDS = 300  # of the subject model; what has not settled by then is said
+AGAINST = 0.0  # agreement at or below it: as good as none
+COLUMNS = (
+    Column("rater", "Rater"),
+    Column("n_units", "Shared", "count"),
+    Column("plcc", "PLCC", "number"),
+    Column("plcc_interval", "Interval", "interval"),
+    Column("srcc", "SRCC", "number"),
+    Column("krcc", "KRCC", "number"),
+    Column("qwk", "QWK", "number"),
+    Column("mae", "MAE", "number"),
+    Column("bias", "Bias", "number", sign=True),
+    Column("bias_interval", "Interval", "interval"),
+    Column("inconsistency", "Inconsistency", "number"),
+    Column("inconsistency_unbiased", "Unbiased", "number"),
+    Column("note", "Note"),
+)
+METHODS = (
+    "Each rater is compared with the mean of the other raters' ratings of the same clips: Pearson "
+    "(PLCC), Spearman (SRCC), Kendall's tau-b (KRCC), quadratically weighted kappa (QWK, rounded "
+    "half up to the scale's steps) and mean absolute error (MAE). Bias and inconsistency are those "
+    "of the subject model of ITU-T P.910 (Li et al. 2020) as published, and with the unbiased step."
+)
+
+
+def rest_of(family: Family, title: str, given: Given) -> Shown:
+    """Every rater of one family against the rest."""
+    rated = rated_units(family)
+    three = (rated.unit, rated.rater, rated.score)
+    steps = steps_of(rated.score, family.estimand)
+    categories = steps or coarse_steps(rated.score, family.estimand)
+    if family.n_raters < 2 or len(categories) < 2:
+        return Shown()
+    level = given.options.level
+    lines = versus_rest(
+        *three,
+        categories=categories,
+        level=level,
+        replicates=_replicates(family.n_raters),
+        seed=given.options.seed,
+    )
+    if all(line.value is None for line in lines):
+        return Shown([f"{title}: no rater can be compared with the rest: {_why(lines)}."])
+    model = subject_model(*three, level=level, rounds=ROUNDS)
+    unbiased = subject_model(*three, level=level, rounds=ROUNDS, unbiased=True)
+    rows = merged(lines, model, unbiased)
+    known = [row for row in rows if row["plcc"] is not None]
+    return Shown(
+        sentences=_sentences(title, known, family.n_raters),
+        figures=_figures(title, rows),
+        tables=[
+            Table(
+                "versus-rest",
+                "Each rater against the rest",
+                COLUMNS,
+                rows,
+                _note(categories, bool(steps), model),
+                about=title,
+                folded=True,
+            )
+        ],
+        warnings=_warnings(title, known, len(known), level),
+        methods=[METHODS],
+    )
+
+
+def merged(
+    lines: Sequence[VersusRest], model: SubjectModel, unbiased: SubjectModel
+) -> list[dict[str, Any]]:
+    """A row per rater: five measures with their intervals, bias and both inconsistencies."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        row = found.setdefault(line.rater, {"rater": line.rater, "n_units": line.n_units})
+        name = line.measure
+        row |= {name: line.value, f"{name}_interval_low": line.low}
+        row |= {f"{name}_interval_high": line.high, f"{name}_interval_made_by": line.interval}
+        if line.note and line.value is None:
+            row["note"] = line.note
+    for rater, other in zip(model.raters, unbiased.raters, strict=True):
+        row = found[rater.rater]
+        row["inconsistency_unbiased"] = other.inconsistency
+        row |= {"n_ratings": rater.n_ratings, "bias": rater.bias, "bias_se": rater.bias_se}
+        row |= {"bias_interval_low": rater.bias_low, "bias_interval_high": rater.bias_high}
+        row |= {"inconsistency": rater.inconsistency, "inconsistency_se": rater.inconsistency_se}
+        row |= {"weight": rater.weight, "bias_interval_made_by": rater.interval}
+        if rater.note and not row.get("note"):
+            row["note"] = rater.note
+    return [{**row, "note": row.get("note", "")} for row in found.values()]
+
+
+def _sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: int) -> list[str]:
+    if not known:
+        return []
+    plcc = np.array([row["plcc"] for row in known])
+    low, middle, high = np.quantile(plcc, [0.1, 0.5, 0.9])
+    told = (
+        f"{title}: a rater's answers correlate with the mean of the others at a median of "
+        f"{middle:.2f} (PLCC; 8 of 10 raters between {low:.2f} and {high:.2f}; {n_raters} raters)."
+    )
+    return [told.replace("-0", "−0")]
+
+
+def _warnings(title: str, known: Sequence[Mapping[str, Any]], n: int, level: float) -> list[str]:
+    """Raters who agree with nobody, told beside how many would look so by chance alone."""
+    opposed = [row["rater"] for row in known if row["plcc"] <= AGAINST]
+    sure = [
+        row["rater"]
+        for row in known
+        if row["plcc_interval_high"] is not None and row["plcc_interval_high"] < AGAINST
+    ]
+    told = []
+    if sure:
+        told.append(
+            f"{title}: {len(sure)} of {n} raters go clearly against the others (interval of PLCC "
+            f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
+            f"{listed(sure)}. Did they take the scale the wrong way round?"
+        )
+    if opposed and len(opposed) > len(sure):
+        told.append(
+            f"{title}: {len(opposed)} of {n} raters have a PLCC at or below 0; few shared clips "
+            "make that happen to honest raters too, so look before you leave anybody out."
+        )
+    return told
+
+
+def _figures(title: str, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    known = sorted(
+        (row for row in rows if row["plcc"] is not None),
+        key=lambda row: (row["plcc"], row["rater"]),
+    )
+    figures = []
+    if known:
+        cut = len(known) - MOST_DRAWN
+        note = f"The {MOST_DRAWN} lowest; {cut} more are in the table." if cut > 0 else ""
+        drawn = [
+            {
+                "name": row["rater"],
+                "value": row["plcc"],
+                "low": row["plcc_interval_low"],
+                "high": row["plcc_interval_high"],
+            }
+            for row in known[:MOST_DRAWN]
+        ]
+        figures.append(
+            Figure(
+                "versus-rest",
+                "Raters against the rest, the lowest first",
+                "intervals",
+                drawn,
+                x="PLCC with the mean of the others",
+                ends=(-1.0, 1.0),
+                at=(0.0,),
+                note=note,
+                about=title,
+            )
+        )
+    both = [row for row in rows if row.get("bias") is not None]
+    if len(both) > 2:
+        figures.append(
+            Figure(
+                "bias",
+                "Bias and inconsistency of each rater",
+                "scatter",
+                [
+                    {"name": row["rater"], "x": row["inconsistency"], "y": row["bias"]}
+                    for row in both
+                ],
+                x="Inconsistency (SD of the rater's noise)",
+                y="Bias (score units)",
+                at=(0.0,),
+                note="One point per rater; above 0 the rater marks higher than the others.",
+                about=title,
+            )
+        )
+    return figures
+
+
+def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
+    names = step_names(categories)
+    steps = f"QWK over the steps {', '.join(names[:3])} … {names[-1]}"
+    if not own:
+        steps += " (the slider cut into these)"
+    told = [
+        "Shared: clips that others rated too. Bias: how far above the others the rater marks. "
+        "Inconsistency: SD of the rater's own noise as ITU-T P.910 has it, which is too small, and "
+        f"unbiased. {steps}. Intervals are naive within a rater."
+    ]
+    if not model.converged:
+        told.append(
+            f"The subject model had not settled after {model.rounds} rounds (few ratings per "
+            "rater, or a coarse scale): take inconsistencies as rough."
+        )
+    return " ".join([*told, *([f"{model.note}."] if model.note else [])])
+
+
+def _replicates(n_raters: int) -> int:
+    """Of the bootstrap of each rater's QWK; with very many raters there is no time for any."""
+    if n_raters <= MANY_RATERS:
+        return 1000
+    return 100 if n_raters <= VERY_MANY_RATERS else 0
+
+
+def _why(lines: Sequence[VersusRest]) -> str:
+    """The reason that most raters have."""
+    notes = [line.note.removesuffix(": undefined") for line in lines if line.note]
+    return max(sorted(set(notes)), key=notes.count) if notes else "too few ratings"

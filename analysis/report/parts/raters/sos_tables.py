@@ -1,0 +1,100 @@
+"""The SOS hypothesis of one family: how the spread of opinions goes with their mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from analysis.arrays import Floats
+from analysis.formatting import interval_text
+from analysis.ratings.breakdowns import Family
+from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.part import Given
+from analysis.statistics.agreement import rated_units, scale_ends, sos_parameter, steps_of
+
+MOST_DRAWN = 200
+FEWEST_STEPS = 4  # on three or two the mean alone fixes most of the variance
+CURVE = 21  # points of the parabola
+COLUMNS = (
+    Column("measure", "Parameter"),
+    Column("value", "Value", "number"),
+    Column("interval", "Interval", "interval"),
+    Column("n_units", "Clips", "count"),
+    Column("n_ratings", "Ratings", "count"),
+    Column("note", "Note"),
+)
+METHODS = (
+    "The SOS parameter a (Hossfeld et al. 2011) is fitted by least squares through the origin: the "
+    "variance of a clip's ratings against (mean - low)(high - mean), bootstrap over clips."
+)
+
+
+def spread_of(family: Family, title: str, given: Given) -> Shown:
+    """The parameter a with its parabola; nothing for comparisons and scales without ends."""
+    rated = rated_units(family)
+    ends = scale_ends(rated.score, family.estimand)
+    steps = steps_of(rated.score, family.estimand)
+    if rated.compared or ends is None or 0 < len(steps) < FEWEST_STEPS:
+        return Shown()
+    level, seed = given.options.level, given.options.seed
+    three = (rated.unit, rated.rater, rated.score)
+    most = min(500, given.options.replicates)
+    fit = sos_parameter(*three, ends=ends, level=level, replicates=most, seed=seed)
+    row = fit.a.row()
+    row["made_by"] = row.pop("interval")
+    row["measure"] = "SOS parameter a"
+    table = Table("sos", "Spread of opinions (SOS)", COLUMNS, [row], about=title)
+    if fit.a.value is None:
+        return Shown(tables=[table])
+    told = ""
+    if fit.a.low is not None and fit.a.high is not None:
+        told = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
+    return Shown(
+        sentences=[
+            f"{title}: the SOS parameter a is {fit.a.value:.3f}{told}; the larger it is, the less "
+            "raters are of one mind about a clip."
+        ],
+        figures=_figure(title, fit.mean, fit.variance, fit.parabola, fit.a.value),
+        tables=[table],
+        methods=[METHODS],
+    )
+
+
+def _figure(title: str, mean: Floats, variance: Floats, parabola: Floats, a: float) -> list[Figure]:
+    order = np.lexsort((variance, mean))
+    note = "One point per clip with two ratings or more."
+    if len(order) > MOST_DRAWN:
+        order = order[np.unique(np.linspace(0, len(order) - 1, MOST_DRAWN).round().astype(int))]
+        note = f"{len(order)} of {len(mean)} clips, evenly chosen by their mean."
+    rows: list[dict[str, Any]] = [
+        {
+            "name": f"mean {mean[at]:.2f}",
+            "x": float(mean[at]),
+            "y": float(variance[at]),
+        }
+        | {"group": "clips"}
+        for at in order.tolist()
+    ]
+    step = max(1, (len(parabola) - 1) // (CURVE - 1))
+    rows += [
+        {
+            "name": f"a = {a:.3f}",
+            "x": float(x),
+            "y": float(y),
+            "group": f"parabola, a = {a:.3f}",
+        }
+        for x, y in parabola[::step]
+    ]
+    return [
+        Figure(
+            "sos",
+            "Variance of a clip's ratings against their mean",
+            "scatter",
+            rows,
+            x="Mean of the clip",
+            y="Variance",
+            note=note,
+            about=title,
+        )
+    ]

@@ -1,0 +1,186 @@
+"""What was left out and why, and the main results under no rule, each rule alone and all rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.content import Shown, Table
+from analysis.report.part import Given, Part
+from analysis.report.parts.screening.exclusion_tables import excluded_table, rules_table
+from analysis.report.parts.screening.sensitivity_tables import (
+    estimates_tables,
+    figures,
+    intervals_table,
+    order_sentences,
+    orders_table,
+    silent,
+    telling,
+)
+from analysis.statistics.screening import Review, Rule, Screened, optional_rules, versioned_text
+from analysis.statistics.sensitivity import (
+    NO_RULE,
+    Order,
+    Scheme,
+    change,
+    in_force,
+    orders,
+    sensitivity,
+)
+
+MOST_TRIED = 100_000  # ratings; with more, rules that are not in force are not tried
+MUCH = 0.25  # of the ratings left out
+COMPARING = (
+    "leaves out raters whose answers differ from those of others, so agreement and intervals look "
+    "better after it than they are. Fix such a rule, with its numbers, before the data come in."
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the tables and sentences are made from: rows per rule, and orders per family."""
+
+    given: Given
+    counts: Sequence[Mapping[str, Any]]
+    main: str  # the scheme in force
+    families: Mapping[str, Mapping[str, Order]]
+    tried: Sequence[str]  # schemes of `families` that are not in force
+
+
+class ScreeningPart(Part):
+    """Every exclusion with its reason, and what the results owe to it."""
+
+    key = "screening"
+    version = "1"
+    title = "What was left out"
+    order = 65
+    always = True
+
+    def applies(self, given: Given) -> bool:
+        return len(given.table) > 0
+
+    def make(self, given: Given) -> Shown:
+        """Sentences, tables of exclusions, and results under each rule; see the module."""
+        tried, rows = _not_in_force(given)
+        given.progress(0.8, self.title)
+        main = in_force(given.options.rules)
+        every = orders([*given.report["screening"], *rows])
+        found = telling(every, main)
+        judged = Judged(given, given.report["exclusions"], main, found, tried)
+        return Shown(
+            sentences=[_left_out(judged), *_order_words(judged)],
+            figures=list(figures(found, main, tried, given.report["scales"])),
+            tables=[
+                rules_table(given, judged.counts),
+                *_results(judged, silent(every, found)),
+                *excluded_table(given),
+            ],
+            warnings=_warnings(judged),
+            methods=[_method(judged)],
+        )
+
+
+def _results(judged: Judged, same: Sequence[str]) -> Iterator[Table]:
+    """The tables of results, where any scheme differs from another."""
+    families, main, tried = judged.families, judged.main, judged.tried
+    if any(len(each) > 1 for each in families.values()):
+        yield orders_table(families, main, tried, same)
+        yield from estimates_tables(families, main, tried)
+        yield from intervals_table(families, main)
+
+
+def _not_in_force(given: Given) -> tuple[list[str], list[dict[str, Any]]]:
+    """Names and estimates of rules that could be added: those in force and one more."""
+    table, rules = given.table, given.options.rules
+    if len(table) > MOST_TRIED:
+        return [], []
+    held = {rule.key for rule in rules}
+    methods, kinds = set(table["method"]), set(table["trap"]) - {""}
+    under: list[Scheme] = []
+    reasons = dict(given.screened.reasons)
+    for rule in optional_rules(methods, kinds):
+        if rule.key not in held and not rule.lacking(table):
+            reasons[rule] = rule.reasons(table)
+            under.append((f"with {rule.key}", (*rules, rule)))
+    screened = Screened(table, reasons)
+    return [name for name, _ in under], sensitivity(screened, given.options, under)
+
+
+def _left_out(judged: Judged) -> str:
+    data = judged.given.report["data"]
+    gone = data["ratings"] - data["ratings_kept"]
+    if not gone:
+        return f"No rule leaves out any of the {data['ratings']} ratings."
+    told = [f"{row['ratings_told']} by {row['rule']}" for row in judged.counts]
+    by = ", ".join(text for text in told if not text.startswith("0 "))
+    share = gone / data["ratings"]
+    raters = data["raters"] - data["raters_kept"]
+    lost = f"; {raters} of {data['raters']} raters go with all they gave" if raters else ""
+    return f"{gone} of {data['ratings']} ratings ({share * 100:.1f} %) are left out: {by}{lost}."
+
+
+def _order_words(judged: Judged) -> list[str]:
+    data = judged.given.report["data"]
+    if data["ratings"] == data["ratings_kept"]:
+        return []
+    return order_sentences(judged.families, judged.main, judged.tried, judged.given.report)
+
+
+def _warnings(judged: Judged) -> list[str]:
+    rules: Sequence[Rule] = judged.given.options.rules
+    told = [f"The rule {rule.key} {COMPARING}" for rule in rules if rule.compares_raters]
+    for rule in rules:
+        lacking = rule.lacking(judged.given.table)
+        if lacking:
+            told.append(f"The rule {rule.key} leaves out nothing: {lacking}.")
+    told += _unused_verdicts(judged.given)
+    data = judged.given.report["data"]
+    gone = data["ratings"] - data["ratings_kept"]
+    if gone > MUCH * data["ratings"]:
+        told.append(
+            f"The rules leave out {gone / data['ratings'] * 100:.0f} % of the ratings: who is left "
+            "may not be like those who were asked. Look at the results under no rule too."
+        )
+    for title, each in judged.families.items():
+        every, kept = each.get(NO_RULE), each.get(judged.main)
+        places = list(every.rows) if every else []
+        lost = sorted({place[0] for place in places if kept is None or place not in kept.rows})
+        if lost:
+            told.append(f"{title}: the rules leave no rating of {', '.join(lost)}.")
+    return told
+
+
+def _unused_verdicts(given: Given) -> Iterator[str]:
+    """Where experts judged reasons and the analysis was asked for without that rule."""
+    if any(rule.key == Review.key for rule in given.options.rules):
+        return
+    found = Review().reasons(given.table) != ""
+    unfit = int((found & (given.table["trap"] == "").to_numpy(dtype=bool)).sum())
+    if unfit:
+        what = "justification of 1 rating" if unfit == 1 else f"justifications of {unfit} ratings"
+        yield (
+            f"Experts judged the {what} unfit, which is in all the same: the rule {Review.key} "
+            f"was not asked for; --rule {Review.key} leaves that out."
+        )
+
+
+def _method(judged: Judged) -> str:
+    rules = judged.given.options.rules
+    if not rules:
+        return "No rating was left out but for missing scores, duplicates and repeats."
+    data = judged.given.report["data"]
+    gone = data["ratings"] - data["ratings_kept"]
+    texts = "; ".join(f"{rule.describe()} ({versioned_text(rule)})" for rule in rules)
+    same = [
+        change(each[judged.main], each[NO_RULE]).swapped == []
+        for each in judged.families.values()
+        if judged.main in each and NO_RULE in each
+    ]
+    order = "the same" if all(same) else "not the same"
+    after = f" The order of the conditions was {order} without any rule." if same else ""
+    return (
+        f"Ratings were left out by these rules: {texts}. That took {gone} of {data['ratings']} "
+        f"ratings, and {data['raters'] - data['raters_kept']} of {data['raters']} raters "
+        f"altogether.{after}"
+    )

@@ -1,0 +1,82 @@
+"""Tables of what each rule leaves out, and of every rater and session with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.report.content import Column, Table
+from analysis.report.part import Given
+from analysis.statistics.screening import versioned_text
+
+MOST_REASONS = 5_000
+_BY = ["rater", "session", "reason"]
+
+
+def rules_table(given: Given, counts: Sequence[Mapping[str, Any]]) -> Table:
+    """One row per rule: what it leaves out, how much, and how much it alone."""
+    ratings = given.report["data"]["ratings"]
+    rows = []
+    for row, rule in zip(counts, given.screened.reasons, strict=True):
+        share = row["ratings"] / ratings if ratings else None
+        rows.append({**row, "share": share, "text": versioned_text(rule)})
+    traps = given.report["data"]["trap_ratings"]
+    return Table(
+        key="screening_rules",
+        title="What each rule leaves out",
+        columns=[
+            Column("what", "Rule"),
+            Column("ratings", "Ratings", "count"),
+            Column("share", "Share", "percent"),
+            Column("ratings_told", "Not by a rule above", "count"),
+            Column("ratings_only_here", "By this rule alone", "count"),
+            Column("raters", "Raters", "count"),
+            Column("blocks", "Blocks", "count"),
+            Column("text", "As text, with its version"),
+        ],
+        rows=rows,
+        note=f"Rules are judged one by one. The {traps} answers to traps are never in.",
+    )
+
+
+def excluded_table(given: Given) -> Iterator[Table]:
+    """Every rater and session that something of is left out, with the rule and the reason."""
+    rows = list(_reasons(given))
+    if not rows:
+        return
+    cut = len(rows) - MOST_REASONS
+    note = "A rating may be left out for several reasons, and then stands in several rows."
+    if cut > 0:
+        note += f" {cut} more rows are not kept; the rules make them again from the ratings."
+    yield Table(
+        key="screening_excluded",
+        title="Every exclusion with its reason",
+        columns=[
+            Column("rule", "Rule"),
+            Column("rater", "Rater"),
+            Column("session", "Session"),
+            Column("reason", "Reason"),
+            Column("ratings", "Ratings", "count"),
+        ],
+        rows=rows[:MOST_REASONS],
+        note=note,
+        folded=True,
+    )
+
+
+def _reasons(given: Given) -> Iterator[dict[str, Any]]:
+    table = given.table
+    rated = (table["trap"] == "").to_numpy(dtype=bool)
+    for rule, reasons in given.screened.reasons.items():
+        hit = rated & (reasons != "")
+        if not hit.any():
+            continue
+        told = table.loc[hit, ["rater", "session"]].assign(reason=reasons[hit])
+        for (rater, session, reason), count in told.groupby(_BY, sort=True).size().items():
+            yield {
+                "rule": rule.key,
+                "rater": str(rater),
+                "session": "" if session == rater else str(session),
+                "reason": str(reason),
+                "ratings": int(count),
+            }

@@ -1,0 +1,75 @@
+"""Which parts a report has, and the parts made, each with what it shows or why it could not."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from analysis.report.part import Cancelled, Given, Part, parts
+from analysis.statistics.options import Options, OptionsError
+
+log = logging.getLogger(__name__)
+BROKE = "This part broke, which is a fault of Earnest: please report it"
+
+
+def chosen_parts(options: Options) -> list[type[Part]]:
+    """The parts of every report, those of the preset and those asked for, in the page's order."""
+    known = parts()
+    presets = sorted({preset for part in known.values() for preset in part.presets})
+    if options.preset and options.preset not in presets:
+        raise OptionsError(f"no preset {options.preset}; choose {', '.join(presets)}")
+    unknown = [key for key in options.parts if key not in known]
+    if unknown:
+        raise OptionsError(f"no part {', '.join(unknown)}; choose from {', '.join(known)}")
+    return [part for part in known.values() if part.asked_by(options)]
+
+
+def made_parts(
+    given: Given, say: Callable[[float, str], None] = lambda share, words: None
+) -> Iterator[dict[str, Any]]:
+    """Each chosen part that applies, as plain values; ``problem`` where it could not be made."""
+    chosen = [kind for kind in chosen_parts(given.options) if kind().applies(given)]
+    for place, kind in enumerate(chosen):
+        say(place / len(chosen), kind.title)
+        inside = replace(given, progress=_within(say, place, len(chosen), kind.title))
+        told = {"key": kind.key, "version": kind.version, "title": kind.title, "problem": ""}
+        try:
+            shown = kind().make(inside).plain()
+        except ValueError as error:
+            yield {**told, "problem": str(error)}
+        except Cancelled:
+            raise
+        except Exception as error:  # the rest of the report stands
+            log.exception("The part %s broke", kind.key)
+            yield {**told, "problem": f"{BROKE} ({type(error).__name__}: {error})"}
+        else:
+            yield {**told, **plain_of(shown)}
+
+
+def _within(
+    say: Callable[[float, str], None], place: int, of: int, title: str
+) -> Callable[[float, str], None]:
+    """Takes a part's own share (0 to 1) for its place among all parts."""
+
+    def tell(share: float, words: str) -> None:
+        say((place + min(max(share, 0.0), 1.0)) / of, f"{title}: {words}" if words else title)
+
+    return tell
+
+
+def plain_of(value: Any) -> Any:
+    """Values that JSON can hold: numbers of NumPy become Python's, what is no number None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_of(each) for key, each in value.items()}
+    if isinstance(value, str) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        return plain_of(value.tolist())
+    if isinstance(value, Sequence):
+        return [plain_of(each) for each in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

@@ -1,0 +1,1 @@
+"""A plan as a report: read from a form, worked out, and told in words, tables and figures."""

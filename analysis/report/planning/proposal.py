@@ -1,0 +1,317 @@
+"""A plan in full: raters, ratings, money and time, what it rests on, and how it was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.planning.planning_narrative import (
+    amount,
+    assumptions,
+    count,
+    gap,
+    in_words,
+    methods,
+    minutes,
+    number,
+    told,
+    warnings,
+)
+from analysis.statistics.planning.alternatives import ItemsRow, around, by_items, half_width_of
+from analysis.statistics.planning.assurance import Assurance, assurance
+from analysis.statistics.planning.cost import Cost, cost_of
+from analysis.statistics.planning.plan_search import Plan
+from analysis.statistics.planning.precision import (
+    DIFFERENCE,
+    MEAN,
+    power_curve,
+    power_of,
+)
+from analysis.statistics.planning.requirements import HALF_WIDTH, Asked
+from analysis.statistics.planning.simulated_check import SimulatedCheck, simulated_check
+from analysis.statistics.planning.variance_components import TERMS
+
+CHECK_RUNS = 1000
+MOST_SIMULATED = 20_000_000  # ratings in all the runs of a check
+CURVE_POINTS = 24
+SAVES = 2 / 3  # of the money: what is worth a word
+SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
+_TERM_WORDS = {
+    "rater": ("raters", "some are milder than others"),
+    "rater_condition": ("raters × conditions", "their own likings"),
+    "item": ("items", "some texts come out better in every condition"),
+    "stimulus": ("clips", "some come out better in one condition"),
+    "residual": ("the rest", "the same rater, the same clip, another day"),
+}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The plan, its cost, and its assurance (None where the components' certainty is unknown)."""
+
+    asked: Asked
+    plan: Plan
+    cost: Cost
+    assured: Assurance | None = None
+    items: tuple[ItemsRow, ...] = ()
+
+    @property
+    def half_width(self) -> float:
+        """Of the plan's interval by the formula, in score units."""
+        return half_width_of(self.asked, self.plan.design) or 0.0
+
+    @property
+    def better(self) -> ItemsRow | None:
+        """The cheapest of the plans with more items, if it saves a third of the money."""
+        more = [row for row in self.items if row.items > self.asked.items]
+        cheapest = min(more, key=lambda row: row.total, default=None)
+        saves = cheapest is not None and cheapest.total < SAVES * self.cost.total
+        return cheapest if saves else None
+
+    def row(self) -> dict[str, Any]:
+        """The plan and its cost as one flat row of plain values."""
+        cost = {f"cost_{key}": value for key, value in self.cost.row().items()}
+        known = {f"sd_{key}": value for key, value in self.asked.components.row().items()}
+        assured = {}
+        if self.assured:
+            assured = {f"assurance_{key}": value for key, value in self.assured.row().items()}
+        asked = {"goal": self.asked.goal, "size": self.asked.size, "of": self.asked.of}
+        return {**asked, "level": self.asked.level, **self.plan.row(), **cost, **known, **assured}
+
+
+def propose(asked: Asked) -> Proposal:
+    """The plan, its cost and assurance; raises PlanningError with what would reach the goal."""
+    plan = asked.plan()
+    cost = cost_of(plan.design, asked.payment)
+    assured = None
+    if asked.components.degrees and asked.of == DIFFERENCE and asked.goal != HALF_WIDTH:
+        level = asked.strict_level
+        assured = assurance(plan.design, asked.components, asked.size, level=level, draws=400)
+    return Proposal(asked, plan, cost, assured, tuple(by_items(asked)))
+
+
+def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> SimulatedCheck:
+    """The plan tried on simulated studies; fewer runs where studies are large (200 at least)."""
+    asked, design = proposal.asked, proposal.plan.design
+    runs = max(200, min(runs, MOST_SIMULATED // design.ratings))
+    return simulated_check(
+        design,
+        asked.components,
+        asked.size,
+        of=asked.of,
+        runs=runs,
+        level=asked.strict_level,
+        seed=seed,
+    )
+
+
+def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
+    """Sentences, curves and tables of a plan, with its check by simulation where there is one."""
+    short = gap(proposal, checked) if checked else ""
+    tables = [_plan_table(proposal), _money_table(proposal)]
+    if checked:
+        tables.append(check_table(proposal, checked))
+    tables.append(_around_table(proposal))
+    if proposal.items:
+        tables.append(_items_table(proposal))
+    tables.append(components_table(proposal))
+    return Shown(
+        sentences=told(proposal),
+        figures=figures(proposal),
+        tables=tables,
+        warnings=[*warnings(proposal), *([short] if short else [])],
+        methods=methods(proposal, checked),
+    )
+
+
+def figures(proposal: Proposal) -> list[Figure]:
+    """Power by raters for several true differences, or the half width by raters."""
+    asked, plan = proposal.asked, proposal.plan
+    most = max(3 * plan.design.ratings_per_clip, 6)
+    steps = sorted({max(1, round(most * k / CURVE_POINTS)) for k in range(1, CURVE_POINTS + 1)})
+    designs = [design for per_clip in steps if (design := asked.design(per_clip)).raters > 1]
+    if asked.goal == HALF_WIDTH:
+        rows = [
+            {"group": words, "x": design.raters_in_all, "y": half_width_of(asked, design, of)}
+            for of, words in _precisions(asked)
+            for design in designs
+        ]
+        return [
+            Figure(
+                "precision",
+                "Interval by number of raters",
+                "lines",
+                rows,
+                x="Raters",
+                y=f"Half width of the {asked.level * 100:g} % interval",
+                at=(asked.size,),
+                note="The hair line is the half width that was asked for.",
+            )
+        ]
+    sizes = [asked.size * share for share in SHARES]
+    powers = power_curve(designs, asked.components, sizes, of=asked.of, level=asked.strict_level)
+    rows = [
+        {
+            "group": f"true difference {number(size)}",
+            "x": design.raters_in_all,
+            "y": float(powers[i, k]),
+        }
+        for k, size in enumerate(sizes)
+        for i, design in enumerate(designs)
+    ]
+    return [
+        Figure(
+            "power",
+            "Power by number of raters",
+            "lines",
+            rows,
+            x="Raters",
+            y="Power",
+            ends=(0.0, 1.0),
+            at=(asked.power,),
+            note="The hair line is the power that was asked for.",
+        )
+    ]
+
+
+def _precisions(asked: Asked) -> list[tuple[str, str]]:
+    of_mean, of_difference = (MEAN, "one condition’s mean"), (DIFFERENCE, "difference of two")
+    return [of_mean, of_difference] if asked.conditions > 1 else [of_mean]
+
+
+def _facts(key: str, title: str, rows: Sequence[tuple[str, str]], note: str = "") -> Table:
+    columns = [Column("what", "What"), Column("value", "Value", "mark")]
+    told_rows = [{"what": what, "value": value} for what, value in rows]
+    return Table(key, title, columns, told_rows, note)
+
+
+def _plan_table(proposal: Proposal) -> Table:
+    asked, plan = proposal.asked, proposal.plan
+    design = plan.design
+    goal = "Half width reached" if asked.goal == HALF_WIDTH else "Power reached"
+    reached = number(plan.reached) if asked.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
+    rows = [
+        ("Raters whose ratings count", count(design.raters_in_all)),
+        ("Ratings of each clip", count(design.ratings_per_clip)),
+        ("Clips per rater", number(design.ratings_per_rater)),
+        ("Ratings of each condition", count(design.ratings_per_condition)),
+        ("Ratings in all", count(design.ratings)),
+        (goal, reached),
+    ]
+    return _facts("plan", "The plan", rows, plan.note)
+
+
+def _money_table(proposal: Proposal) -> Table:
+    cost = proposal.cost
+    money = [
+        ("Sessions to recruit", count(cost.sessions)),
+        ("One session", minutes(cost.session_minutes)),
+        ("Pay of a session", amount(cost.pay / cost.sessions, cost.currency)),
+        ("Hours paid", number(cost.hours)),
+        ("Pay", amount(cost.pay, cost.currency)),
+        ("Fees and tax", amount(cost.fees, cost.currency)),
+        ("Total", amount(cost.total, cost.currency)),
+        ("Per rating that counts", amount(cost.per_rating, cost.currency)),
+    ]
+    return _facts("cost", "Time and money", money)
+
+
+def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
+    """The formula beside the simulation: power, half width, and how often the interval holds."""
+    asked, plan = proposal.asked, proposal.plan
+    formula = asked.level if asked.comparisons == 1 else asked.strict_level
+    power_words = "Power" if asked.of == DIFFERENCE else "Power of one mean"
+    by_formula = power_of(
+        plan.design, asked.components, asked.size, of=asked.of, level=asked.strict_level
+    )
+    rows: list[Mapping[str, Any]] = [
+        {
+            "what": f"{power_words}, true difference {number(asked.size)}",
+            "formula": f"{by_formula * 100:.1f}\u00a0%",
+            "simulated": f"{checked.power * 100:.1f}\u00a0%",
+            "sure": f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f}\u00a0%",
+        },
+        {
+            "what": "Half width of the interval",
+            "formula": number(proposal.half_width),
+            "simulated": number(checked.half_width),
+            "sure": "",
+        },
+        {
+            "what": "Interval holds the truth",
+            "formula": f"{formula * 100:g}\u00a0%",
+            "simulated": f"{checked.coverage * 100:.1f}\u00a0%",
+            "sure": f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f}\u00a0%",
+        },
+    ]
+    columns = [
+        Column("what", "What"),
+        Column("formula", "Formula", "mark"),
+        Column("simulated", "Simulated", "mark"),
+        Column("sure", "95 % sure", "mark"),
+    ]
+    note = f"{count(checked.runs)} simulated studies of this plan, analysed like a real one."
+    return Table("check", "The formula, checked by simulation", columns, rows, note)
+
+
+def _around_table(proposal: Proposal) -> Table:
+    asked = proposal.asked
+    columns = [
+        Column("per_clip", "Per clip", "mark"),
+        Column("raters", "Raters", "count"),
+        Column("ratings", "Ratings", "count"),
+        Column("half_width", "Half width", "number"),
+        Column("found", "Found", "number"),
+    ]
+    if asked.goal != HALF_WIDTH:
+        columns.append(Column("reached", "Power", "percent", 2))
+    columns.append(Column("total", "Cost", "number", 0))
+    note = (
+        "◀ is the plan. Per clip: ratings of each clip. Half width: of the interval that is "
+        "planned for. Found: the smallest true difference that is found four times in five."
+    )
+    rows = around(asked, proposal.plan)
+    return Table("around", "Fewer and more ratings", columns, rows, note)
+
+
+def _items_table(proposal: Proposal) -> Table:
+    columns = [
+        Column("items", "Items", "count"),
+        Column("ratings_per_clip", "Per clip", "count"),
+        Column("raters", "Raters", "count"),
+        Column("ratings", "Ratings", "count"),
+        Column("total", "Cost", "number", 0),
+    ]
+    rows = [asdict(row) for row in proposal.items]
+    note = "Each reaches what was asked for; numbers of items that cannot are left out."
+    return Table("items", "Fewer and more items", columns, rows, note)
+
+
+def components_table(proposal: Proposal) -> Table:
+    """The standard deviations that the plan rests on, in words."""
+    known = proposal.asked.components
+    rows = [
+        {"what": words, "sd": getattr(known, name), "why": why, "key": name}
+        for name in (*TERMS, "residual")
+        for words, why in (_TERM_WORDS[name],)
+    ]
+    columns = [
+        Column("what", "Scores differ between"),
+        Column("sd", "SD", "number"),
+        Column("why", "Because"),
+    ]
+    note = f"Source: {known.source}." + (f" Note: {in_words(known.note)}." if known.note else "")
+    return Table("components", "What the plan rests on", columns, rows, note)
+
+
+def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str, Any]:
+    """Everything about a plan as plain values for JSON."""
+    return {
+        "plan": proposal.row(),
+        "check": checked.row() if checked else None,
+        "around": around(proposal.asked, proposal.plan),
+        "assumptions": assumptions(proposal),
+        "shown": asdict(shown(proposal, checked)),
+    }

@@ -1,0 +1,350 @@
+"""How the conditions of one family stand: means, differences and tiers, out of a report's rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, cast
+
+from analysis.ratings.breakdowns import Cell, Family, cells, families
+from analysis.ratings.estimands import Estimand, estimand_of
+from analysis.ratings.reference import Reference, reference_of
+from analysis.ratings.scales import family_title
+from analysis.statistics.comparisons.tiers import Tiers, tiers_of
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.intervals import TWO_WAY, Clustered, clustered
+from analysis.statistics.options import Breakdown
+
+if TYPE_CHECKING:
+    from analysis.report.part import Given
+
+_OVERALL = str(Breakdown())
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A condition's mean with its clustered interval (None: none, ``note`` says why), and naive."""
+
+    condition: str
+    value: float
+    low: float | None
+    high: float | None
+    naive_low: float | None
+    naive_high: float | None
+    by_raters: float | None  # the mean in which every rater weighs the same
+    n_ratings: int
+    n_raters: int
+    n_items: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``condition`` minus ``versus``: two-way clustered interval and p, and the naive Welch ones.
+
+    ``low_all``, ``high_all`` and ``p_adjusted`` hold for all of the declared ``family`` at once;
+    ``claimed`` says that this interval leaves 0 out. ``low``, ``high`` and ``p`` are of this one
+    alone. None where undefined; ``note`` says why. Without a family nothing is claimed.
+    """
+
+    condition: str
+    versus: str
+    value: float
+    low: float | None
+    high: float | None
+    p: float | None
+    family: str
+    low_all: float | None
+    high_all: float | None
+    p_adjusted: float | None
+    claimed: bool
+    naive_low: float | None
+    naive_high: float | None
+    naive_p: float | None
+    note: str
+
+    def turned(self) -> Difference:
+        """The same as ``versus`` minus ``condition``."""
+        ends = {
+            f"{kind}low{rest}": getattr(self, f"{kind}high{rest}")
+            for kind, rest in (("", ""), ("", "_all"), ("naive_", ""))
+        }
+        ends |= {
+            f"{kind}high{rest}": getattr(self, f"{kind}low{rest}")
+            for kind, rest in (("", ""), ("", "_all"), ("naive_", ""))
+        }
+        return replace(
+            self,
+            condition=self.versus,
+            versus=self.condition,
+            value=0.0 - self.value,
+            **cast(Any, {n: None if end is None else 0.0 - end for n, end in ends.items()}),
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The conditions of one task, criterion and estimand (compared clips: and one other side).
+
+    ``means`` are in order, the best first; ``differences`` by (condition, versus) as the report
+    has them. ``cell`` holds the ratings as codes; its ``names`` are in order of the alphabet.
+    """
+
+    family: Family
+    cell: Cell
+    title: str
+    level: float
+    means: tuple[Mean, ...]
+    differences: Mapping[tuple[str, str], Difference]
+    asked: str = ""  # the reference that was asked for
+
+    @property
+    def family_key(self) -> int:
+        """Which family it is of, however often that is made: the table's first row of it."""
+        return int(self.family.table.index[0])
+
+    @property
+    def estimand(self) -> str:
+        """The estimand's key, such as mos."""
+        return self.family.estimand
+
+    @property
+    def what(self) -> Estimand:
+        """The estimand itself."""
+        return estimand_of(self.family.estimand)
+
+    @property
+    def name(self) -> str:
+        """The estimand's name, such as MOS."""
+        return self.what.name
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals its numbers are written with."""
+        return self.what.decimals
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of its scale, where it has some and every score is between."""
+        y = self.cell.y
+        return self.what.ends_for(float(y.min()), float(y.max())) if len(y) else None
+
+    @property
+    def alpha(self) -> float:
+        """The chance of error that p is compared with: 1 - level."""
+        return 1 - self.level
+
+    @property
+    def versus(self) -> str:
+        """What the conditions were compared with; empty where clips were rated one by one."""
+        return self.cell.group.get("versus_condition", "")
+
+    @property
+    def low_is_best(self) -> bool:
+        """Whether the lowest mean is the best, as of ranks."""
+        return self.what.lowest_is_best
+
+    @cached_property
+    def by_name(self) -> dict[str, Mean]:
+        """The means by their conditions."""
+        return {mean.condition: mean for mean in self.means}
+
+    @cached_property
+    def clustered(self) -> Clustered:
+        """The means with all that clustered variances need, in the order of ``cell.names``."""
+        cell = self.cell
+        return clustered(cell.y, cell.condition, cell.rater, cell.item, len(cell.names))
+
+    @cached_property
+    def tested(self) -> list[str]:
+        """Conditions, the best first, that have two ratings, raters and items at least."""
+        return [m.condition for m in self.means if min(m.n_ratings, m.n_raters, m.n_items) > 1]
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The condition that the others are compared with, if one of those tested is it."""
+        return reference_of(self.tested, self.asked, self.cell.roles)
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """The conditions that are no candidates: made worse on purpose."""
+        return self.cell.roles_of(self.asked)[1]
+
+    @cached_property
+    def systems(self) -> list[str]:
+        """The candidates among the tested, the best first: neither the reference nor anchors."""
+        aside = {self.reference.name, *self.anchors}
+        return [name for name in self.tested if name not in aside]
+
+    @cached_property
+    def tiers(self) -> Tiers | None:
+        """Letters and tiers of what is in a declared family; None where no pair has a test."""
+        names = [name for name in self.tested if name not in self.anchors]
+        found = {(a, b): self.between(a, b) for a, b in combinations(names, 2)}
+        if all(gap.p_adjusted is None for gap in found.values()):
+            return None
+        values = {name: self.by_name[name].value for name in names}
+        p = {pair: gap.p_adjusted for pair, gap in found.items()}
+        return tiers_of(values, p, self.alpha, self.low_is_best)
+
+    def between(self, a: str, b: str) -> Difference:
+        """The difference a minus b, however the report has it."""
+        if (a, b) in self.differences:
+            return self.differences[a, b]
+        return self.differences[b, a].turned()
+
+    def differ(self, a: str, b: str) -> bool:
+        """Whether a difference of the pair is claimed."""
+        return self.between(a, b).claimed
+
+
+def standings(given: Given) -> list[Standing]:
+    """Each group of conditions that are compared, in the order of `breakdowns.families`.
+
+    Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew; once
+    for all parts of a report.
+    """
+    if standings not in given.shared:
+        given.shared[standings] = list(_standings(given))
+    found: list[Standing] = given.shared[standings]
+    return found
+
+
+def _standings(given: Given) -> Iterator[Standing]:
+    estimates, contrasts = _rows(given)
+    means, differences = _means(estimates), _differences(contrasts)
+    for family in families(given.kept):
+        for cell in cells(family, Breakdown()):
+            title = family_title({"estimand": family.estimand, **cell.group})
+            there = set(cell.names)
+            found = [each for each in means.get(title, []) if each.condition in there]
+            yield Standing(
+                family,
+                cell,
+                title,
+                given.options.level,
+                tuple(sorted(found, key=lambda mean: _place(mean, family.estimand))),
+                {(d.condition, d.versus): d for d in differences.get(title, [])},
+                given.options.reference,
+            )
+
+
+def on_one_footing(found: Iterable[Standing]) -> list[Standing]:
+    """Those whose conditions can be compared with one another and are two at least.
+
+    Rated one by one, or every one compared with the same other; at least two of them tested.
+    """
+    each = list(found)
+    sides = Counter(s.family_key for s in each)
+    alone = [s for s in each if not s.versus or sides[s.family_key] == 1]
+    return [s for s in alone if len(s.tested) > 1]
+
+
+def may_be_compared(family: Family) -> bool:
+    """Whether a family has conditions on one footing; quick to answer."""
+    table = family.table
+    if family.in_pairs and table["versus_condition"].nunique() > 1:
+        return False
+    return bool(table["condition"].nunique() > 1)
+
+
+def key_of(part: str, number: int, title: str) -> str:
+    """A key for a table or figure that fits a file name: part, number, and the family's title."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in title.lower()).split()
+    return f"{part}-{number}-{'-'.join(words)[:48].strip('-') or 'all'}"
+
+
+def _place(mean: Mean, estimand: str) -> tuple[float, str]:
+    return (mean.value if estimand_of(estimand).lowest_is_best else -mean.value), mean.condition
+
+
+Rows = list[Mapping[str, Any]]
+
+
+def _rows(given: Given) -> tuple[Rows, Rows]:
+    """The overall estimates and differences, two-way clustered ones among them."""
+    if "two_way" in given.options.intervals and "estimates" in given.report:
+        estimates, contrasts = (
+            [row for row in given.report[name] if row["breakdown"] == _OVERALL]
+            for name in ("estimates", "contrasts")
+        )
+        return estimates, contrasts
+    made = MeanScore(intervals=("two_way",), reference=given.options.reference)
+    level = given.options.level
+    return (
+        [estimate.row() for estimate in made.fit(given.kept, level=level)],
+        [contrast.row() for contrast in made.contrasts(given.kept, level=level)],
+    )
+
+
+def _means(rows: Rows) -> dict[str, list[Mean]]:
+    """The means of each family, by its title."""
+    found: dict[str, dict[str, dict[str, Mapping[str, Any]]]] = {}
+    for row in rows:
+        mine = found.setdefault(family_title(row), {}).setdefault(row["condition"], {})
+        mine[_kind(row)] = row
+    return {
+        title: [_mean(name, kinds) for name, kinds in conditions.items()]
+        for title, conditions in found.items()
+    }
+
+
+def _mean(condition: str, kinds: Mapping[str, Mapping[str, Any]]) -> Mean:
+    main, naive, raters = kinds["main"], kinds.get("naive", {}), kinds.get("raters", {})
+    return Mean(
+        condition=condition,
+        value=main["value"],
+        low=main["low"],
+        high=main["high"],
+        naive_low=naive.get("low"),
+        naive_high=naive.get("high"),
+        by_raters=raters.get("value"),
+        n_ratings=main["n_ratings"],
+        n_raters=main["n_raters"],
+        n_items=main["n_items"],
+        note=main["note"],
+    )
+
+
+def _differences(rows: Rows) -> dict[str, list[Difference]]:
+    """The differences of each family, by its title."""
+    found: dict[str, dict[tuple[str, str], dict[str, Mapping[str, Any]]]] = {}
+    for row in rows:
+        pair = row["condition"], row["versus"]
+        found.setdefault(family_title(row), {}).setdefault(pair, {})[_kind(row)] = row
+    return {
+        title: [_difference(pair, kinds) for pair, kinds in pairs.items()]
+        for title, pairs in found.items()
+    }
+
+
+def _difference(pair: tuple[str, str], kinds: Mapping[str, Mapping[str, Any]]) -> Difference:
+    main, naive = kinds["main"], kinds.get("naive", {})
+    return Difference(
+        condition=pair[0],
+        versus=pair[1],
+        value=main["value"],
+        low=main["low"],
+        high=main["high"],
+        p=main["p"],
+        family=main["family"],
+        low_all=main["low_all"],
+        high_all=main["high_all"],
+        p_adjusted=main["p_adjusted"],
+        claimed=bool(main["claimed"]),
+        naive_low=naive.get("low"),
+        naive_high=naive.get("high"),
+        naive_p=naive.get("p"),
+        note=main["note"],
+    )
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    if row["weighting"] == "raters":
+        return "raters"
+    if row["interval"] == TWO_WAY:
+        return "main"
+    return "naive" if row["interval"].startswith("naive") else "other"

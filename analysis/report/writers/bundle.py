@@ -1,0 +1,240 @@
+"""A report as one bundle of files that comes out the same, byte for byte, when made again."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from analysis.report.condition_labels import labelled
+from analysis.report.content import shown_from
+from analysis.report.figures.all_figures import Plot, plots
+from analysis.report.html.page import page_html
+from analysis.report.writers.clip_files import KEY as CLIPS
+from analysis.report.writers.clip_files import clip_files
+from analysis.report.writers.exports import (
+    ESTIMATES,
+    TABLES,
+    estimates_json,
+    figure_csv,
+    part_table_csv,
+    report_json,
+    scores_csv,
+    table_csv,
+)
+from analysis.report.writers.latex import latex_table
+from analysis.report.writers.markdown import FIGURES, report_markdown, table_markdown
+from analysis.report.writers.methods_text import methods_text
+from analysis.report.writers.paper_tables import paper_tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN, EXTRA = "tables", "more"
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip file can hold
+Say = Callable[[float, str], None]
+
+_MORE = {
+    "scores.csv": "metric scores",
+    "ratings.json": "the ratings as JSON",
+    "sessions.csv": "sessions with checks, answers to questions and comments",
+}
+_README = """Results of {studies}
+{line}
+
+Everything here comes from one report; made again from the same ratings, options and code, every
+file has the same bytes. Times are those of the newest rating ({until}).
+
+report.html        the whole report; opens in a browser, without a network
+report.md          the same as Markdown, its pictures in figures/
+methods.txt        a methods paragraph in words, to be edited
+report.json        every number, with its provenance
+estimates.json     the same without metrics
+estimates.csv      every estimate with every interval; likewise contrasts.csv, shares.csv,
+                   exclusions.csv and screening.csv
+tables/            each table as papers print it: .md (Markdown), .tex (LaTeX, package booktabs,
+                   long ones longtable); .csv of those that the parts of the report add
+figures/           each figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers),
+                   unless none were asked for
+more/              further files of single analyses, if any
+clips.csv, .json   scores of single clips, and items.csv of texts, if they were asked for
+{ratings}{more}
+Table of ratings, SHA-256: {table_hash}
+Code: {code}
+Again: {again}
+{fonts}"""
+
+
+def bundle(
+    report: Mapping[str, Any],
+    table: pd.DataFrame | None,
+    scores: Any,
+    folder: Path,
+    *,
+    extra: Mapping[str, str] | None = None,
+    width_in: float | None = None,
+    figures: bool = True,
+    progress: Say = lambda share, words: None,
+) -> list[Path]:
+    """Write the bundle into the folder, which is made when absent; what was written.
+
+    ``table`` holds the ratings (None leaves them out; so does a table with another hash than the
+    report's), ``scores`` metric scores, as a table likewise or as rows (None: none), ``extra``
+    more files by their names. ``width_in``: see `analysis.report.paper.paper_files`; without
+    ``figures`` none is drawn for papers, which is quicker (the page has its own).
+    """
+    written = []
+    found = bundle_files(report, table, scores, extra, width_in, figures, progress)
+    for name, content in found:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        written.append(path)
+    return written
+
+
+def bundle_zip(
+    report: Mapping[str, Any],
+    table: pd.DataFrame | None = None,
+    scores: Any = None,
+    *,
+    extra: Mapping[str, str] | None = None,
+    width_in: float | None = None,
+    figures: bool = True,
+    progress: Say = lambda share, words: None,
+) -> bytes:
+    """The bundle as a zip file: names in order, no dates, so the same bytes again."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        found = bundle_files(report, table, scores, extra, width_in, figures, progress)
+        for name, content in sorted(found):
+            entry = zipfile.ZipInfo(name, _FIRST_DAY)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3
+            archive.writestr(entry, content, compresslevel=6)
+    return buffer.getvalue()
+
+
+def bundle_files(
+    report: Mapping[str, Any],
+    table: pd.DataFrame | None = None,
+    scores: Any = None,
+    extra: Mapping[str, str] | None = None,
+    width_in: float | None = None,
+    figures: bool = True,
+    progress: Say = lambda share, words: None,
+) -> Iterator[tuple[str, bytes]]:
+    """Each file's name, with its folder, and its content."""
+    report = undated(report)
+    shown = labelled(report)
+    ratings = _ratings_csv(report, table)
+    rows = _score_rows(report, scores)
+    fonts = True
+    drawn = plots(shown)
+    yield "report.html", page_html(report, _beside(drawn, figures)).encode()
+    for name, text in _texts(report, shown, figures):
+        yield name, text.encode()
+    for place, plot in enumerate(drawn if figures else ()):
+        from analysis.report.paper.paper_draw import has_fonts_for, paper_files
+
+        progress(place / len(drawn), f"Drawing {plot.title}")
+        fonts = fonts and has_fonts_for(plot.figure)
+        yield f"{FIGURES}/{plot.key}.csv", figure_csv(report, plot.figure).encode()
+        for kind, content in paper_files(plot.figure, width_in).items():
+            yield f"{FIGURES}/{plot.key}.{kind}", content
+    if ratings is not None:
+        yield "ratings.csv", ratings.encode()
+    if rows:
+        yield "scores.csv", scores_csv(rows).encode()
+    for name, text in (extra or {}).items():
+        yield name, text.encode()
+    more = [*["scores.csv"] * bool(rows), *(extra or {})]
+    yield "README.txt", _readme(report, table, ratings is not None, more, fonts).encode()
+
+
+def undated(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The report dated by its newest rating, not by the moment it was made."""
+    return {**report, "made_at": report["provenance"].get("ratings_until", "")}
+
+
+def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
+    """Where the page finds the files of its figures and tables."""
+    names = frozenset(plot.key for plot in drawn)
+
+    def link(name: str) -> str:
+        if name.rpartition(".")[0] not in names:
+            return f"{SHOWN}/{name}"
+        return f"{FIGURES}/{name}" if figures else ""
+
+    return link
+
+
+def _texts(
+    report: Mapping[str, Any], shown: Mapping[str, Any], figures: bool
+) -> Iterator[tuple[str, str]]:
+    yield "report.md", report_markdown(shown, figures)
+    yield "report.json", report_json(report)
+    yield "estimates.json", estimates_json(report)
+    yield "methods.txt", methods_text(report)
+    for name in TABLES:
+        if report[name] or name == ESTIMATES:
+            yield f"{name}.csv", table_csv(report, name)
+    for named in paper_tables(shown):
+        yield f"{SHOWN}/{named.key}.md", table_markdown(named.table)
+        yield f"{SHOWN}/{named.key}.tex", latex_table(named)
+        if named.part is not None:
+            yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
+    for part in report.get("parts", ()):
+        if part["problem"]:
+            continue
+        if part["key"] == CLIPS:
+            yield from clip_files(report, part).items()
+            continue
+        for name, text in shown_from(part).files.items():
+            yield f"{EXTRA}/{part['key']}-{PurePosixPath(name).name}", text
+
+
+def _ratings_csv(report: Mapping[str, Any], table: pd.DataFrame | None) -> str | None:
+    """The ratings as CSV, where they are those of the report."""
+    from analysis.ratings.cells import csv_lines
+    from analysis.ratings.table import table_hash, to_rows
+
+    if table is None or table_hash(table) != report["provenance"]["table_hash"]:
+        return None
+    return "".join(csv_lines(to_rows(table)))
+
+
+def _score_rows(report: Mapping[str, Any], scores: Any) -> list[Mapping[str, Any]]:
+    """Rows as given; those of a table where they are the report's."""
+    if scores is None or not hasattr(scores, "to_dict"):
+        return list(scores or ())
+    from analysis.report.build import scores_hash
+
+    same = scores_hash(scores) == report["provenance"]["scores_hash"]
+    return list(scores.to_dict("records")) if same else []
+
+
+def _readme(
+    report: Mapping[str, Any], table: Any, has_ratings: bool, more: Iterable[str], fonts: bool
+) -> str:
+    origin = report["provenance"]
+    studies = ", ".join(origin["studies"]) or "ratings"
+    ratings = "ratings.csv        all ratings; raters are random codes\n"
+    if not has_ratings:
+        why = "they were not asked for" if table is None else "there are other ones by now"
+        ratings = f"(no ratings.csv: {why})\n"
+    boxes = "Some names are drawn as boxes: this machine has no font for them (Noto Sans CJK)."
+    return _README.format(
+        studies=studies,
+        line="=" * (len(studies) + 11),
+        until=report["made_at"] or "none has a date",
+        ratings=ratings,
+        more="".join(f"{name:<19}{_MORE.get(name, 'a further file')}\n" for name in more),
+        table_hash=origin["table_hash"],
+        code=origin["code"],
+        again=origin["again"],
+        fonts="" if fonts else f"{boxes}\n",
+    )

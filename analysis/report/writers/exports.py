@@ -1,0 +1,147 @@
+"""A report's numbers as text: CSV tables, those of its parts and figures, and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.ratings.cells import csv_cell
+from analysis.report.content import Column, Figure, Table
+from analysis.statistics.estimator import OF_CONTRASTS
+
+FIRST_COLUMNS = (
+    "screening",
+    "breakdown",
+    "estimand",
+    "study",
+    "task",
+    "criterion",
+    "condition",
+    "versus",
+    "versus_condition",
+)
+ESTIMATES = "estimates"
+OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metric scores
+SCORES = (
+    *("sha256", "stimulus", "metric", "version", "value"),
+    *("higher_is_better", "reason", "low", "high"),
+)
+TABLES = ("estimates", "contrasts", "shares", "exclusions", "screening")
+
+
+def report_json(report: Mapping[str, Any]) -> str:
+    """The report as JSON; two reports of the same table differ in ``made_at`` only."""
+    return json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def report_from_json(text: str) -> dict[str, Any]:
+    """A report read back from its JSON."""
+    report: dict[str, Any] = json.loads(text)
+    return report
+
+
+def table_csv(report: Mapping[str, Any], name: str) -> str:
+    """One of a report's tables as CSV, each line with the report's provenance.
+
+    No interval is an empty cell; the column ``note`` says why.
+    """
+    origin = report["provenance"]
+    rows: list[Mapping[str, Any]] = report[name]
+    told = {"estimator": f"{origin['estimator']} {origin['estimator_version']}", **_told(report)}
+    return _csv(_columns(rows), rows, told)
+
+
+def part_table_csv(report: Mapping[str, Any], part: Mapping[str, Any], table: Table) -> str:
+    """A table of a part as CSV: all that its rows hold, the columns it shows first, provenance."""
+    shown = [key for column in table.columns for key in _keys(column)]
+    present = dict.fromkeys(key for row in table.rows for key in row)
+    columns = [*[key for key in shown if key in present], *[k for k in present if k not in shown]]
+    told = {"part": f"{part['key']} {part['version']}", **_told(report)}
+    return _csv(columns, table.rows, told)
+
+
+def figure_csv(report: Mapping[str, Any], figure: Figure) -> str:
+    """The data behind a figure as CSV, with provenance."""
+    present = dict.fromkeys(key for row in figure.rows for key in row)
+    return _csv(list(present), figure.rows, _told(report))
+
+
+def estimates_json(report: Mapping[str, Any]) -> str:
+    """Estimates, contrasts and shares with exclusions, warnings and provenance, as JSON."""
+    parts = [part for part in report["parts"] if part["key"] not in OF_METRICS]
+    return report_json({**report, "parts": parts})
+
+
+def scores_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Metric scores (ScoreRow, or with fewer columns) as CSV, as `analyse --scores` reads it."""
+    rows = list(rows)
+    present = {name for row in rows for name in row} if rows else set(SCORES[:5])
+    return _csv([name for name in SCORES if name in present], rows, {})
+
+
+def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write every file of a report into the folder, which is made when absent; what was written."""
+    from analysis.report.writers.bundle import bundle
+
+    return bundle(report, None, None, folder)
+
+
+def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the numbers come from, in every line of every CSV."""
+    return {name: report["provenance"][name] for name in ("seed", "table_hash", "code")}
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([csv_cell(name) for name in (*columns, *told)])
+    for row in rows:
+        cells = [row.get(column) for column in columns]
+        writer.writerow([csv_cell(_flat(cell)) for cell in (*cells, *told.values())])
+    return buffer.getvalue()
+
+
+def _flat(value: Any) -> Any:
+    """What a cell can hold: lists and mappings become JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _keys(column: Column) -> tuple[str, ...]:
+    """The keys of the rows that a column reads."""
+    if column.kind != "interval":
+        return (column.key,)
+    return (
+        ("low", "high") if column.key == "interval" else (f"{column.key}_low", f"{column.key}_high")
+    )
+
+
+def _columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    present = dict.fromkeys(column for row in rows for column in row)
+    first = [column for column in FIRST_COLUMNS if column in present]
+    last = [column for column in ("note",) if column in present]
+    middle = [column for column in present if column not in (*first, *last)]
+    groups = [column for column in middle if column not in _NUMBERS]
+    numbers = [column for column in middle if column in _NUMBERS]
+    return [*first, *groups, *numbers, *last]
+
+
+_NUMBERS = frozenset(
+    {
+        "weighting",
+        "value",
+        "low",
+        "high",
+        "level",
+        "interval",
+        "p",
+        *OF_CONTRASTS,
+        "n",
+        "n_ratings",
+        "n_raters",
+        "n_items",
+    }
+)

@@ -1,0 +1,111 @@
+"""A report as Markdown: its sentences, figures by their files, and its tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.report.content import Table, shown_from
+from analysis.report.figures.all_figures import Plot, plots
+from analysis.report.writers.methods_text import methods_text
+from analysis.report.writers.paper_tables import Named, cells_of, is_number, paper_tables
+
+MOST_ROWS = 200
+FIGURES = "figures"
+FIRST = "answer"  # the part that stands before the estimates
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
+
+
+def report_markdown(report: Mapping[str, Any], figures: bool = True) -> str:
+    """The whole report; figures are linked to the PNG files of the bundle, if it has some."""
+    return "\n".join(_lines(report, figures)) + "\n"
+
+
+def table_markdown(table: Table, most: int | None = None) -> str:
+    """One table as Markdown (pipes), with its title before and its note below."""
+    heads = [_escaped(column.heading) or " " for column in table.columns]
+    rules = ["---:" if is_number(column) else ":---" for column in table.columns]
+    cells = cells_of(table)
+    shown = cells if most is None else cells[:most]
+    lines = [f"**{_escaped(table.title)}**", "", _row(heads), _row(rules)]
+    lines += [_row([_escaped(cell) for cell in row]) for row in shown]
+    if len(cells) > len(shown):
+        lines += ["", f"{len(cells) - len(shown)} more rows are in the CSV."]
+    if table.note:
+        lines += ["", _escaped(table.note)]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(report: Mapping[str, Any], figures: bool) -> Iterator[str]:
+    origin = report["provenance"]
+    yield f"# Results of {_escaped(', '.join(origin['studies']) or 'ratings')}\n"
+    if report["made_at"]:
+        yield f"Ratings up to {_escaped(report['made_at'])}.\n"
+    data = report["data"]
+    yield (
+        f"{data['ratings_kept']} of {data['ratings']} ratings by {data['raters_kept']} raters of "
+        f"{data['items_kept']} items in {data['conditions_kept']} conditions.\n"
+    )
+    yield from (f"- {_escaped(text)}" for text in report["warnings"])
+    tables, drawn = paper_tables(report), plots(report) if figures else []
+    parts = report.get("parts", ())
+    for part in parts:
+        if part["key"] == FIRST:
+            yield from _part(part, tables, drawn)
+    yield "\n## Estimates\n"
+    yield from (_figure(plot) for plot in drawn if plot.key.startswith("estimates-"))
+    yield from (table_markdown(n.table, MOST_ROWS) for n in tables if n.part is None)
+    for part in parts:
+        if part["key"] != FIRST:
+            yield from _part(part, tables, drawn)
+    yield "## Methods\n"
+    yield methods_text(report)
+    unused = report.get("input", {}).get("columns_not_used", ())
+    if unused:
+        names = ", ".join(name or "(without a name)" for name in unused)
+        yield f"## Input\n\nColumns of the file that are not used: {_escaped(names)}.\n"
+    yield "## Made with\n"
+    for name, value in origin.items():
+        if value not in ("", [], {}):
+            yield f"- {name.replace('_', ' ')}: {_escaped(_plain(value))}"
+
+
+def _part(part: Mapping[str, Any], tables: list[Named], drawn: list[Plot]) -> Iterator[str]:
+    if part["problem"]:
+        yield f"## {_escaped(part['title'])}\n\n{_escaped(part['problem'])}\n"
+        return
+    shown = shown_from(part)
+    if not (shown.sentences or shown.figures or shown.tables or shown.warnings):
+        return
+    yield f"## {_escaped(part['title'])}\n"
+    yield from (f"{_escaped(sentence)}\n" for sentence in shown.sentences)
+    yield from (f"- Note: {_escaped(warning)}" for warning in shown.warnings)
+    yield ""
+    for plot in drawn:
+        if plot.about[0] == part["key"]:
+            yield _figure(plot)
+    for named in tables:
+        if named.part is not None and named.part["key"] == part["key"]:
+            yield table_markdown(named.table, MOST_ROWS)
+
+
+def _figure(plot: Plot) -> str:
+    note = f"\n{_escaped(plot.figure.note)}\n" if plot.figure.note else ""
+    return f"![{_escaped(plot.title)}]({FIGURES}/{plot.key}.png)\n{note}"
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split(" ")).replace("\n", " "))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {version}" for name, version in value.items())
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in value)
+    return str(value)

@@ -1,0 +1,186 @@
+"""Cohen's kappa, plain and weighted (QWK), over fixed categories, rounding half up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from analysis.arrays import Codes, Floats
+from analysis.statistics.agreement.agreement_result import (
+    NOTHING,
+    Agreement,
+    AgreementError,
+    Bounds,
+    Names,
+    Scores,
+    coded,
+    measured,
+    undefined,
+)
+from analysis.statistics.intervals import percentile_interval
+
+WEIGHTS = ("none", "linear", "quadratic")
+FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
+BOOTSTRAP = "bootstrap over units, percentile"
+ONE_CATEGORY = "both sides hold one and the same category: kappa is undefined"
+REPLICATES = 1000
+
+
+def rounded_half_up(values: Scores, categories: Sequence[float] = FIVE) -> Codes:
+    """The index (n,) of each value's category: rounded half up, clipped to the first and last.
+
+    ``categories`` (K,) are evenly spaced and ascending, such as 1..5 or 1, 1.5 .. 5. Raises
+    AgreementError when they are not, or when a value is NaN. (LFS-Bench convention:
+    floor(x + 0.5).)
+    """
+    steps = np.asarray(categories, dtype=np.float64)
+    if len(steps) < 2 or np.ptp(np.diff(steps)) > 1e-9 or steps[1] <= steps[0]:
+        raise AgreementError("categories must be two or more, ascending and evenly spaced")
+    x = np.asarray(values, dtype=np.float64)
+    if np.isnan(x).any():
+        raise AgreementError("a value is NaN and has no category; leave such pairs out")
+    place = np.floor((x - steps[0]) / (steps[1] - steps[0]) + 0.5 + 1e-9)
+    return np.asarray(np.clip(place, 0, len(steps) - 1), dtype=np.int64)
+
+
+def kappa(
+    first: Scores,
+    second: Scores,
+    *,
+    weights: str = "quadratic",
+    categories: Sequence[float] = FIVE,
+    level: float = 0.95,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Agreement:
+    """Kappa (at most 1) of two ratings of the same units, (n,) each, pairs with a NaN left out.
+
+    ``weights`` is none (Cohen 1960), linear or quadratic (Cohen 1968, 1 - sum w O / sum w E with
+    w = |i - j| or (i - j)^2). Categories are fixed, so a constant side gives 0; undefined, with
+    the reason, without pairs or when both sides hold one and the same category. The interval
+    resamples units. Raises AgreementError on unequal lengths or unknown weights.
+    """
+    if weights not in WEIGHTS:
+        raise AgreementError(f"weights {weights!r} are none of {', '.join(WEIGHTS)}")
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if len(x) != len(y):
+        raise AgreementError(f"{len(x)} values against {len(y)}: give one of each per unit")
+    both = ~(np.isnan(x) | np.isnan(y))
+    n = int(both.sum())
+    numbers = coded(
+        np.tile(np.arange(n), 2), np.repeat([0, 1], n), np.concatenate([x[both], y[both]])
+    )
+    name = {"none": "kappa", "linear": "kappa_linear", "quadratic": "qwk"}[weights]
+    if n == 0:
+        return undefined(name, numbers, level, NOTHING, BOOTSTRAP)
+    value, bounds = bare_kappa(x[both], y[both], weights, categories, level, replicates, seed)
+    if value is None:
+        return undefined(name, numbers, level, ONE_CATEGORY, BOOTSTRAP)
+    note = "" if bounds else "too few units that differ: no interval"
+    return measured(name, value, bounds, numbers, level, BOOTSTRAP, note)
+
+
+def bare_kappa(
+    x: Floats,
+    y: Floats,
+    weights: str,
+    categories: Sequence[float],
+    level: float,
+    replicates: int,
+    seed: int,
+) -> tuple[float | None, Bounds]:
+    """Kappa of x and y (n,), and its bounds; None where undefined, no bounds for no replicates."""
+    table = _table(rounded_half_up(x, categories), rounded_half_up(y, categories), len(categories))
+    value = float(_kappas(table[None], weights)[0])
+    if np.isnan(value):
+        return None, None
+    return value, bootstrap_bounds(table, weights, level, replicates, seed) if replicates else None
+
+
+def mean_pairwise_kappa(
+    unit: Names,
+    rater: Names,
+    score: Scores,
+    *,
+    weights: str = "quadratic",
+    categories: Sequence[float] = FIVE,
+    level: float = 0.95,
+    replicates: int = 200,
+    seed: int = 0,
+) -> Agreement:
+    """The mean of kappa over all pairs of raters with a unit in common; ratings (n,) in long form.
+
+    Pairs whose kappa is undefined are left out. The interval resamples units for all pairs at
+    once. Undefined, with the reason, when no pair of raters has a defined kappa. Light (1971),
+    Psychological Bulletin 76: the mean over pairs.
+    """
+    if weights not in WEIGHTS:
+        raise AgreementError(f"weights {weights!r} are none of {', '.join(WEIGHTS)}")
+    ratings = coded(unit, rater, score)
+    name = f"mean_pairwise_{'qwk' if weights == 'quadratic' else 'kappa_' + weights}"
+    if not len(ratings.y):
+        return undefined(name, ratings, level, NOTHING, BOOTSTRAP)
+    matrix = ratings.matrix()
+    places = np.full(matrix.shape, -1, dtype=np.int64)
+    known = ~np.isnan(matrix)
+    places[known] = rounded_half_up(matrix[known], categories)
+    value = _mean_of_pairs(places, len(categories), weights)
+    if np.isnan(value):
+        why = "no two raters have units in common on which kappa is defined"
+        return undefined(name, ratings, level, why, BOOTSTRAP)
+    rng = np.random.default_rng(seed)
+    drawn = np.array(
+        [
+            _mean_of_pairs(
+                places[rng.integers(0, len(places), len(places))], len(categories), weights
+            )
+            for _ in range(replicates)
+        ]
+    )
+    bounds = percentile_interval(drawn, level) if len(places) > 1 else None
+    note = "" if bounds else "too few units that differ: no interval"
+    return measured(name, value, bounds, ratings, level, BOOTSTRAP, note)
+
+
+def bootstrap_bounds(
+    table: Floats, weights: str, level: float, replicates: int, seed: int
+) -> tuple[float, float] | None:
+    """Percentile bounds of kappa from a table of counts (K, K); None when they cannot be made."""
+    n = int(table.sum())
+    if n < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(n, (table / n).reshape(-1), size=replicates)
+    shaped = drawn.reshape(-1, *table.shape).astype(np.float64)
+    return percentile_interval(_kappas(shaped, weights), level)
+
+
+def _table(a: Codes, b: Codes, k: int) -> Floats:
+    return np.bincount(a * k + b, minlength=k * k).reshape(k, k).astype(np.float64)
+
+
+def _kappas(tables: Floats, weights: str) -> Floats:
+    """1 - sum w O / sum w E for each table (B, K, K); NaN where the expected sum is 0."""
+    k = tables.shape[1]
+    apart = np.abs(np.arange(k)[:, None] - np.arange(k)[None, :]).astype(np.float64)
+    w = {"none": (apart > 0).astype(np.float64), "linear": apart, "quadratic": apart**2}[weights]
+    rows, columns, n = tables.sum(axis=2), tables.sum(axis=1), tables.sum(axis=(1, 2))
+    observed = (tables * w).sum(axis=(1, 2))
+    expected = np.einsum("bi,ij,bj->b", rows, w, columns) / np.maximum(n, 1)
+    ratio = np.divide(observed, expected, out=np.full(len(n), np.nan), where=expected > 0)
+    return np.asarray(1 - ratio, dtype=np.float64)
+
+
+def _mean_of_pairs(places: Codes, k: int, weights: str) -> float:
+    tables = []
+    for i, j in combinations(range(places.shape[1]), 2):
+        both = (places[:, i] >= 0) & (places[:, j] >= 0)
+        if both.any():
+            tables.append(_table(places[both, i], places[both, j], k))
+    if not tables:
+        return float("nan")
+    values = _kappas(np.array(tables), weights)
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")

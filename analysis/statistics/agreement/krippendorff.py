@@ -1,0 +1,146 @@
+"""Krippendorff's alpha, nominal, ordinal and interval, with a bootstrap interval over units."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.arrays import Codes, Floats
+from analysis.statistics.agreement.agreement_result import (
+    ALL_EQUAL,
+    NOTHING,
+    Agreement,
+    AgreementError,
+    Bounds,
+    Names,
+    Scores,
+    coded,
+    measured,
+    undefined,
+)
+from analysis.statistics.intervals import percentile_interval, t_interval
+
+METRICS = ("nominal", "ordinal", "interval")
+BOOTSTRAP = "bootstrap over units, t on log(1 - alpha)"
+_LEAST_FILLED = 0.9
+REPLICATES = 1000
+
+
+def krippendorff_alpha(
+    unit: Names,
+    rater: Names,
+    score: Scores,
+    metric: str = "interval",
+    *,
+    level: float = 0.95,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Agreement:
+    """Alpha of ratings (n,): 1 is full agreement, 0 what chance gives, below 0 is worse than that.
+
+    ``metric`` is nominal, ordinal or interval. Units with fewer than two ratings do not count, so
+    incomplete data need nothing special. The interval resamples whole units: it is about these
+    raters and new units. Undefined, with the reason, when no unit has two ratings or all ratings
+    are equal. Raises AgreementError on an unknown metric. Krippendorff (2019), Content Analysis,
+    4th ed., ch. 12: alpha = 1 - D_o / D_e from the matrix of coincidences.
+    """
+    if metric not in METRICS:
+        raise AgreementError(f"metric {metric!r} is none of {', '.join(METRICS)}")
+    name = f"krippendorff_alpha_{metric}"
+    ratings = coded(unit, rater, score)
+    if not len(ratings.y):
+        return undefined(name, ratings, level, NOTHING)
+    paired = np.bincount(ratings.unit, minlength=len(ratings.units))[ratings.unit] > 1
+    if not paired.any():
+        return undefined(name, ratings, level, "no unit has two ratings: agreement is undefined")
+    unit_code = np.unique(ratings.unit[paired], return_inverse=True)[1]
+    alpha = (_Interval if metric == "interval" else _Counted)(unit_code, ratings.y[paired], metric)
+    n_units = int(unit_code.max()) + 1
+    value = alpha.of(np.arange(n_units))
+    if np.isnan(value):
+        return undefined(name, ratings, level, ALL_EQUAL)
+    rng = np.random.default_rng(seed)
+    drawn = [alpha.of(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
+    bounds = _bounds(value, np.array(drawn), n_units, level)
+    note = "" if bounds else "too few units that differ: no interval"
+    return measured(name, value, bounds, ratings, level, BOOTSTRAP, note)
+
+
+def _bounds(value: float, drawn: Floats, n_units: int, level: float) -> Bounds:
+    """log(1 - alpha) ± t(units - 1) x its bootstrap SD; the percentiles where alpha is 1."""
+    if n_units < 2:
+        return None
+    known = drawn[np.isfinite(drawn)]
+    if value >= 1 - 1e-12 or (known >= 1 - 1e-12).any():
+        return percentile_interval(drawn, level)
+    if len(known) < _LEAST_FILLED * len(drawn):
+        return None
+    se = float(np.std(np.log(1 - known), ddof=1))
+    low, high = t_interval(float(np.log(1 - value)), se, n_units - 1, level)
+    return 1 - float(np.exp(high)), 1 - float(np.exp(low))
+
+
+class _Interval:
+    """Interval alpha from each unit's size, sum and sum of squares: any number of values."""
+
+    def __init__(self, unit: Codes, y: Floats, metric: str) -> None:
+        y = y - y.mean()
+        self.size = np.bincount(unit).astype(np.float64)
+        self.sum, self.square = np.bincount(unit, weights=y), np.bincount(unit, weights=y**2)
+        around = np.bincount(unit, weights=(y - (self.sum / self.size)[unit]) ** 2)
+        self.apart = 2 * self.size * around / (self.size - 1)
+        self.least: float = 1e-24 + 1e-12 * float(np.ptp(y)) ** 2
+
+    def of(self, units: Codes) -> float:
+        """Alpha of these units (with repetition); NaN where all their ratings are equal."""
+        n, total = float(self.size[units].sum()), float(self.sum[units].sum())
+        expected = 2 * (n * float(self.square[units].sum()) - total**2) / (n - 1)
+        if expected <= self.least * n:
+            return float("nan")
+        return 1 - float(self.apart[units].sum()) / expected
+
+
+class _Counted:
+    """Nominal or ordinal alpha from counts; units with equal counts are kept as one kind."""
+
+    def __init__(self, unit: Codes, y: Floats, metric: str) -> None:
+        self.metric = metric
+        self.values, code = np.unique(y, return_inverse=True)
+        counts = _counts(unit, code, int(unit.max()) + 1, len(self.values))
+        self.kinds, kind = np.unique(counts, axis=0, return_inverse=True)
+        self.kind = kind.reshape(-1)
+
+    def of(self, units: Codes) -> float:
+        """Alpha of these units (with repetition); NaN where all their ratings are equal."""
+        weight = np.bincount(self.kind[units], minlength=len(self.kinds)).astype(np.float64)
+        return _alpha(_coincidences(self.kinds, weight), self.metric)
+
+
+def _counts(unit: Codes, code: Codes, n_units: int, n_values: int) -> Floats:
+    at = np.bincount(unit * n_values + code, minlength=n_units * n_values)
+    return np.asarray(at.reshape(n_units, n_values), dtype=np.float64)
+
+
+def _coincidences(counts: Floats, weight: Floats) -> Floats:
+    """The coincidence matrix (V, V): each unit adds n_c (n_k - [c = k]) / (m - 1)."""
+    share = weight / (counts.sum(axis=1) - 1)
+    scaled = counts * share[:, None]
+    return np.asarray(scaled.T @ counts - np.diag(scaled.sum(axis=0)), dtype=np.float64)
+
+
+def _alpha(coincidences: Floats, metric: str) -> float:
+    """1 - D_o/D_e; NaN when the expected disagreement is 0."""
+    marginal = coincidences.sum(axis=1)
+    distance = _distances(marginal, metric)
+    n = marginal.sum()
+    expected = float(marginal @ distance @ marginal) / (n - 1) if n > 1 else 0.0
+    if expected <= 1e-12 * max(1.0, float(distance.max())):
+        return float("nan")
+    return 1 - float((coincidences * distance).sum()) / expected
+
+
+def _distances(marginal: Floats, metric: str) -> Floats:
+    """Squared differences (V, V) of the metric; the ordinal one counts the ratings in between."""
+    if metric == "nominal":
+        return np.asarray(1.0 - np.eye(len(marginal)))
+    middle = np.cumsum(marginal) - marginal / 2  # ratings up to the middle of each value
+    return np.asarray((middle[:, None] - middle[None, :]) ** 2)

@@ -1,0 +1,121 @@
+"""Comparisons of conditions: families, adjusted p, effect sizes, ROPE, tiers, tests by name."""
+
+from analysis.statistics.comparisons.clustered_effects import clustered_d, clustered_delta
+from analysis.statistics.comparisons.effect_sizes import (
+    Effect,
+    cliffs_delta,
+    cohen_d,
+    cohen_d_paired,
+    hedges_g,
+)
+from analysis.statistics.comparisons.omnibus_tests import (
+    PostHoc,
+    anova,
+    conover,
+    dunn,
+    friedman,
+    kruskal_wallis,
+    nemenyi,
+)
+from analysis.statistics.comparisons.p_adjustment import (
+    ADJUSTMENTS,
+    adjusted,
+    benjamini_hochberg,
+    bonferroni,
+    holm,
+    max_t,
+    max_t_critical,
+    tukey,
+    tukey_critical,
+)
+from analysis.statistics.comparisons.paired_tests import paired_t, wilcoxon
+from analysis.statistics.comparisons.pairwise_contrasts import (
+    CHOSEN_BY_THE_DATA,
+    Comparison,
+    against_best,
+    against_reference,
+    all_pairs,
+    compare,
+    dunnett,
+)
+from analysis.statistics.comparisons.repeated_measures import WithinEffect, rm_anova
+from analysis.statistics.comparisons.rope import RopeShares, rope_decision, rope_shares
+from analysis.statistics.comparisons.test_result import TestResult, Undefined
+from analysis.statistics.comparisons.tests_by_name import (
+    GROUP_TESTS,
+    PAIR_TESTS,
+    GroupTest,
+    PairTest,
+    group_test,
+    means_table,
+    pair_tests,
+    samples_of,
+    within_raters,
+)
+from analysis.statistics.comparisons.tiers import (
+    Tiers,
+    leader_tiers,
+    letter_groups,
+    letters,
+    tiers_of,
+)
+from analysis.statistics.comparisons.two_sample_tests import mann_whitney, student_t, welch_t
+
+__all__ = [
+    "ADJUSTMENTS",
+    "CHOSEN_BY_THE_DATA",
+    "GROUP_TESTS",
+    "PAIR_TESTS",
+    "Comparison",
+    "Effect",
+    "GroupTest",
+    "PairTest",
+    "PostHoc",
+    "RopeShares",
+    "TestResult",
+    "Tiers",
+    "Undefined",
+    "WithinEffect",
+    "adjusted",
+    "against_best",
+    "against_reference",
+    "all_pairs",
+    "anova",
+    "benjamini_hochberg",
+    "bonferroni",
+    "cliffs_delta",
+    "clustered_d",
+    "clustered_delta",
+    "cohen_d",
+    "cohen_d_paired",
+    "compare",
+    "conover",
+    "dunn",
+    "dunnett",
+    "friedman",
+    "group_test",
+    "hedges_g",
+    "holm",
+    "kruskal_wallis",
+    "leader_tiers",
+    "letter_groups",
+    "letters",
+    "mann_whitney",
+    "max_t",
+    "max_t_critical",
+    "means_table",
+    "nemenyi",
+    "pair_tests",
+    "paired_t",
+    "rm_anova",
+    "rope_decision",
+    "rope_shares",
+    "samples_of",
+    "student_t",
+    "tiers_of",
+    "tukey",
+    "tukey_critical",
+    "welch_t",
+    "wilcoxon",
+    "within_raters",
+]

@@ -1,0 +1,245 @@
+"""Tests of several conditions at once, with their post-hoc tests: ANOVA, Kruskal-Wallis, Friedman.
+
+Samples are finite float arrays (n_i,); a matrix is (units, conditions), complete, one value per
+rater or item and condition. A post-hoc result is a list of `PostHoc`, one for every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from analysis.arrays import Floats
+from analysis.statistics.comparisons.effect_sizes import no_spread
+from analysis.statistics.comparisons.p_adjustment import adjusted, tukey
+from analysis.statistics.comparisons.pairwise_contrasts import all_pairs
+from analysis.statistics.comparisons.test_result import (
+    RATINGS,
+    TestResult,
+    Undefined,
+    finite,
+    refused,
+    warning_of,
+)
+from analysis.statistics.comparisons.two_sample_tests import tie_sum
+
+ANOVA, KRUSKAL, FRIEDMAN = "one-way ANOVA", "Kruskal-Wallis test", "Friedman test"
+TOO_FEW = "fewer than two conditions, or no two values in any: no test"
+ALL_EQUAL = "all values are equal: a test is undefined (0/0)"
+
+
+@dataclass(frozen=True)
+class PostHoc:
+    """A pair of conditions (by place) after a test of all: mean ranks' difference, statistic, p.
+
+    ``p_adjusted`` equals p where the statistic accounts for all pairs already (Nemenyi).
+    """
+
+    first: int
+    second: int
+    estimate: float
+    statistic: float
+    p: float
+    p_adjusted: float
+    test: str
+    adjustment: str
+
+
+def anova(samples: Sequence[ArrayLike], level: float = 0.95, unit: str = RATINGS) -> TestResult:
+    """One-way ANOVA (Fisher 1925): F on k - 1 and N - k; effect ω²; ``also`` η²."""
+    groups = _groups(samples)
+    n = tuple(map(len, groups))
+    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    total, k = sum(n), len(n)
+    if k < 2 or total <= k:
+        return refused(ANOVA, "F", n, TOO_FEW, **common)
+    every = np.concatenate(groups)
+    around = float(np.sum((every - every.mean()) ** 2))
+    within = sum(float(np.sum((group - group.mean()) ** 2)) for group in groups)
+    if all(no_spread(group) for group in groups):
+        why = "the values of each condition are all equal: a test is undefined"
+        return refused(ANOVA, "F", n, why, **common)
+    between, df, df2 = around - within, k - 1, total - k
+    error = within / df2
+    f = between / df / error
+    return TestResult(
+        ANOVA,
+        "F",
+        f,
+        df,
+        float(stats.f.sf(f, df, df2)),
+        n,
+        df2=df2,
+        effect_name="omega squared",
+        effect=(between - df * error) / (around + error),
+        also={"eta squared": between / around},
+        **common,
+    )
+
+
+def kruskal_wallis(
+    samples: Sequence[ArrayLike], level: float = 0.95, unit: str = RATINGS
+) -> TestResult:
+    """Kruskal and Wallis' (1952) H, tie-corrected, chi-squared on k - 1; effect ε² = H/(N - 1)."""
+    groups = _groups(samples)
+    n = tuple(map(len, groups))
+    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    if len(n) < 2 or sum(n) <= len(n):
+        return refused(KRUSKAL, "H", n, TOO_FEW, **common)
+    every = np.concatenate(groups)
+    if no_spread(every):
+        return refused(KRUSKAL, "H", n, ALL_EQUAL, **common)
+    total, df = len(every), len(n) - 1
+    means = _mean_ranks(groups)
+    h = 12 / (total * (total + 1)) * float(np.sum(np.array(n) * (means - (total + 1) / 2) ** 2))
+    h /= 1 - tie_sum(every) / (total**3 - total)
+    return TestResult(
+        KRUSKAL,
+        "H",
+        h,
+        df,
+        float(stats.chi2.sf(h, df)),
+        n,
+        effect_name="epsilon squared",
+        effect=h / (total - 1),
+        **common,
+    )
+
+
+def dunn(samples: Sequence[ArrayLike], adjustment: str = "holm") -> list[PostHoc]:
+    """Dunn's (1964) z tests of mean ranks after Kruskal-Wallis, tie-corrected, p two-sided."""
+    groups = _groups(samples)
+    every = np.concatenate(groups) if groups else np.zeros(0)
+    if len(groups) < 2 or no_spread(every):
+        raise Undefined(ALL_EQUAL if len(groups) > 1 else TOO_FEW)
+    total = len(every)
+    variance = total * (total + 1) / 12 - tie_sum(every) / (12 * (total - 1))
+    means, pairs = _mean_ranks(groups), all_pairs(len(groups))
+    difference = np.array([means[a] - means[b] for a, b in pairs])
+    inverse = np.array([1 / len(groups[a]) + 1 / len(groups[b]) for a, b in pairs])
+    z = difference / np.sqrt(variance * inverse)
+    return _post_hoc("Dunn's test", pairs, difference, z, 2 * stats.norm.sf(np.abs(z)), adjustment)
+
+
+def friedman(matrix: ArrayLike, level: float = 0.95, unit: str = "raters") -> TestResult:
+    """Friedman's (1937) chi-squared of ranks within units, tie-corrected; effect: Kendall's W.
+
+    ``also`` has Iman and Davenport's (1980) F and its p, which keep their size with few units.
+    """
+    x = _matrix(matrix)
+    n, k = x.shape
+    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    if n < 2 or k < 2:
+        why = "fewer than two units have every condition, or fewer than two conditions: no test"
+        return refused(FRIEDMAN, "chi-squared", (n,), why, **common)
+    ranks = _ranks_within(x)
+    spread = float(np.sum((ranks - (k + 1) / 2) ** 2)) / (k - 1)
+    if spread == 0:
+        why = "every unit scores all conditions alike: a test is undefined (0/0)"
+        return refused(FRIEDMAN, "chi-squared", (n,), why, **common)
+    sums = ranks.sum(axis=0)
+    chi2 = float(np.sum((sums - n * (k + 1) / 2) ** 2)) / spread
+    also = {}
+    if chi2 < n * (k - 1) * (1 - 1e-12):
+        f = (n - 1) * chi2 / (n * (k - 1) - chi2)
+        also = {
+            "F, Iman-Davenport": f,
+            "p, Iman-Davenport": float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))),
+        }
+    return TestResult(
+        FRIEDMAN,
+        "chi-squared",
+        chi2,
+        k - 1,
+        float(stats.chi2.sf(chi2, k - 1)),
+        (n,),
+        effect_name="Kendall's W",
+        effect=chi2 / (n * (k - 1)),
+        also=also,
+        **common,
+    )
+
+
+def nemenyi(matrix: ArrayLike) -> list[PostHoc]:
+    """Nemenyi's (1963) tests of mean ranks after Friedman: studentised range, all pairs at once."""
+    x = _ranked(matrix)
+    n, k = x.shape
+    means, pairs = x.mean(axis=0), all_pairs(k)
+    difference = np.array([means[a] - means[b] for a, b in pairs])
+    z = difference / (k * (k + 1) / (6 * n)) ** 0.5
+    return _post_hoc("Nemenyi's test", pairs, difference, z, tukey(z, k), "none")
+
+
+def conover(matrix: ArrayLike, adjustment: str = "holm") -> list[PostHoc]:
+    """Conover's (1999, p. 371) t tests of rank sums after Friedman, on (n - 1)(k - 1) df."""
+    x = _ranked(matrix)
+    n, k = x.shape
+    sums, pairs, df = x.sum(axis=0), all_pairs(k), (n - 1) * (k - 1)
+    variance = 2 * (n * float(np.sum(x**2)) - float(np.sum(sums**2))) / df
+    if variance <= 0:
+        raise Undefined("every unit ranks the conditions alike: Conover's test has no variance")
+    difference = np.array([sums[a] - sums[b] for a, b in pairs])
+    t = difference / variance**0.5
+    p = 2 * stats.t.sf(np.abs(t), df)
+    return _post_hoc("Conover's test", pairs, difference / n, t, p, adjustment)
+
+
+def _post_hoc(
+    test: str,
+    pairs: Sequence[tuple[int, int]],
+    difference: Floats,
+    statistic: Floats,
+    p: Floats,
+    adjustment: str,
+) -> list[PostHoc]:
+    told = adjusted([float(value) for value in p], adjustment)
+    return [
+        PostHoc(
+            first=a,
+            second=b,
+            estimate=float(difference[i]),
+            statistic=float(statistic[i]),
+            p=float(p[i]),
+            p_adjusted=float(told[i] or 0.0),
+            test=test,
+            adjustment="studentised range" if test.startswith("Nemenyi") else adjustment,
+        )
+        for i, (a, b) in enumerate(pairs)
+    ]
+
+
+def _groups(samples: Sequence[ArrayLike]) -> list[Floats]:
+    groups = finite(*samples)
+    if any(not len(group) for group in groups):
+        raise Undefined("a condition has no value: leave it out")
+    return groups
+
+
+def _mean_ranks(groups: Sequence[Floats]) -> Floats:
+    ranks = stats.rankdata(np.concatenate(groups))
+    ends = np.cumsum([len(group) for group in groups])[:-1]
+    return np.array([part.mean() for part in np.split(ranks, ends)])
+
+
+def _matrix(matrix: ArrayLike) -> Floats:
+    x = np.asarray(matrix, dtype=np.float64)
+    if x.ndim != 2 or not np.all(np.isfinite(x)):
+        raise Undefined("a complete table is needed: one value per unit and condition")
+    return x
+
+
+def _ranks_within(x: Floats) -> Floats:
+    scale = max(1.0, float(np.max(np.abs(x), initial=0.0)))
+    return np.asarray(stats.rankdata(np.round(x / scale, 12), axis=1), dtype=np.float64)
+
+
+def _ranked(matrix: ArrayLike) -> Floats:
+    x = _matrix(matrix)
+    if min(x.shape) < 2:
+        raise Undefined("fewer than two units have every condition, or fewer than two conditions")
+    return _ranks_within(x)

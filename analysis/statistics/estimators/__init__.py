@@ -1,0 +1,1 @@
+"""The estimators, one file each; `analysis.statistics.estimator.estimators` finds them."""

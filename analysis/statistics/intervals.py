@@ -1,0 +1,266 @@
+"""Intervals for means of ratings: naive t, two-way clustered, and the cluster bootstrap.
+
+Arrays in, arrays out. Throughout, ``y`` is a float array (n,) of scores; ``condition``, ``rater``
+and ``item`` are integer code arrays (n,) from 0; C, R and T are the numbers of conditions, raters
+and items; B is the number of bootstrap replicates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, special, stats
+
+from analysis.arrays import Codes, Floats
+
+NAIVE = "naive t over ratings, as if independent"
+NAIVE_RATERS = "naive t over rater means, items as if fixed"
+NAIVE_WELCH = "naive Welch t over ratings, as if independent"
+NAIVE_WELCH_RATERS = "naive Welch t over rater means, as if independent"
+TWO_WAY = "two-way clustered (raters, items), G/(G-1), Satterthwaite t"
+BOOTSTRAP = "cluster bootstrap over raters and items, percentile (conservative)"
+
+_CHUNK = 250
+_LEAST_FILLED = 0.9
+_NO_WIDTH = 1e-12
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Weighted means of C conditions, with the sums that two-way clustered variances are made of.
+
+    ``value`` (C,); ``by_rater``, ``by_item`` and ``by_both`` (C, C) are cross products of the
+    summed contributions w * (y - mean) per rater, per item, and per rater-and-item;
+    ``n_ratings``, ``n_raters`` and ``n_items`` (C,); ``shared_raters`` and ``shared_items`` (C, C)
+    count what two conditions have in common; ``effective_raters`` and ``effective_items`` (C,) are
+    how many of equal weight would be as uneven: 1 / sum of squared shares (Kish 1965).
+    """
+
+    value: Floats
+    by_rater: Floats
+    by_item: Floats
+    by_both: Floats
+    n_ratings: Codes
+    n_raters: Codes
+    n_items: Codes
+    shared_raters: Codes
+    shared_items: Codes
+    effective_raters: Floats
+    effective_items: Floats
+
+    def variance(self, a: int, b: int | None = None) -> float:
+        """The variance of mean a, or of mean a - mean b, floored at the larger one-way one.
+
+        Cameron, Gelbach and Miller (2011), eq. 2.11, without a small-sample factor; the difference
+        puts +w e of a and -w e of b into one vector, so shared raters and items pair themselves.
+        """
+        rater = _quadratic(self.by_rater, a, b)
+        item = _quadratic(self.by_item, a, b)
+        return max(rater + item - _quadratic(self.by_both, a, b), rater, item)
+
+    def unfloored_variance(self, a: int) -> float:
+        """Rater plus item minus rater-and-item variance of mean a; may be negative."""
+        return float(self.by_rater[a, a] + self.by_item[a, a] - self.by_both[a, a])
+
+    def degrees(self, a: int, b: int | None = None) -> int:
+        """Degrees of freedom: the fewest raters or items of the conditions involved, minus 1."""
+        groups = [self.n_raters[a], self.n_items[a]]
+        if b is not None:
+            groups += [self.n_raters[b], self.n_items[b]]
+        return int(min(groups)) - 1
+
+
+def rating_weights(condition: Codes, n_conditions: int) -> Floats:
+    """Weights (n,) that make each condition's mean the mean over its ratings."""
+    counts = np.bincount(condition, minlength=n_conditions)
+    return np.asarray(1.0 / counts[condition], dtype=np.float64)
+
+
+def rater_weights(condition: Codes, rater: Codes, n_conditions: int) -> Floats:
+    """Weights (n,) that make each condition's mean the mean over its raters' own means."""
+    pairs = _paired(condition, rater)
+    _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    raters = _distinct(condition, rater, n_conditions)
+    return np.asarray(1.0 / (counts[inverse] * raters[condition]), dtype=np.float64)
+
+
+def clustered(
+    y: Floats,
+    condition: Codes,
+    rater: Codes,
+    item: Codes,
+    n_conditions: int,
+    weights: Floats | None = None,
+) -> Clustered:
+    """The means of the conditions with all that their clustered variances need.
+
+    ``weights`` (n,) sum to 1 within each condition; by default every rating weighs the same.
+    """
+    w = rating_weights(condition, n_conditions) if weights is None else weights
+    origin = np.zeros(n_conditions)
+    origin[condition] = y  # any score of the condition: the mean of equal scores is then exact
+    around = w * (y - origin[condition])
+    value = origin + np.bincount(condition, weights=around, minlength=n_conditions)
+    contribution = w * (y - value[condition])
+    both = np.unique(_paired(rater, item), return_inverse=True)[1]
+    return Clustered(
+        value=value,
+        by_rater=_cross_products(contribution, condition, rater, n_conditions),
+        by_item=_cross_products(contribution, condition, item, n_conditions),
+        by_both=_cross_products(contribution, condition, both, n_conditions),
+        n_ratings=np.bincount(condition, minlength=n_conditions).astype(np.int64),
+        n_raters=_distinct(condition, rater, n_conditions),
+        n_items=_distinct(condition, item, n_conditions),
+        shared_raters=_shared(condition, rater, n_conditions),
+        shared_items=_shared(condition, item, n_conditions),
+        effective_raters=_effective(w, condition, rater, n_conditions),
+        effective_items=_effective(w, condition, item, n_conditions),
+    )
+
+
+def t_interval(value: float, se: float, degrees: float, level: float) -> tuple[float, float]:
+    """value ± t(level, degrees) se."""
+    half = float(special.stdtrit(degrees, (1 + level) / 2)) * se  # t's quantile, without its checks
+    return value - half, value + half
+
+
+def t_test(value: float, se: float, degrees: float) -> float | None:
+    """Two-sided p of value / se against 0 under t with the degrees; None when se is 0."""
+    return float(2 * stats.t.sf(abs(value) / se, degrees)) if se > 0 else None
+
+
+def naive_interval(y: Floats, level: float) -> tuple[float, float] | None:
+    """mean ± t(n-1) s / sqrt(n) over n values as if independent; None when n < 2."""
+    if len(y) < 2:
+        return None
+    se = float(np.std(y, ddof=1)) / len(y) ** 0.5
+    return t_interval(float(np.mean(y)), se, len(y) - 1, level)
+
+
+def welch_interval(a: Floats, b: Floats, level: float) -> tuple[float, float, float | None] | None:
+    """Welch's interval and p for mean(a) - mean(b), values as if independent; None when n < 2."""
+    if min(len(a), len(b)) < 2:
+        return None
+    va, vb = float(np.var(a, ddof=1)) / len(a), float(np.var(b, ddof=1)) / len(b)
+    difference = float(np.mean(a) - np.mean(b))
+    if va + vb == 0:
+        return difference, difference, None
+    degrees = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    se = (va + vb) ** 0.5
+    low, high = t_interval(difference, se, degrees, level)
+    return low, high, t_test(difference, se, degrees)
+
+
+def has_no_width(variance: float, y: Floats) -> bool:
+    """Whether a variance is zero but for rounding, against the size of the scores."""
+    return variance <= (_NO_WIDTH * max(1.0, float(np.max(np.abs(y), initial=0.0)))) ** 2
+
+
+class PigeonholeWeights:
+    """Bootstrap weights: raters and items drawn with replacement, independently (Owen 2007).
+
+    ``rater`` (B, R) and ``item`` (B, T) count how often each was drawn; a rating's weight is the
+    product of its rater's and its item's. One set serves all conditions, so differences pair.
+    """
+
+    def __init__(self, n_raters: int, n_items: int, replicates: int, seed: Any) -> None:
+        rng = np.random.default_rng(seed)
+        self.replicates = replicates
+        self.rater = _multiplicities(rng, n_raters, replicates)
+        self.item = _multiplicities(rng, n_items, replicates)
+
+    def means(self, y: Floats, rater: Codes, item: Codes, by_rater: bool = False) -> Floats:
+        """The mean of one condition in each replicate (B,); NaN where nothing was drawn.
+
+        ``by_rater`` takes the mean over raters of their own means instead of over ratings.
+        """
+        raters, r = np.unique(rater, return_inverse=True)
+        items, t = np.unique(item, return_inverse=True)
+        shape = (len(raters), len(items))
+        total = sparse.csr_array((y, (r, t)), shape=shape)
+        count = sparse.csr_array((np.ones_like(y), (r, t)), shape=shape)
+        parts = []
+        for start in range(0, self.replicates, _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            w = self.rater[rows][:, raters].T.astype(np.float64)
+            v = self.item[rows][:, items].T.astype(np.float64)
+            parts.append(_replicate_means(_product(total, v), _product(count, v), w, by_rater))
+        return np.concatenate(parts)
+
+
+def percentile_interval(replicates: Floats, level: float) -> tuple[float, float] | None:
+    """The middle ``level`` of the replicates (quantile type 7); None when over 10 % are empty."""
+    filled = replicates[np.isfinite(replicates)]
+    if len(filled) < _LEAST_FILLED * len(replicates):
+        return None
+    low, high = np.quantile(filled, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def holm(p: list[float | None]) -> list[float | None]:
+    """Holm's (1979) adjusted p values, in the order given; None stays None and is not counted."""
+    known = sorted((value, i) for i, value in enumerate(p) if value is not None)
+    adjusted: list[float | None] = [None] * len(p)
+    highest = 0.0
+    for rank, (value, i) in enumerate(known):
+        highest = max(highest, min(1.0, value * (len(known) - rank)))
+        adjusted[i] = highest
+    return adjusted
+
+
+def _replicate_means(total: Floats, count: Floats, w: Floats, by_rater: bool) -> Floats:
+    if by_rater:
+        drawn = count > 0
+        total = np.divide(total, count, out=np.zeros_like(total), where=drawn)
+        count = drawn.astype(np.float64)
+    numerator, denominator = (w * total).sum(axis=0), (w * count).sum(axis=0)
+    empty = np.full_like(numerator, np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=empty, where=denominator > 0))
+
+
+def _product(matrix: sparse.csr_array[Any, Any], dense: Floats) -> Floats:
+    return np.asarray(matrix @ dense, dtype=np.float64)
+
+
+def _multiplicities(rng: np.random.Generator, n: int, replicates: int) -> NDArray[np.uint16]:
+    drawn = rng.integers(0, n, size=(replicates, n))
+    drawn += np.arange(replicates)[:, None] * n
+    counts = np.bincount(drawn.reshape(-1), minlength=replicates * n)
+    return counts.reshape(replicates, n).astype(np.uint16)
+
+
+def _cross_products(contribution: Floats, condition: Codes, group: Codes, n: int) -> Floats:
+    width = int(group.max(initial=-1)) + 1
+    sums = sparse.csr_array((contribution, (condition, group)), shape=(n, width))
+    return np.asarray((sums @ sums.T).toarray(), dtype=np.float64)
+
+
+def _effective(weight: Floats, condition: Codes, group: Codes, n: int) -> Floats:
+    width = int(group.max(initial=-1)) + 1
+    shares = sparse.csr_array((weight, (condition, group)), shape=(n, width))
+    squared = np.asarray(shares.multiply(shares).sum(axis=1), dtype=np.float64).reshape(-1)
+    return np.divide(1.0, squared, out=np.zeros(n), where=squared > 0)
+
+
+def _shared(condition: Codes, group: Codes, n: int) -> Codes:
+    first = np.unique(_paired(condition, group), return_index=True)[1]
+    once = np.ones(len(first))
+    return np.rint(_cross_products(once, condition[first], group[first], n)).astype(np.int64)
+
+
+def _quadratic(gram: Floats, a: int, b: int | None) -> float:
+    if b is None:
+        return float(gram[a, a])
+    return float(gram[a, a] + gram[b, b] - 2 * gram[a, b])
+
+
+def _paired(first: Codes, second: Codes) -> Codes:
+    return first * (int(second.max(initial=0)) + 1) + second
+
+
+def _distinct(condition: Codes, group: Codes, n_conditions: int) -> Codes:
+    first = np.unique(_paired(condition, group), return_index=True)[1]
+    return np.bincount(condition[first], minlength=n_conditions).astype(np.int64)

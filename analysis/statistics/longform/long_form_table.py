@@ -1,0 +1,226 @@
+"""A ratings table as long-form material: setting, speaker, context, paragraph and place of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.arrays import Codes, Floats
+from analysis.ratings.table import rated
+from analysis.statistics.longform.condition_names import (
+    CONTEXT,
+    ISOLATION,
+    PARAGRAPH,
+    SETTINGS,
+    UNKNOWN,
+    Form,
+    form_of,
+)
+
+Texts = NDArray[np.object_]
+MOS = frozenset({"mos", "context_mos"})  # two questions on one scale of 1 to 5
+_ONE = re.compile(r"\D*([0-9]+)")
+_SEVERAL = re.compile(r"\D*([0-9]+)\D+([0-9]+)")
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+@dataclass(frozen=True)
+class Material:
+    """n ratings of one kind of material on one scale, each with the form of its condition.
+
+    ``form`` (n,) are codes of ``forms``; ``rater``, ``item`` and ``cluster`` (n,) codes, a cluster
+    being a paragraph (an item where none is named); ``paragraph``, ``items`` and ``stimulus`` (n,)
+    names. ``place`` (n,) is the line's number in its paragraph, 0 where unknown or for several
+    lines; ``length`` the number of lines of each named paragraph. ``key`` is the material's name;
+    ``study`` and ``criterion`` are empty where there is one.
+    """
+
+    key: str
+    estimands: tuple[str, ...]
+    criteria: tuple[str, ...]
+    criterion: str
+    study: str
+    forms: tuple[Form, ...]
+    y: Floats
+    form: Codes
+    rater: Codes
+    item: Codes
+    cluster: Codes
+    paragraph: Texts
+    items: Texts
+    stimulus: Texts
+    place: Codes
+    length: dict[str, int]
+    places_from: str
+
+    def rows_of(self, setting: str) -> NDArray[np.bool_]:
+        """Which ratings (n,) are of that setting."""
+        codes = [i for i, form in enumerate(self.forms) if form.setting == setting]
+        return np.asarray(np.isin(self.form, codes), dtype=bool)
+
+    def speakers(self) -> list[str]:
+        """Whose speech was rated, real speech first."""
+        found = {form.speaker: form.voice != "R" for form in self.forms}
+        return sorted(found, key=lambda name: (found[name], name))
+
+    def real(self, speaker: str, reference: str = "") -> bool:
+        """Whether a speaker is a person, as far as names or the named reference tell."""
+        voices = {form.voice for form in self.forms if form.speaker == speaker}
+        return "R" in voices or speaker == reference
+
+
+def is_long_form(table: pd.DataFrame) -> bool:
+    """Whether a table has paragraphs, or conditions named as Clark et al. name them."""
+    if (table["paragraph"] != "").any():
+        return True
+    return any(form_of(str(name)) is not None for name in table["condition"].unique())
+
+
+def materials(table: pd.DataFrame) -> Iterator[Material]:
+    """The table's long-form ratings of single clips, apart by study, scale, criterion, and key.
+
+    MOS and context MOS stand together, for that is the comparison of Clark et al. (2019); criteria
+    are kept apart only where a task has several. Comparisons of two clips are left out.
+    """
+    use = rated(table)
+    use = use[(use["versus_condition"] == "") & (use["condition"] != "")]
+    use = use.assign(scale=use["estimand"].where(~use["estimand"].isin(MOS), "mos"))
+    several_studies = use["study"].nunique() > 1
+    for (named, _), rows in use.groupby(["study", "scale"], sort=True):
+        study = str(named) if several_studies else ""
+        several = rows.groupby("task")["criterion"].nunique().gt(1).any()
+        parts = rows.groupby("criterion", sort=True) if several else [("", rows)]
+        for criterion, part in parts:
+            yield from _by_key(part, study, str(criterion))
+
+
+def _by_key(rows: pd.DataFrame, study: str, criterion: str) -> Iterator[Material]:
+    names = ["condition", "task", "method"]
+    kinds = rows[names].drop_duplicates().itertuples(index=False)
+    named = {tuple(map(str, kind)): form_of(str(kind[0])) for kind in kinds}
+    forms = [_form(key, named) for key in _tuples(rows, names, "context", "paragraph", "item")]
+    known = np.array([form is not None for form in forms], dtype=bool)
+    key = np.array([form.key if form else "" for form in forms], dtype=object)
+    for each in sorted(set(key[known].tolist())):
+        mine = known & (key == each)
+        chosen = [form for form, is_mine in zip(forms, mine, strict=True) if is_mine]
+        yield _material(rows[mine], [form for form in chosen if form], each, study, criterion)
+
+
+def _tuples(rows: pd.DataFrame, names: list[str], *more: str) -> Iterator[tuple[str, ...]]:
+    return zip(*(rows[name].tolist() for name in [*names, *more]), strict=True)
+
+
+def _form(row: tuple[str, ...], named: dict[tuple[str, ...], Form | None]) -> Form | None:
+    """The named form, else what task, context and item tell of a condition of another name."""
+    condition, task, method, context, paragraph, item = row
+    found = named[condition, task, method]
+    if found is not None:
+        return found
+    setting = _setting(task.lower(), method, context, paragraph, item)
+    if not setting:
+        return None
+    return Form(
+        f"{condition} · {setting}",
+        setting,
+        system=condition,
+        lines=0 if setting == PARAGRAPH else 1,
+        context=UNKNOWN if setting == CONTEXT else "",
+    )
+
+
+def _setting(task: str, method: str, context: str, paragraph: str, item: str) -> str:
+    if method == "context_mos" or context:
+        return CONTEXT
+    for setting, starts in ((PARAGRAPH, "paragraph"), (CONTEXT, "context")):
+        if task.startswith(starts):
+            return setting
+    if not paragraph:
+        return ISOLATION if task.startswith(("isolat", "sentence")) else ""
+    inside = item.removeprefix(paragraph)
+    return PARAGRAPH if not inside or _SEVERAL.fullmatch(inside) else ISOLATION
+
+
+def _material(
+    rows: pd.DataFrame, forms: list[Form], key: str, study: str, criterion: str
+) -> Material:
+    distinct = sorted(set(forms), key=lambda f: (SETTINGS.index(f.setting), f.speaker, f.name))
+    code = {form: i for i, form in enumerate(distinct)}
+    paragraph = rows["paragraph"].to_numpy(dtype=object)
+    item = rows["item"].where(rows["item"] != "", rows["stimulus"]).to_numpy(dtype=object)
+    cluster = np.where(paragraph != "", paragraph, item)
+    form = np.array([code[one] for one in forms], dtype=np.int64)
+    place, length, places_from = _places(paragraph, item, forms)
+    return Material(
+        key=key,
+        estimands=tuple(sorted(set(rows["estimand"]))),
+        criteria=tuple(sorted(set(rows["criterion"]))),
+        criterion=criterion,
+        study=study,
+        forms=tuple(distinct),
+        y=rows["score"].to_numpy(dtype=np.float64),
+        form=form,
+        rater=_codes(rows["rater"].to_numpy(dtype=object)),
+        item=_codes(item),
+        cluster=_codes(cluster),
+        paragraph=paragraph,
+        items=item,
+        stimulus=rows["stimulus"].to_numpy(dtype=object),
+        place=place,
+        length=length,
+        places_from=places_from,
+    )
+
+
+def _places(paragraph: Texts, item: Texts, forms: list[Form]) -> tuple[Codes, dict[str, int], str]:
+    """Each row's place, each paragraph's length, and how places were told.
+
+    Items of Earnest are called paragraph.place; names that are no paragraph with a number behind
+    are put in the order of their names.
+    """
+    alone = {
+        (str(p), str(i))
+        for p, i, form in zip(paragraph, item, forms, strict=True)
+        if p and form.lines == 1
+    }
+    numbers = {pair: _ONE.fullmatch(pair[1].removeprefix(pair[0])) for pair in alone}
+    if all(numbers.values()):
+        place = {pair: int(found[1]) for pair, found in numbers.items() if found}
+        told = "names"
+    else:
+        place, told = _in_order(alone), "the order of names"
+    length: dict[str, int] = {}
+    for (p, _), at in place.items():
+        length[p] = max(length.get(p, 0), at)
+    for p, i in set(zip(paragraph.tolist(), item.tolist(), strict=True)):
+        several = _SEVERAL.fullmatch(str(i).removeprefix(str(p))) if p else None
+        if several and told == "names":
+            length[p] = max(length.get(p, 0), int(several[2]))
+    found = [
+        place.get((str(p), str(i)), 0) if form.lines == 1 else 0
+        for p, i, form in zip(paragraph, item, forms, strict=True)
+    ]
+    return np.array(found, dtype=np.int64), length, told
+
+
+def _in_order(alone: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    place: dict[tuple[str, str], int] = {}
+    for paragraph in {p for p, _ in alone}:
+        items = sorted((i for p, i in alone if p == paragraph), key=_natural)
+        place |= {(paragraph, item): at for at, item in enumerate(items, start=1)}
+    return place
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """Sorts s2 before s10."""
+    parts = _DIGITS.split(text)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _codes(names: Texts) -> Codes:
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,39 @@
+"""Metrics against people: correlations, errors, ceilings, preferences, detection of machines."""
+
+from analysis.statistics.metric_agreement.machine_detection import Detection, detection
+from analysis.statistics.metric_agreement.metric_ceiling import (
+    Ceiling,
+    condition_ceiling,
+    one_against_others,
+)
+from analysis.statistics.metric_agreement.metric_correlations import correlations
+from analysis.statistics.metric_agreement.metric_result import Correlated, Wanted
+from analysis.statistics.metric_agreement.metric_units import (
+    CONDITION,
+    STIMULUS,
+    WITHIN,
+    Units,
+    units_of,
+)
+from analysis.statistics.metric_agreement.p1401_mapping import Cubic, monotonic_cubic
+from analysis.statistics.metric_agreement.preference_accuracy import Preferred, preferred_share
+
+__all__ = [
+    "CONDITION",
+    "STIMULUS",
+    "WITHIN",
+    "Ceiling",
+    "Correlated",
+    "Cubic",
+    "Detection",
+    "Preferred",
+    "Units",
+    "Wanted",
+    "condition_ceiling",
+    "correlations",
+    "detection",
+    "monotonic_cubic",
+    "one_against_others",
+    "preferred_share",
+    "units_of",
+]

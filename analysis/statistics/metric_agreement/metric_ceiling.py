@@ -1,0 +1,120 @@
+"""What a perfect metric could reach per condition, and how one rater does against the others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from analysis.arrays import Floats
+from analysis.statistics.agreement.agreement_result import coded
+from analysis.statistics.agreement.versus_rest import coefficients, rest_means
+from analysis.statistics.metric_agreement.metric_units import Units
+
+SPLITS = 200
+FEWEST = 3
+LEAST_SHARED = 5
+_STATISTICS = ("srcc", "plcc")
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The mean correlation of both halves of the raters, and what follows; None where undefined.
+
+    ``reliability`` is 2 r / (1 + r) (Spearman 1910, Brown 1910), ``ceiling`` its root; ``low`` and
+    ``high`` hold the middle of the splits' own ceilings.
+    """
+
+    statistic: str
+    split_half: float | None
+    reliability: float | None
+    ceiling: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """The ceiling as one flat row of plain values."""
+        return asdict(self)
+
+
+def condition_ceiling(
+    units: Units, *, level: float = 0.95, splits: int = SPLITS, seed: int = 0
+) -> list[Ceiling]:
+    """SRCC and PLCC of the condition means of two random halves of the raters.
+
+    A rater is in one half with all ratings, so that leniency is not taken for agreement; clips are
+    the same in both halves, as they are for a metric. Undefined with fewer than 3 conditions or 4
+    raters, or where means do not differ.
+    """
+    n, raters = len(units.conditions), units.n_raters
+    if n < FEWEST or raters < 4:
+        why = f"{n} conditions and {raters} raters: at least {FEWEST} and 4 are needed"
+        return [Ceiling(name, None, None, None, None, None, n, why) for name in _STATISTICS]
+    rng = np.random.default_rng(seed)
+    side = np.argsort(rng.random((splits, raters)), axis=1) % 2
+    member = units.condition[:, None] == np.arange(n)
+    total = np.asarray(units.total.T @ member.astype(np.float64))  # R, C
+    count = np.asarray(units.count.T @ member.astype(np.float64))
+    halves = []
+    for half in (0, 1):
+        own = (side == half).astype(np.float64)
+        held = own @ count
+        empty = np.full(held.shape, np.nan)
+        halves.append(np.divide(own @ total, held, out=empty, where=held > 0))
+    whole = np.isfinite(halves[0]).all(axis=1) & np.isfinite(halves[1]).all(axis=1)
+    a, b = (half[whole] for half in halves)
+    if not len(a):
+        why = "in no split do both halves of the raters have every condition"
+        return [Ceiling(name, None, None, None, None, None, n, why) for name in _STATISTICS]
+    return [_ceiling(name, a, b, level) for name in _STATISTICS]
+
+
+def _ceiling(name: str, a: Floats, b: Floats, level: float) -> Ceiling:
+    n = a.shape[1]
+    if name == "srcc":
+        a, b = stats.rankdata(a, axis=1), stats.rankdata(b, axis=1)
+    a, b = (each - each.mean(axis=1, keepdims=True) for each in (a, b))
+    room = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    r = (a * b).sum(axis=1)[room > 1e-12] / room[room > 1e-12]
+    if not len(r):
+        return Ceiling(name, None, None, None, None, None, n, "the means do not differ")
+    mean = float(np.mean(r))
+    reliability = 2 * mean / (1 + mean) if mean > -1 else -1.0
+    note = "" if mean > 0 else "the halves do not agree at all: the ceiling is 0"
+    kept = np.maximum(r, 0.0)
+    each = np.sqrt(2 * kept / (1 + kept))
+    low, high = np.quantile(each, [(1 - level) / 2, (1 + level) / 2])
+    top = max(reliability, 0.0) ** 0.5
+    return Ceiling(name, mean, reliability, top, float(low), float(high), n, note)
+
+
+def one_against_others(units: Units) -> dict[str, Any]:
+    """The mean PLCC, SRCC and KRCC of a rater with the mean of all other raters of the same clips.
+
+    Over the raters who share at least 5 clips with others and do not give one score throughout;
+    with their number and the lower and upper quartile over them. Values None without such a rater.
+    """
+    ratings = coded(units.unit, units.rater, units.score)
+    rest = rest_means(ratings)
+    order = np.argsort(ratings.rater, kind="stable")
+    ends = np.searchsorted(ratings.rater[order], np.arange(len(ratings.raters) + 1))
+    found = []
+    for code in range(len(ratings.raters)):
+        mine = order[ends[code] : ends[code + 1]]
+        mine = mine[~np.isnan(rest[mine])]
+        if len(mine) >= LEAST_SHARED:
+            each = coefficients(ratings.y[mine], rest[mine])
+            if each[0] is not None:
+                found.append(each)
+    told: dict[str, Any] = {"n_raters": len(found)}
+    for place, name in enumerate(("plcc", "srcc", "krcc")):
+        of = np.array([each[place] for each in found], dtype=np.float64)
+        low, high = np.quantile(of, [0.25, 0.75]) if len(of) else (None, None)
+        told[name] = float(of.mean()) if len(of) else None
+        told[f"{name}_low"] = None if low is None else float(low)
+        told[f"{name}_high"] = None if high is None else float(high)
+    return told

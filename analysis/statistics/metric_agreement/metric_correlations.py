@@ -1,0 +1,172 @@
+"""Every metric against the mean human scores of one family, with two-way intervals and p values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+from scipy import stats
+
+from analysis.arrays import Floats
+from analysis.statistics.intervals import percentile_interval
+from analysis.statistics.metric_agreement import weighted_correlations as by_weight
+from analysis.statistics.metric_agreement.metric_result import (
+    AS_IS,
+    COEFFICIENTS,
+    FEW_CONDITIONS,
+    Correlated,
+    Wanted,
+    made,
+)
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
+from analysis.statistics.metric_agreement.prediction_errors import errors, mapped_errors
+from analysis.statistics.metric_agreement.replicated_coefficients import (
+    coefficient,
+    elsewhere,
+    replicates,
+    scipys,
+)
+from analysis.statistics.metric_agreement.resampled_units import FEWEST, Bools, Sample, samples_of
+from analysis.statistics.metric_agreement.two_way_resampling import (
+    centred_interval,
+    fisher_interval,
+    p_of,
+    replicates_for,
+    resampled,
+    wider_over,
+)
+
+_EXACT = 7  # conditions up to which every order is tried
+
+
+def correlations(
+    units: Units, values: Mapping[str, Floats], wanted: Wanted | None = None
+) -> list[Correlated]:
+    """All numbers of all metrics, ``values`` (S,) each with NaN where there is none.
+
+    Per stimulus, per stimulus within conditions and per condition: SRCC, PLCC, KRCC (tau-b) with
+    p; for metrics on the raters' scale, and for all after the mapping of ITU-T P.1401, QWK, MAE,
+    RMSE and RMSE* (epsilon-insensitive). RMSE divides by n less the 4 numbers of the mapping.
+    """
+    wanted = wanted or Wanted()
+    rng = np.random.default_rng(list(wanted.seed))
+    drawn = resampled(units, replicates_for(len(units.own), wanted.replicates), rng)
+    found: list[Correlated] = []
+    for names, held in _alike(values):
+        if held.sum() < FEWEST:
+            found += [_too_few(name, units, held) for name in names]
+            continue
+        x = np.array([values[name][held] for name in names])
+        for sample in samples_of(units, drawn, held, names, x, wanted.level, rng):
+            found += _of_sample(sample, wanted, rng)
+    order = {name: place for place, name in enumerate(values)}
+    return sorted(found, key=lambda each: order[each.metric])
+
+
+def _alike(values: Mapping[str, Floats]) -> list[tuple[list[str], Bools]]:
+    """Metrics that have values for the same units, with those units (S,)."""
+    groups: dict[bytes, list[str]] = {}
+    for name, of in values.items():
+        groups.setdefault(np.isfinite(of).tobytes(), []).append(name)
+    return [(names, np.isfinite(values[names[0]])) for names in groups.values()]
+
+
+def _too_few(name: str, units: Units, held: Bools) -> Correlated:
+    n = int(held.sum())
+    why = f"undefined: values for {n} of the {FEWEST} or more needed"
+    ratings = int(units.ratings[held].sum())
+    missing = len(held) - n
+    return Correlated(
+        name, STIMULUS, "srcc", AS_IS, None, None, None, n, missing, ratings, note=why
+    )
+
+
+def _of_sample(sample: Sample, wanted: Wanted, rng: np.random.Generator) -> Iterator[Correlated]:
+    pairs = by_weight.pairs_of(len(sample.y), rng) if len(sample.y) > 1 else None
+    coefficients = {name: replicates(name, sample, pairs) for name in COEFFICIENTS}
+    apart = {name: elsewhere(name, sample, pairs) for name in COEFFICIENTS}
+    for m, metric in enumerate(sample.names):
+        for name in COEFFICIENTS:
+            wide = apart[name][:, m] if len(apart[name]) else None
+            yield _coefficient(name, metric, m, sample, coefficients[name][:, m], wide, wanted)
+    if sample.unit == WITHIN:
+        return
+    same = [m for m, metric in enumerate(sample.names) if metric in wanted.same_scale]
+    yield from errors(sample, same, {}, wanted)
+    if wanted.mapped:
+        yield from mapped_errors(sample, wanted)
+
+
+def _coefficient(
+    name: str,
+    metric: str,
+    m: int,
+    sample: Sample,
+    drawn: Floats,
+    wide: Floats | None,
+    wanted: Wanted,
+) -> Correlated:
+    value = coefficient(name, sample.x[m], sample.y)
+    if value is None:
+        why = _undefined(sample.x[m], sample.y, sample.unit)
+        return made(metric, sample, name, AS_IS, None, None, note=why)
+    wider = wider_over(len(sample.y)) if sample.unit == CONDITION and name == "plcc" else 1.0
+    bounds = centred_interval(value, drawn, wanted.level, wider=wider)
+    note = "" if bounds else _unbounded(value, drawn, len(sample.y))
+    if sample.unit == CONDITION:
+        p = _p_over_conditions(name, sample.x[m], sample.y)
+    else:
+        p = p_of(value, drawn)
+    far = _elsewhere(name, value, wide, len(sample.y), wanted.level)
+    found = made(metric, sample, name, AS_IS, value, bounds, p=p, note=note)
+    return replace(found, low_conditions=far[0], high_conditions=far[1]) if far else found
+
+
+def _elsewhere(
+    name: str, value: float, wide: Floats | None, n: int, level: float
+) -> tuple[float, float] | None:
+    """The interval for other conditions too: of PLCC over few conditions it is Fisher's."""
+    if wide is None:
+        return None
+    if name == "plcc" and n < FEW_CONDITIONS:
+        return fisher_interval(value, n, level)
+    far = percentile_interval(wide, level)
+    if far is None or far[1] - far[0] <= 1e-9:
+        return None
+    return min(far[0], value), max(far[1], value)
+
+
+def _p_over_conditions(name: str, x: Floats, y: Floats) -> float | None:
+    """p that the order of the conditions has nothing to do with the metric's.
+
+    Every order is tried with up to 7 conditions; above, scipy's own p.
+    """
+    if len(x) > _EXACT:
+        return scipys(name, x, y)[1]
+    a, b = x, y
+    if name == "srcc":
+        a, b = stats.rankdata(x), stats.rankdata(y)
+    orders = b[np.array(list(permutations(range(len(b)))))]
+    if name == "krcc":
+        i, j = np.triu_indices(len(a), 1)
+        found = np.sign(orders[:, i] - orders[:, j]) @ np.sign(a[i] - a[j])
+    else:
+        found = orders @ (a - a.mean())
+    return float((np.abs(found) >= abs(found[0]) - 1e-9 * max(1.0, abs(found[0]))).mean())
+
+
+def _undefined(x: Floats, y: Floats, unit: str) -> str:
+    what = "conditions" if unit == CONDITION else "stimuli"
+    if len(x) < FEWEST:
+        return f"undefined: {len(x)} {what}, and {FEWEST} or more are needed"
+    flat = [name for name, of in (("metric", x), ("human score", y)) if np.ptp(of) == 0]
+    return f"undefined: the {' and the '.join(flat)} is constant"
+
+
+def _unbounded(value: float, drawn: Floats, n: int) -> str:
+    known = drawn[np.isfinite(drawn)]
+    if len(known) and np.ptp(known) <= 1e-9 and len(known) >= 0.9 * len(drawn):
+        return f"no interval: all replicates of {n} give {value:.3g}"
+    return f"no interval: with {n}, too many replicates are undefined"

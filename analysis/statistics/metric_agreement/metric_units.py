@@ -1,0 +1,176 @@
+"""What metrics are compared with: the stimuli of one family, or the pairs of them that met.
+
+Throughout, S is the number of stimuli (or pairs), C of conditions (or pairs of conditions), R of
+raters, T of items, M of metrics and B of bootstrap replicates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from analysis.arrays import Codes, Floats
+from analysis.ratings.estimands import estimand_of
+from analysis.statistics.comparisons.clustered_variance import spread_of_means
+from analysis.statistics.intervals import clustered, t_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.ratings.breakdowns import Family
+
+STIMULUS = "stimulus"
+WITHIN = "stimulus within condition"
+CONDITION = "condition"
+Words = NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class Units:
+    """The stimuli, or pairs of stimuli, of one family, with their ratings.
+
+    ``own`` and ``other`` (S,) name the stimulus and the one that it is compared with (empty where
+    clips are rated alone), ``condition`` and ``item`` (S,) are codes, ``human`` (S,) is the mean
+    score and ``ratings`` (S,) their number. ``total`` and ``count`` (S, R) hold the sums and the
+    numbers of the scores of each rater. A pair stands the same way round in all its ratings: as
+    its conditions were stored most often; scores are turned with it.
+    """
+
+    estimand: str
+    own: Words
+    other: Words
+    condition: Codes
+    conditions: tuple[str, ...]
+    item: Codes
+    human: Floats
+    ratings: Codes
+    total: sparse.csr_array[Any, Any]
+    count: sparse.csr_array[Any, Any]
+    n_items: int
+    compared: bool
+    unit: Codes  # (n,) of each rating, with its rater and score as below
+    rater: Codes
+    score: Floats
+
+    @property
+    def n_raters(self) -> int:
+        """The number of raters, R."""
+        return int(self.total.shape[1])
+
+    def names(self) -> list[str]:
+        """The S stimuli or pairs in words."""
+        return [
+            f"{own} – {other}" if other else str(own)
+            for own, other in zip(self.own, self.other, strict=True)
+        ]
+
+    def stimuli(self) -> list[str]:
+        """Every stimulus that is rated or compared with, once."""
+        return list(dict.fromkeys([*self.own, *(name for name in self.other if name)]))
+
+    def values(self, of: pd.Series) -> Floats:
+        """A metric's values (S,), by its values of the stimuli; NaN where there is none.
+
+        Of pairs it is the difference of both, of ABX the size of the difference.
+        """
+        own = of.reindex(self.own).to_numpy(dtype=np.float64)
+        if not self.compared:
+            return own
+        apart = own - of.reindex(self.other).to_numpy(dtype=np.float64)
+        both = np.where(self.other != "", apart, own)
+        unsigned = estimand_of(self.estimand).discriminates
+        return np.asarray(np.abs(both) if unsigned else both, dtype=np.float64)
+
+    def intervals(self, level: float) -> list[tuple[float, float | None, float | None]]:
+        """Mean score and two-way clustered interval of each of the C conditions."""
+        condition, item = self.condition[self.unit], self.item[self.unit]
+        n = len(self.conditions)
+        found = clustered(self.score, condition, self.rater, item, n)
+        (variance, df), told = spread_of_means(found), []
+        for c in range(n):
+            mean, groups = float(found.value[c]), min(found.n_raters[c], found.n_items[c])
+            low = high = None
+            if groups > 1:
+                low, high = t_interval(mean, float(variance[c]) ** 0.5, float(df[c]), level)
+            told.append((mean, low, high))
+        return told
+
+    def half_widths(self, level: float) -> Floats:
+        """Half of the t interval of each stimulus' mean (S,); NaN with fewer than two ratings."""
+        from scipy import special
+
+        n = self.ratings
+        apart = self.score - self.human[self.unit]
+        squares = np.bincount(self.unit, weights=apart**2, minlength=len(n))
+        empty = np.full(len(n), np.nan)
+        variance = np.divide(squares, n - 1, out=empty, where=n > 1)
+        t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
+        return np.asarray(t * np.sqrt(variance / n), dtype=np.float64)
+
+
+def units_of(family: Family) -> Units:
+    """The stimuli or pairs of one family of ratings; ratings that name no stimulus are left out."""
+    named = (family.table["stimulus"] != "").to_numpy(dtype=bool)
+    table = family.table[named]
+    own, other = _words(table, "stimulus"), _words(table, "versus_stimulus")
+    condition, versus = _words(table, "condition"), _words(table, "versus_condition")
+    score = table["score"].to_numpy(dtype=np.float64)
+    compared = family.in_pairs
+    if compared:
+        turned = turned_pairs(condition, versus, own, other)
+        own, other = np.where(turned, other, own), np.where(turned, own, other)
+        condition, versus = (
+            np.where(turned, versus, condition),
+            np.where(turned, condition, versus),
+        )
+        score = np.where(turned, estimand_of(family.estimand).mirrored(score), score)
+        condition = np.where(versus != "", condition + " ~ " + versus, condition)
+    else:
+        other = np.full(len(own), "", dtype=object)
+    joined = own + "\x1f" + other
+    _, first, unit = np.unique(joined.astype(str), return_index=True, return_inverse=True)
+    conditions, code = np.unique(condition[first].astype(str), return_inverse=True)
+    n, rater = len(first), np.unique(family.rater[named], return_inverse=True)[1]
+    item = np.unique(family.item[named], return_inverse=True)[1]
+    shape = (n, int(rater.max(initial=-1)) + 1)
+    total = sparse.csr_array((score, (unit, rater)), shape=shape)
+    count = sparse.csr_array((np.ones(len(score)), (unit, rater)), shape=shape)
+    ratings = np.bincount(unit, minlength=n)
+    return Units(
+        estimand=family.estimand,
+        own=own[first],
+        other=other[first],
+        condition=code.astype(np.int64),
+        conditions=tuple(str(name) for name in conditions),
+        item=item[first].astype(np.int64),
+        human=np.bincount(unit, weights=score, minlength=n) / np.maximum(ratings, 1),
+        ratings=ratings.astype(np.int64),
+        total=total,
+        count=count,
+        n_items=int(item.max(initial=-1)) + 1,
+        compared=compared,
+        unit=unit.astype(np.int64),
+        rater=rater.astype(np.int64),
+        score=score,
+    )
+
+
+def turned_pairs(condition: Words, versus: Words, own: Words, other: Words) -> NDArray[np.bool_]:
+    """Which ratings (n,) stand the other way round than most of their pair of conditions."""
+    met: dict[tuple[str, str], int] = {}
+    for pair in zip(condition, versus, strict=True):
+        met[pair] = met.get(pair, 0) + 1
+    turned = {
+        (a, b): bool(b) and (met[a, b], b) < (met.get((b, a), 0), a) for a, b in met if a != b
+    }
+    same = (condition == versus) & (other < own)
+    by_name = [turned.get(pair, False) for pair in zip(condition, versus, strict=True)]
+    return np.asarray(np.asarray(by_name, dtype=bool) | same, dtype=np.bool_)
+
+
+def _words(table: pd.DataFrame, name: str) -> Words:
+    return np.asarray(table[name].to_numpy(dtype=object))

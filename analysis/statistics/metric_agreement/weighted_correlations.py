@@ -1,0 +1,157 @@
+"""Correlations of many metrics with many resampled human means at once, by weights.
+
+``x`` (M, S) are metric values, ``h`` (B, S) human means and ``w`` (B, S) how often each unit was
+drawn in each of B replicates. All results are (B, M), NaN where undefined.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.arrays import Codes, Floats
+
+MOST_PAIRS = 40_000  # of units, for Kendall's tau; above, as many pairs drawn at random
+_ROWS = 64  # replicates at a time, so that memory stays small
+_DUST = 1e-9
+
+
+def pearson(x: Floats, h: Floats, w: Floats) -> Floats:
+    """Pearson's r of weighted units."""
+    x = x - x.mean(axis=1, keepdims=True)
+    h = h - np.nansum(w * h, axis=1, keepdims=True) / np.maximum(w.sum(axis=1, keepdims=True), 1)
+    n = w.sum(axis=1)[:, None]
+    wh = w * h
+    sx, sh = w @ x.T, wh.sum(axis=1)[:, None]
+    return _ratio(
+        (wh @ x.T) - _per(sx * sh, n),
+        (w @ (x.T**2)) - _per(sx**2, n),
+        (wh * h).sum(axis=1)[:, None] - _per(sh**2, n),
+        _size(x, w),
+        (w * h**2).sum(axis=1)[:, None],
+    )
+
+
+def spearman(x: Floats, h: Floats, w: Floats) -> Floats:
+    """Spearman's rho: Pearson's r of the midranks that the units have in their replicate."""
+    found = np.empty((len(h), len(x)))
+    orders = [_order(row) for row in x]
+    for start in range(0, len(h), _ROWS):
+        rows = slice(start, start + _ROWS)
+        part = w[rows]
+        middle = part.sum(axis=1) / 2  # of midranks, each counted as often as drawn
+        ranks = _ranks_of_rows(h[rows], part) - middle[:, None]
+        size_h = (part * ranks**2).sum(axis=1)
+        drawn, weighted = part.T.copy(), (part * ranks).T.copy()  # rows are units: quick to sort
+        for m, (order, first, last) in enumerate(orders):
+            often = drawn[order]
+            own = _midranks(often, first, last) - middle
+            size_x = np.einsum("sb,sb,sb->b", often, own, own)
+            cross = np.einsum("sb,sb->b", weighted[order], own)
+            found[rows, m] = _ratio(cross, size_x, size_h, 1.0, 1.0)
+    return found
+
+
+def kendall(x: Floats, h: Floats, w: Floats, pairs: tuple[Codes, Codes]) -> Floats:
+    """Kendall's tau-b over the pairs of units that `pairs_of` chose, each weighed as drawn."""
+    i, j = pairs
+    across = np.sign(x[:, i] - x[:, j]).T.astype(np.float32)
+    untied = np.abs(across)
+    found = np.empty((len(h), len(x)))
+    for start in range(0, len(h), _ROWS):
+        rows = slice(start, start + _ROWS)
+        weight = (w[rows][:, i] * w[rows][:, j]).astype(np.float32)
+        up = np.sign(h[rows][:, i] - h[rows][:, j]).astype(np.float32) * weight
+        agree, of_x = (up @ across).astype(np.float64), (weight @ untied).astype(np.float64)
+        of_h = np.abs(up).sum(axis=1, dtype=np.float64)[:, None]
+        found[rows] = _ratio(agree, of_x, of_h, 1.0, 1.0)
+    return found
+
+
+def pairs_of(n: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """All pairs of n units, or MOST_PAIRS of them drawn at random."""
+    if n * (n - 1) // 2 <= MOST_PAIRS:
+        i, j = np.triu_indices(n, 1)
+        return i.astype(np.int64), j.astype(np.int64)
+    i = rng.integers(0, n, MOST_PAIRS)
+    return i, (i + rng.integers(1, n, MOST_PAIRS)) % n
+
+
+def weighted_kappa(x: Codes, h: Codes, w: Floats, k: int) -> Floats:
+    """Quadratic weighted kappa of categories: x (M, S) and h (B, S), both below k."""
+    steps = np.arange(k, dtype=np.float64)
+    held = (x[:, :, None] == np.arange(k)).astype(np.float64)  # M, S, K
+    flat = held.transpose(1, 0, 2).reshape(x.shape[1], -1)  # S, M K
+    tables = np.empty((len(h), len(x), k, k))  # category of x, of h
+    for category in range(k):
+        drawn = np.where(h == category, w, 0.0)
+        tables[..., category] = (drawn @ flat).reshape(len(h), len(x), k)
+    apart = (steps[:, None] - steps[None, :]) ** 2
+    n = np.maximum(tables.sum(axis=(2, 3)), 1.0)
+    observed = (tables * apart).sum(axis=(2, 3))
+    expected = np.einsum("bmi,ij,bmj->bm", tables.sum(axis=3), apart, tables.sum(axis=2)) / n
+    empty = np.full(expected.shape, np.nan)
+    return np.asarray(1 - np.divide(observed, expected, out=empty, where=expected > 0))
+
+
+def error(x: Floats, h: Floats, w: Floats, spare: Floats | float = 0.0, power: int = 1) -> Floats:
+    """The mean of |x - h|, less ``spare`` (S,) and not below 0, to a power of 1 or 2."""
+    n = np.maximum(w.sum(axis=1), 1)
+    found = np.empty((len(h), len(x)))
+    for m, own in enumerate(x):
+        apart = np.maximum(np.abs(own - h) - spare, 0.0)
+        found[:, m] = (w * apart**power).sum(axis=1) / n
+    return found
+
+
+def _ratio(
+    cross: Floats, of_x: Floats, of_h: Floats, size_x: Floats | float, size_h: Floats | float
+) -> Floats:
+    """cross / sqrt(of_x of_h), NaN where one of both is zero but for rounding."""
+    fits = (of_x > _DUST**1.3 * size_x) & (of_h > _DUST**1.3 * size_h)
+    below = np.sqrt(np.where(fits, of_x * of_h, 1.0))
+    return np.asarray(np.where(fits, np.clip(cross / below, -1.0, 1.0), np.nan), dtype=np.float64)
+
+
+def _per(values: Floats, n: Floats) -> Floats:
+    return np.asarray(values / np.maximum(n, 1), dtype=np.float64)
+
+
+def _size(x: Floats, w: Floats) -> Floats:
+    return np.asarray(w @ (x.T**2), dtype=np.float64)
+
+
+def _order(x: Floats) -> tuple[Codes, Codes, Codes]:
+    """The order of x (S,), and for each place the first and the last place with its value."""
+    order = np.argsort(x, kind="stable")
+    of = x[order]
+    first = np.searchsorted(of, of, side="left")
+    last = np.searchsorted(of, of, side="right") - 1
+    return order, first.astype(np.int64), last.astype(np.int64)
+
+
+def _midranks(drawn: Floats, first: Codes, last: Codes) -> Floats:
+    """Midranks (S, B), but for a constant, of sorted units that were drawn so often."""
+    upto = np.cumsum(drawn, axis=0)
+    before = upto[first] - drawn[first]
+    return np.asarray((before + upto[last]) / 2, dtype=np.float64)
+
+
+def _ranks_of_rows(h: Floats, w: Floats) -> Floats:
+    """Midranks (B, S), but for a constant, of units whose order differs from row to row."""
+    width = h.shape[1]
+    order = np.argsort(h, axis=1, kind="stable")
+    of = np.take_along_axis(h, order, axis=1)
+    drawn = np.take_along_axis(w, order, axis=1)
+    upto = np.cumsum(drawn, axis=1)
+    new = np.ones(h.shape, dtype=bool)
+    new[:, 1:] = of[:, 1:] != of[:, :-1]
+    place = np.arange(width)
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
+    ends = np.ones(h.shape, dtype=bool)
+    ends[:, :-1] = new[:, 1:]
+    last = np.minimum.accumulate(np.where(ends, place, width)[:, ::-1], axis=1)[:, ::-1]
+    before = np.take_along_axis(upto - drawn, first, axis=1)
+    mid = (before + np.take_along_axis(upto, last, axis=1)) / 2
+    ranks = np.empty(h.shape)
+    np.put_along_axis(ranks, order, mid, axis=1)
+    return ranks

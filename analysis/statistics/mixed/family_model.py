@@ -1,0 +1,211 @@
+"""Mixed models of one family of ratings: whether there are any, their scale, prior and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.ratings.breakdowns import Family, families
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.scales import family_title
+from analysis.statistics.mixed.gaussian import GaussianPrior, prior_for
+from analysis.statistics.mixed.model_errors import NotEstimable
+from analysis.statistics.mixed.ordered_labels import label_counts
+from analysis.statistics.mixed.ordinal_fit import ordinal_posterior
+from analysis.statistics.mixed.posterior import Posterior
+from analysis.statistics.mixed.random_effects import PATIENT, Effects, affordable
+from analysis.statistics.mixed.reml import RemlFit
+from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
+from analysis.statistics.mixed.table_model import (
+    Arrays,
+    allowed_effects,
+    arrays_of,
+    posterior_of,
+    reml_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.statistics.options import Options
+
+MOST_LABELS = 11  # a scale of more steps is as good as continuous
+MOST_CELLS = 30_000  # raters times conditions, of a quick posterior
+_ROPE_SHARE = 0.02  # of the width of a scale that has no region of its own
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A family of ratings whose conditions a mixed model compares: its number, title and arrays.
+
+    ``table`` are its rows, without conditions of a single rating; those are named in ``alone``.
+    """
+
+    number: int
+    title: str
+    family: Family
+    table: pd.DataFrame
+    arrays: Arrays
+    alone: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The conditions, in the order of their codes."""
+        return [name[0] for name in self.arrays.names]
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and highest score that can be given; those found, of a scale unknown."""
+        low, high = float(self.arrays.y.min()), float(self.arrays.y.max())
+        return estimand_of(self.family.estimand).ends_for(low, high) or (low, high)
+
+    def rope(self, options: Options) -> float:
+        """The difference that does not matter: asked for, the estimand's, or 2 % of the scale."""
+        if options.rope is not None:
+            return options.rope
+        low, high = self.scale
+        known = estimand_of(self.family.estimand).equivalence
+        return known or _ROPE_SHARE * (high - low) or _ROPE_SHARE
+
+    def seed(self, options: Options) -> int:
+        """The seed of this family's draws, whatever else the table holds."""
+        return int(np.random.SeedSequence(self.family.seed(options.seed)).generate_state(1)[0])
+
+
+def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
+    """The families of a table whose conditions have means of their own: no pairs, no ranks."""
+    for number, family in enumerate(families(ratings), start=1):
+        if not comparable(family):
+            continue
+        counts = family.table["condition"].value_counts()
+        several = counts.index[(counts > 1) & (counts.index != "")]
+        table = family.table[family.table["condition"].isin(several)]
+        if len(table):
+            yield Modelled(
+                number,
+                family_title({"estimand": family.estimand, **family.group}),
+                family,
+                table,
+                arrays_of(table),
+                tuple(sorted(set(counts.index) - {*several, ""})),
+            )
+
+
+def comparable(family: Family) -> bool:
+    """Whether each rating is about one condition: of pairs and ranks it is not."""
+    return not family.in_pairs and not estimand_of(family.estimand).lowest_is_best
+
+
+def model_effects(modelled: Modelled, most: float = PATIENT) -> Effects:
+    """The effects of a family's mixed model, without those whose fit is more work than ``most``."""
+    arrays = modelled.arrays
+    return affordable(allowed_effects(arrays), arrays.condition, most)
+
+
+def model_draws(
+    modelled: Modelled,
+    options: Options,
+    effects: Effects | None = None,
+    fit: RemlFit | None = None,
+) -> Posterior:
+    """Draws of a family's mixed model, texts and clips included wherever the design allows.
+
+    ``effects`` are those of `model_effects` and ``fit`` their REML fit, if they are known. Raises
+    NotEstimable where texts or clips would have to be left out: ranks would be too sure.
+    """
+    arrays = modelled.arrays
+    effects = model_effects(modelled) if effects is None else effects
+    if effects.too_large:
+        raise NotEstimable(
+            "this design is too large for effects of texts and clips, and without them ranks would "
+            "be too sure",
+            _BY_NAME if not model_effects(modelled).too_large else _FEWER,
+        )
+    if effects.of_texts and fit is None:
+        with suppress(NotEstimable):
+            fit = reml_of(arrays, effects)
+    return posterior_of(
+        arrays,
+        effects,
+        fit,
+        gaussian_prior(modelled),
+        seed=modelled.seed(options),
+        chains=options.chains,
+        draws=options.draws,
+    )
+
+
+_BY_NAME = "ask for it by name: --part models"
+_FEWER = "compare fewer conditions or items at a time"
+
+
+def gaussian_draws(modelled: Modelled, options: Options) -> Posterior:
+    """Exact draws of the nested Gaussian model: means, rater, rater by condition, residual.
+
+    Texts and clips are taken as given. Raises NotEstimable with reason and remedy.
+    """
+    return posterior_of(
+        modelled.arrays,
+        Effects({}, {}),
+        None,
+        gaussian_prior(modelled),
+        seed=modelled.seed(options),
+        chains=options.chains,
+        draws=options.draws,
+    )
+
+
+def gaussian_prior(modelled: Modelled) -> GaussianPrior:
+    """The prior of the Gaussian models; means lie on the scale where its ends are known."""
+    scores = modelled.arrays.y
+    known = estimand_of(modelled.family.estimand)
+    ends = known.ends_for(float(scores.min()), float(scores.max()))
+    return replace(prior_for(*modelled.scale), ends=ends)
+
+
+def ordinal_draws(modelled: Modelled, options: Options) -> Posterior:
+    """Exact draws of the nested cumulative logit model; ``score`` are means on the score scale.
+
+    Raises NotEstimable with reason and remedy.
+    """
+    counts, scores = ordinal_counts(modelled)
+    return ordinal_posterior(
+        counts,
+        scores=scores,
+        seed=modelled.seed(options),
+        chains=options.chains,
+        draws=options.draws,
+    )
+
+
+def ordinal_counts(modelled: Modelled) -> tuple[Floats, Floats]:
+    """How often each rater gave each score to each condition (R, S, K), and the scores (K,)."""
+    label, scores = ordinal_labels(modelled)
+    return label_counts(label, modelled.arrays.rater, modelled.arrays.condition), scores
+
+
+def ordinal_labels(modelled: Modelled) -> tuple[Codes, Floats]:
+    """Each rating's score as a step from 0 (n,), and the scores (K,) of the steps that were used.
+
+    Raises NotEstimable for more steps than an ordinal model can have.
+    """
+    scores, label = np.unique(modelled.arrays.y, return_inverse=True)
+    if len(scores) > MOST_LABELS:
+        raise NotEstimable(
+            f"{len(scores)} different scores were given, more than the {MOST_LABELS} steps of an "
+            "ordinal model",
+            "use the Gaussian models",
+        )
+    return label.astype(np.int64), scores
+
+
+def chosen(table: pd.DataFrame, title: str) -> Modelled:
+    """The family with this title; raises NotEstimable that names the families there are."""
+    found = {each.title: each for each in modelled(table)}
+    if title not in found:
+        raise NotEstimable(f"no ratings of {title!r}", f"choose {'; '.join(found) or 'other data'}")
+    return found[title]

@@ -1,0 +1,111 @@
+"""Ratings summed per rater and cell: all that a Gaussian model without text effects needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.statistics.mixed.model_errors import NotEstimable
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+
+def floats(values: ArrayLike) -> Floats:
+    """Values as an array of float64."""
+    return np.asarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Counts and centred sums of N scores by R raters in C cells of S conditions.
+
+    ``count`` (R, C) ratings per rater and cell, 0 where there are none; ``total`` (R, C) their
+    summed scores after ``centre`` (C,), the mean of each cell's ratings, is taken away; ``within``
+    the sum of squares around the mean of each rater and cell; ``condition`` (C,) int, the condition
+    that each cell belongs to. Cells are what gets a mean of its own (by default the conditions
+    themselves); a rater's leaning to a condition is shared by the cells of that condition.
+    """
+
+    count: Floats
+    total: Floats
+    centre: Floats
+    within: float
+    condition: Codes
+
+    @property
+    def n(self) -> int:
+        """N, the number of ratings."""
+        return int(self.count.sum())
+
+    @property
+    def n_conditions(self) -> int:
+        """S, the number of conditions."""
+        return int(self.condition.max()) + 1
+
+    @property
+    def simple(self) -> bool:
+        """Whether cells and conditions are the same thing."""
+        return bool(np.array_equal(self.condition, np.arange(len(self.condition))))
+
+    def by_condition(self, values: Floats) -> Floats:
+        """Values (R, C) summed over the cells of each condition: (R, S)."""
+        if self.simple:
+            return values
+        member = self.condition[:, None] == np.arange(self.n_conditions)
+        return np.asarray(values @ member.astype(np.float64))
+
+
+_ROUNDING = 1e-12  # of the largest score
+
+
+def residuals(y: Floats, fitted: Floats) -> Floats:
+    """``y`` (n,) less ``fitted`` (n,), exactly 0 where they differ by no more than rounding.
+
+    Scores that leave nothing to explain are known by it: their residuals are all 0.
+    """
+    left = y - fitted
+    left[np.abs(left) <= _ROUNDING * np.abs(y).max(initial=0.0)] = 0.0
+    return floats(left)
+
+
+def checked_codes(y: Floats, *codes: Codes) -> None:
+    """Raise ValueError unless all arrays are (n,), scores finite, codes whole numbers from 0."""
+    for code in codes:
+        if code.shape != y.shape:
+            raise ValueError(f"{len(y)} scores but {len(code)} codes; give one of each per rating")
+        if not np.issubdtype(code.dtype, np.integer) or (len(code) and code.min() < 0):
+            raise ValueError("codes must be whole numbers from 0")
+    if not np.isfinite(y).all():
+        raise ValueError("a score is missing or infinite; leave such ratings out")
+    if len(y) == 0:
+        raise NotEstimable("there are no ratings", "collect some first")
+
+
+def sums(y: Floats, rater: Codes, cell: Codes, condition: Codes | None = None) -> Sums:
+    """The sums of scores ``y`` (n,) by codes ``rater`` (n,) and ``cell`` (n,), all from 0.
+
+    ``condition`` (C,) gives each cell's condition; None makes every cell a condition. Raises
+    ValueError for arrays that do not fit, NotEstimable for no ratings or a cell without any.
+    """
+    checked_codes(y, rater, cell)
+    n_raters, n_cells = int(rater.max()) + 1, int(cell.max()) + 1
+    owner = np.arange(n_cells) if condition is None else np.asarray(condition, dtype=np.int64)
+    if len(owner) != n_cells:
+        raise ValueError(f"{n_cells} cells but {len(owner)} conditions for them")
+    sizes = np.bincount(cell, minlength=n_cells)
+    if (sizes == 0).any():
+        raise NotEstimable(f"cell {int(np.argmin(sizes))} has no ratings", "leave it out")
+    centre = floats(np.bincount(cell, weights=y, minlength=n_cells) / sizes)
+    place = rater * n_cells + cell
+    length = n_raters * n_cells
+    deviation = residuals(y, centre[cell])
+    count = floats(np.bincount(place, minlength=length))
+    total = floats(np.bincount(place, weights=deviation, minlength=length))
+    mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
+    within = float(np.sum((deviation - mean[place]) ** 2))
+    shape = (n_raters, n_cells)
+    return Sums(count.reshape(shape), total.reshape(shape), centre, within, owner)

@@ -1,0 +1,174 @@
+"""What an analysis is asked for: breakdowns, level, seed, intervals and rules, as plain text."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from analysis.statistics.screening import DEFAULT, Rule, rule_from, rule_text
+
+COMPARABLE = ("condition", "system", "voice")
+SINGLE = ("stimulus", "item")  # whose scores make a file of their own and are not compared
+CROSSABLE = ("voice", "dimension", "language", "split", "system", "condition", "paragraph")
+OFFERED = ("voice", "dimension", "language", "split")
+CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
+INTERVALS = ("two_way", "bootstrap", "mixed")
+USUAL_INTERVALS = ("two_way", "bootstrap")
+REPLICATES = 2000
+MOST_REPLICATES = 100_000
+MOST_DRAWS = 25_000
+
+
+class OptionsError(ValueError):
+    """An option that makes no sense; the message says which would."""
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """One table of results: what its lines compare, and what they are crossed with."""
+
+    compare: str = "condition"
+    by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.compare}:{','.join(self.by)}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """All that decides the numbers of a report, but for the ratings themselves.
+
+    ``breakdowns`` empty means: overall, and by each column that varies within conditions. What the
+    registry of parts holds is not checked here: `analysis.report.parts.chosen_parts` does.
+    """
+
+    estimator: str = "mean_score"
+    breakdowns: tuple[Breakdown, ...] = ()
+    level: float = 0.95
+    seed: int = 0
+    intervals: tuple[str, ...] = USUAL_INTERVALS
+    rules: tuple[Rule, ...] = field(default=DEFAULT)
+    replicates: int = REPLICATES
+    preset: str = ""  # of reports: att, long_form, lfs, nvv; see analysis.report.parts.presets
+    parts: tuple[str, ...] = ()  # asked for beside those that every report has
+    reference: str = ""  # the condition that others are compared with; empty: the one named so
+    rope: float | None = None  # differences up to this size do not matter; None: the scale's own
+    chains: int = 4  # of posterior draws
+    draws: int = 1000  # of each chain
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.level < 1:
+            raise OptionsError(f"level is {self.level:g}; give one from 0.5 to below 1, like 0.95")
+        if self.seed < 0:
+            raise OptionsError(f"seed is {self.seed}; give a whole number from 0 up")
+        if not 100 <= self.replicates <= MOST_REPLICATES:
+            raise OptionsError(f"replicates are {self.replicates}; give 100 to {MOST_REPLICATES}")
+        if self.rope is not None and not self.rope > 0:
+            raise OptionsError(f"rope is {self.rope:g}; give a size above 0, like 0.1")
+        if not (2 <= self.chains <= 16 and 250 <= self.draws <= MOST_DRAWS):
+            wrong = f"{self.chains} chains of {self.draws} draws"
+            raise OptionsError(f"{wrong}; give 2 to 16 chains of 250 to {MOST_DRAWS} draws")
+        if not self.intervals or set(self.intervals) - set(INTERVALS):
+            wrong = ", ".join(self.intervals) or "empty"
+            raise OptionsError(f"intervals are {wrong}; choose from {', '.join(INTERVALS)}")
+
+    @property
+    def compared(self) -> list[Breakdown]:
+        """The breakdowns that are tables of results."""
+        return [each for each in self.breakdowns if each.compare not in SINGLE]
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """Whose own scores are asked for: stimulus, item."""
+        return tuple(each.compare for each in self.breakdowns if each.compare in SINGLE)
+
+    def parameters(self) -> dict[str, Any]:
+        """The options as plain values that JSON and a table row can hold."""
+        return {
+            "estimator": self.estimator,
+            "by": [str(breakdown) for breakdown in self.breakdowns],
+            "level": self.level,
+            "seed": self.seed,
+            "intervals": list(self.intervals),
+            "rules": [rule_text(rule) for rule in self.rules],
+            "replicates": self.replicates,
+            "preset": self.preset,
+            "parts": list(self.parts),
+            "reference": self.reference,
+            "rope": self.rope,
+            "chains": self.chains,
+            "draws": self.draws,
+        }
+
+
+def options_from(parameters: Mapping[str, Any]) -> Options:
+    """Options from plain values, as `Options.parameters` gives them; what is absent is default."""
+    given = dict(parameters)
+    unknown = sorted(set(given) - set(Options().parameters()))
+    if unknown:
+        raise OptionsError(f"no option {', '.join(unknown)}")
+    try:
+        if "by" in given:
+            given["breakdowns"] = tuple(breakdown_from(text) for text in given.pop("by"))
+        if "rules" in given:
+            given["rules"] = tuple(rule_from(text) for text in given["rules"])
+        for name in ("intervals", "parts"):
+            if name in given:
+                given[name] = tuple(given[name])
+    except (TypeError, ValueError) as error:
+        raise OptionsError(str(error)) from None
+    numbers = (("level", float), ("seed", int), ("replicates", int), ("rope", float))
+    for name, kind in (*numbers, ("chains", int), ("draws", int)):
+        if given.get(name) is not None:
+            given[name] = _number(name, given[name], kind)
+    return Options(**given)
+
+
+def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
+    try:
+        return kind(value)
+    except (TypeError, ValueError, OverflowError):
+        like = "0.95" if kind is float else "7"
+        raise OptionsError(f"{name} is {value!r}; give a number, like {like}") from None
+
+
+def breakdown_from(text: str) -> Breakdown:
+    """A breakdown from text: ``voice,dimension``, ``system:voice``; ``condition:`` is overall.
+
+    ``stimulus`` and ``item`` ask for the scores of single clips, or texts.
+    """
+    compare, colon, rest = text.partition(":")
+    if not colon and text not in SINGLE:
+        compare, rest = "condition", text
+    by = tuple(dict.fromkeys(name.strip() for name in rest.split(",") if name.strip()))
+    if compare in SINGLE and by:
+        raise OptionsError(f"scores of each {compare} are not crossed; write --by {compare}")
+    if compare not in (*COMPARABLE, *SINGLE):
+        raise OptionsError(f"{compare!r} cannot be compared; choose {', '.join(COMPARABLE)}")
+    unknown = [name for name in by if name not in (*CROSSABLE, CRITERION)]
+    if unknown:
+        known = ", ".join((*CROSSABLE, *SINGLE))
+        raise OptionsError(f"no results by {', '.join(unknown)}; choose {known}")
+    return Breakdown(compare, tuple(name for name in by if name not in (compare, CRITERION)))
+
+
+def command_line(options: Options, with_scores: bool = False) -> str:
+    """The command that makes the same numbers from the exported ratings.csv."""
+    parts = ["manage.py analyse ratings.csv"] + ["--scores scores.csv"] * with_scores
+    parts += [f"--estimator {options.estimator}"]
+    parts += [f"--by {breakdown}" for breakdown in options.breakdowns]
+    parts += [f"--level {options.level:g}", f"--seed {options.seed}"]
+    parts += [f"--interval {name}" for name in options.intervals]
+    parts += [f"--rule {shlex.quote(rule_text(rule))}" for rule in options.rules] or [
+        "--no-screening"
+    ]
+    parts += [f"--replicates {options.replicates}"]
+    parts += [f"--preset {options.preset}"] if options.preset else []
+    parts += [f"--part {key}" for key in options.parts]
+    parts += [f"--reference {shlex.quote(options.reference)}"] if options.reference else []
+    parts += [f"--rope {options.rope:g}"] if options.rope is not None else []
+    if (options.chains, options.draws) != (Options.chains, Options.draws):
+        parts += [f"--chains {options.chains}", f"--draws {options.draws}"]
+    return " ".join(parts)

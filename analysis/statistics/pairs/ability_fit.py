@@ -1,0 +1,258 @@
+"""AbilityFit, what a model of pairs gives back, and the Newton steps that find its maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg, stats
+
+from analysis.arrays import Codes, Floats
+from analysis.statistics.comparisons.pairwise_contrasts import Comparison, Pair, compare
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.pairs.pair_ratings import PairRatings
+
+CLUSTERED, MODEL = "clustered", "model"
+TWO_WAY = "two-way clustered (raters, items), t(min(groups)-1)"
+BY_MODEL = "model-based, ratings as if independent"
+NO_FINITE = (
+    "no finite estimates: some answers are told apart perfectly by these conditions or orders; "
+    "give a prior (prior_sd), or fewer terms"
+)
+NAIVE_WARNING = "takes ratings as independent: too narrow where raters or items differ"
+_LEAST_INFORMATION = 1e-6  # one rating in doubt gives far more than this
+_MOST_STEPS = 200
+Objective = Callable[[Floats], tuple[float, Floats, Floats]]
+
+
+@dataclass(frozen=True)
+class Ability:
+    """The ability of a condition, relative to the mean of all, with its interval."""
+
+    condition: str
+    value: float
+    se: float
+    low: float
+    high: float
+    level: float
+    interval: str
+
+
+@dataclass(frozen=True)
+class Term:
+    """Another parameter of a model (order, ties, a cut point), with both standard errors."""
+
+    name: str
+    value: float
+    se: float
+    se_clustered: float | None
+
+
+@dataclass(frozen=True)
+class AbilityFit:
+    """Abilities of k conditions, which sum to 0, with a model-based and a clustered covariance.
+
+    ``covariance`` (k, k) takes ratings as independent; ``by_rater``, ``by_item`` and ``by_both``
+    (k, k) are sandwich covariances with scores summed over raters, items, and both (Cameron,
+    Gelbach and Miller 2011, eq. 2.11). ``note`` says what to beware of.
+    """
+
+    model: str
+    scale: str
+    names: tuple[str, ...]
+    ability: Floats
+    covariance: Floats
+    by_rater: Floats
+    by_item: Floats
+    by_both: Floats
+    terms: tuple[Term, ...]
+    log_likelihood: float
+    n_ratings: int
+    n_raters: int
+    n_items: int
+    df: float = np.inf
+    note: str = ""
+
+    def order(self) -> list[str]:
+        """The conditions by falling ability."""
+        return [self.names[i] for i in np.argsort(-self.ability, kind="stable")]
+
+    def term(self, name: str) -> Term:
+        """A parameter by name; KeyError names those there are."""
+        for term in self.terms:
+            if term.name == name:
+                return term
+        raise KeyError(f"no term {name}; there are {', '.join(term.name for term in self.terms)}")
+
+    def clustered_covariance(self) -> Floats:
+        """Rater + item - both (k, k), negative eigenvalues set to 0 (Cameron et al., sec. 2.3)."""
+        values, vectors = np.linalg.eigh(self.by_rater + self.by_item - self.by_both)
+        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T, dtype=np.float64)
+
+    def contrasts(
+        self,
+        pairs: Sequence[Pair] | None = None,
+        kind: str = CLUSTERED,
+        adjustment: str = "holm",
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> list[Comparison]:
+        """Differences of abilities, all pairs by default, adjusted as `compare` does.
+
+        Clustered: variance floored at the larger one-way one, t(min(raters, items) - 1). Model:
+        warned of in ``note``. Raises Undefined if there is one rater or one item only.
+        """
+        covariance, floors, df = self._spread(kind)
+        return compare(
+            self.names,
+            self.ability,
+            covariance,
+            pairs,
+            df=df,
+            adjustment=adjustment,
+            level=level,
+            floors=floors,
+            seed=seed,
+            note="" if kind == CLUSTERED else NAIVE_WARNING,
+        )
+
+    def abilities(self, kind: str = CLUSTERED, level: float = 0.95) -> list[Ability]:
+        """Every ability with its t interval, in the order of ``names``."""
+        covariance, floors, df = self._spread(kind)
+        spread = np.max([np.diag(matrix) for matrix in (covariance, *floors)], axis=0)
+        se = np.sqrt(np.maximum(spread, 0.0))
+        t = float(stats.t.ppf((1 + level) / 2, df))
+        interval = TWO_WAY if kind == CLUSTERED else BY_MODEL
+        return [
+            Ability(name, value, s, value - t * s, value + t * s, level, interval)
+            for name, value, s in zip(self.names, self.ability.tolist(), se.tolist(), strict=True)
+        ]
+
+    def _spread(self, kind: str) -> tuple[Floats, list[Floats], float]:
+        if kind == MODEL:
+            return self.covariance, [], self.df
+        if kind != CLUSTERED:
+            raise Undefined(f"a covariance is {CLUSTERED} or {MODEL}, not {kind!r}")
+        if min(self.n_raters, self.n_items) < 2:
+            which = "rater" if self.n_raters < 2 else "item"
+            raise Undefined(f"one {which} only: how {which}s differ cannot be estimated")
+        df = min(self.n_raters, self.n_items) - 1
+        return self.clustered_covariance(), [self.by_rater, self.by_item], df
+
+
+def maximise(objective: Objective, start: ArrayLike) -> tuple[Floats, Floats, float]:
+    """The maximum of a concave log-likelihood by Newton's method with halved steps.
+
+    ``objective`` gives, at parameters (p,), its value, gradient (p,) and information (p, p).
+    Returns the parameters, the information there, and the value. Raises Undefined where the
+    information vanishes: the maximum is at infinity, or the parameters are not identified.
+    """
+    at = np.asarray(start, dtype=np.float64)
+    value, gradient, information = objective(at)
+    for _ in range(_MOST_STEPS):
+        step = _step(information, gradient)
+        gain = float(step @ gradient)
+        if gain < 1e-18 * max(1.0, abs(value)):
+            break
+        scale, new = 1.0, objective(at + step)
+        while not new[0] >= value - 1e-12 * abs(value) and scale > 1e-10:
+            scale /= 2
+            new = objective(at + scale * step)
+        if scale <= 1e-10:
+            break
+        at = at + scale * step
+        value, gradient, information = new
+    if not len(at) or float(np.linalg.eigvalsh(information)[0]) < _LEAST_INFORMATION:
+        raise Undefined(NO_FINITE)
+    return at, information, value
+
+
+def summarised(
+    ratings: PairRatings,
+    model: str,
+    scale: str,
+    parameters: Floats,
+    information: Floats,
+    scores: Floats,
+    terms: Mapping[str, int],
+    log_likelihood: float,
+    note: str = "",
+    df: float = np.inf,
+) -> AbilityFit:
+    """The fit of parameters (p,) of which the first k - 1 are abilities (the first one's is 0).
+
+    ``scores`` (n, p) are each rating's gradient, ``terms`` the places of further parameters.
+    """
+    k = len(ratings.names)
+    inverse = linalg.inv(information)
+    sums = {
+        "rater": cluster_products(scores, ratings.rater),
+        "item": cluster_products(scores, ratings.item),
+        "both": cluster_products(scores, both_codes(ratings.rater, ratings.item)),
+    }
+    sandwich = {name: inverse @ middle @ inverse for name, middle in sums.items()}
+    centre = centring(k)
+    ability: dict[str, Floats] = {
+        name: centre @ matrix[: k - 1, : k - 1] @ centre.T
+        for name, matrix in {**sandwich, "model": inverse}.items()
+    }
+    n_raters, n_items = len(np.unique(ratings.rater)), len(np.unique(ratings.item))
+    enough = min(n_raters, n_items) > 1
+    made = []
+    for name, i in terms.items():
+        parts = [float(sandwich[way][i, i]) for way in ("rater", "item", "both")]
+        variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
+        se = float(inverse[i, i]) ** 0.5
+        made.append(Term(name, float(parameters[i]), se, variance**0.5 if enough else None))
+    return AbilityFit(
+        model=model,
+        scale=scale,
+        names=ratings.names,
+        ability=centre @ parameters[: k - 1],
+        covariance=ability["model"],
+        by_rater=ability["rater"],
+        by_item=ability["item"],
+        by_both=ability["both"],
+        terms=tuple(made),
+        log_likelihood=log_likelihood,
+        n_ratings=len(ratings.y),
+        n_raters=n_raters,
+        n_items=n_items,
+        df=df,
+        note=note,
+    )
+
+
+def centring(k: int) -> Floats:
+    """The matrix (k, k - 1) from abilities with the first at 0 to abilities that sum to 0."""
+    return np.asarray((np.eye(k) - 1 / k)[:, 1:], dtype=np.float64)
+
+
+def differences(a: Codes, b: Codes, k: int) -> Floats:
+    """Rows of a design for ability a - ability b (n, k - 1), the first ability being 0."""
+    rows = np.zeros((len(a), k))
+    rows[np.arange(len(a)), a] += 1.0
+    rows[np.arange(len(a)), b] -= 1.0
+    return rows[:, 1:]
+
+
+def cluster_products(scores: Floats, groups: Codes) -> Floats:
+    """The sum over groups of s s', s the group's summed scores; scores (n, p), result (p, p)."""
+    size = int(groups.max(initial=-1)) + 1
+    sums = np.column_stack([np.bincount(groups, column, size) for column in scores.T])
+    return np.asarray(sums.T @ sums, dtype=np.float64)
+
+
+def both_codes(rater: Codes, item: Codes) -> Codes:
+    """Codes (n,) of the rater-and-item groups."""
+    joint = rater * (int(item.max(initial=0)) + 1) + item
+    return np.asarray(np.unique(joint, return_inverse=True)[1], dtype=np.int64)
+
+
+def _step(information: Floats, gradient: Floats) -> Floats:
+    try:
+        return np.asarray(linalg.solve(information, gradient, assume_a="pos"), dtype=np.float64)
+    except (linalg.LinAlgError, linalg.LinAlgWarning, ValueError):
+        raise Undefined(NO_FINITE) from None

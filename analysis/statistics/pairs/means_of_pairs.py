@@ -1,0 +1,190 @@
+"""Each pair's mean with its two-way clustered interval, wins, ties, losses, and order effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from analysis.arrays import Codes, Floats
+from analysis.statistics.comparisons.p_adjustment import adjusted
+from analysis.statistics.comparisons.paired_tests import wilcoxon
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.pairs.pair_interval import Measured, jointly, mean_of, measured
+from analysis.statistics.pairs.pair_ratings import PairRatings
+from analysis.statistics.unanimous import edge_of
+
+CONFOUNDED = "a was always heard at the same place, or it is unknown: no order effect"
+
+
+@dataclass(frozen=True)
+class PairMean:
+    """``condition`` against ``versus``: mean score above 0 where condition is better, and counts.
+
+    ``balanced`` is the mean of the two orders' means: free of an order effect however often each
+    order was heard. ``order`` is half of their difference, above 0 where the second clip gains.
+    ``share`` is wins plus half the ties over all, its p against one half. The sign test and the
+    signed rank test ignore raters. ``naive_p_adjusted`` is Holm's over all pairs.
+    """
+
+    condition: str
+    versus: str
+    mean: Measured
+    balanced: Measured | None
+    order: Measured | None
+    wins: int
+    ties: int
+    losses: int
+    share: Measured
+    sign_p: float | None
+    wilcoxon_v: float | None
+    wilcoxon_p: float | None
+    n_ratings: int
+    n_raters: int
+    n_items: int
+    naive_p_adjusted: float | None = None
+    note: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """The pair as one flat row of plain values."""
+        row: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if isinstance(value, Measured):
+                parts = {f"{name}_{part}": getattr(value, part) for part in (*_NUMBERS, *_OF_ALL)}
+                row |= {name: value.value, **parts}
+            else:
+                row[name] = value
+        return row
+
+
+_NUMBERS = ("low", "high", "p", "naive_low", "naive_high", "naive_p", "note", "interval")
+_OF_ALL = ("low_all", "high_all", "p_adjusted")
+
+
+def pair_means(ratings: PairRatings, level: float = 0.95) -> list[PairMean]:
+    """Every pair that met, in the direction in which it was asked more often.
+
+    Two-way clustered, as for all means of this house; where nearly all answers are equal,
+    `unanimous.edge_of`. The pairs are one family: `measured.jointly`.
+    """
+    farthest = float(np.max(np.abs(ratings.y), initial=0.0))
+    low, high = np.minimum(ratings.a, ratings.b), np.maximum(ratings.a, ratings.b)
+    made = []
+    for a, b in np.unique(np.column_stack([low, high]), axis=0):
+        rows = (low == a) & (high == b)
+        turned = int(np.sum(ratings.a[rows] == a)) * 2 < int(rows.sum())
+        first, second = (int(b), int(a)) if turned else (int(a), int(b))
+        made.append(_PairOf(ratings.kept(rows), first, second, farthest))
+    means = jointly([pair.mean for pair in made], level)
+    shares = jointly([pair.share for pair in made], level)
+    naive = adjusted([mean.naive_p for mean in means], "holm")
+    return [
+        pair.told(mean, share, level, p)
+        for pair, mean, share, p in zip(made, means, shares, naive, strict=True)
+    ]
+
+
+def order_effect(ratings: PairRatings, level: float = 0.95) -> Measured:
+    """How much the clip heard second gains: the mean of the scores seen from the second clip.
+
+    ITU-T P.800 annex E's raw CCR score. It is free of the conditions where each pair was heard
+    equally often in both orders; `within_pairs` is free of them always. Raises Undefined where
+    no order is known.
+    """
+    known = ratings.kept(ratings.order != 0)
+    if not len(known.y):
+        raise Undefined(CONFOUNDED)
+    return mean_of(known.y * known.order, known.rater, known.item, level)
+
+
+def within_pairs(ratings: PairRatings, level: float = 0.95) -> Measured:
+    """The order effect with every pair's own mean taken out (least squares with a term per pair).
+
+    Half of the difference between a heard second and a heard first. Raises Undefined where no
+    pair was heard in both orders.
+    """
+    known = ratings.kept(ratings.order != 0)
+    k = len(known.names)
+    turned = known.a > known.b
+    sign = np.where(turned, -1.0, 1.0)
+    pair = np.minimum(known.a, known.b) * k + np.maximum(known.a, known.b)
+    _, pair = np.unique(pair, return_inverse=True)
+    y, order = known.y * sign, known.order * sign
+    around = order - _group_means(order, pair)
+    spread = float(around @ around)
+    if spread < 1e-12:
+        raise Undefined(CONFOUNDED)
+    value = float(around @ y) / spread
+    error = y - _group_means(y, pair) - value * around
+    return measured(known.rater, known.item, error * around / spread, value, known.y, level)
+
+
+class _PairOf:
+    """The ratings of one pair, seen from its first condition."""
+
+    def __init__(self, ratings: PairRatings, first: int, second: int, farthest: float) -> None:
+        sign = np.where(ratings.a == first, 1.0, -1.0)
+        self.ratings, self.farthest = ratings, farthest
+        self.y, self.order = ratings.y * sign, ratings.order * sign
+        self.names = ratings.names[first], ratings.names[second]
+
+    def mean(self, level: float) -> Measured:
+        return mean_of(self.y, self.ratings.rater, self.ratings.item, level, self.farthest)
+
+    def share(self, level: float) -> Measured:
+        half = np.sign(self.y) / 2
+        return mean_of(half, self.ratings.rater, self.ratings.item, level, 0.5).moved(0.5)
+
+    def told(
+        self, mean: Measured, share: Measured, level: float, naive_p: float | None
+    ) -> PairMean:
+        ratings, y, order = self.ratings, self.y, self.order
+        wins, losses, n = int(np.sum(y > 0)), int(np.sum(y < 0)), len(y)
+        decided = wins + losses
+        ranks = wilcoxon(y, np.zeros(n), level, "ratings")
+        balanced = effect = None
+        if np.any(order > 0) and np.any(order < 0):
+            balanced, effect = _by_order(ratings, y, order, level, self.farthest)
+        return PairMean(
+            condition=self.names[0],
+            versus=self.names[1],
+            mean=mean,
+            balanced=balanced,
+            order=effect,
+            wins=wins,
+            ties=n - decided,
+            losses=losses,
+            share=share,
+            sign_p=float(stats.binomtest(wins, decided).pvalue) if decided else None,
+            wilcoxon_v=ranks.statistic,
+            wilcoxon_p=ranks.p,
+            n_ratings=n,
+            n_raters=len(np.unique(ratings.rater)),
+            n_items=len(np.unique(ratings.item)),
+            naive_p_adjusted=naive_p,
+            note="" if balanced is not None else CONFOUNDED,
+        )
+
+
+def _by_order(
+    ratings: PairRatings, y: Floats, order: Floats, level: float, farthest: float
+) -> tuple[Measured, Measured]:
+    """The mean of both orders' means, and half their difference."""
+    told = order != 0
+    y, order, who = y[told], order[told], (ratings.rater[told], ratings.item[told])
+    after = order > 0
+    high, low = float(y[after].mean()), float(y[~after].mean())
+    error = (y - np.where(after, high, low)) * np.where(
+        after, 0.5 / after.sum(), 0.5 / (~after).sum()
+    )
+    balanced = measured(*who, error, (high + low) / 2, y, level)
+    effect = measured(*who, error * order, (high - low) / 2, y, level)
+    return balanced.at_least(edge_of(y, *who, level, farthest)), effect
+
+
+def _group_means(values: Floats, groups: Codes) -> Floats:
+    means = np.bincount(groups, values) / np.bincount(groups)
+    return np.asarray(means[groups], dtype=np.float64)

@@ -1,0 +1,142 @@
+"""Standard errors of means and differences for a design, half widths, power, what can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from analysis.arrays import Floats
+from analysis.statistics.planning.study_design import BETWEEN, RANDOM, Design, PlanningError
+from analysis.statistics.planning.variance_components import Components
+
+MEAN, DIFFERENCE = "mean", "difference"
+
+
+def standard_error(design: Design, components: Components) -> float:
+    """The standard error (score units) of a condition's mean over new raters and new items.
+
+    sqrt[(sd_rater^2 + sd_rc^2) u / R + (sd_item^2 + sd_stim^2) / T + sd_e^2 / n], n the ratings
+    of a condition, u = 1 + uneven^2 (Kish 1965 design effect of unequal loads; Searle et al.
+    1992, sect. 4.5 for the balanced case).
+    """
+    rater = components.rater**2 + components.rater_condition**2
+    item = components.item**2 + components.stimulus**2
+    variance = rater * _per_rater(design) + item / design.items
+    return float((variance + components.residual**2 / design.ratings_per_condition) ** 0.5)
+
+
+def standard_error_of_difference(design: Design, components: Components) -> float:
+    """The standard error (score units) of the difference of two conditions' means.
+
+    sqrt(2 [sd_rc^2 / R + sd_stim^2 / T + sd_e^2 / n]); plus 2 sd_rater^2 / R when raters differ
+    between conditions, and plus 2 sd_rater^2 / n when clips are drawn from the mixed pool (each
+    rater then hears more of one condition by chance: a multinomial draw). Items are the same for
+    both. As in section 5 of the project's statistics notes; variance of a contrast in a crossed
+    design, e.g. Westfall, Kenny and Judd (2014), J. Exp. Psychol. Gen. 143, Table 2.
+    """
+    n = design.ratings_per_condition
+    variance = components.rater_condition**2 * _per_rater(design)
+    variance += components.stimulus**2 / design.items + components.residual**2 / n
+    if design.assignment == BETWEEN:
+        variance += components.rater**2 * _per_rater(design)
+    if design.assignment == RANDOM:
+        variance += components.rater**2 / n
+    return float((2 * variance) ** 0.5)
+
+
+def half_width(
+    design: Design, components: Components, *, of: str = MEAN, level: float = 0.95
+) -> float:
+    """Half of the expected interval (score units) of a ``mean`` or a ``difference``.
+
+    t(min(R, T) - 1) times the standard error: what the default two-way clustered interval uses.
+    Raises PlanningError with fewer than two raters or items.
+    """
+    degrees = _degrees(design)
+    return float(stats.t.ppf((1 + level) / 2, degrees)) * _se(design, components, of)
+
+
+def minimal_difference(se: float, *, power: float = 0.8, level: float = 0.95) -> float:
+    """The smallest true difference (unit of ``se``) found with this power: 2.8 se by default.
+
+    (z(1 - alpha/2) + z(power)) se, two-sided. Cohen (1988). Raises PlanningError unless se > 0 and
+    0 < power < 1.
+    """
+    if not se > 0 or not 0 < power < 1:
+        raise PlanningError(f"standard error {se} and power {power}: give above 0, and 0 to 1")
+    return float(stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power)) * se
+
+
+def power(
+    difference: float, se: float, *, degrees: float = float("inf"), level: float = 0.95
+) -> float:
+    """The chance (0..1) that a true difference is told from 0, two-sided, both tails.
+
+    Noncentral t with ``degrees``, the normal when infinite. Raises PlanningError unless se > 0.
+    """
+    if not se > 0:
+        raise PlanningError(f"the standard error is {se}; give one above 0")
+    shift = abs(difference) / se
+    if not np.isfinite(degrees):
+        z = float(stats.norm.ppf((1 + level) / 2))
+        return float(stats.norm.sf(z - shift) + stats.norm.cdf(-z - shift))
+    t = float(stats.t.ppf((1 + level) / 2, degrees))
+    wrong_side = 0.0  # under 1e-8 when the shift is large, where scipy's tail can be NaN
+    if shift < 5:
+        wrong_side = float(stats.nct.cdf(-t, degrees, shift))
+    return min(1.0, float(stats.nct.sf(t, degrees, shift)) + wrong_side)
+
+
+def power_of(
+    design: Design,
+    components: Components,
+    difference: float,
+    *,
+    of: str = DIFFERENCE,
+    level: float = 0.95,
+) -> float:
+    """The power (0..1) of a design: two conditions apart, or a ``mean`` away from a fixed value.
+
+    t(min(R, T) - 1) as in `half_width`; 0 for designs too small for an interval.
+    """
+    degrees = min(design.raters, design.items) - 1
+    se = _se(design, components, of)
+    return power(difference, se, degrees=degrees, level=level) if degrees > 0 else 0.0
+
+
+def power_curve(
+    designs: Sequence[Design],
+    components: Components,
+    differences: Sequence[float],
+    *,
+    of: str = DIFFERENCE,
+    level: float = 0.95,
+) -> Floats:
+    """The power (D, K) of D designs for K true differences (see `power_of`)."""
+    rows = [
+        [power_of(design, components, each, of=of, level=level) for each in differences]
+        for design in designs
+    ]
+    return np.asarray(rows, dtype=np.float64).reshape(len(designs), len(differences))
+
+
+def _per_rater(design: Design) -> float:
+    """1 / (raters that count): unequal loads, and never more raters than ratings."""
+    effective = min(design.raters, design.ratings_per_condition)
+    return (1 + design.uneven**2) / effective
+
+
+def _degrees(design: Design) -> int:
+    degrees = min(design.raters, design.items) - 1
+    if degrees < 1:
+        raise PlanningError("a clustered interval needs two raters and two items, or more")
+    return degrees
+
+
+def _se(design: Design, components: Components, of: str) -> float:
+    if of not in (MEAN, DIFFERENCE):
+        raise PlanningError(f"precision of {of!r}? choose {MEAN} or {DIFFERENCE}")
+    make = standard_error if of == MEAN else standard_error_of_difference
+    return make(design, components)

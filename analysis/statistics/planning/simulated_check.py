@@ -1,0 +1,159 @@
+"""A plan checked by simulation: power and coverage of the default two-way clustered interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from analysis.arrays import Codes, Floats
+from analysis.statistics.comparisons.clustered_variance import variance_and_df
+from analysis.statistics.intervals import Clustered, clustered, t_interval
+from analysis.statistics.planning.precision import DIFFERENCE
+from analysis.statistics.planning.study_design import BETWEEN, RANDOM, Design, PlanningError
+from analysis.statistics.planning.variance_components import Components
+
+
+@dataclass(frozen=True)
+class SimulatedCheck:
+    """How often the planned interval did its work, in ``runs`` studies of new raters and items.
+
+    ``power``: the difference of the first two conditions was told from 0 (where ``of`` is mean:
+    the first condition's own mean was); ``coverage``: its interval held the truth; each a share
+    with its Wilson interval. ``half_width`` is the mean half width. ``coverage_of_mean`` and
+    ``half_width_of_mean`` are those of the last condition's own mean.
+    """
+
+    power: float
+    power_low: float
+    power_high: float
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    coverage_of_mean: float
+    half_width: float
+    half_width_of_mean: float
+    sd_of_difference: float
+    runs: int
+    level: float
+    of: str = DIFFERENCE
+
+    def row(self) -> dict[str, Any]:
+        """The check as one flat row of plain values."""
+        return asdict(self)
+
+
+def simulate_ratings(
+    design: Design,
+    components: Components,
+    means: Sequence[float],
+    rng: np.random.Generator,
+    *,
+    steps: Sequence[float] | None = None,
+) -> tuple[Floats, Codes, Codes, Codes]:
+    """Scores, condition, rater and item (n,) of one study of the design.
+
+    ``means`` (C,) are the conditions' true means. Effects and noise are normal; ``steps`` rounds
+    to the nearest step of a scale and clips to its ends (which moves the true means).
+    """
+    if len(means) != design.conditions:
+        raise PlanningError(f"{len(means)} means for {design.conditions} conditions: give one each")
+    t, c, per_clip = design.items, design.conditions, design.ratings_per_clip
+    condition = np.repeat(np.arange(c), t * per_clip)
+    item = np.tile(np.repeat(np.arange(t), per_clip), c)
+    rater = _assigned(design, condition, rng)
+    n_raters = design.raters_in_all
+    y = np.asarray(means, dtype=np.float64)[condition]
+    y = y + rng.normal(0, 1, n_raters)[rater] * components.rater
+    y += rng.normal(0, 1, (n_raters, c))[rater, condition] * components.rater_condition
+    y += rng.normal(0, 1, t)[item] * components.item
+    y += rng.normal(0, 1, (t, c))[item, condition] * components.stimulus
+    y += rng.normal(0, 1, len(y)) * components.residual
+    if steps is not None:
+        scale = np.asarray(steps, dtype=np.float64)
+        y = scale[np.clip(np.searchsorted((scale[1:] + scale[:-1]) / 2, y), 0, len(scale) - 1)]
+    return y, condition, rater, item
+
+
+def simulated_check(
+    design: Design,
+    components: Components,
+    difference: float,
+    *,
+    of: str = DIFFERENCE,
+    runs: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> SimulatedCheck:
+    """Power and coverage of the two-way clustered interval over ``runs`` simulated studies.
+
+    The first condition is ``difference`` (score units) better than the second, or than 0 where
+    ``of`` is mean; raters, items and clips are new in each run. Raises PlanningError for fewer
+    than two raters, items or runs, or two conditions for a difference. Interval: as
+    `analysis.statistics.comparisons.clustered_variance.spread_of` has it.
+    """
+    fewest = 2 if of == DIFFERENCE else 1
+    if design.conditions < fewest or min(design.raters, design.items) < 2 or runs < 2:
+        raise PlanningError("the check needs two conditions, raters, items and runs, or more")
+    rng = np.random.default_rng(seed)
+    means = np.zeros(design.conditions)
+    means[0] = difference
+    drawn, count = np.empty((runs, 5)), min(design.conditions, 2)
+    for run in range(runs):
+        y, condition, rater, item = simulate_ratings(design, components, list(means), rng)
+        use = condition < count  # the other conditions do not enter this difference
+        fitted = clustered(y[use], condition[use], rater[use], item[use], count)
+        low, high = _interval(fitted, 0, 1 if fewest == 2 else None, level)
+        own_low, own_high = _interval(fitted, count - 1, None, level)
+        value = fitted.value[0] - (fitted.value[1] if fewest == 2 else 0.0)
+        drawn[run] = low, high, own_low, own_high, value
+    lows, highs = drawn[:, 0], drawn[:, 1]
+    found = int(((lows > 0) | (highs < 0)).sum())
+    held = int(((lows <= difference) & (difference <= highs)).sum())
+    own_truth = means[count - 1]
+    own = (drawn[:, 2] <= own_truth) & (drawn[:, 3] >= own_truth)
+    return SimulatedCheck(
+        found / runs,
+        *_wilson(found, runs),
+        held / runs,
+        *_wilson(held, runs),
+        coverage_of_mean=float(own.mean()),
+        half_width=float((highs - lows).mean() / 2),
+        half_width_of_mean=float((drawn[:, 3] - drawn[:, 2]).mean() / 2),
+        sd_of_difference=float(np.std(drawn[:, 4], ddof=1)),
+        runs=runs,
+        level=level,
+        of=of,
+    )
+
+
+def _assigned(design: Design, condition: Codes, rng: np.random.Generator) -> Codes:
+    """Who gives each rating (n,): raters dealt out in turn, no clip twice to one rater."""
+    t, per_clip, raters = design.items, design.ratings_per_clip, design.raters
+    rater = np.empty(len(condition), dtype=np.int64)
+    if design.assignment == RANDOM:
+        clips = rng.permutation(t * design.conditions)
+        place = np.empty(len(clips), dtype=np.int64)
+        place[clips] = np.arange(len(clips))
+        turn = np.repeat(place, per_clip) * per_clip + np.tile(np.arange(per_clip), len(clips))
+        return np.asarray(rng.permutation(raters)[turn % raters], dtype=np.int64)
+    for c in range(design.conditions):
+        place = np.repeat(rng.permutation(t), per_clip) * per_clip
+        turn = place + np.tile(np.arange(per_clip), t)
+        own = rng.permutation(raters)[turn % raters]
+        rater[condition == c] = own + (c * raters if design.assignment == BETWEEN else 0)
+    return rater
+
+
+def _interval(fitted: Clustered, a: int, b: int | None, level: float) -> tuple[float, float]:
+    value = float(fitted.value[a] - (0.0 if b is None else fitted.value[b]))
+    variance, df = variance_and_df(fitted, a, b)
+    return t_interval(value, variance**0.5, df, level)
+
+
+def _wilson(count: int, runs: int) -> tuple[float, float]:
+    found = stats.binomtest(count, runs).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)

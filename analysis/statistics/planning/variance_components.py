@@ -1,0 +1,238 @@
+"""Variance components: from a pilot by the method of moments, or from a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from analysis.arrays import Codes, Floats
+from analysis.statistics.planning.study_design import PlanningError
+
+TERMS = ("rater", "rater_condition", "item", "stimulus")
+_NAMES = {
+    "rater": "rater",
+    "rater:system": "rater_condition",
+    "rater:condition": "rater_condition",
+    "rater_condition": "rater_condition",
+    "rater_system": "rater_condition",
+    "text": "item",
+    "item": "item",
+    "stimulus": "stimulus",
+    "residual": "residual",
+    "sigma": "residual",
+}
+_CONFOUNDED = 1e-8
+
+
+@dataclass(frozen=True)
+class Components:
+    """Standard deviations in score units, 0 where a term is absent; ``source`` says whence.
+
+    rater: level of a rater; rater_condition: a rater's own liking of a condition; item: a text,
+    shared by conditions; stimulus: a clip, beyond text and condition; residual: the rest.
+    ``degrees`` holds rough degrees of freedom per term (for assurance); ``note`` what could not be
+    told apart.
+    """
+
+    rater: float
+    rater_condition: float
+    item: float
+    stimulus: float
+    residual: float
+    source: str = ""
+    degrees: Mapping[str, float] | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in (*TERMS, "residual"):
+            value = getattr(self, name)
+            if not value >= 0 or not np.isfinite(value):
+                raise PlanningError(f"the SD of {name} is {value}; give 0 or more")
+
+    def row(self) -> dict[str, Any]:
+        """The components as one flat row of plain values."""
+        row = asdict(self)
+        row.pop("degrees")
+        return row
+
+    def scaled(self, factor: float) -> Components:
+        """The same on a scale ``factor`` times as wide."""
+        return replace(
+            self,
+            rater=self.rater * factor,
+            rater_condition=self.rater_condition * factor,
+            item=self.item * factor,
+            stimulus=self.stimulus * factor,
+            residual=self.residual * factor,
+        )
+
+
+def components_from_model(sds: Mapping[str, float], source: str = "fitted model") -> Components:
+    """Components from a fitted mixed model's SDs by group (score units).
+
+    Known names are rater, rater:system or rater:condition, text or item, stimulus, residual (any
+    case). Raises PlanningError on another name or without a residual.
+    """
+    found: dict[str, float] = {}
+    for name, value in sds.items():
+        term = _NAMES.get(name.lower().strip())
+        if term is None:
+            raise PlanningError(f"no component {name}; known are {', '.join(sorted(_NAMES))}")
+        found[term] = float(value)
+    if "residual" not in found:
+        raise PlanningError("the model has no residual SD; give it as residual")
+    return _of_terms(found, source, None, "")
+
+
+def components_from_pilot(
+    score: Floats | Sequence[float],
+    condition: Codes | Sequence[int],
+    rater: Codes | Sequence[int],
+    item: Codes | Sequence[int],
+    source: str = "pilot",
+) -> Components:
+    """Components of a pilot (n,) with conditions fixed, by the method of moments.
+
+    Codes are integers from 0; any crossed, unbalanced design. The sums of squared group sums of
+    the ratings around their condition's mean, divided by the group's size, are set equal to their
+    expectations (Searle, Casella and McCulloch 1992, Variance Components, sect. 5.3: Henderson's
+    method 1 on residuals from the fixed effects) and solved; a negative variance becomes 0 and
+    the rest are solved again. Terms that the design cannot tell apart are left out and told in
+    ``note``. Raises PlanningError for fewer than two raters or three ratings.
+    """
+    y = np.asarray(score, dtype=np.float64)
+    c, r, t = (np.asarray(x, dtype=np.int64) for x in (condition, rater, item))
+    if not len(y) == len(c) == len(r) == len(t):
+        raise PlanningError("give one condition, rater and item per score")
+    known = np.isfinite(y)
+    y, c, r, t = y[known], c[known], r[known], t[known]
+    if len(y) < 3 or len(np.unique(r)) < 2:
+        raise PlanningError("a pilot needs two raters or more, and three ratings or more")
+    groups, notes = _groups(c, r, t)
+    centred, names = _centred(y, c), [*groups, "residual"]
+    matrices = [_scaled(code) for code in groups.values()]
+    matrices.append(sparse.eye_array(len(y), format="csr"))
+    fixed = _indicator(np.unique(c, return_inverse=True)[1])
+    traces = _expectations(matrices, fixed)
+    sums = np.array([float(((m.T @ centred) ** 2).sum()) for m in matrices])
+    variances, gone = _solved(traces, sums, names)
+    notes += gone
+    degrees = {n: float(len(np.unique(g)) - 1) for n, g in groups.items()}
+    degrees["residual"] = float(max(1, len(y) - sum(degrees.values()) - len(np.unique(c))))
+    sds = {n: float(v) ** 0.5 for n, v in zip(names, variances, strict=True)}
+    return _of_terms(sds, source, degrees, "; ".join(notes))
+
+
+def _of_terms(
+    sds: Mapping[str, float], source: str, degrees: Mapping[str, float] | None, note: str
+) -> Components:
+    return Components(
+        sds.get("rater", 0.0),
+        sds.get("rater_condition", 0.0),
+        sds.get("item", 0.0),
+        sds.get("stimulus", 0.0),
+        sds.get("residual", 0.0),
+        source,
+        degrees,
+        note,
+    )
+
+
+def _groups(c: Codes, r: Codes, t: Codes) -> tuple[dict[str, Codes], list[str]]:
+    """The codes of each term that this design can tell from the others."""
+    wide = int(c.max()) + 1
+    all_terms = {"rater": r, "rater_condition": r * wide + c, "item": t, "stimulus": t * wide + c}
+    found: dict[str, Codes] = {}
+    notes: list[str] = []
+    for name, raw in all_terms.items():
+        code = np.unique(raw, return_inverse=True)[1].astype(np.int64)
+        size = int(code.max()) + 1
+        same = [other for other, held in found.items() if _same_partition(code, held)]
+        if size == len(c):
+            notes.append(f"{name} cannot be told from the residual: no group has two ratings")
+        elif size < 2:
+            notes.append(f"{name} has one group only")
+        elif same:
+            notes.append(f"{name} cannot be told from {same[0]}")
+        else:
+            found[name] = code
+    return found, notes
+
+
+def _same_partition(a: Codes, b: Codes) -> bool:
+    groups = int(a.max()) + 1
+    pairs = np.unique(a * (int(b.max()) + 1) + b)
+    return groups == int(b.max()) + 1 == len(pairs)
+
+
+def _centred(y: Floats, condition: Codes) -> Floats:
+    code = np.unique(condition, return_inverse=True)[1]
+    return np.asarray(y - (np.bincount(code, weights=y) / np.bincount(code))[code])
+
+
+def _indicator(code: Codes) -> Any:
+    n = len(code)
+    return sparse.csr_array((np.ones(n), (np.arange(n), code)), shape=(n, int(code.max()) + 1))
+
+
+def _scaled(code: Codes) -> Any:
+    """Group indicators (n, G), each column divided by the root of its group's size."""
+    n, size = len(code), np.bincount(code)
+    weights = 1 / np.sqrt(size[code])
+    return sparse.csr_array((weights, (np.arange(n), code)), shape=(n, len(size)))
+
+
+def _expectations(matrices: list[Any], fixed: Any) -> Floats:
+    """E of each sum of squares per unit of each variance: ||D_k' M Z_l||^2 (K, K).
+
+    D_k is term k scaled by its groups' sizes, Z_l the plain indicators of term l (its columns
+    times the root of the size), M the projection that takes the condition means away.
+    """
+    sizes = np.asarray(fixed.sum(axis=0)).reshape(-1)
+    plain = [_unscaled(m) for m in matrices]
+    found = np.empty((len(matrices), len(matrices)))
+    for k, left in enumerate(matrices):
+        through = (left.T @ fixed).toarray() / sizes  # (G_k, C)
+        for j, right in enumerate(plain):
+            direct = left.T @ right
+            means = (fixed.T @ right).toarray()  # (C, G_j)
+            cross = (direct @ means.T) * through  # (G_k, C)
+            both = (through.T @ through) * (means @ means.T)
+            found[k, j] = float((direct.data**2).sum() - 2 * cross.sum() + both.sum())
+    return found
+
+
+def _unscaled(matrix: Any) -> Any:
+    ones = sparse.csr_array(matrix, copy=True)
+    ones.data[:] = 1.0
+    return ones
+
+
+def _solved(traces: Floats, sums: Floats, names: list[str]) -> tuple[Floats, list[str]]:
+    """Variances (K,), none below 0; and what was left out."""
+    use = list(range(len(names)))
+    notes: list[str] = []
+    variances = np.zeros(len(names))
+    while use:
+        block = traces[np.ix_(use, use)]
+        scale = np.sqrt(np.outer(np.diag(block), np.diag(block)))
+        if np.linalg.svd(block / scale, compute_uv=False)[-1] < _CONFOUNDED:
+            gone = use[-2] if len(use) > 1 else use[-1]
+            notes.append(f"{names[gone]} cannot be told from the other terms")
+            use.remove(gone)
+            continue
+        solved = np.linalg.solve(block, sums[use])
+        if solved.min() >= 0 or len(use) == 1:
+            variances[use] = np.maximum(solved, 0.0)
+            break
+        worst = int(np.argmin(solved[:-1])) if solved[:-1].size else 0
+        if solved[worst] >= 0:  # only the residual is below 0
+            variances[use] = np.maximum(solved, 0.0)
+            break
+        notes.append(f"{names[use[worst]]} is estimated as 0")
+        use.pop(worst)
+    return variances, notes

@@ -1,0 +1,73 @@
+"""The rules that a form offers beside those of the study, by what the study's ratings can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.statistics.screening.justification_rules import NoJustification, Review
+from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
+from analysis.statistics.screening.rater_rules import (
+    Correlation,
+    Disagreement,
+    InconsistentRepeats,
+    Variance,
+)
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_text
+from analysis.statistics.screening.session_rules import (
+    AttentionTraps,
+    FewRatings,
+    GoldTraps,
+    Headphones,
+)
+from analysis.statistics.screening.single_ratings import AnswerTime, HeardFraction
+
+OPTIONAL: tuple[type[Rule], ...] = (
+    Headphones,
+    AttentionTraps,
+    GoldTraps,
+    AnswerTime,
+    HeardFraction,
+    NoJustification,
+    Review,
+    HiddenReference,
+    MidAnchor,
+    InconsistentRepeats,
+    FewRatings,
+    Variance,
+    Correlation,
+    Disagreement,
+)
+_ONLY_MUSHRA = (HiddenReference, MidAnchor)
+
+
+def optional_rules(
+    methods: Iterable[str] | None = None, kinds: Iterable[str] | None = None
+) -> list[Rule]:
+    """Each optional rule with its default parameters, in the order of a form.
+
+    ``methods`` are those of the study's tasks and ``kinds`` those of its traps: a rule that needs
+    others is left out. None: not known, so nothing is left out.
+    """
+    found: list[Rule] = []
+    for kind in OPTIONAL:
+        rule = kind()
+        if kind in _ONLY_MUSHRA and methods is not None and "mushra" not in methods:
+            continue
+        wanted = getattr(rule, "kinds", None)
+        if wanted and kinds is not None and not any(k.startswith(wanted) for k in kinds):
+            continue
+        found.append(rule)
+    return found
+
+
+def offered_rules(
+    methods: Iterable[str] | None = None, kinds: Iterable[str] | None = None
+) -> list[tuple[str, str]]:
+    """(text for `rule_from`, words for people) of each optional rule; see `optional_rules`."""
+    methods = None if methods is None else list(methods)
+    kinds = None if kinds is None else list(kinds)
+    return [
+        (rule_text(rule), f"{rule.title}: {rule.describe()}")
+        for rule in optional_rules(methods, kinds)
+    ]

@@ -1,0 +1,93 @@
+"""A table judged under several rules: what is kept for estimates, and what each rule costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analysis.statistics.screening.justification_rules import Review
+from analysis.statistics.screening.rule import Reasons, Rule
+from analysis.statistics.screening.single_ratings import (
+    Duplicate,
+    MissingScore,
+    NotCounted,
+    Repeat,
+    SessionStatus,
+)
+from analysis.statistics.screening.trap_rules import AttTraps, TaskTraps
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STRUCTURAL: tuple[Rule, ...] = (MissingScore(), Duplicate(), Repeat())
+DEFAULT: tuple[Rule, ...] = (SessionStatus(), AttTraps(), NotCounted())
+
+
+@dataclass(frozen=True)
+class Screened:
+    """A table with, for each rule, the reason why each row is left out (empty where kept)."""
+
+    table: pd.DataFrame
+    reasons: Mapping[Rule, Reasons]
+
+    def kept(self, rules: Sequence[Rule]) -> pd.DataFrame:
+        """The rows for estimates: no trap, and left out by no structural rule nor by these."""
+        keep = (self.table["trap"] == "").to_numpy(dtype=bool)
+        for rule in {*STRUCTURAL, *rules}:
+            keep = keep & (self.reasons[rule] == "")
+        return self.table[keep]
+
+    def counts(self) -> list[dict[str, Any]]:
+        """Per rule: ratings, raters and blocks that it touches.
+
+        ``ratings_told`` are those that no rule before it leaves out (their sum is what is left out
+        in all), ``ratings_only_here`` those that no other rule leaves out.
+        """
+        rated = (self.table["trap"] == "").to_numpy(dtype=bool)
+        hits = {rule: (reasons != "") & rated for rule, reasons in self.reasons.items()}
+        touched = np.sum(list(hits.values()), axis=0) if hits else np.zeros(len(rated))
+        before = np.cumsum([np.zeros(len(rated)), *hits.values()], axis=0)
+        return [
+            {
+                "rule": rule.key,
+                "version": rule.version,
+                "what": rule.describe(),
+                "ratings": int(hit.sum()),
+                "ratings_told": int((hit & (before[place] == 0)).sum()),
+                "ratings_only_here": int((hit & (touched == 1)).sum()),
+                "raters": int(self.table["rater"][hit].nunique()),
+                "blocks": len(self.table[hit].drop_duplicates(["task", "session", "block"])),
+            }
+            for place, (rule, hit) in enumerate(hits.items())
+        ]
+
+
+def default_rules(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> tuple[Rule, ...]:
+    """The rules that hold unless others are asked for: these, and experts' verdicts if it has some.
+
+    Without verdicts in the column ``review`` they are the very rules given.
+    """
+    if Review().lacking(table) or any(rule.key == Review.key for rule in rules):
+        return tuple(rules)
+    return (*rules, Review())
+
+
+def study_rules(plans: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[Rule, ...]:
+    """The default rules of a study: its own trap plans by task (kind, count, pass_at_least)."""
+    found = []
+    for task, kinds in plans.items():
+        needed = tuple((k["kind"], k["pass_at_least"], k["count"]) for k in kinds)
+        if needed:
+            found.append((task, needed))
+    own: tuple[Rule, ...] = (TaskTraps(tuple(found)),) if found else ()
+    return (SessionStatus(), *own, NotCounted())
+
+
+def screen(table: pd.DataFrame, rules: Sequence[Rule] | None = None) -> Screened:
+    """The table judged under the structural rules and the given ones (None: `default_rules`)."""
+    rules = default_rules(table) if rules is None else rules
+    every = [*STRUCTURAL, *(rule for rule in rules if rule not in STRUCTURAL)]
+    return Screened(table, {rule: rule.reasons(table) for rule in every})

@@ -1,0 +1,183 @@
+"""Rules that look at ratings one by one, and at what was asked or answered a second time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.ratings.estimands import keys_where
+from analysis.statistics.screening.rule import Reasons, Rule, need, where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TRIAL = (
+    "study",
+    "task",
+    "criterion",
+    "session",
+    "rater",
+    "block",
+    "position",
+    "item",
+    "stimulus",
+    "versus_stimulus",
+)
+_ASKED = (
+    *("study", "task", "criterion", "session", "item", "context"),
+    *("condition", "stimulus", "versus_condition", "versus_stimulus"),  # a CSV may lack either
+)
+
+
+@dataclass(frozen=True)
+class MissingScore(Rule):
+    """A rating without a score enters no estimate; choices without one are counted instead."""
+
+    key = "missing_score"
+    title = "No score"
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        counted = table["estimand"].isin(keys_where("maybe_without_score")) & (table["label"] != "")
+        return where(table["score"].isna() & ~counted, "the rating has no score")
+
+    def describe(self) -> str:
+        return "ratings without a score"
+
+
+@dataclass(frozen=True)
+class Duplicate(Rule):
+    """The same rater's second rating of the same stimulus in the same trial is left out."""
+
+    key = "duplicate"
+    title = "Twice in one trial"
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        again = table.duplicated(subset=list(_TRIAL), keep="first") & (table["trap"] == "")
+        return where(again, "the same rater rated the same stimulus in the same trial before")
+
+    def describe(self) -> str:
+        return "second ratings of one stimulus by one rater in one trial"
+
+
+@dataclass(frozen=True)
+class Repeat(Rule):
+    """What a session asks a second time tells how a rater agrees with themselves: no estimate.
+
+    Such a rating fills no place of the plan, and the same rater rated the same stimulus (versus
+    the same, after the same context) in the same session before.
+    """
+
+    key = "repeat"
+    title = "Asked a second time"
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        return where(asked_again(table), "asked a second time in the same session")
+
+    def describe(self) -> str:
+        return "clips asked a second time in the same session"
+
+
+@dataclass(frozen=True)
+class SessionStatus(Rule):
+    """Ratings of sessions that were withdrawn or rejected are left out."""
+
+    key = "session_status"
+    title = "Sessions withdrawn or rejected"
+    leave_out: tuple[str, ...] = ("withdrawn", "rejected")
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        status = table["session_status"]
+        reasons = where(status.isin(self.leave_out), "the session was ")
+        return np.where(reasons == "", "", reasons + status.to_numpy(dtype=object))
+
+    def describe(self) -> str:
+        return f"ratings of sessions that were {' or '.join(self.leave_out)}"
+
+
+@dataclass(frozen=True)
+class HeardFraction(Rule):
+    """Ratings of clips that were not heard far enough are left out; unknown counts as heard."""
+
+    key = "heard_fraction"
+    title = "Clips not heard far enough"
+    minimum: float = 0.95
+
+    def __post_init__(self) -> None:
+        need(0 < self.minimum <= 1, self, "minimum is a share; give more than 0, at most 1")
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        short = table["heard_fraction"] < self.minimum
+        return where(short, f"less than {self.minimum:g} of the clip was heard")
+
+    def describe(self) -> str:
+        return f"ratings given before {self.minimum:g} of the clip was heard"
+
+    def lacking(self, table: pd.DataFrame) -> str:
+        return "" if table["heard_fraction"].notna().any() else "the column heard_fraction is empty"
+
+
+@dataclass(frozen=True)
+class AnswerTime(Rule):
+    """Ratings that were given too quickly, or too late, are left out; an unknown time stays.
+
+    ``maximum_ms`` 0 sets no upper bound.
+    """
+
+    key = "answer_time"
+    title = "Answered too fast or too late"
+    minimum_ms: int = 1000
+    maximum_ms: int = 0
+
+    def __post_init__(self) -> None:
+        bounded = self.maximum_ms == 0 or self.maximum_ms > self.minimum_ms
+        remedy = "give minimum_ms from 0 up, and maximum_ms above it or 0 for no such bound"
+        need(self.minimum_ms >= 0 and bounded, self, remedy)
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        time = table["latency_ms"]
+        quick = (time < self.minimum_ms).fillna(False)
+        reasons = where(quick, f"answered in less than {self.minimum_ms} ms")
+        if self.maximum_ms:
+            late = (time > self.maximum_ms).fillna(False).to_numpy(dtype=bool)
+            reasons[late] = f"answered after more than {self.maximum_ms} ms"
+        return reasons
+
+    def describe(self) -> str:
+        late = f" or after more than {self.maximum_ms} ms" if self.maximum_ms else ""
+        return f"ratings given in less than {self.minimum_ms} ms{late}"
+
+    def lacking(self, table: pd.DataFrame) -> str:
+        return "" if table["latency_ms"].notna().any() else "the column latency_ms is empty"
+
+
+@dataclass(frozen=True)
+class NotCounted(Rule):
+    """Ratings that fill no place of the plan are left out: another's, or asked a second time."""
+
+    key = "not_counted"
+    title = "Place given to another rater"
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        lost = _uncounted(table) & ~asked_again(table)
+        return where(lost, "it fills no place of the plan: given to another rater, or asked twice")
+
+    def describe(self) -> str:
+        return "ratings that fill no place of the plan: given to another rater, or asked twice"
+
+
+def _uncounted(table: pd.DataFrame) -> pd.Series[bool]:
+    """Which ratings (n,) fill no place of the plan, though they are of no trap."""
+    return ~table["counts"].fillna(True).astype(bool) & (table["trap"] == "")
+
+
+def asked_again(table: pd.DataFrame) -> pd.Series[bool]:
+    """Which ratings (n,) were asked for a second time, in the order of the session's positions."""
+    again = _uncounted(table)
+    if not again.any():
+        return again
+    near = table[(table["trap"] == "") & table["session"].isin(table["session"][again])]
+    first = near.groupby(list(_ASKED), sort=False)["position"].transform("min")
+    later = (near["position"] > first).fillna(False).astype(bool)
+    return again & later.reindex(table.index, fill_value=False)

@@ -1,0 +1,1 @@
+"""What the site serves of analyses: pages, forms, files, and the jobs behind them."""

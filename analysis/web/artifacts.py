@@ -1,0 +1,91 @@
+"""Files that a worker makes from a finished run: the bundle of everything, draws of posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from analysis.models import AnalysisRun, RunFile
+
+MOST_BYTES = 256 * 1024**2
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A file that can be asked for: its name, what it is, and the function that makes its bytes."""
+
+    name: str
+    title: str
+    about: str
+    make: Callable[[AnalysisRun], bytes]
+
+
+def kinds(report: Mapping[str, Any]) -> dict[str, Kind]:
+    """The files that can be made of this report, by their names."""
+    return {kind.name: kind for kind in (*KINDS, *_draws_kinds(report))}
+
+
+def offered_files(run: AnalysisRun, report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each file that can be made, and how far it is."""
+    stored = {each.name: each for each in RunFile.objects.filter(run=run).defer("content")}
+    return [{"kind": kind, "file": stored.get(name)} for name, kind in kinds(report).items()]
+
+
+def _bundle(run: AnalysisRun) -> bytes:
+    from analysis.report.writers.bundle import bundle_zip
+    from analysis.web.jobs import study_tables
+
+    return bundle_zip(run.report(), *study_tables(run.study.key))
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "bundle.zip",
+        "Everything in one file",
+        "Report, tables for papers (LaTeX, Markdown, CSV), figures (PDF, SVG, PNG), methods in "
+        "words, all numbers with where they are from, and the pseudonymous ratings where they are "
+        "still those of this analysis. Making it takes up to a minute.",
+        _bundle,
+    ),
+)
+
+
+def _draws_kinds(report: Mapping[str, Any]) -> Iterator[Kind]:
+    """The posterior draws of each model of the report and each family."""
+    from analysis.report.figures.all_figures import slug
+
+    for part in report.get("parts", ()):
+        if part["key"] not in WITH_DRAWS or part["problem"]:
+            continue
+        abouts = dict.fromkeys(table["about"] for table in part["tables"] if table["about"])
+        for title in abouts:
+            yield Kind(
+                f"draws-{part['key']}-{slug(title)}.nc",
+                f"Draws: {part['title']}, {title}",
+                "The posterior draws as netCDF, which ArviZ reads as InferenceData. "
+                f"{WITH_DRAWS[part['key']]}",
+                partial(_draws, part["key"], title),
+            )
+
+
+def _draws(part: str, title: str, run: AnalysisRun) -> bytes:
+    """The draws again from the ratings, which must be those of the run."""
+    from analysis.ratings.table import table_hash
+    from analysis.report.draws_file import draws_of
+    from analysis.statistics.options import options_from
+    from analysis.web.jobs import study_tables
+
+    table, _ = study_tables(run.study.key)
+    if table_hash(table) != run.table_hash:
+        raise ValueError("the ratings changed since; run the analysis again, then make this file")
+    return draws_of(table, options_from(run.parameters), part, title)
+
+
+WITH_DRAWS = {  # the parts that have draws, and what making their file costs
+    "models": "Making it takes seconds.",
+    "ordinal": "Making it takes seconds.",
+    "general_model": "Making it takes minutes.",
+    "general_gaussian": "Making it takes minutes.",
+}

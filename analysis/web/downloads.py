@@ -1,0 +1,144 @@
+"""The files that can be taken from a study's results page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from analysis.models import AnalysisRun, RunFile
+from analysis.web.views import head_of, shown_run
+
+TABLES = frozenset({"estimates", "contrasts", "shares", "exclusions", "screening"})
+CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
+
+
+@login_required
+@require_GET
+def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResponse:
+    """A study's ratings as they stand now, streamed: a big study never fills the memory."""
+    from analysis.ratings.cells import csv_lines, json_lines
+    from listening.selectors import rating_rows
+
+    head_of(request, key)
+    lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
+    pieces = _in_pieces(lines(rating_rows(key)))
+    response = StreamingHttpResponse(pieces, content_type=f"{CSV if kind == 'csv' else JSON}")
+    response["Content-Disposition"] = f'attachment; filename="{key}-ratings.{kind}"'
+    return response
+
+
+@login_required
+@require_GET
+def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
+    """A study's sessions with what raters answered around the trials, as they stand now."""
+    from analysis.ratings.sessions_csv import sessions_csv
+
+    head_of(request, key)
+    response = StreamingHttpResponse(_in_pieces(sessions_csv(key)), content_type=CSV)
+    response["Content-Disposition"] = f'attachment; filename="{key}-sessions.csv"'
+    return response
+
+
+@login_required
+@require_GET
+def scores_file(request: HttpRequest, key: str) -> HttpResponse:
+    """The stored metric scores of a study's stimuli, as they stand now."""
+    from analysis.ratings.study_scores import study_scores
+    from analysis.report.writers.exports import scores_csv
+
+    head_of(request, key)
+    return _attached(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
+
+
+@login_required
+@require_GET
+def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
+    """One file of the newest finished analysis, or of the one that ``?run=`` names."""
+    from analysis.report.figures.all_figures import plots
+    from analysis.report.html.page import page_html
+    from analysis.report.writers.exports import estimates_json, table_csv
+
+    head_of(request, key)
+    finished = _finished(key, request.GET.get("run", ""))
+    made = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
+    if made is not None:
+        kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
+        return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
+    report = finished.report()
+    stem, _, kind = name.rpartition(".")
+    if kind == "csv" and stem in TABLES:
+        return _attached(table_csv(report, stem), CSV, f"{key}-{name}")
+    if kind == "svg":
+        found = [plot.standalone for plot in plots(report) if plot.key == stem]
+        if found:
+            return _attached(found[0], SVG, f"{key}-{name}")
+    text = _part_file(report, stem, kind)
+    if text:
+        return _attached(text, JSON if kind == "json" else CSV, f"{key}-{name}")
+    if name == "estimates.json":
+        return _attached(estimates_json(report), JSON, f"{key}-{name}")
+    if name == "report.json":
+        return _attached(finished.result, JSON, f"{key}-{name}")
+    if name == "report.html":
+        return _attached(page_html(report), HTML, f"{key}-{name}")
+    raise Http404(f"There is no file {name}.")
+
+
+def _part_file(report: Mapping[str, Any], stem: str, kind: str) -> str:
+    """A file of scores of single clips, or a table or figure of a part as CSV; empty for others."""
+    from analysis.report.writers.clip_files import KEY, clip_files
+
+    for part in report.get("parts", ()):
+        if part["key"] == KEY and f"{stem}.csv" in part.get("files", ()):
+            return clip_files(report, part).get(f"{stem}.{kind}", "")
+    return _part_csv(report, stem) if kind == "csv" else ""
+
+
+def _part_csv(report: Mapping[str, Any], stem: str) -> str:
+    """The table of a part with that name, or the data behind a figure; empty without either."""
+    from analysis.report.content import shown_from
+    from analysis.report.figures.all_figures import part_keys, plots
+    from analysis.report.writers.exports import figure_csv, part_table_csv
+
+    for part in report.get("parts", ()):
+        if not part["problem"]:
+            tables = shown_from(part).tables
+            names = part_keys(part["key"], [table.key for table in tables])
+            for name, table in zip(names, tables, strict=True):
+                if name == stem:
+                    return part_table_csv(report, part, table)
+    drawn = [plot.figure for plot in plots(report) if plot.key == stem]
+    return figure_csv(report, drawn[0]) if drawn else ""
+
+
+def _finished(key: str, asked: str) -> AnalysisRun:
+    run = shown_run(key, asked)
+    if run is None:
+        page = reverse("results", args=[key])
+        raise Http404(f"No analysis of this study is finished yet; start one on {page}.")
+    return run
+
+
+def _attached(content: str | bytes, kind: str, name: str) -> HttpResponse:
+    charset = "; charset=utf-8" if isinstance(content, str) else ""
+    response = HttpResponse(content, content_type=f"{kind}{charset}")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _in_pieces(lines: Iterable[str], size: int = 32_768) -> Iterator[bytes]:
+    """The lines as UTF-8 in pieces of about that many characters: fewer, larger writes."""
+    held: list[str] = []
+    length = 0
+    for line in lines:
+        held.append(line)
+        length += len(line)
+        if length >= size:
+            yield "".join(held).encode()
+            held, length = [], 0
+    yield "".join(held).encode()

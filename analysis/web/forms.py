@@ -1,0 +1,112 @@
+"""The form of the results page: what it offers, and the options that somebody asked for with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.http import QueryDict
+
+from analysis.report import catalogue
+from analysis.statistics.options import (
+    CROSSABLE,
+    INTERVALS,
+    OFFERED,
+    Options,
+    OptionsError,
+    options_from,
+)
+from analysis.statistics.screening import rule_text
+from analysis.statistics.screening.offered import offered_rules
+from analysis.web.jobs import study_rules
+
+LEVELS = ("0.9", "0.95", "0.99")
+IN_WORDS = {
+    "two_way": "raters and items crossed (quick; the usual choice)",
+    "bootstrap": "bootstrap over raters and items (wide, conservative)",
+    "mixed": "mixed model",
+}
+REPORTS = {
+    "att": "Audio Turing Test",
+    "lfs": "LFS-Bench",
+    "long_form": "long-form (Clark et al.)",
+    "nvv": "NVV-SuperBench",
+}
+
+
+def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What the form shows: everything that is offered, and what of it these parameters chose."""
+    from listening.selectors import condition_labels
+
+    by = [name.partition(":")[2] for name in parameters["by"]]
+    own = [rule_text(rule) for rule in study_rules(study_key)]
+    rules = [text for text in parameters["rules"] if text not in own]
+    parts = catalogue.offered()
+    return {
+        "asked": parameters,
+        "offered": OFFERED,
+        "chosen": [name for crossing in by for name in crossing.split(",")],
+        "crossed": any("," in crossing for crossing in by),
+        "levels": LEVELS,
+        "chosen_level": f"{parameters['level']:g}",
+        "intervals": [
+            (key, IN_WORDS.get(key, key.replace("_", " ")), key in parameters["intervals"])
+            for key in INTERVALS
+        ],
+        "presets": [(key, REPORTS.get(key, key)) for key in catalogue.presets()],
+        "parts": [(part, part.key in parameters.get("parts", ())) for part in parts],
+        "parts_chosen": bool(parameters.get("parts")),
+        "conditions": list(condition_labels(study_key).items()),
+        "without_own": bool(own) and not set(own) & set(parameters["rules"]),
+        "rules": [(text, words, text in rules) for text, words in _offered(study_key)],
+    }
+
+
+def options_of(form: QueryDict, study_key: str) -> Options:
+    """The options of a sent form; raises OptionsError for what the form does not offer."""
+    given: dict[str, Any] = {
+        "level": form.get("level") or 0.95,
+        "seed": form.get("seed") or 0,
+        "preset": form.get("preset", ""),
+        "reference": form.get("reference", ""),
+        "parts": _known(form.getlist("part"), [part.key for part in catalogue.offered()], "part"),
+    }
+    if form.get("rope", "").strip():
+        given["rope"] = form.get("rope", "").strip().replace(",", ".")
+    if form.getlist("interval"):
+        given["intervals"] = _known(form.getlist("interval"), INTERVALS, "interval")
+    if given["preset"] and given["preset"] not in catalogue.presets():
+        raise OptionsError(f"There is no report {given['preset']}.")
+    return options_from(given | _breakdowns(form) | {"rules": _rules(form, study_key)})
+
+
+def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
+    chosen = [name for name in form.getlist("by") if name]
+    if set(chosen) - set(CROSSABLE):
+        raise OptionsError(f"No results by {', '.join(chosen)}.")
+    if not chosen:
+        return {}
+    return {"by": [",".join(chosen)] if form.get("crossed") else chosen}
+
+
+def _rules(form: QueryDict, study_key: str) -> list[str]:
+    own = [] if form.get("screening") == "none" else study_rules(study_key)
+    texts = [rule_text(rule) for rule in own]
+    offered = [text for text, _ in _offered(study_key)]
+    return list(dict.fromkeys([*texts, *_known(form.getlist("rule"), offered, "rule")]))
+
+
+def _offered(study_key: str) -> list[tuple[str, str]]:
+    """(text, words) of the rules that this study's traps allow."""
+    from listening.selectors import trap_plans
+
+    kinds = {kind["kind"] for plan in trap_plans(study_key).values() for kind in plan}
+    return offered_rules(kinds=kinds)
+
+
+def _known(chosen: Iterable[str], known: Iterable[str], what: str) -> list[str]:
+    known, chosen = list(known), list(dict.fromkeys(chosen))
+    wrong = [name for name in chosen if name not in known]
+    if wrong:
+        raise OptionsError(f"There is no {what} {', '.join(wrong)}; choose {', '.join(known)}.")
+    return chosen

@@ -1,0 +1,213 @@
+"""Celery jobs of queue analysis: a study's ratings made into a report, and files made from it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from celery import shared_task
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from analysis.models import AnalysisRun, RunFile
+from analysis.report.part import Cancelled
+from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.statistics.screening import Rule
+from analysis.statistics.screening import study_rules as rules_of
+from analysis.web.artifacts import MOST_BYTES, kinds
+from analysis.web.cache import code_mark, marks, stored_run, waiting_run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger(__name__)
+State = AnalysisRun.State
+READ, MADE = (
+    0.05,
+    0.97,
+)  # shares of the work that are done when the ratings are read, and at the end
+TELL_EVERY_S = 1.0
+UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then run again"
+
+
+def asked_run(study_id: int, study_key: str, options: Options) -> AnalysisRun:
+    """The stored run that has just this already, else one that waits, else a new one, queued."""
+    parameters, same = options.parameters(), marks(study_key)
+    found = stored_run(study_id, parameters, **same) or waiting_run(study_id, parameters, **same)
+    return found or start_run(study_id, options)
+
+
+def start_run(study_id: int, options: Options) -> AnalysisRun:
+    """A new run, queued; the job starts when the transaction commits."""
+    run = AnalysisRun.objects.create(
+        study_id=study_id,
+        estimator=options.estimator,
+        version="",
+        parameters=options.parameters(),
+    )
+    transaction.on_commit(lambda: _queue(run.pk))
+    return run
+
+
+def cancel_run(run_id: int) -> bool:
+    """Give up a run that waits; its job stops at its next step and stores nothing."""
+    waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
+    return bool(waiting.update(state=State.CANCELLED, finished_at=timezone.now()))
+
+
+@shared_task(name="analysis.jobs.run_analysis")  # the settings route it to queue analysis
+def run_analysis(run_id: int) -> None:
+    """Analyse what the run asks for; a run that already came to an end is left as it is."""
+    runs = AnalysisRun.objects.filter(pk=run_id)
+    run = runs.select_related("study").first()
+    if run is None or not run.waits:
+        return
+    runs.filter(state__in=(State.QUEUED, State.RUNNING)).update(
+        state=State.RUNNING, started_at=timezone.now(), share=0.0, code=code_mark()
+    )
+    try:
+        done = _result(run, Teller(run_id))
+    except Cancelled:
+        log.info("Analysis %s was cancelled", run_id)
+    except (OptionsError, ValueError, KeyError) as error:
+        _fail(run_id, str(error) or type(error).__name__)
+    except Exception as error:
+        log.exception("Analysis %s broke", run_id)
+        _fail(run_id, f"the analysis broke ({type(error).__name__}: {error}); see the worker's log")
+    else:
+        ended = {"state": State.DONE, "error": "", "share": 1.0, "finished_at": timezone.now()}
+        runs.filter(state=State.RUNNING).update(**done, **ended)
+
+
+class Teller:
+    """Stores how far a run is, once a second at most; raises Cancelled when nobody waits for it."""
+
+    def __init__(self, run_id: int) -> None:
+        self.running = AnalysisRun.objects.filter(pk=run_id, state=State.RUNNING)
+        self.told_at = float("-inf")
+
+    def __call__(self, share: float, words: str) -> None:
+        """``share`` (0 to 1) of the work is done, and what comes now in words."""
+        if time.monotonic() - self.told_at < TELL_EVERY_S:
+            return
+        self.told_at = time.monotonic()
+        if not self.running.update(share=share, doing=words[:200]):
+            raise Cancelled
+
+    def of_report(self, share: float, words: str) -> None:
+        """The same for the share of the report itself, between reading and storing."""
+        self(READ + (MADE - READ) * share, words)
+
+
+def asked_file(run: AnalysisRun, name: str) -> RunFile | None:
+    """The file of a finished run: stored, being made, or queued now; None where it cannot be."""
+    if name not in kinds(run.page_report()):
+        return None
+    file, new = RunFile.objects.get_or_create(run=run, name=name)
+    if new or file.state == RunFile.State.FAILED:
+        RunFile.objects.filter(pk=file.pk).update(state=RunFile.State.QUEUED, error="")
+        transaction.on_commit(lambda: _queue_file(file.pk))
+    return file
+
+
+@shared_task(name="analysis.jobs.make_run_file")
+def make_run_file(file_id: int) -> None:
+    """Make a file from its run; one that is made already is left as it is."""
+    files = RunFile.objects.filter(pk=file_id)
+    file = files.select_related("run__study").defer("content").first()
+    if file is None or not file.waits:
+        return
+    files.update(state=RunFile.State.RUNNING)
+    try:
+        content = kinds(file.run.page_report())[file.name].make(file.run)
+        if len(content) > MOST_BYTES:
+            size = f"{len(content) / 1024**2:.0f} MB"
+            raise ValueError(f"it has {size}, over {MOST_BYTES / 1024**2:.0f}; use the command")
+    except (OptionsError, ValueError, KeyError) as error:
+        _fail_file(file_id, str(error) or type(error).__name__)
+    except Exception as error:
+        log.exception("%s broke", file)
+        _fail_file(file_id, f"it broke ({type(error).__name__}: {error}); see the worker's log")
+    else:
+        done = {"state": RunFile.State.DONE, "error": "", "size_bytes": len(content)}
+        files.update(content=content, **done)
+
+
+def study_rules(study_key: str) -> tuple[Rule, ...]:
+    """The rules of a study unless others are asked for, its own trap plans among them."""
+    from listening.selectors import trap_plans
+
+    return rules_of(trap_plans(study_key))
+
+
+def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """A study's ratings table and its report, with the metric scores that are stored."""
+    from analysis.report.build import report_of
+
+    table, scores = study_tables(study_key)
+    return table, report_of(table, scores, options)
+
+
+def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A study's ratings, and the metric scores that are stored."""
+    from analysis.ratings.metric_scores import scores_from_rows
+    from analysis.ratings.study_scores import study_scores
+    from analysis.ratings.table import from_study
+
+    return from_study(study_key), scores_from_rows(study_scores(study_key))
+
+
+def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
+    """What a finished run stores; that of an earlier one where it would come out the same."""
+    from analysis.ratings.table import table_hash
+    from analysis.report.build import report_of, scores_hash
+    from analysis.report.html.brief import brief_of
+    from analysis.report.writers.exports import report_json
+    from listening.selectors import condition_labels
+
+    options = options_from(run.parameters)
+    tell(0.0, "Reading the ratings")
+    same = marks(run.study.key)
+    tell.running.update(**same)
+    table, scores = study_tables(run.study.key)
+    labels = {k: label for k, label in condition_labels(run.study.key).items() if label}
+    hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
+    twin = stored_run(run.study_id, run.parameters, **hashes)
+    if twin is not None and twin.report().get("labels", {}) == labels:
+        kept = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
+        return {**hashes, **kept}
+    report = report_of(table, scores, options, progress=tell.of_report)
+    report["labels"] = labels
+    tell.running.update(share=MADE, doing="Storing the report")
+    return {
+        **hashes,
+        "version": report["provenance"]["estimator_version"],
+        "ratings": len(table),
+        "result": report_json(report),
+        "brief": report_json(brief_of(report)),
+    }
+
+
+def _fail(run_id: int, why: str) -> None:
+    waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
+    waiting.update(state=State.FAILED, error=why, finished_at=timezone.now())
+
+
+def _fail_file(file_id: int, why: str) -> None:
+    RunFile.objects.filter(pk=file_id).update(state=RunFile.State.FAILED, error=why, content=None)
+
+
+def _queue_file(file_id: int) -> None:
+    try:
+        make_run_file.delay(file_id)
+    except OperationalError as error:
+        _fail_file(file_id, UNREACHABLE.format(error))
+
+
+def _queue(run_id: int) -> None:
+    try:
+        run_analysis.delay(run_id)
+    except OperationalError as error:
+        _fail(run_id, UNREACHABLE.format(error))

@@ -1,0 +1,133 @@
+"""Celery jobs of queue analysis for the planning page: a pilot's components, a plan's check.
+
+What they find is made again in seconds, so it is kept in the cache and in no table; without a
+cache the page says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from celery import shared_task
+from django.core.cache import cache
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+KEPT_S = 7 * 86_400
+WAITED_S = 900  # a job that has not come back by then is asked for again
+RUNNING, DONE, FAILED = "running", "done", "failed"
+
+State = dict[str, Any]
+
+
+def pilot_state(study: str) -> State | None:
+    """The components of a study's ratings as last estimated: state, at, pilots, problem."""
+    return _kept(_pilot_name(study))
+
+
+def start_pilot(study: str) -> None:
+    """Estimate the components of a study's ratings so far, in a job; twice does no harm."""
+    name = _pilot_name(study)
+    _keep(name, {"state": RUNNING, "before": _last_done(name)}, WAITED_S)
+    transaction.on_commit(lambda: _queue(estimate_pilot, name, study))
+
+
+def check_state(question: Mapping[str, Any]) -> State | None:
+    """The check by simulation of a plan, asked for when it is not there; None without a cache."""
+    name = f"planning/check/{_digest(question)}"
+    try:
+        state: State | None = cache.get(name)
+        if state is None and cache.add(name, {"state": RUNNING}, timeout=WAITED_S):
+            transaction.on_commit(lambda: _queue(check_plan, name, dict(question)))
+    except RedisError:
+        return None
+    return state or {"state": RUNNING}
+
+
+@shared_task(name="analysis.jobs.estimate_pilot")  # the settings route it to queue analysis
+def estimate_pilot(name: str, study: str) -> None:
+    """The components of each task and criterion of the study, without what its rules leave out."""
+    from analysis.ratings.table import from_study
+    from analysis.statistics.planning.pilot import pilots
+    from analysis.statistics.screening import screen
+    from analysis.web.jobs import study_rules
+
+    try:
+        rules = study_rules(study)
+        kept = screen(from_study(study), rules).kept(rules)
+        rows = [pilot.row() | {"degrees": pilot.components.degrees} for pilot in pilots(kept)]
+    except (ValueError, KeyError) as error:
+        _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
+    except Exception as error:
+        log.exception("The pilot of %s broke", study)
+        _keep(name, _ended(FAILED, problem=f"it broke ({type(error).__name__}: {error})"))
+    else:
+        _keep(name, _ended(DONE, pilots=rows))
+
+
+@shared_task(name="analysis.jobs.check_plan")  # the settings route it to queue analysis
+def check_plan(name: str, question: dict[str, Any]) -> None:
+    """Simulate the plan of a question (values of the form, and the components' SDs)."""
+    from analysis.report.planning.form_fields import asked_from
+    from analysis.report.planning.proposal import check, propose
+    from analysis.statistics.planning import Components
+
+    try:
+        asked = asked_from(question["form"], Components(**question["components"]))
+        checked = check(propose(asked))
+    except (ValueError, KeyError, TypeError) as error:
+        _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
+    except Exception as error:
+        log.exception("The check of a plan broke")
+        _keep(name, _ended(FAILED, problem=f"it broke ({type(error).__name__}: {error})"))
+    else:
+        _keep(name, _ended(DONE, check=checked.row()))
+
+
+def _pilot_name(study: str) -> str:
+    return f"planning/pilot/{study}"
+
+
+def _digest(question: Mapping[str, Any]) -> str:
+    text = json.dumps(question, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _last_done(name: str) -> State | None:
+    """What was found before, so that a page has something to show while a job runs."""
+    state = _kept(name) or {}
+    found: State | None = state if state.get("state") == DONE else state.get("before")
+    return found
+
+
+def _ended(state: str, **found: Any) -> State:
+    return {"state": state, "at": timezone.now().isoformat(), **found}
+
+
+def _kept(name: str) -> State | None:
+    with suppress(RedisError):
+        found: State | None = cache.get(name)
+        return found
+    return None
+
+
+def _keep(name: str, state: State, timeout: int = KEPT_S) -> None:
+    with suppress(RedisError):
+        cache.set(name, state, timeout=timeout)
+
+
+def _queue(job: Any, name: str, *given: Any) -> None:
+    try:
+        job.delay(name, *given)
+    except OperationalError as error:
+        problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
+        _keep(name, _ended(FAILED, problem=problem), 60)

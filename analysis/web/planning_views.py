@@ -1,0 +1,235 @@
+"""The planning page of a study, and what its comparisons may say while raters are listening."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+from redis.exceptions import RedisError
+
+from analysis.ratings.estimands import estimand_of
+from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
+from listening.selectors import TaskPlan, rated_so_far, study_head, task_plans
+
+ANSWER_S = 5.0  # a guess at the time that an answer takes after the clip
+BOX_KEPT_S = 5.0
+PILOT = "pilot:"
+PRESET_WORDS = {
+    "att": "Audio Turing Test: Human, Unclear, Machine as 1, 0.5, 0",
+    "long_form": "Long-form MOS, 1 to 5 (after Clark et al. 2019)",
+    "lfs": "LFS-Bench: ratings of long speech, 1 to 5",
+    "nvv": "NVV-SuperBench: naturalness with nonverbal sounds, 1 to 5",
+}
+
+# --- Planning ------------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def planning(request: HttpRequest, key: str) -> HttpResponse:
+    head = _head(request, key)
+    plans = task_plans(key)
+    task = next((p for p in plans if p["task"] == request.GET.get("task")), None)
+    found = pilot_state(key)
+    values = _values(request, task or (plans[0] if plans else None))
+    context = {
+        "study": head,
+        "tasks": plans,
+        "task": task or (plans[0] if plans else None),
+        "values": values,
+        "sources": _sources(found),
+        "pilot": found,
+        "pilot_waits": bool(found and found["state"] == RUNNING),
+        "query": request.GET.urlencode(),
+    }
+    context |= _result(values, found) if "size" in request.GET else {}
+    status = 400 if context.get("problem") else 200
+    return render(request, "analysis/planning.html", context, status=status)
+
+
+@login_required
+@require_POST
+def pilot(request: HttpRequest, key: str) -> HttpResponse:
+    """Estimate the components of this study's ratings in a job; the page waits for them."""
+    _head(request, key)
+    start_pilot(key)
+    query = request.POST.get("query", "")[:2000]
+    return redirect(
+        reverse("planning", args=[key]) + (f"?{query}" if query else "") + "#components"
+    )
+
+
+def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:
+    """What the form shows: what was asked, else the study's own design, else the usual."""
+    from analysis.report.planning.form_fields import SDS, starting_values
+
+    known: dict[str, Any] = {}
+    if task and task["conditions"]:
+        compared = estimand_of(task["estimand"]).in_pairs  # one mean, against no preference
+        per_clip = (task["seconds_per_trial"] or 0.0) / max(task["clips_together"], 1.0)
+        clips = 2 if compared else 1
+        known = {
+            "conditions": task["conditions"],
+            "items": task["items"],
+            "clips_per_rater": task["clips_per_rater"],
+            "traps": task["traps_per_rater"],
+            "seconds_per_clip": round(per_clip or clips * task["clip_s"] + ANSWER_S, 1),
+            "of": "mean" if compared or task["conditions"] < 2 else None,
+        }
+    if task and task["estimand"] == "hls":
+        known |= {"source": "att", "size": 0.05}
+    values = starting_values(**known) | {f"sd_{name}": "" for name in SDS}
+    return values | {k: v for k in values if (v := request.GET.get(k)) is not None}
+
+
+def _sources(found: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Where components may come from: value of the form, and its words."""
+    pilots = _pilots(found)
+    rows = [(f"{PILOT}{number}", f"This study: {p['title']}") for number, p in enumerate(pilots)]
+    return [*rows, *PRESET_WORDS.items(), ("own", "My own standard deviations, below")]
+
+
+def _pilots(found: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    done = found if found and "pilots" in found else (found or {}).get("before") or {}
+    pilots: list[dict[str, Any]] = done.get("pilots", [])
+    return pilots
+
+
+def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The plan that was asked for, or in words why there is none."""
+    from analysis.report.figures import figure_svg
+    from analysis.report.html.part_html import table_html
+    from analysis.report.planning.form_fields import asked_from
+    from analysis.report.planning.planning_narrative import assumptions
+    from analysis.report.planning.proposal import propose, shown
+    from analysis.statistics.planning import PlanningError, SimulatedCheck
+
+    try:
+        components = _components(values, found)
+        proposal = propose(asked_from(values, components))
+    except PlanningError as error:
+        return {"problem": str(error)}
+    sds = components.row() | {"degrees": None}
+    state = check_state({"form": dict(values), "components": sds})
+    checked = SimulatedCheck(**state["check"]) if state and "check" in state else None
+    made = shown(proposal, checked)
+    return {
+        "made": made,
+        "figures": [figure_svg(figure, f"plan-{figure.key}") for figure in made.figures],
+        "tables": {table.key: table_html(table) for table in made.tables},
+        "assumptions": assumptions(proposal),
+        "check": state,
+        "check_waits": bool(state and state["state"] == RUNNING),
+        "no_fee": proposal.asked.payment.fee == 0 and proposal.asked.payment.pay_per_hour > 0,
+        "command": _command(values, proposal.asked.components.source),
+    }
+
+
+def _components(values: Mapping[str, str], found: Mapping[str, Any] | None) -> Any:
+    from analysis.report.planning.form_fields import own_components
+    from analysis.statistics.planning import Components, PlanningError, preset
+
+    source = values["source"]
+    if source == "own":
+        return own_components(values)
+    if not source.startswith(PILOT):
+        return preset(source)
+    number, pilots = source.removeprefix(PILOT), _pilots(found)
+    if not number.isdecimal() or int(number) >= len(pilots):
+        raise PlanningError(
+            "The components of this study's ratings are not there (any more): estimate them again."
+        )
+    row = pilots[int(number)]
+    names = ("rater", "rater_condition", "item", "stimulus", "residual", "source", "note")
+    return Components(**{name: row[name] for name in names}, degrees=row["degrees"])
+
+
+def _command(values: Mapping[str, str], source: str) -> str:
+    """The same plan on the command line, as far as it can be said there."""
+    goal = "--half-width" if values["goal"] == "half_width" else "--difference"
+    known = values["source"]
+    origin = f"--preset {known}" if known in PRESET_WORDS else "--pilot ratings.csv"
+    return (
+        f"manage.py plan {origin} {goal} {values['size']} --of {values['of']} "
+        f"--conditions {values['conditions']} --items {values['items']} "
+        f"--clips-per-rater {values['clips_per_rater']}"
+    )
+
+
+# --- So far --------------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def so_far_page(request: HttpRequest, key: str) -> HttpResponse:
+    """The bounds so far on a page of their own."""
+    return render(request, "analysis/so_far.html", _so_far(request, key))
+
+
+@login_required
+@require_GET
+def so_far_box(request: HttpRequest, key: str) -> HttpResponse:
+    """The same as a piece of the study's page."""
+    return render(request, "analysis/_so_far.html", _so_far(request, key))
+
+
+def _so_far(request: HttpRequest, key: str) -> dict[str, Any]:
+    from analysis.statistics.planning import PlanningError
+
+    head = _head(request, key)
+    written = request.GET.get("matters", "").strip()[:20]
+    problem, matters = "", None
+    try:
+        matters = float(written.replace(",", ".")) if written else None
+        boxes = _boxes(key, matters)
+    except PlanningError as error:
+        problem, boxes = str(error), _boxes(key, None)
+    except ValueError:
+        problem, boxes = f"“{written}” is no number.", _boxes(key, None)
+    return {"study": head, "boxes": boxes, "matters": written, "problem": problem}
+
+
+def _boxes(key: str, matters: float | None) -> list[dict[str, Any]]:
+    """Each task and criterion with its comparisons; rests as the monitor's numbers do."""
+    name = f"planning/so-far/{key}/{matters}"
+    kept: list[dict[str, Any]] | None = None
+    with suppress(RedisError):
+        kept = cache.get(name)
+    if kept is not None:
+        return kept
+    began = time.monotonic()
+    made = [_box(asked, matters) for asked in rated_so_far(key)]
+    took = time.monotonic() - began
+    with suppress(RedisError):
+        cache.set(name, made, timeout=max(BOX_KEPT_S, 4 * took))
+    return made
+
+
+def _box(asked: Any, matters: float | None) -> dict[str, Any]:
+    from analysis.report.interim_narrative import box
+    from analysis.statistics.planning.interim import so_far
+
+    found = so_far(
+        asked["means"],
+        asked["ends"],
+        columns=asked["columns"],
+        estimand=asked["estimand"],
+        references=asked["references"],
+        matters=matters,
+    )
+    return box(found, asked)
+
+
+def _head(request: HttpRequest, key: str) -> Any:
+    head = study_head(key, request.user)
+    if head is None:
+        raise Http404("There is no such study.")
+    return head

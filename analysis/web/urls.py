@@ -1,0 +1,25 @@
+"""Routes of the room: a study's results and the files that can be taken from them."""
+
+from django.urls import include, path, re_path
+
+from analysis.web import downloads, views
+
+RESULTS = "studies/<slug:key>/results/"
+
+urlpatterns = [
+    path("", include("analysis.web.planning_urls")),
+    path(RESULTS, views.results, name="results"),
+    path(f"{RESULTS}state/", views.state, name="results-state"),
+    path(f"{RESULTS}run/", views.run, name="results-run"),
+    path(f"{RESULTS}runs/<int:pk>/again/", views.again, name="results-again"),
+    path(f"{RESULTS}runs/<int:pk>/cancel/", views.cancel, name="results-cancel"),
+    path(f"{RESULTS}runs/<int:pk>/make/<str:name>/", views.make_file, name="results-make"),
+    re_path(
+        r"^studies/(?P<key>[-\w]+)/results/ratings\.(?P<kind>csv|json)$",
+        downloads.ratings_file,
+        name="results-ratings",
+    ),
+    path(f"{RESULTS}sessions.csv", downloads.sessions_file, name="results-sessions"),
+    path(f"{RESULTS}scores.csv", downloads.scores_file, name="results-scores"),
+    path(f"{RESULTS}<str:name>", downloads.report_file, name="results-file"),
+]

@@ -1,0 +1,241 @@
+"""The results page of a study: the answer, its runs, and what can be asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from analysis.models import AnalysisRun
+from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.web.forms import form_of, options_of
+from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
+
+RUNS_SHOWN = 10
+REFRESH_S = 3
+STORED = (
+    "These ratings were analysed with these options before and nothing has changed since: this is "
+    "what came out."
+)
+ALL = "all"  # in place of one family's title
+LONG = ("result", "brief")  # columns that a list of runs does without
+
+
+@login_required
+@require_GET
+@never_cache
+def results(request: HttpRequest, key: str) -> HttpResponse:
+    return _page(request, head_of(request, key))
+
+
+@login_required
+@require_GET
+@never_cache
+def state(request: HttpRequest, key: str) -> HttpResponse:
+    """What stands above the results, for a page that looks again while an analysis runs."""
+    head = head_of(request, key)
+    shown = shown_run(key, request.GET.get("run", ""))
+    return render(request, "analysis/_state.html", _state(head, shown))
+
+
+@login_required
+@require_POST
+def run(request: HttpRequest, key: str) -> HttpResponse:
+    """Ask for an analysis; one that is stored already is shown at once."""
+    head = head_of(request, key)
+    try:
+        options = options_of(request.POST, key)
+    except OptionsError as error:
+        return _page(request, head, problem=str(error), status=400)
+    found = asked_run(head["pk"], key, options)
+    if found.state != AnalysisRun.State.DONE:
+        return redirect("results", key)
+    messages.success(request, STORED)
+    newest = runs_of(key).defer(*LONG).first()
+    stored = f"?run={found.pk}" if found != newest else ""
+    return redirect(f"{reverse('results', args=[key])}{stored}")
+
+
+@login_required
+@require_POST
+def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """The same analysis with the ratings as they stand now."""
+    head = head_of(request, key)
+    earlier = get_object_or_404(runs_of(key).defer(*LONG), pk=pk)
+    try:
+        options = options_from(earlier.parameters)
+    except OptionsError as error:
+        return _page(request, head, problem=str(error), status=400)
+    if earlier.state == AnalysisRun.State.FAILED:
+        start_run(head["pk"], options)
+    elif asked_run(head["pk"], key, options).state == AnalysisRun.State.DONE:
+        messages.success(request, STORED)
+    return redirect("results", key)
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Give up an analysis that waits or runs."""
+    head_of(request, key)
+    cancel_run(get_object_or_404(runs_of(key).defer(*LONG), pk=pk).pk)
+    return redirect("results", key)
+
+
+@login_required
+@require_POST
+def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
+    """Have a worker make one of the files that take long."""
+    head_of(request, key)
+    found = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
+    if asked_file(found, name) is None:
+        raise Http404(f"There is no file {name} to be made.")
+    return redirect(f"{reverse('results', args=[key])}?run={pk}#files-title")
+
+
+def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200) -> HttpResponse:
+    shown = shown_run(head["key"], request.GET.get("run", ""))
+    newest = runs_of(head["key"]).defer(*LONG).first()
+    report = shown.page_report() if shown else None
+    view = _view(request, report)
+    asked = Options().parameters() | (newest.parameters if newest else {})
+    context = {
+        **_state(head, shown, newest),
+        **form_of(head["key"], asked),
+        **_choices(report, view, shown),
+        "problem": problem,
+        "report": report,
+        "sections": _sections(head["key"], shown, report, view),
+        "files": _files(head["key"], shown, report),
+        "runs": Paginator(runs_of(head["key"]).defer(*LONG), RUNS_SHOWN).get_page(
+            request.GET.get("page")
+        ),
+    }
+    return render(request, "analysis/results.html", context, status=status)
+
+
+def _state(head: Any, shown: AnalysisRun | None, newest: Any = None) -> dict[str, Any]:
+    """How far the newest run is, and what came since the one that is shown."""
+    newest = newest or runs_of(head["key"]).defer(*LONG).first()
+    waits = bool(newest and newest.waits)
+    before = f"?run={shown.pk}" if shown and shown != newest else ""
+    return {
+        "study": head,
+        "newest": newest,
+        "shown": shown,
+        "refresh_s": REFRESH_S if waits else 0,
+        "state_url": reverse("results-state", args=[head["key"]]) + before,
+        "since": _since(head["key"], shown) if shown and not waits else None,
+    }
+
+
+def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
+    """Ratings that arrived, went or changed since they were read; None where nothing did."""
+    from listening.selectors import ratings_state
+
+    now = ratings_state(key)
+    if shown.ratings is None or now["mark"] == shown.ratings_mark:
+        return None
+    more = now["ratings"] - shown.ratings
+    return {"more": max(more, 0), "fewer": max(-more, 0)}
+
+
+def _sections(
+    key: str, shown: AnalysisRun | None, report: dict[str, Any] | None, view: Any
+) -> list[Any]:
+    from analysis.report.html.brief import MOST_ROWS
+    from analysis.report.html.page import sections
+
+    if shown is None or report is None or not report["data"]["ratings"]:
+        return []
+
+    def link(name: str) -> str:
+        if name.endswith((".pdf", ".png")):
+            return ""  # matplotlib draws these: in the bundle, that a worker makes
+        return f"{reverse('results-file', args=[key, name])}?run={shown.pk}"
+
+    return sections(report, view, link, MOST_ROWS)
+
+
+def _view(request: HttpRequest, report: dict[str, Any] | None) -> Any:
+    """What is asked to be shown; of a large report one family unless all are asked for."""
+    from analysis.report.html.view import View, usual
+
+    about, within = request.GET.get("about", ""), request.GET.get("in", "")
+    if report is not None and not about:
+        about = usual(report).about
+    return View("" if about == ALL else about, within)
+
+
+def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None) -> dict[str, Any]:
+    """What the page can be narrowed to: one task and criterion, one slice of the ratings."""
+    from analysis.report.html.view import slices, titles, usual
+
+    if report is None:
+        return {"titles": [], "groups": {}, "view": view, "all_of_it": ""}
+    groups: dict[str, list[Any]] = {}
+    for each in slices(report):
+        groups.setdefault(each.group, []).append(each)
+    here = {"run": shown.pk} if shown else {}
+    return {
+        "titles": titles(report),
+        "groups": groups,
+        "view": view,
+        "all_of_it": f"?{urlencode({**here, 'about': ALL})}",
+        "large": bool(usual(report).about),
+    }
+
+
+def _files(key: str, shown: AnalysisRun | None, report: dict[str, Any] | None) -> dict[str, Any]:
+    from analysis.report.figures.all_figures import part_keys, plots
+    from analysis.report.writers.clip_files import KEY as CLIPS
+    from analysis.web.artifacts import offered_files
+
+    if shown is None or report is None or not report["data"]["ratings"]:
+        return {"plots": [], "tables": [], "made": []}
+    drawn = plots(report)
+    tables = [
+        f"{name}.csv"
+        for part in report.get("parts", ())
+        for name in part_keys(part["key"], [table["key"] for table in part.get("tables", ())])
+    ]
+    for part in report.get("parts", ()):
+        if part["key"] == CLIPS and not part["problem"]:
+            stems = dict.fromkeys(table["key"] for table in part["tables"])
+            tables += [f"{stem}.{kind}" for stem in stems for kind in ("csv", "json")]
+    return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
+
+
+def head_of(request: HttpRequest, key: str) -> Any:
+    """The study, if it is this researcher's (or they are a superuser); else 404."""
+    from listening.selectors import study_head
+
+    head = study_head(key, request.user)
+    if head is None:
+        raise Http404(f"There is no study “{key}” of yours.")
+    return head
+
+
+def runs_of(key: str) -> Any:
+    """A study's analyses, the newest first."""
+    return AnalysisRun.objects.filter(study__key=key)
+
+
+def shown_run(key: str, asked: str) -> AnalysisRun | None:
+    """The finished run that was asked for, else the newest finished one; without its report."""
+    done = runs_of(key).filter(state=AnalysisRun.State.DONE).defer(*LONG)
+    if asked:
+        if not asked.isdecimal() or len(asked) > 18:
+            raise Http404("There is no such analysis.")
+        found: AnalysisRun = get_object_or_404(done, pk=int(asked))
+        return found
+    newest: AnalysisRun | None = done.first()
+    return newest
