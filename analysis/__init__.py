@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from analysis.ratings.breakdowns import cells as cells
     from analysis.ratings.breakdowns import families as families
+    from analysis.ratings.grouping import Breakdown as Breakdown
     from analysis.ratings.metric_scores import scores_from_file as scores_from_file
     from analysis.ratings.table import RatingsError as RatingsError
     from analysis.ratings.table import RatingsWarning as RatingsWarning
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from analysis.ratings.table import table_hash as table_hash
     from analysis.ratings.table import to_csv as to_csv
     from analysis.report.build import report_of as report_of
-    from analysis.report.writers.exports import write_report as write_report
+    from analysis.report.writers.bundle import write_report as write_report
     from analysis.statistics.agreement import coded as coded
     from analysis.statistics.agreement import icc_mixed as icc_mixed
     from analysis.statistics.agreement import intraclass_correlations as intraclass_correlations
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from analysis.statistics.estimator import Estimate as Estimate
     from analysis.statistics.estimators.mean_score import MeanScore as MeanScore
     from analysis.statistics.mixed.table_model import mixed_model as mixed_model
-    from analysis.statistics.options import Breakdown as Breakdown
     from analysis.statistics.options import Options as Options
     from analysis.statistics.pairs import bradley_terry as bradley_terry
     from analysis.statistics.pairs import davidson as davidson
@@ -64,7 +64,8 @@ _HOMES = {
     "analysis.statistics.comparisons": ("cliffs_delta", "cohen_d", "pair_tests", "tiers_of"),
     "analysis.statistics.estimators.mean_score": ("MeanScore",),
     "analysis.statistics.mixed.table_model": ("mixed_model",),
-    "analysis.statistics.options": ("Breakdown", "Options"),
+    "analysis.ratings.grouping": ("Breakdown",),
+    "analysis.statistics.options": ("Options",),
     "analysis.statistics.pairs": ("bradley_terry", "davidson", "pair_means"),
     "analysis.statistics.planning": (
         *("Design", "components_from_pilot", "plan_for_difference", "plan_for_half_width"),
@@ -75,7 +76,7 @@ _HOMES = {
         *("table_hash", "to_csv"),
     ),
     "analysis.report.build": ("report_of",),
-    "analysis.report.writers.exports": ("write_report",),
+    "analysis.report.writers.bundle": ("write_report",),
     "analysis.ratings.metric_scores": ("scores_from_file",),
     "analysis.statistics.screening": ("default_rules", "rule_from", "screen"),
 }

@@ -5,71 +5,33 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("config", "listening", "metrics", "analysis")
-PURE = (
-    "listening.methods",
-    "listening.checks",
-    "listening.design",
-    "listening.validity",
-    "metrics.base",
-    "metrics.auto_att",
-    "metrics.judges",
-    "metrics.suite",
-    "metrics.audio",
-    "metrics.containers",
-    "metrics.material",
-    "metrics.weights",
-    "metrics.turns",
-    "metrics.texts",
-    "metrics.vocalisations",
-    "metrics.recognisers",
-    "metrics.error_rates",
-    "metrics.voices",
-    "metrics.embeddings",
-    "metrics.forced_alignment",
-    "metrics.gammatonegram",
-    "metrics.modulation",
-    "metrics.modulation_filters",
-    "metrics.envelopes",
-    "metrics.quick_envelopes",
-    "metrics.predictors",
-    "metrics.runner",
-    "metrics.inputs",
-    "metrics.foreign",
-    "metrics.remedies",
-    "metrics.records",
-    "metrics.summary",
-    "metrics.presets",
-    "metrics.provenance",
-    "analysis.statistics.metric_agreement",
-    "analysis.statistics.estimator",
-    "analysis.ratings.problems",
-    "analysis.ratings.header",
-    "analysis.statistics.single_clips",
-    "analysis.statistics.binomial",
-    "analysis.ratings.table",
-    "analysis.ratings.metric_scores",
-    "analysis.statistics.screening",
-    "analysis.statistics.intervals",
-    "analysis.statistics.estimators",
-    "analysis.statistics.correlations",
-    "analysis.report.figures",
-    "analysis.report",
-    "analysis.statistics.agreement",
-    "analysis.statistics.rank_distance",
-    "analysis.statistics.comparisons",
-    "analysis.statistics.justifications",
-    "analysis.statistics.mixed",
-    "analysis.statistics.one_thread",
-    "analysis.statistics.pairs",
-    "analysis.report.parts",
-    "analysis.statistics.planning",
-)
+DOORS = {  # of each room what needs a framework; all else in it is pure
+    "listening": (
+        *("admin", "allocation", "answers", "api", "apps", "audio", "bots", "consumers", "draws"),
+        *("jobs", "languages", "layout", "management", "migrations", "models", "monitor"),
+        *("prelaunch", "previews", "researcher_urls", "routing", "selectors", "sessions"),
+        *("stages", "statements", "studies", "urls", "views"),
+    ),
+    "metrics": (
+        *("admin", "apps", "asked", "details", "imports", "jobs", "management", "migrations"),
+        *("models", "pages", "runs", "scoring", "selectors", "sums", "tables", "urls", "views"),
+    ),
+    "analysis": ("admin", "apps", "management", "migrations", "models", "web"),
+}
+STOREYS = {  # of analysis, from the ground up: a module imports of its own storey and those below
+    "types and words": ("arrays", "formatting"),
+    "the table": ("ratings",),
+    "statistics": ("statistics",),
+    "reports": ("report",),
+    "pages, jobs and commands": DOORS["analysis"],
+}
 HEAVY = ("django", "torch", "pymc", "rest_framework", "celery", "psycopg")
 ALLOWED = {  # room -> what it may import of other rooms
     "listening": (),
@@ -116,6 +78,62 @@ def test_arrows_between_rooms_point_one_way(room):
     assert wrong == []
 
 
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def arrows(room: str) -> dict[str, set[str]]:
+    """Each module of a room with the modules of the room that it imports, anywhere in its file."""
+    modules = {module_of(path): path for path in sources(room)}
+    found: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        named = set(imports(path)) & set(modules)
+        packages = {name for name in named if modules[name].name == "__init__.py"}
+        inner = {name.rpartition(".")[0] for name in named}
+        found[module] = named - {module, room} - (packages & inner)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ["config", "metrics", "analysis"])
+def test_no_module_imports_itself_by_a_detour(room):
+    try:
+        TopologicalSorter(arrows(room)).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(reversed(error.args[1]))}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ["statistics", "report", "ratings", "web"])
+def test_no_package_of_a_storey_imports_itself_by_a_detour(room):
+    def package(module: str) -> str:
+        return ".".join(module.split(".")[:3])
+
+    inside_of: dict[str, set[str]] = {}
+    for module, others in arrows("analysis").items():
+        if inside(module, f"analysis.{room}"):
+            near = {package(other) for other in others if inside(other, f"analysis.{room}")}
+            inside_of.setdefault(package(module), set()).update(near - {package(module)})
+    try:
+        TopologicalSorter(inside_of).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of packages: {' -> '.join(reversed(error.args[1]))}")
+
+
+@pytest.mark.slow
+def test_storeys_of_analysis_import_downwards():
+    floor = {noun: at for at, nouns in enumerate(STOREYS.values()) for noun in nouns}
+    assert {module_of(path).split(".")[1] for path in sources("analysis")[1:]} <= set(floor)
+    wrong = [
+        f"{module} imports {other}"
+        for module, others in arrows("analysis").items()
+        if module != "analysis"  # the names for scripts, loaded when they are asked for
+        for other in others
+        if floor[other.split(".")[1]] > floor[module.split(".")[1]]
+    ]
+    assert wrong == []
+
+
 @pytest.mark.slow
 def test_listening_knows_nothing_of_tables_and_tensors():
     wrong = [
@@ -155,9 +173,20 @@ for name in sys.argv[1].split():
 """
 
 
+def pure() -> list[str]:
+    """All modules and packages of the rooms but their doors."""
+    return [
+        f"{room}.{path.stem}"
+        for room, doors in DOORS.items()
+        for path in sorted((ROOT / room).iterdir())
+        if (path.suffix == ".py" or (path / "__init__.py").exists())
+        if path.stem not in ("__init__", *doors)
+    ]
+
+
 @pytest.mark.slow
 def test_a_pure_module_brings_no_framework_along():
-    command = [sys.executable, "-c", IMPORT_ALL, " ".join(PURE), " ".join(HEAVY)]
+    command = [sys.executable, "-c", IMPORT_ALL, " ".join(pure()), " ".join(HEAVY)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
 

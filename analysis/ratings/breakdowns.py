@@ -11,9 +11,9 @@ import pandas as pd
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of, keys_where
+from analysis.ratings.grouping import OFFERED, Breakdown
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
 from analysis.ratings.table import rated
-from analysis.statistics.options import OFFERED, Breakdown
 
 
 @dataclass(frozen=True)

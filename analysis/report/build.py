@@ -13,6 +13,7 @@ from analysis.formatting import counted
 from analysis.ratings.breakdowns import default_breakdowns, families, labelled_families
 from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
 from analysis.ratings.table import table_hash
 from analysis.report.part import Given
@@ -20,7 +21,7 @@ from analysis.report.pipeline import made_parts
 from analysis.report.provenance import code_revision, now, package_versions
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
-from analysis.statistics.options import Breakdown, Options, command_line
+from analysis.statistics.options import Options, command_line
 from analysis.statistics.screening import DEFAULT, STRUCTURAL, default_rules, screen
 from analysis.statistics.sensitivity import sensitivity
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.parts.general_model import fitted
 from analysis.statistics.mixed.family_model import (
@@ -19,7 +20,7 @@ from analysis.statistics.mixed.family_posterior import posterior_of
 from analysis.statistics.mixed.inference_data import inference_data, netcdf
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.sufficient_statistics import Floats
-from analysis.statistics.options import Breakdown, Options
+from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.statistics.options import Breakdown
+    from analysis.ratings.grouping import Breakdown
 
 _registry: dict[str, type[Estimator]] = {}
 

@@ -7,13 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
 from analysis.statistics.screening import DEFAULT, Rule, rule_from, rule_text
 
-COMPARABLE = ("condition", "system", "voice")
-SINGLE = ("stimulus", "item")  # whose scores make a file of their own and are not compared
-CROSSABLE = ("voice", "dimension", "language", "split", "system", "condition", "paragraph")
-OFFERED = ("voice", "dimension", "language", "split")
-CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
 INTERVALS = ("two_way", "bootstrap", "mixed")
 USUAL_INTERVALS = ("two_way", "bootstrap")
 REPLICATES = 2000
@@ -23,17 +19,6 @@ MOST_DRAWS = 25_000
 
 class OptionsError(ValueError):
     """An option that makes no sense; the message says which would."""
-
-
-@dataclass(frozen=True)
-class Breakdown:
-    """One table of results: what its lines compare, and what they are crossed with."""
-
-    compare: str = "condition"
-    by: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.compare}:{','.join(self.by)}"
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import Any
 
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
 from analysis.statistics.estimator import estimator
-from analysis.statistics.options import Breakdown, Options
+from analysis.statistics.options import Options
 from analysis.statistics.screening import Rule, Screened, rule_text
 
 NO_RULE, ALL_RULES = "no rule", "all rules"

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from analysis.models import AnalysisRun, RunFile
+from analysis.web.study_tables import study_tables
 
 MOST_BYTES = 256 * 1024**2
 
@@ -35,7 +36,6 @@ def offered_files(run: AnalysisRun, report: Mapping[str, Any]) -> list[dict[str,
 
 def _bundle(run: AnalysisRun) -> bytes:
     from analysis.report.writers.bundle import bundle_zip
-    from analysis.web.jobs import study_tables
 
     return bundle_zip(run.report(), *study_tables(run.study.key))
 
@@ -75,7 +75,6 @@ def _draws(part: str, title: str, run: AnalysisRun) -> bytes:
     from analysis.ratings.table import table_hash
     from analysis.report.draws_file import draws_of
     from analysis.statistics.options import options_from
-    from analysis.web.jobs import study_tables
 
     table, _ = study_tables(run.study.key)
     if table_hash(table) != run.table_hash:

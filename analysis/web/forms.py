@@ -7,18 +7,12 @@ from typing import Any
 
 from django.http import QueryDict
 
+from analysis.ratings.grouping import CROSSABLE, OFFERED
 from analysis.report import catalogue
-from analysis.statistics.options import (
-    CROSSABLE,
-    INTERVALS,
-    OFFERED,
-    Options,
-    OptionsError,
-    options_from,
-)
+from analysis.statistics.options import INTERVALS, Options, OptionsError, options_from
 from analysis.statistics.screening import rule_text
 from analysis.statistics.screening.offered import offered_rules
-from analysis.web.jobs import study_rules
+from analysis.web.study_tables import study_rules
 
 LEVELS = ("0.9", "0.95", "0.99")
 IN_WORDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from celery import shared_task
 from django.db import transaction
@@ -14,13 +14,9 @@ from kombu.exceptions import OperationalError
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.part import Cancelled
 from analysis.statistics.options import Options, OptionsError, options_from
-from analysis.statistics.screening import Rule
-from analysis.statistics.screening import study_rules as rules_of
 from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
-
-if TYPE_CHECKING:
-    import pandas as pd
+from analysis.web.study_tables import study_tables
 
 log = logging.getLogger(__name__)
 State = AnalysisRun.State
@@ -133,30 +129,6 @@ def make_run_file(file_id: int) -> None:
     else:
         done = {"state": RunFile.State.DONE, "error": "", "size_bytes": len(content)}
         files.update(content=content, **done)
-
-
-def study_rules(study_key: str) -> tuple[Rule, ...]:
-    """The rules of a study unless others are asked for, its own trap plans among them."""
-    from listening.selectors import trap_plans
-
-    return rules_of(trap_plans(study_key))
-
-
-def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """A study's ratings table and its report, with the metric scores that are stored."""
-    from analysis.report.build import report_of
-
-    table, scores = study_tables(study_key)
-    return table, report_of(table, scores, options)
-
-
-def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A study's ratings, and the metric scores that are stored."""
-    from analysis.ratings.metric_scores import scores_from_rows
-    from analysis.ratings.study_scores import study_scores
-    from analysis.ratings.table import from_study
-
-    return from_study(study_key), scores_from_rows(study_scores(study_key))
 
 
 def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:

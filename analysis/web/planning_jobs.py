@@ -59,7 +59,7 @@ def estimate_pilot(name: str, study: str) -> None:
     from analysis.ratings.table import from_study
     from analysis.statistics.planning.pilot import pilots
     from analysis.statistics.screening import screen
-    from analysis.web.jobs import study_rules
+    from analysis.web.study_tables import study_rules
 
     try:
         rules = study_rules(study)
@@ -78,8 +78,8 @@ def estimate_pilot(name: str, study: str) -> None:
 def check_plan(name: str, question: dict[str, Any]) -> None:
     """Simulate the plan of a question (values of the form, and the components' SDs)."""
     from analysis.report.planning.form_fields import asked_from
-    from analysis.report.planning.proposal import check, propose
     from analysis.statistics.planning import Components
+    from analysis.statistics.planning.proposal import check, propose
 
     try:
         asked = asked_from(question["form"], Components(**question["components"]))

@@ -108,9 +108,10 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
     from analysis.report.figures import figure_svg
     from analysis.report.html.part_html import table_html
     from analysis.report.planning.form_fields import asked_from
+    from analysis.report.planning.plan_content import shown
     from analysis.report.planning.planning_narrative import assumptions
-    from analysis.report.planning.proposal import propose, shown
     from analysis.statistics.planning import PlanningError, SimulatedCheck
+    from analysis.statistics.planning.proposal import propose
 
     try:
         components = _components(values, found)
@@ -214,7 +215,7 @@ def _boxes(key: str, matters: float | None) -> list[dict[str, Any]]:
 
 
 def _box(asked: Any, matters: float | None) -> dict[str, Any]:
-    from analysis.report.interim_narrative import box
+    from analysis.report.planning.interim_narrative import box
     from analysis.statistics.planning.interim import so_far
 
     found = so_far(

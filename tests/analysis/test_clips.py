@@ -11,6 +11,7 @@ from django.core.management import call_command
 from scipy import stats
 
 from analysis.ratings.breakdowns import families
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.pipeline import chosen_parts
@@ -18,13 +19,7 @@ from analysis.report.writers.bundle import bundle
 from analysis.report.writers.clip_files import COLUMNS, clip_files
 from analysis.statistics.agreement import subject_model
 from analysis.statistics.agreement.bt500 import bt500
-from analysis.statistics.options import (
-    Breakdown,
-    Options,
-    OptionsError,
-    breakdown_from,
-    command_line,
-)
+from analysis.statistics.options import Options, OptionsError, breakdown_from, command_line
 from analysis.statistics.single_clips import ALL_EQUAL, ITEM, ONE_RATER, clip_scores
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK, rows_of

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from analysis.ratings.grouping import Breakdown
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
 from analysis.report.part import Given
@@ -17,7 +18,7 @@ from analysis.report.parts.ordinal import Ordinal
 from analysis.report.pipeline import plain_of
 from analysis.statistics.mixed.family_model import gaussian_draws, modelled
 from analysis.statistics.mixed.family_posterior import posterior_of
-from analysis.statistics.options import Breakdown, Options
+from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.mixed_data import posterior_reference
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of

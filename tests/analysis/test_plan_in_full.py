@@ -9,8 +9,8 @@ import pytest
 
 from analysis.report.pipeline import plain_of
 from analysis.report.planning.form_fields import asked_from, own_components, starting_values
+from analysis.report.planning.plan_content import plain, shown
 from analysis.report.planning.planning_narrative import amount, assumptions, number
-from analysis.report.planning.proposal import check, plain, propose, shown
 from analysis.statistics.planning import (
     Components,
     Design,
@@ -25,6 +25,7 @@ from analysis.statistics.planning import (
 )
 from analysis.statistics.planning.pilot import chosen_pilot, pilots
 from analysis.statistics.planning.precision import power_of
+from analysis.statistics.planning.proposal import check, propose
 from analysis.statistics.planning.requirements import Asked
 from analysis.statistics.planning.variance_components import TERMS
 from tests.analysis.reference import expected, heard_on_headphones, rows_of, table_of

@@ -58,7 +58,7 @@ def test_a_repeat_is_told_as_one_and_not_as_a_place_that_others_have(repeating):
 
 @pytest.mark.slow
 def test_the_report_of_a_study_with_repeats_rests_on_its_places_alone(repeating):
-    from analysis.web.jobs import study_report
+    from analysis.web.study_tables import study_report
 
     _, report = study_report(repeating.key, Options(replicates=200))
     assert report["data"]["ratings_kept"] == 24

@@ -8,20 +8,16 @@ from html.parser import HTMLParser
 
 import pytest
 
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import from_csv, from_rows, table_hash, to_csv, to_rows
 from analysis.report import build
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html, sections
 from analysis.report.parts.models import Models
-from analysis.report.writers.exports import report_json, table_csv, write_report
+from analysis.report.writers.bundle import write_report
+from analysis.report.writers.exports import report_json, table_csv
 from analysis.statistics.estimators.mean_score import MeanScore
-from analysis.statistics.options import (
-    Breakdown,
-    Options,
-    OptionsError,
-    breakdown_from,
-    options_from,
-)
+from analysis.statistics.options import Options, OptionsError, breakdown_from, options_from
 from analysis.statistics.screening import AnswerTime, AttTraps
 from tests.analysis.reference import edge, rows_of, table_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.report.interim_narrative import box
+from analysis.report.planning.interim_narrative import box
 from analysis.statistics.planning import PlanningError
 from analysis.statistics.planning.interim import so_far
 

@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from analysis.models import AnalysisRun
 from analysis.statistics.screening import NotCounted, SessionStatus, TaskTraps
-from analysis.web.jobs import run_analysis, study_rules
+from analysis.web.jobs import run_analysis
+from analysis.web.study_tables import study_rules
 from listening import allocation, sessions
 from listening.selectors import trap_plans
 from tests.factories import add_task, an_answer, arrive, current, make_study

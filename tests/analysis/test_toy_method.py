@@ -10,7 +10,7 @@ from analysis.ratings.table import RatingsError, read_csv
 from analysis.report.build import report_of
 from analysis.report.figures.all_figures import plots
 from analysis.report.html.page import page_html
-from analysis.report.interim_narrative import box
+from analysis.report.planning.interim_narrative import box
 from analysis.statistics.options import Options
 from analysis.statistics.planning.interim import so_far
 from analysis.statistics.planning.pilot import pilots

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         from analysis.models import AnalysisRun
         from analysis.ratings.study_scores import study_scores
         from analysis.ratings.table import RatingsError
-        from analysis.web.jobs import study_report, study_rules
+        from analysis.web.study_tables import study_report, study_rules
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]

@@ -70,8 +70,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **given: Any) -> None:
         from analysis.report.planning.form_fields import asked_from
-        from analysis.report.planning.proposal import check, plain, propose, shown
+        from analysis.report.planning.plan_content import plain, shown
         from analysis.statistics.planning import PlanningError
+        from analysis.statistics.planning.proposal import check, propose
 
         try:
             components, known = _components(given, self.stderr.write)

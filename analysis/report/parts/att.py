@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis.ratings.breakdowns import Family, families
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Figure, Shown, Table
 from analysis.report.part import Given, Part
@@ -18,7 +19,6 @@ from analysis.statistics.mixed.family_model import Modelled, gaussian_draws
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.posterior import Posterior, summary
 from analysis.statistics.mixed.table_model import arrays_of
-from analysis.statistics.options import Breakdown
 from analysis.statistics.rank_distance import rank_distance
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.formatting import listed
 from analysis.ratings.breakdowns import families
+from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Shown, Table
 from analysis.report.part import Given, Part
 from analysis.report.parts.models import modelled_or_refused
@@ -48,7 +49,7 @@ from analysis.statistics.mixed.posterior import Comparison, Posterior, Summary, 
 from analysis.statistics.mixed.random_effects import Effects
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.mixed.table_model import Arrays, allowed_effects, arrays_of
-from analysis.statistics.options import Breakdown, Options
+from analysis.statistics.options import Options
 
 Tell = Callable[[str], None]
 

@@ -12,12 +12,8 @@ from analysis.report.part import Given, Part
 from analysis.report.ranking import Standing, key_of, standings
 from analysis.statistics.comparisons.p_adjustment import benjamini_hochberg
 from analysis.statistics.comparisons.repeated_measures import WithinEffect
-from analysis.statistics.comparisons.test_result import (
-    IGNORES_RATERS,
-    RATINGS,
-    Undefined,
-    warning_of,
-)
+from analysis.statistics.comparisons import test_result
+from analysis.statistics.comparisons.test_result import RATINGS, Undefined
 from analysis.statistics.comparisons.tests_by_name import (
     GroupTest,
     PairTest,
@@ -130,7 +126,7 @@ class _Piece:
         return Shown(
             sentences=[f"{self.s.title}: {words}" if self.several else words],
             tables=[*tables, *self._within_table()],
-            warnings=[f"A test over ratings {IGNORES_RATERS}."],
+            warnings=[f"A test over ratings {test_result.IGNORES_RATERS}."],
             methods=[METHOD.format(tests=_listing())],
         )
 
@@ -293,7 +289,7 @@ class _Piece:
             Column("generalised_eta2", "Generalised η²", "number", 3),
         ]
         rows = [vars(effect) for effect in effects]
-        note = f"Every rater heard every item of every condition. {_sentence(warning_of('raters'))}"
+        note = f"Every rater heard every item of every condition. {_sentence(test_result.warning_of('raters'))}"
         yield self._table(
             "repeated-measures", "Repeated-measures ANOVA, condition and item", columns, rows, note
         )

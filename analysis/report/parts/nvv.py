@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.ratings.breakdowns import Family, families
+from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Figure, Shown, Table
 from analysis.report.part import Given, Part
 from analysis.report.parts.att import compared, means
 from analysis.statistics.estimators.mean_score import MeanScore
-from analysis.statistics.options import Breakdown
 
 if TYPE_CHECKING:
     from analysis.statistics.estimator import Estimate

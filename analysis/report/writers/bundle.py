@@ -95,6 +95,11 @@ def bundle(
     return written
 
 
+def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write every file of a report into the folder, which is made when absent; what was written."""
+    return bundle(report, None, None, folder)
+
+
 def bundle_zip(
     report: Mapping[str, Any],
     table: pd.DataFrame | None = None,

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from analysis.ratings.cells import csv_cell
@@ -81,13 +80,6 @@ def scores_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     rows = list(rows)
     present = {name for row in rows for name in row} if rows else set(SCORES[:5])
     return _csv([name for name in SCORES if name in present], rows, {})
-
-
-def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Write every file of a report into the folder, which is made when absent; what was written."""
-    from analysis.report.writers.bundle import bundle
-
-    return bundle(report, None, None, folder)
 
 
 def _told(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Cell, Family, cells, families, labelled_families
 from analysis.ratings.choices import labels_in_order
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.grouping import Breakdown
 from analysis.statistics.clustered_interval import (
     ALL_EQUAL,
     Bounds,
@@ -44,7 +45,7 @@ from analysis.statistics.intervals import (
 )
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.model_interval import MIXED, ComponentVariance
-from analysis.statistics.options import INTERVALS, REPLICATES, USUAL_INTERVALS, Breakdown
+from analysis.statistics.options import INTERVALS, REPLICATES, USUAL_INTERVALS
 
 WEIGHTINGS = ("ratings", "raters")
 

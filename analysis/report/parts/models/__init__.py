@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from analysis.formatting import listed
 from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Figure, Shown, Table
 from analysis.report.part import Given, Part
 from analysis.report.parts.models.model_fits import (
@@ -36,7 +37,7 @@ from analysis.report.parts.models.posterior_ranking import (
 from analysis.statistics.mixed.family_model import Modelled, comparable, modelled
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.nuts import SD_NAMES
-from analysis.statistics.options import Breakdown, Options
+from analysis.statistics.options import Options
 
 __all__ = ["Models"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.ratings.grouping import Breakdown
 from analysis.report.part import Given
 from analysis.report.parts.models.system_tests import tested
 from analysis.statistics.comparisons.systems_under_test import Candidates
@@ -20,7 +21,7 @@ from analysis.statistics.mixed.random_effects import PATIENT, QUICK, Effects, af
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Floats, sums
 from analysis.statistics.mixed.table_model import allowed_effects, arrays_of, reml_of
-from analysis.statistics.options import Breakdown, Options
+from analysis.statistics.options import Options
 
 MANY = 40  # conditions; draws of more are made when asked for by name
 _WIDER = 1.1  # standard errors with texts and clips over those without, that is worth a number

@@ -1,9 +1,9 @@
-"""A plan in full: raters, ratings, money and time, what it rests on, and how it was checked."""
+"""A plan as content: what it needs and costs, what it rests on, and how it was checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from analysis.report.content import Column, Figure, Shown, Table
@@ -19,24 +19,19 @@ from analysis.report.planning.planning_narrative import (
     told,
     warnings,
 )
-from analysis.statistics.planning.alternatives import ItemsRow, around, by_items, half_width_of
-from analysis.statistics.planning.assurance import Assurance, assurance
-from analysis.statistics.planning.cost import Cost, cost_of
-from analysis.statistics.planning.plan_search import Plan
+from analysis.statistics.planning.alternatives import around, half_width_of
 from analysis.statistics.planning.precision import (
     DIFFERENCE,
     MEAN,
     power_curve,
     power_of,
 )
+from analysis.statistics.planning.proposal import Proposal
 from analysis.statistics.planning.requirements import HALF_WIDTH, Asked
-from analysis.statistics.planning.simulated_check import SimulatedCheck, simulated_check
+from analysis.statistics.planning.simulated_check import SimulatedCheck
 from analysis.statistics.planning.variance_components import TERMS
 
-CHECK_RUNS = 1000
-MOST_SIMULATED = 20_000_000  # ratings in all the runs of a check
 CURVE_POINTS = 24
-SAVES = 2 / 3  # of the money: what is worth a word
 SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
 _TERM_WORDS = {
     "rater": ("raters", "some are milder than others"),
@@ -45,66 +40,6 @@ _TERM_WORDS = {
     "stimulus": ("clips", "some come out better in one condition"),
     "residual": ("the rest", "the same rater, the same clip, another day"),
 }
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """The plan, its cost, and its assurance (None where the components' certainty is unknown)."""
-
-    asked: Asked
-    plan: Plan
-    cost: Cost
-    assured: Assurance | None = None
-    items: tuple[ItemsRow, ...] = ()
-
-    @property
-    def half_width(self) -> float:
-        """Of the plan's interval by the formula, in score units."""
-        return half_width_of(self.asked, self.plan.design) or 0.0
-
-    @property
-    def better(self) -> ItemsRow | None:
-        """The cheapest of the plans with more items, if it saves a third of the money."""
-        more = [row for row in self.items if row.items > self.asked.items]
-        cheapest = min(more, key=lambda row: row.total, default=None)
-        saves = cheapest is not None and cheapest.total < SAVES * self.cost.total
-        return cheapest if saves else None
-
-    def row(self) -> dict[str, Any]:
-        """The plan and its cost as one flat row of plain values."""
-        cost = {f"cost_{key}": value for key, value in self.cost.row().items()}
-        known = {f"sd_{key}": value for key, value in self.asked.components.row().items()}
-        assured = {}
-        if self.assured:
-            assured = {f"assurance_{key}": value for key, value in self.assured.row().items()}
-        asked = {"goal": self.asked.goal, "size": self.asked.size, "of": self.asked.of}
-        return {**asked, "level": self.asked.level, **self.plan.row(), **cost, **known, **assured}
-
-
-def propose(asked: Asked) -> Proposal:
-    """The plan, its cost and assurance; raises PlanningError with what would reach the goal."""
-    plan = asked.plan()
-    cost = cost_of(plan.design, asked.payment)
-    assured = None
-    if asked.components.degrees and asked.of == DIFFERENCE and asked.goal != HALF_WIDTH:
-        level = asked.strict_level
-        assured = assurance(plan.design, asked.components, asked.size, level=level, draws=400)
-    return Proposal(asked, plan, cost, assured, tuple(by_items(asked)))
-
-
-def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> SimulatedCheck:
-    """The plan tried on simulated studies; fewer runs where studies are large (200 at least)."""
-    asked, design = proposal.asked, proposal.plan.design
-    runs = max(200, min(runs, MOST_SIMULATED // design.ratings))
-    return simulated_check(
-        design,
-        asked.components,
-        asked.size,
-        of=asked.of,
-        runs=runs,
-        level=asked.strict_level,
-        seed=seed,
-    )
 
 
 def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
