@@ -21,7 +21,7 @@ BLOCK_BYTES = 16 * 1024**2
 
 
 @dataclass(frozen=True)
-class Coded:
+class Categorical:
     """A column of n cells: for each the place of its value (n,) among the different values."""
 
     codes: NDArray[np.int32]
@@ -30,17 +30,17 @@ class Coded:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def mapped(self, values: list[Any]) -> Coded:
+    def mapped(self, values: list[Any]) -> Categorical:
         """The same cells with other values, one for each that there is."""
-        return Coded(self.codes, values)
+        return Categorical(self.codes, values)
 
 
-def constant(value: Any, length: int) -> Coded:
+def constant(value: Any, length: int) -> Categorical:
     """The same value in every cell."""
-    return Coded(np.zeros(length, dtype=np.int32), [value])
+    return Categorical(np.zeros(length, dtype=np.int32), [value])
 
 
-def joined(columns: Sequence[Coded]) -> Coded:
+def joined(columns: Sequence[Categorical]) -> Categorical:
     """Texts of several columns as one, the empty ones left out and a blank between the others."""
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     values: list[tuple[str, ...]] = [()]
@@ -49,10 +49,10 @@ def joined(columns: Sequence[Coded]) -> Coded:
         pairs = [divmod(int(each), len(column.values)) for each in both]
         values = [(*values[before], str(column.values[own])) for before, own in pairs]
         codes = place.astype(np.int64)
-    return Coded(codes.astype(np.int32), [" ".join(filter(None, texts)) for texts in values])
+    return Categorical(codes.astype(np.int32), [" ".join(filter(None, texts)) for texts in values])
 
 
-def columns_of(path: Path, header: Header | None = None) -> dict[str, Coded]:
+def columns_of(path: Path, header: Header | None = None) -> dict[str, Categorical]:
     """The columns of a CSV file (UTF-8; gzip when it ends in .gz) by the names in its first row.
 
     Raises RatingsError with the row and a remedy.
@@ -70,7 +70,7 @@ def columns_of(path: Path, header: Header | None = None) -> dict[str, Coded]:
         raise unreadable(path, error) from None
 
 
-def _quickly(path: Path, header: Header) -> dict[str, Coded]:
+def _quickly(path: Path, header: Header) -> dict[str, Categorical]:
     text = pa.dictionary(pa.int32(), pa.string())
     table = arrow_csv.read_csv(
         path,
@@ -89,11 +89,11 @@ def _quickly(path: Path, header: Header) -> dict[str, Coded]:
         codes = [piece.indices.to_numpy(zero_copy_only=False) for piece in pieces]
         values = pieces[0].dictionary.to_pylist() if pieces else []
         joined = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int32)
-        found[name] = Coded(joined.astype(np.int32, copy=False), values)
+        found[name] = Categorical(joined.astype(np.int32, copy=False), values)
     return found
 
 
-def _slowly(reader: Iterator[list[str]], header: Header, file: str) -> dict[str, Coded]:
+def _slowly(reader: Iterator[list[str]], header: Header, file: str) -> dict[str, Categorical]:
     next(reader, None)
     known: list[dict[str, int]] = [{} for _ in header.names]
     codes: list[list[int]] = [[] for _ in header.names]
@@ -106,18 +106,18 @@ def _slowly(reader: Iterator[list[str]], header: Header, file: str) -> dict[str,
         for places, seen, text in zip(codes, known, row, strict=True):
             places.append(seen.setdefault(text, len(seen)))
     return {
-        name: Coded(np.asarray(places, dtype=np.int32), list(seen))
+        name: Categorical(np.asarray(places, dtype=np.int32), list(seen))
         for name, places, seen in zip(header.names, codes, known, strict=True)
     }
 
 
-def lines_of(columns: Iterable[Coded]) -> pa.Array:
+def lines_of(columns: Iterable[Categorical]) -> pa.Array:
     """The rows (n,) as text, their cells (text) joined by the unit separator."""
     separator = pa.scalar("\x1f", pa.large_string())
     return pc.binary_join_element_wise(*(arrow_text(each) for each in columns), separator)
 
 
-def arrow_text(column: Coded) -> pa.Array:
+def arrow_text(column: Categorical) -> pa.Array:
     """A column of texts as an Arrow array (large strings: over 2 GB of text is no harm)."""
     return pa.array(column.values, type=pa.large_string()).take(pa.array(column.codes))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.formatting import enumerated
-from analysis.ratings.categorical import Coded, joined
+from analysis.ratings.categorical import Categorical, joined
 from analysis.ratings.cells import reader_of
 from analysis.ratings.estimands import estimand_of_method, methods_of
 from analysis.ratings.problems import rows_text
@@ -26,13 +26,13 @@ _ORDERED = ("rater", "session", "task", "criterion", "block", "item")
 class Told:
     """The columns method and estimand, and a question or a note about how they were come by."""
 
-    method: Coded
-    estimand: Coded
+    method: Categorical
+    estimand: Categorical
     question: str = ""
     note: str = ""
 
 
-def method_told(cells: Mapping[str, Coded]) -> Told:
+def method_told(cells: Mapping[str, Categorical]) -> Told:
     """The method and the estimand of each row, each told by the other where it is empty.
 
     Where all rows lack both, scores of 1 to 5 are taken for MOS, with a note; for others, and for
@@ -49,10 +49,10 @@ def method_told(cells: Mapping[str, Coded]) -> Told:
         note = f"No column says the method: {fits}. If they are not, say --set method=METHOD."
     same = np.zeros(len(method), dtype=np.int32)
     key = estimand_of_method(GUESS).key
-    return Told(Coded(same, [GUESS]), Coded(same, [key]), question, note)
+    return Told(Categorical(same, [GUESS]), Categorical(same, [key]), question, note)
 
 
-def _by_the_other(method: Coded, estimand: Coded) -> Told:
+def _by_the_other(method: Categorical, estimand: Categorical) -> Told:
     """Each from the other, row by row; what neither tells stays empty."""
     count = len(estimand.values)
     both = method.codes.astype(np.int64) * count + estimand.codes
@@ -67,18 +67,20 @@ def _by_the_other(method: Coded, estimand: Coded) -> Told:
             key = estimand_of_method(of).key
         filled.append((of, key))
     codes = codes.astype(np.int32)
-    return Told(Coded(codes, [of for of, _ in filled]), Coded(codes, [key for _, key in filled]))
+    return Told(
+        Categorical(codes, [of for of, _ in filled]), Categorical(codes, [key for _, key in filled])
+    )
 
 
 def scores_of_labels(
-    label: Coded, method: Coded | None = None, first_row: int = 1
-) -> tuple[Coded, str, str]:
+    label: Categorical, method: Categorical | None = None, first_row: int = 1
+) -> tuple[Categorical, str, str]:
     """The score of each row by its label, for files without scores; a note and a problem, or "".
 
     A number is itself, a word has its score on the scale of the row's ``method``; without a
     ``method`` words have none yet. ``first_row`` is the number of the first row in words.
     """
-    method = method or Coded(np.zeros(len(label), dtype=np.int32), [""])
+    method = method or Categorical(np.zeros(len(label), dtype=np.int32), [""])
     count = len(method.values)
     both = label.codes.astype(np.int64) * count + method.codes
     places, codes = np.unique(both, return_inverse=True)
@@ -95,7 +97,7 @@ def scores_of_labels(
             remedy = f"write {enumerated(scales[key].labels, 'or')}, or add a column score"
             problem = f"{rows}, column label: {text!r} is not on the scale of {key}; {remedy}"
             break
-    return Coded(codes.astype(np.int32), scores), note, problem
+    return Categorical(codes.astype(np.int32), scores), note, problem
 
 
 def _by_score(word: tuple[str, str]) -> tuple[float, str]:
@@ -114,7 +116,7 @@ def _score_of(label: str, scale: Scale | None) -> str:
 class _Seen:
     """What the ratings of a file look like, traps left out."""
 
-    def __init__(self, cells: Mapping[str, Coded]) -> None:
+    def __init__(self, cells: Mapping[str, Categorical]) -> None:
         kind = reader_of("trap")
         trap = np.array([bool(kind(value)) for value in cells["trap"].values], dtype=bool)
         self.cells = cells

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.ratings.categorical import (
-    Coded,
+    Categorical,
     arrow_text,
     columns_of,
     constant,
@@ -93,7 +93,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> 
             value = row.get(name, "")
             places.append(seen.setdefault((type(value), value), len(seen)))
     cells = {
-        name: Coded(np.asarray(places, dtype=np.int32), [value for _, value in seen])
+        name: Categorical(np.asarray(places, dtype=np.int32), [value for _, value in seen])
         for name, seen, places in zip(COLUMNS, known, codes, strict=True)
     }
     return _in_canonical_order(checked(cells, source, first_row=1))
@@ -135,7 +135,7 @@ def read_csv(
     wanted = wanted_columns(path, columns, constants, ignore)
     raw = columns_of(path, wanted.header)
     length = len(next(iter(raw.values())))
-    cells: dict[str, Coded] = {}
+    cells: dict[str, Categorical] = {}
     for name in COLUMNS:
         if name in wanted.constants:
             cells[name] = constant(wanted.constants[name], length)
@@ -163,7 +163,7 @@ def read_csv(
     return Reading(_in_canonical_order(table), tuple(notes), wanted.unused)
 
 
-def _without_decimal_commas(cells: dict[str, Coded], file: str) -> Iterator[str]:
+def _without_decimal_commas(cells: dict[str, Categorical], file: str) -> Iterator[str]:
     """Turns 3,5 into 3.5 where it can mean nothing else, and says so; raises RatingsError else."""
     for name in sorted(REALS):
         values = [str(value).strip() for value in cells[name].values]
@@ -208,7 +208,7 @@ def _notes(table: pd.DataFrame) -> Iterator[str]:
             )
 
 
-def _stand_in(name: str, cells: Mapping[str, Coded]) -> Coded:
+def _stand_in(name: str, cells: Mapping[str, Categorical]) -> Categorical:
     """What stands for a column that a file does not have: a clip is a text by a condition."""
     if name == "session":
         return cells["rater"]
@@ -220,7 +220,7 @@ def _stand_in(name: str, cells: Mapping[str, Coded]) -> Coded:
     compared = np.array([bool(name) for name in of.values], dtype=bool)[of.codes]
     clips = joined([of, cells["item"]])
     places = np.where(compared, clips.codes, len(clips.values)).astype(np.int32)
-    return Coded(places, [*clips.values, ""])
+    return Categorical(places, [*clips.values, ""])
 
 
 def from_study(slug: str) -> pd.DataFrame:
@@ -272,10 +272,10 @@ def _canonical_lines(table: pd.DataFrame) -> Any:
     return lines_of(_canonical(table, name) for name in COLUMNS)
 
 
-def _canonical(table: pd.DataFrame, name: str) -> Coded:
+def _canonical(table: pd.DataFrame, name: str) -> Categorical:
     codes, values = pd.factorize(table[name], use_na_sentinel=False)
     plain = _plain_cells(pd.Series(values, dtype=dtype_of(name)), name)
-    return Coded(codes.astype(np.int32), [canonical_cell(value) for value in plain])
+    return Categorical(codes.astype(np.int32), [canonical_cell(value) for value in plain])
 
 
 def _plain_cells(column: pd.Series, name: str) -> list[Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.formatting import enumerated
-from analysis.ratings.categorical import Coded
+from analysis.ratings.categorical import Categorical
 from analysis.ratings.cells import COLUMNS, TRAP, dtype_of, reader_of
 from analysis.ratings.estimands import (
     Estimand,
@@ -28,7 +28,7 @@ Mistake = tuple[Any, str, str]  # a mask of rows (n,), the column, and what is w
 
 
 def checked(
-    cells: Mapping[str, Coded],
+    cells: Mapping[str, Categorical],
     source: str,
     first_row: int,
     question: str = "",
@@ -60,7 +60,7 @@ def checked(
     return table
 
 
-def _typed(name: str, cells: Coded) -> tuple[pd.Series, list[tuple[Rows, str]]]:
+def _typed(name: str, cells: Categorical) -> tuple[pd.Series, list[tuple[Rows, str]]]:
     """A column of cells as a series, and what cannot be read of it: rows and words."""
     read = reader_of(name)
     values: list[Any] = []

@@ -16,7 +16,7 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
 from analysis.ratings.table import table_hash
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.pipeline import made_parts
 from analysis.report.provenance import code_revision, now, package_versions
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
@@ -81,9 +81,9 @@ def report_of(
         "screening": sensitivity(screened, options),
         "parts": [],
     }
-    given = Given(known, screened, options, scores, report, progress)
+    inputs = PartInput(known, screened, options, scores, report, progress)
     for part in made_parts(
-        given, lambda share, words: progress(PARTS_FROM * (1 - share) + share, words)
+        inputs, lambda share, words: progress(PARTS_FROM * (1 - share) + share, words)
     ):
         report["parts"].append(part)
     return report

@@ -79,7 +79,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Content:
     """All that a part says: sentences first, then figures and tables; warnings; and its methods.
 
     ``sentences`` are the answer in words. ``warnings`` say in plain words where a claim is weak.
@@ -99,10 +99,10 @@ class Shown:
         return asdict(self)
 
 
-def together(parts: Iterable[Shown]) -> Shown:
+def together(parts: Iterable[Content]) -> Content:
     """All that several say, in their order; what they say of methods is said once."""
     every = list(parts)
-    return Shown(
+    return Content(
         sentences=[text for part in every for text in part.sentences],
         figures=[figure for part in every for figure in part.figures],
         tables=[table for part in every for table in part.tables],
@@ -112,7 +112,7 @@ def together(parts: Iterable[Shown]) -> Shown:
     )
 
 
-def titled(shown: Shown) -> Shown:
+def titled(shown: Content) -> Content:
     """The same with what each figure and table is about in its title."""
     return replace(
         shown,
@@ -121,9 +121,9 @@ def titled(shown: Shown) -> Shown:
     )
 
 
-def shown_from(plain: Mapping[str, Any]) -> Shown:
-    """What `Shown.plain` gave, after a way through JSON."""
-    return Shown(
+def content_from(plain: Mapping[str, Any]) -> Content:
+    """What `Content.plain` gave, after a way through JSON."""
+    return Content(
         sentences=plain["sentences"],
         figures=[
             Figure(**{**each, "ends": tuple(each["ends"]) if each["ends"] else None})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from analysis.report.content import Shown
+from analysis.report.content import Content
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ def _silent(share: float, words: str) -> None:
 
 
 @dataclass(frozen=True)
-class Given:
+class PartInput:
     """What a part is given: ratings after screening, all ratings, options, and metric scores.
 
     ``kept`` holds the rows for estimates (no trap, left out by no rule), ``screened`` the whole
@@ -81,11 +81,11 @@ class Part:
         """Whether a report with these options has it, where it applies."""
         return cls.always or options.preset in cls.presets or cls.key in options.parts
 
-    def applies(self, given: Given) -> bool:
+    def applies(self, inputs: PartInput) -> bool:
         """Whether there is anything for it in these ratings; quick to answer."""
         return True
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """The analysis; raises ValueError, with a remedy, where it cannot be made."""
         raise NotImplementedError
 

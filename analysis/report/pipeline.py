@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from analysis.report.part import Cancelled, Given, Part, parts
+from analysis.report.part import Cancelled, Part, PartInput, parts
 from analysis.statistics.options import Options, OptionsError
 
 log = logging.getLogger(__name__)
@@ -28,13 +28,13 @@ def chosen_parts(options: Options) -> list[type[Part]]:
 
 
 def made_parts(
-    given: Given, say: Callable[[float, str], None] = lambda share, words: None
+    inputs: PartInput, say: Callable[[float, str], None] = lambda share, words: None
 ) -> Iterator[dict[str, Any]]:
     """Each chosen part that applies, as plain values; ``problem`` where it could not be made."""
-    chosen = [kind for kind in chosen_parts(given.options) if kind().applies(given)]
+    chosen = [kind for kind in chosen_parts(inputs.options) if kind().applies(inputs)]
     for place, kind in enumerate(chosen):
         say(place / len(chosen), kind.title)
-        inside = replace(given, progress=_within(say, place, len(chosen), kind.title))
+        inside = replace(inputs, progress=_within(say, place, len(chosen), kind.title))
         told = {"key": kind.key, "version": kind.version, "title": kind.title, "problem": ""}
         try:
             shown = kind().make(inside).plain()

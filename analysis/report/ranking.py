@@ -19,7 +19,7 @@ from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import TWO_WAY, Clustered, clustered
 
 if TYPE_CHECKING:
-    from analysis.report.part import Given
+    from analysis.report.part import PartInput
 
 _OVERALL = str(Breakdown())
 
@@ -86,7 +86,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """The conditions of one task, criterion and estimand (compared clips: and one other side).
 
     ``means`` are in order, the best first; ``differences`` by (condition, versus) as the report
@@ -201,19 +201,19 @@ class Standing:
         return self.between(a, b).claimed
 
 
-def standings(given: Given) -> list[Standing]:
+def rankings(given: PartInput) -> list[Ranking]:
     """Each group of conditions that are compared, in the order of `breakdowns.families`.
 
     Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew; once
     for all parts of a report.
     """
-    if standings not in given.shared:
-        given.shared[standings] = list(_standings(given))
-    found: list[Standing] = given.shared[standings]
+    if rankings not in given.shared:
+        given.shared[rankings] = list(_standings(given))
+    found: list[Ranking] = given.shared[rankings]
     return found
 
 
-def _standings(given: Given) -> Iterator[Standing]:
+def _standings(given: PartInput) -> Iterator[Ranking]:
     estimates, contrasts = _rows(given)
     means, differences = _means(estimates), _differences(contrasts)
     for family in families(given.kept):
@@ -221,7 +221,7 @@ def _standings(given: Given) -> Iterator[Standing]:
             title = family_title({"estimand": family.estimand, **cell.group})
             there = set(cell.names)
             found = [each for each in means.get(title, []) if each.condition in there]
-            yield Standing(
+            yield Ranking(
                 family,
                 cell,
                 title,
@@ -232,7 +232,7 @@ def _standings(given: Given) -> Iterator[Standing]:
             )
 
 
-def on_one_footing(found: Iterable[Standing]) -> list[Standing]:
+def on_one_footing(found: Iterable[Ranking]) -> list[Ranking]:
     """Those whose conditions can be compared with one another and are two at least.
 
     Rated one by one, or every one compared with the same other; at least two of them tested.
@@ -264,7 +264,7 @@ def _place(mean: Mean, estimand: str) -> tuple[float, str]:
 Rows = list[Mapping[str, Any]]
 
 
-def _rows(given: Given) -> tuple[Rows, Rows]:
+def _rows(given: PartInput) -> tuple[Rows, Rows]:
     """The overall estimates and differences, two-way clustered ones among them."""
     if "two_way" in given.options.intervals and "estimates" in given.report:
         estimates, contrasts = (

@@ -101,13 +101,13 @@ def _part_file(report: Mapping[str, Any], stem: str, kind: str) -> str:
 
 def _part_csv(report: Mapping[str, Any], stem: str) -> str:
     """The table of a part with that name, or the data behind a figure; empty without either."""
-    from analysis.report.content import shown_from
+    from analysis.report.content import content_from
     from analysis.report.figures.all_figures import part_keys, plots
     from analysis.report.writers.exports import figure_csv, part_table_csv
 
     for part in report.get("parts", ()):
         if not part["problem"]:
-            tables = shown_from(part).tables
+            tables = content_from(part).tables
             names = part_keys(part["key"], [table.key for table in tables])
             for name, table in zip(names, tables, strict=True):
                 if name == stem:

@@ -77,12 +77,12 @@ def estimate_pilot(name: str, study: str) -> None:
 @shared_task(name="analysis.jobs.check_plan")  # the settings route it to queue analysis
 def check_plan(name: str, question: dict[str, Any]) -> None:
     """Simulate the plan of a question (values of the form, and the components' SDs)."""
-    from analysis.report.planning.form_fields import asked_from
+    from analysis.report.planning.form_fields import requirements_from
     from analysis.statistics.planning import Components
     from analysis.statistics.planning.proposal import check, propose
 
     try:
-        asked = asked_from(question["form"], Components(**question["components"]))
+        asked = requirements_from(question["form"], Components(**question["components"]))
         checked = check(propose(asked))
     except (ValueError, KeyError, TypeError) as error:
         _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))

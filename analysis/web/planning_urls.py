@@ -7,6 +7,6 @@ from analysis.web import planning_views
 urlpatterns = [
     path("studies/<slug:key>/planning/", planning_views.planning, name="planning"),
     path("studies/<slug:key>/planning/pilot/", planning_views.pilot, name="planning-pilot"),
-    path("studies/<slug:key>/so-far/", planning_views.so_far_page, name="so-far"),
-    path("studies/<slug:key>/so-far/box/", planning_views.so_far_box, name="so-far-box"),
+    path("studies/<slug:key>/so-far/", planning_views.interim_page, name="so-far"),
+    path("studies/<slug:key>/so-far/box/", planning_views.interim_box, name="so-far-box"),
 ]

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
-from listening.selectors import TaskPlan, rated_so_far, study_head, task_plans
+from listening.selectors import TaskPlan, interim_questions, study_head, task_plans
 
 ANSWER_S = 5.0  # a guess at the time that an answer takes after the clip
 BOX_KEPT_S = 5.0
@@ -107,7 +107,7 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
     """The plan that was asked for, or in words why there is none."""
     from analysis.report.figures import figure_svg
     from analysis.report.html.part_html import table_html
-    from analysis.report.planning.form_fields import asked_from
+    from analysis.report.planning.form_fields import requirements_from
     from analysis.report.planning.plan_content import shown
     from analysis.report.planning.planning_narrative import assumptions
     from analysis.statistics.planning import PlanningError, SimulatedCheck
@@ -115,7 +115,7 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
 
     try:
         components = _components(values, found)
-        proposal = propose(asked_from(values, components))
+        proposal = propose(requirements_from(values, components))
     except PlanningError as error:
         return {"problem": str(error)}
     sds = components.row() | {"degrees": None}
@@ -129,8 +129,9 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
         "assumptions": assumptions(proposal),
         "check": state,
         "check_waits": bool(state and state["state"] == RUNNING),
-        "no_fee": proposal.asked.payment.fee == 0 and proposal.asked.payment.pay_per_hour > 0,
-        "command": _command(values, proposal.asked.components.source),
+        "no_fee": proposal.requirements.payment.fee == 0
+        and proposal.requirements.payment.pay_per_hour > 0,
+        "command": _command(values, proposal.requirements.components.source),
     }
 
 
@@ -170,19 +171,19 @@ def _command(values: Mapping[str, str], source: str) -> str:
 
 @login_required
 @require_GET
-def so_far_page(request: HttpRequest, key: str) -> HttpResponse:
+def interim_page(request: HttpRequest, key: str) -> HttpResponse:
     """The bounds so far on a page of their own."""
-    return render(request, "analysis/so_far.html", _so_far(request, key))
+    return render(request, "analysis/interim.html", _interim(request, key))
 
 
 @login_required
 @require_GET
-def so_far_box(request: HttpRequest, key: str) -> HttpResponse:
+def interim_box(request: HttpRequest, key: str) -> HttpResponse:
     """The same as a piece of the study's page."""
-    return render(request, "analysis/_so_far.html", _so_far(request, key))
+    return render(request, "analysis/_interim.html", _interim(request, key))
 
 
-def _so_far(request: HttpRequest, key: str) -> dict[str, Any]:
+def _interim(request: HttpRequest, key: str) -> dict[str, Any]:
     from analysis.statistics.planning import PlanningError
 
     head = _head(request, key)
@@ -207,7 +208,7 @@ def _boxes(key: str, matters: float | None) -> list[dict[str, Any]]:
     if kept is not None:
         return kept
     began = time.monotonic()
-    made = [_box(asked, matters) for asked in rated_so_far(key)]
+    made = [_box(asked, matters) for asked in interim_questions(key)]
     took = time.monotonic() - began
     with suppress(RedisError):
         cache.set(name, made, timeout=max(BOX_KEPT_S, 4 * took))
@@ -216,9 +217,9 @@ def _boxes(key: str, matters: float | None) -> list[dict[str, Any]]:
 
 def _box(asked: Any, matters: float | None) -> dict[str, Any]:
     from analysis.report.planning.interim_narrative import box
-    from analysis.statistics.planning.interim import so_far
+    from analysis.statistics.planning.interim import interim
 
-    found = so_far(
+    found = interim(
         asked["means"],
         asked["ends"],
         columns=asked["columns"],

@@ -1,5 +1,6 @@
 """The only reads that leave the room: ratings, sessions, stimuli, progress, whose a study is."""
 
+from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
@@ -10,7 +11,6 @@ from listening.selectors.progress import (
 )
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.sessions import SessionRow, session_columns, session_rows
-from listening.selectors.sofar import AskedSoFar, PlannedColumn, RaterMean, rated_so_far
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
 from listening.selectors.studies import (
     PlannedTrap,
@@ -23,8 +23,8 @@ from listening.selectors.studies import (
 )
 
 __all__ = [
-    "AskedSoFar",
     "ConditionProgress",
+    "InterimQuestion",
     "PlannedColumn",
     "PlannedTrap",
     "RaterMean",
@@ -39,7 +39,7 @@ __all__ = [
     "TrapProgress",
     "TurnRow",
     "condition_labels",
-    "rated_so_far",
+    "interim_questions",
     "rating_rows",
     "ratings_state",
     "session_columns",

@@ -7,16 +7,16 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.report.part import Given, Part, parts
+from analysis.report.part import Part, PartInput, parts
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 
 
-def given_of(table: pd.DataFrame, options: Options | None = None) -> Given:
+def given_of(table: pd.DataFrame, options: Options | None = None) -> PartInput:
     options = options or Options()
     screened = screen(table, options.rules)
-    return Given(screened.kept(options.rules), screened, options)
+    return PartInput(screened.kept(options.rules), screened, options)
 
 
 def part_of(key: str, table: pd.DataFrame, options: Options | None = None) -> dict[str, Any]:

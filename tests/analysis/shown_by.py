@@ -7,34 +7,34 @@ from typing import Any
 import pandas as pd
 
 from analysis.report.build import report_of
-from analysis.report.content import Shown, Table, shown_from
-from analysis.report.part import Given, Part
+from analysis.report.content import Content, Table, content_from
+from analysis.report.part import Part, PartInput
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 
 
-def given_of(table: pd.DataFrame, options: Options | None = None, **report: Any) -> Given:
+def given_of(table: pd.DataFrame, options: Options | None = None, **report: Any) -> PartInput:
     """What parts are given; ``report`` is empty unless named, so numbers are made anew."""
     options = options or Options()
     screened = screen(table, options.rules)
-    return Given(screened.kept(options.rules), screened, options, None, report)
+    return PartInput(screened.kept(options.rules), screened, options, None, report)
 
 
-def made(part: type[Part], table: pd.DataFrame, options: Options | None = None) -> Shown:
+def made(part: type[Part], table: pd.DataFrame, options: Options | None = None) -> Content:
     """What the part shows, after a way through plain values."""
-    return shown_from(plain_of(part().make(given_of(table, options)).plain()))
+    return content_from(plain_of(part().make(given_of(table, options)).plain()))
 
 
-def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Shown, dict[str, Any]]:
+def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Content, dict[str, Any]]:
     """What the part shows in a whole report, and the report."""
     report = report_of(table, options=options, made_at="2026-01-01T00:00:00Z")
     (part,) = (part for part in report["parts"] if part["key"] == key)
     assert part["problem"] == ""
-    return shown_from(part), report
+    return content_from(part), report
 
 
-def table_named(shown: Shown, key: str) -> Table:
+def table_named(shown: Content, key: str) -> Table:
     """The table whose key begins so."""
     (found,) = (table for table in shown.tables if table.key.startswith(key))
     return found

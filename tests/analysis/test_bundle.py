@@ -13,7 +13,7 @@ import pytest
 
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.build import report_of
-from analysis.report.content import Column, Shown, Table
+from analysis.report.content import Column, Content, Table
 from analysis.report.writers.bundle import bundle, bundle_files, bundle_zip
 from analysis.report.writers.latex import escaped, latex_table
 from analysis.report.writers.markdown import table_markdown
@@ -54,7 +54,7 @@ HARD = Table(
 
 
 def with_part(report, **fields):
-    shown = Shown(["One sentence."], EVERY[:2], [HARD], ["Weak."], ["We did it."], {"x.txt": "y"})
+    shown = Content(["One sentence."], EVERY[:2], [HARD], ["Weak."], ["We did it."], {"x.txt": "y"})
     part = {"key": "made", "version": "3", "title": "Made", "problem": "", **shown.plain()}
     return {**report, "parts": [{**part, **fields}]}
 

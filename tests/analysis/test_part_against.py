@@ -20,7 +20,7 @@ from analysis.ratings.metric_scores import (
 from analysis.ratings.table import RatingsError, from_csv, from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import gathered
 from analysis.report.writers.exports import scores_csv
 from analysis.report.writers.markdown import report_markdown
@@ -40,7 +40,7 @@ def scores(metric, name="m", **more):
 
 
 def given_of(table, given):
-    return Given(table, screen(table, ()), QUICK, given)
+    return PartInput(table, screen(table, ()), QUICK, given)
 
 
 def part(report, key="against_people"):

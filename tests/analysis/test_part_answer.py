@@ -13,7 +13,7 @@ from analysis.ratings.reference import reference_of
 from analysis.ratings.table import from_csv
 from analysis.report.parts.answer import Answer
 from analysis.report.parts.answer.answer_narrative import answer
-from analysis.report.ranking import standings
+from analysis.report.ranking import rankings
 from analysis.statistics.options import Options
 from tests.analysis.reference import DATA, edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.shown_by import given_of, in_report, made
@@ -108,9 +108,9 @@ def test_the_numbers_are_those_of_the_report():
 
 
 def test_without_the_clustered_interval_tiers_are_still_clustered(isolation):
-    (s,) = standings(given_of(isolation))
+    (s,) = rankings(given_of(isolation))
     bootstrap = Options(intervals=("bootstrap",), replicates=100)
-    (other,) = standings(given_of(isolation, bootstrap, estimates=[], contrasts=[]))
+    (other,) = rankings(given_of(isolation, bootstrap, estimates=[], contrasts=[]))
     assert other.tiers == s.tiers
 
 
@@ -138,7 +138,7 @@ def test_where_nothing_is_rated_there_is_no_answer():
 
 def ordered(differ, reference=""):
     """The sentence where only the pairs named differ, such as AC for A and C."""
-    (s,) = standings(given_of(rated({"A": 5, "B": 4, "C": 3, "D": 2}, raters=4, items=3)))
+    (s,) = rankings(given_of(rated({"A": 5, "B": 4, "C": 3, "D": 2}, raters=4, items=3)))
     pairs = {frozenset(pair) for pair in differ.split()}
     changed = {}
     for pair, found in s.differences.items():

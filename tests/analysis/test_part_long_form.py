@@ -8,8 +8,8 @@ import pytest
 from analysis.ratings.metric_scores import scores_from_file
 from analysis.ratings.table import from_csv
 from analysis.report.build import report_of
-from analysis.report.content import Shown
-from analysis.report.part import Given
+from analysis.report.content import Content
+from analysis.report.part import PartInput
 from analysis.report.parts.long_form import LongForm
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
@@ -20,12 +20,12 @@ PLAIN = Options(rules=(), preset="long_form", replicates=100)
 TRUTH = longform_study.TRUTH["mos"]
 
 
-def shown(table, scores=None, options=PLAIN) -> Shown:
+def shown(table, scores=None, options=PLAIN) -> Content:
     screened = screen(table, options.rules)
-    return LongForm().make(Given(screened.kept(options.rules), screened, options, scores))
+    return LongForm().make(PartInput(screened.kept(options.rules), screened, options, scores))
 
 
-def rows_of(found: Shown, key: str) -> list[dict]:
+def rows_of(found: Content, key: str) -> list[dict]:
     (table,) = [table for table in found.tables if table.key == key]
     return list(table.rows)
 
@@ -127,7 +127,7 @@ def test_other_questions_side_by_side_are_warned_of_once(found):
 def test_a_report_with_the_preset_holds_it(study, words, without_models):
     part = LongForm()
     screened = screen(study, ())
-    part.make(Given(screened.kept(()), screened, PLAIN, words))
+    part.make(PartInput(screened.kept(()), screened, PLAIN, words))
     few = study[study["paragraph"].isin([f"n{i:03d}" for i in range(1, 13)])]
     report = report_of(few, words, PLAIN, made_at="now")
     (made,) = [part for part in report["parts"] if part["key"] == "long_form"]
@@ -140,9 +140,9 @@ def test_it_is_made_for_the_preset_alone_and_where_there_are_paragraphs(study):
     assert not LongForm.always
     table = study.iloc[:200]
     screened = screen(table, ())
-    assert LongForm().applies(Given(table, screened, PLAIN))
+    assert LongForm().applies(PartInput(table, screened, PLAIN))
     bare = table.assign(paragraph="", condition="a system")
-    assert not LongForm().applies(Given(bare, screened, PLAIN))
+    assert not LongForm().applies(PartInput(bare, screened, PLAIN))
 
 
 @pytest.mark.slow

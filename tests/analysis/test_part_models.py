@@ -10,7 +10,7 @@ import pytest
 from analysis.ratings.grouping import Breakdown
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.parts.answer import Answer
 from analysis.report.parts.models import Models
 from analysis.report.parts.models import model_fits as fits_module
@@ -26,7 +26,7 @@ from tests.analysis.reference import edge, expected, heard_on_headphones, rows_o
 
 def given(table, **options):
     screened = screen(table, DEFAULT)
-    return Given(screened.kept(DEFAULT), screened, Options(**options))
+    return PartInput(screened.kept(DEFAULT), screened, Options(**options))
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.report.draws_file import draws_of, with_draws, write_draws
-from analysis.report.part import Cancelled, Given
+from analysis.report.part import Cancelled, PartInput
 from analysis.report.parts.general_model import GeneralGaussian, GeneralModel
 from analysis.report.pipeline import plain_of
 from analysis.statistics.estimators.mean_score import MeanScore
@@ -29,7 +29,7 @@ TITLE = "MOS · mos"
 
 def given(table, progress=lambda share, words: None, **options):
     screened = screen(table, DEFAULT)
-    return Given(screened.kept(DEFAULT), screened, Options(**options), progress=progress)
+    return PartInput(screened.kept(DEFAULT), screened, Options(**options), progress=progress)
 
 
 def small():
@@ -70,7 +70,7 @@ def test_the_draws_file_holds_what_the_part_ranked():
 @pytest.mark.slow
 def test_every_ranking_of_a_report_has_its_draws_as_a_file(tmp_path):
     few, options = edge("disjoint_raters"), Options(replicates=100)
-    made = Given(few, screen(few, DEFAULT), options)
+    made = PartInput(few, screen(few, DEFAULT), options)
     from analysis.report.parts.models import Models
 
     told = {"key": "models", "problem": "", **Models().make(made).plain()}

@@ -9,8 +9,8 @@ from scipy import stats
 
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.report.content import Shown
-from analysis.report.part import Given
+from analysis.report.content import Content
+from analysis.report.part import PartInput
 from analysis.report.parts.pairs import Pairs
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
@@ -49,9 +49,9 @@ def edge(name: str) -> pd.DataFrame:
     return compared(pd.read_csv(DATA / "edge" / f"edge_{name}.csv"))
 
 
-def shown(table: pd.DataFrame, options: Options = NO_RULES) -> Shown:
+def shown(table: pd.DataFrame, options: Options = NO_RULES) -> Content:
     screened = screen(table, options.rules)
-    return Pairs().make(Given(screened.kept(options.rules), screened, options))
+    return Pairs().make(PartInput(screened.kept(options.rules), screened, options))
 
 
 def made(rows: int = 240, **fields) -> pd.DataFrame:
@@ -69,7 +69,7 @@ def made(rows: int = 240, **fields) -> pd.DataFrame:
     return compared(pd.DataFrame(frame), **fields)
 
 
-def rows_of(found: Shown, key: str) -> list[dict]:
+def rows_of(found: Content, key: str) -> list[dict]:
     (table,) = [table for table in found.tables if table.key == key]
     return list(table.rows)
 
@@ -258,6 +258,6 @@ def test_a_condition_against_itself_is_left_out_and_told():
 def test_it_applies_to_comparisons_only():
     plain = made(versus_condition="", method="mos", estimand="mos")
     screened = screen(plain, ())
-    assert not Pairs().applies(Given(plain, screened, NO_RULES))
+    assert not Pairs().applies(PartInput(plain, screened, NO_RULES))
     pairs = made()
-    assert Pairs().applies(Given(pairs, screen(pairs, ()), NO_RULES))
+    assert Pairs().applies(PartInput(pairs, screen(pairs, ()), NO_RULES))

@@ -13,8 +13,8 @@ from django.core.management import call_command
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.ratings.table import read_csv
 from analysis.report import pipeline
-from analysis.report.content import Shown, Table
-from analysis.report.part import Given, parts
+from analysis.report.content import Content, Table
+from analysis.report.part import PartInput, parts
 from analysis.report.parts.att import Att
 from analysis.report.parts.lfs import Lfs
 from analysis.report.parts.nvv import Nvv, marked
@@ -27,24 +27,24 @@ from tests.analysis.reference import DATA, expected, rows_of, table_of
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def given(table: pd.DataFrame, scores: pd.DataFrame | None = None) -> Given:
+def given(table: pd.DataFrame, scores: pd.DataFrame | None = None) -> PartInput:
     screened = screen(table)
-    return Given(screened.kept(DEFAULT), screened, Options(seed=1), scores)
+    return PartInput(screened.kept(DEFAULT), screened, Options(seed=1), scores)
 
 
-def tables(shown: Shown) -> dict[str, Table]:
+def tables(shown: Content) -> dict[str, Table]:
     found = {table.key: table for table in shown.tables}
     assert len(found) == len(shown.tables)
     return found
 
 
 @pytest.fixture(scope="module")
-def att() -> Shown:
+def att() -> Content:
     return Att().make(given(table_of("att_s1")))
 
 
 @pytest.mark.slow
-def test_the_systems_of_the_turing_test_are_those_of_r_and_brms(att: Shown) -> None:
+def test_the_systems_of_the_turing_test_are_those_of_r_and_brms(att: Content) -> None:
     rows = {row["system"]: row for row in tables(att)["table3"].rows}
     told = {row["system"]: row for row in expected("att_s1")["hls"]["system"]}
     brms = json.loads((DATA / "att_s1.bayes.json").read_text("utf-8"))
@@ -63,7 +63,7 @@ def test_the_systems_of_the_turing_test_are_those_of_r_and_brms(att: Shown) -> N
 
 
 @pytest.mark.slow
-def test_voices_by_dimension_are_means_of_labels(att: Shown) -> None:
+def test_voices_by_dimension_are_means_of_labels(att: Content) -> None:
     table = tables(att)["table6"]
     assert len(table.rows) == 20
     kept = given(table_of("att_s1")).kept
@@ -76,7 +76,7 @@ def test_voices_by_dimension_are_means_of_labels(att: Shown) -> None:
 
 
 @pytest.mark.slow
-def test_the_splits_order_the_systems_alike(att: Shown) -> None:
+def test_the_splits_order_the_systems_alike(att: Content) -> None:
     (sentence,) = att.sentences
     assert "black and white" in sentence
     assert "distance of 0.05" in sentence
@@ -102,7 +102,7 @@ def lines(name: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def lfs() -> Shown:
+def lfs() -> Content:
     predictors = [
         {"stimulus": row["stimulus"], "metric": name, "version": "1", "value": float(value)}
         for row in lines("align_s1.pred.csv.gz")
@@ -113,7 +113,7 @@ def lfs() -> Shown:
 
 
 @pytest.mark.slow
-def test_automatic_scores_against_people_are_those_of_r(lfs: Shown) -> None:
+def test_automatic_scores_against_people_are_those_of_r(lfs: Content) -> None:
     rows = {row["who"]: row for row in tables(lfs)["alignment"].rows}
     for name, told in expected("align_s1")["predictors"].items():
         if told["pearson"] is None:
@@ -133,7 +133,7 @@ def test_automatic_scores_against_people_are_those_of_r(lfs: Shown) -> None:
 
 
 @pytest.mark.slow
-def test_each_rater_against_the_others_is_that_of_r(lfs: Shown) -> None:
+def test_each_rater_against_the_others_is_that_of_r(lfs: Content) -> None:
     rows = {row["who"]: row for row in tables(lfs)["alignment"].rows}
     for told in expected("align_s1")["leave_one_rater_out"]:
         for measure in ("plcc", "srcc", "krcc", "qwk", "mae"):
@@ -171,11 +171,11 @@ def test_the_command_of_the_docs_runs(
 
 
 @pytest.fixture(scope="module")
-def nvv() -> Shown:
+def nvv() -> Content:
     return Nvv().make(given(read_csv(simulated_nvv.FILE).table))
 
 
-def test_means_by_system_language_and_criterion_come_near_the_truth(nvv: Shown) -> None:
+def test_means_by_system_language_and_criterion_come_near_the_truth(nvv: Content) -> None:
     found = tables(nvv)
     for task, systems in simulated_nvv.MEANS.items():
         for (language, system), means in systems.items():
@@ -197,14 +197,14 @@ def test_best_and_second_best_are_marked_and_ties_share() -> None:
     assert marked({"a": 1.0}) == {"a": "best"}
 
 
-def test_what_a_system_does_not_support_is_blank(nvv: Shown) -> None:
+def test_what_a_system_does_not_support_is_blank(nvv: Content) -> None:
     figure = next(f for f in nvv.figures if f.key == "heatmap-tags-nvv_effect-en")
     blank = {(row["row"], row["column"]) for row in figure.rows if row["value"] is None}
     assert blank == simulated_nvv.UNSUPPORTED
     assert len(nvv.figures) == 2 * (2 + 2)  # tasks by the criteria about vocalisations by languages
 
 
-def test_cmos_with_against_without(nvv: Shown) -> None:
+def test_cmos_with_against_without(nvv: Content) -> None:
     rows: dict[tuple[Any, ...], Any] = {
         (row["language"], row["condition"], row["criterion"]): row["cmos"]
         for row in tables(nvv)["table6"].rows

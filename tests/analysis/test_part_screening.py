@@ -8,7 +8,7 @@ import pytest
 
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.parts.screening import ScreeningPart
 from analysis.report.pipeline import plain_of
 from analysis.report.writers.exports import report_json
@@ -52,7 +52,7 @@ def made(table, contrasts=(), **options):
         "contrasts": contrasts,
         "scales": {},
     }
-    return plain_of(ScreeningPart().make(Given(kept, screened, chosen, None, report)).plain())
+    return plain_of(ScreeningPart().make(PartInput(kept, screened, chosen, None, report)).plain())
 
 
 def table_named(part, key):

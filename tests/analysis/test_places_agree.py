@@ -9,11 +9,11 @@ import pytest
 from analysis.ratings.estimands import estimand_of_method
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.parts.answer import Answer
 from analysis.report.parts.comparisons import Comparisons
 from analysis.report.parts.pairs import Pairs
-from analysis.report.ranking import standings
+from analysis.report.ranking import rankings
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
@@ -91,7 +91,7 @@ def given_of(table):
     }
     for name, lines in rows.items():
         rows[name] = [{"breakdown": "condition:", **line} for line in lines]
-    given = Given(kept, screened, OPTIONS, report=rows)
+    given = PartInput(kept, screened, OPTIONS, report=rows)
     parts = []
     for kind in (Answer, Comparisons, Pairs):
         if kind().applies(given):
@@ -146,7 +146,7 @@ def alone_are_told_alike(table):
         if r["breakdown"] == "condition:" and r["interval"].startswith("two-way")
         if r["weighting"] == "ratings"
     }
-    for s in standings(given):
+    for s in rankings(given):
         for r in files.values():
             assert bool(r["claimed"]) == excludes(r, "low_all", "high_all")
             assert bool(r["claimed"]) == (r["p_adjusted"] is not None and r["p_adjusted"] < ALPHA)

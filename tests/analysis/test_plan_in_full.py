@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.report.pipeline import plain_of
-from analysis.report.planning.form_fields import asked_from, own_components, starting_values
+from analysis.report.planning.form_fields import own_components, requirements_from, starting_values
 from analysis.report.planning.plan_content import plain, shown
 from analysis.report.planning.planning_narrative import amount, assumptions, number
 from analysis.statistics.planning import (
@@ -26,13 +26,13 @@ from analysis.statistics.planning import (
 from analysis.statistics.planning.pilot import chosen_pilot, pilots
 from analysis.statistics.planning.precision import power_of
 from analysis.statistics.planning.proposal import check, propose
-from analysis.statistics.planning.requirements import Asked
+from analysis.statistics.planning.requirements import Requirements
 from analysis.statistics.planning.variance_components import TERMS
 from tests.analysis.reference import expected, heard_on_headphones, rows_of, table_of
 
 LONG = preset("long_form")
 PAYMENT = Payment(12, 9, 180, fee=0.3, tax=0.2, lost=0.1, currency="GBP")
-MOS = Asked("half_width", 0.2, LONG, PAYMENT, items=60, conditions=4, clips_per_rater=40)
+MOS = Requirements("half_width", 0.2, LONG, PAYMENT, items=60, conditions=4, clips_per_rater=40)
 POWER = replace(MOS, goal="power", size=0.2)
 
 
@@ -170,15 +170,17 @@ def test_a_plan_is_plain_values():
 )
 def test_a_wrong_field_is_named(given, told):
     with pytest.raises(PlanningError, match=told):
-        asked_from(starting_values(size=0.3) | given, LONG).plan()
+        requirements_from(starting_values(size=0.3) | given, LONG).plan()
 
 
 def test_a_form_becomes_a_question():
-    asked = asked_from(starting_values(size=0.15, fee=33) | {"size": "0,25", "lost": "20"}, LONG)
-    assert asked.size == 0.25
-    assert asked.payment.fee == pytest.approx(0.33)
-    assert asked.payment.lost == pytest.approx(0.2)
-    assert asked.ratings_per_clip is None
+    need = requirements_from(
+        starting_values(size=0.15, fee=33) | {"size": "0,25", "lost": "20"}, LONG
+    )
+    assert need.size == 0.25
+    assert need.payment.fee == pytest.approx(0.33)
+    assert need.payment.lost == pytest.approx(0.2)
+    assert need.ratings_per_clip is None
     own = own_components({"sd_rater": "0.4", "sd_residual": "0.7"})
     assert (own.rater, own.item, own.residual) == (0.4, 0.0, 0.7)
     with pytest.raises(PlanningError, match="rest"):
@@ -229,15 +231,15 @@ def test_a_pilot_that_is_too_small_is_refused_or_warned_of():
 def test_a_plan_that_the_simulation_does_not_confirm_says_what_would_do():
     """Where items and clips do not differ, the clustered interval is wider than the formula's."""
     flat = Components(0.4, 0.07, 0, 0, 0.7, "flat")
-    asked = replace(POWER, components=flat, size=0.25, items=50, conditions=3, clips_per_rater=12)
-    proposal = propose(asked)
+    need = replace(POWER, components=flat, size=0.25, items=50, conditions=3, clips_per_rater=12)
+    proposal = propose(need)
     checked = check(proposal, runs=500)
     assert proposal.plan.reached > 0.8 > checked.power_high
     (words,) = [w for w in shown(proposal, checked).warnings if w.startswith("By simulation")]
     wanted = int(words.split("About ")[1].split(" raters")[0])
     assert wanted > proposal.plan.design.raters_in_all
     per_clip = int(words.split("raters, ")[1].split(" ratings")[0])
-    more = propose(replace(asked, ratings_per_clip=per_clip))
+    more = propose(replace(need, ratings_per_clip=per_clip))
     assert more.plan.design.raters_in_all == wanted
     assert check(more, runs=500).power > 0.8
     assert not any("By simulation" in w for w in shown(propose(POWER), checked=None).warnings)

@@ -74,12 +74,12 @@ def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
 
 @pytest.mark.slow
 def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, monkeypatch):
-    asked = []
-    monkeypatch.setattr(planning_jobs, "_queue", lambda job, *given: asked.append((job, given)))
+    queued = []
+    monkeypatch.setattr(planning_jobs, "_queue", lambda job, *given: queued.append((job, given)))
     monkeypatch.setattr(planning_jobs.transaction, "on_commit", lambda call: call())
     page(owner, study, WANTED)
     page(owner, study, WANTED)
-    ((job, (name, question)),) = asked
+    ((job, (name, question)),) = queued
     assert job is check_plan
     check_plan(name, question)
     text = text_of(owner, study, WANTED)

@@ -49,7 +49,7 @@ def small(**fields):
     return rows_of(scores, **fields)
 
 
-def doubts(table):
+def caveats(table):
     """Where the answer to a table is weak."""
     (answer,) = (p for p in report_of(table, options=QUICK)["parts"] if p["key"] == "answer")
     return answer["warnings"]
@@ -208,11 +208,11 @@ def test_warnings_name_few_raters_ceilings_and_tests_that_were_apart():
     import pandas as pd
 
     both = pd.concat([small(), small(task="u")], ignore_index=True)
-    told = " ".join(doubts(both))
+    told = " ".join(caveats(both))
     assert "only 4 raters and 5 items" in told
     assert "do not compare them" in told
     top = rows_of({("A", f"r{n}", f"i{n}"): 5 if n else 1 for n in range(12)})
-    assert any("highest score" in text for text in doubts(top))
+    assert any("highest score" in text for text in caveats(top))
 
 
 @pytest.mark.slow

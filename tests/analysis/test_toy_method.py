@@ -12,7 +12,7 @@ from analysis.report.figures.all_figures import plots
 from analysis.report.html.page import page_html
 from analysis.report.planning.interim_narrative import box
 from analysis.statistics.options import Options
-from analysis.statistics.planning.interim import so_far
+from analysis.statistics.planning.interim import interim
 from analysis.statistics.planning.pilot import pilots
 from listening.methods import Method
 from tests.analysis.test_every_method import rows_of, wrote
@@ -77,7 +77,7 @@ def test_one_file_adds_a_method_to_every_analysis(toy: type[Method], tmp_path: P
         {"condition": "A", "versus_condition": "B", "rater": f"r{n}", "score": 0.1, "ratings": 12}
         for n in range(40)
     ]
-    found = so_far(means, (0.0, 1.0), estimand="real")
+    found = interim(means, (0.0, 1.0), estimand="real")
     told = box(found, {"title": "t", "criterion": "", "labels": {}, "estimand": "real"})
     assert (told["estimand"], told["neutral"]) == ("Taken for real", "0.5")
     assert told["lines"][0]["words"] == "B scores higher than A."

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.fake import FakeServer, Handler, House
-from tests.browser.forms import Asked, FormsHouse, read
+from tests.browser.forms import FormsHouse, Requirements, read
 from tests.browser.recorder import WORKLET
 from tests.browser.story import Story
 from tests.config.helpers import PATIENCE_S
@@ -96,7 +96,7 @@ def serve_forms() -> Iterator[Callable[..., FakeServer]]:
     """Starts a fake house that asks these questionnaires and checks."""
     servers: list[FakeServer] = []
 
-    def start(toml: str = "", *checks: Asked) -> FakeServer:
+    def start(toml: str = "", *checks: Requirements) -> FakeServer:
         house = FormsHouse(forms=read(toml) if toml else [], checks=list(checks))
         servers.append(FakeServer(house).__enter__())
         return servers[-1]

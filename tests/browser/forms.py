@@ -91,7 +91,7 @@ def read(toml: str) -> list[dict[str, Any]]:
 
 
 @dataclass
-class Asked:
+class Requirements:
     """A check as the house gives it: who knows `right` passes, the others try once more."""
 
     check: dict[str, Any]
@@ -109,7 +109,7 @@ class FormsHouse(House):
 
     story: Story = field(default_factory=lambda: short_story(1))
     forms: list[dict[str, Any]] = field(default_factory=list)
-    checks: list[Asked] = field(default_factory=list)
+    checks: list[Requirements] = field(default_factory=list)
     answered: dict[str, dict[str, Any]] = field(default_factory=dict)
     tries: dict[str, list[list[str]]] = field(default_factory=dict)
     screened: str = ""
@@ -133,11 +133,11 @@ class FormsHouse(House):
             return state | {"stage": "check", "check": self.page_of(check), "trials": []}
         return state
 
-    def done(self, check: Asked) -> bool:
+    def done(self, check: Requirements) -> bool:
         tries = self.tries.get(check.key, [])
         return tuple(tries[-1]) == check.right if tries else False
 
-    def page_of(self, check: Asked) -> dict[str, Any]:
+    def page_of(self, check: Requirements) -> dict[str, Any]:
         tries = self.tries.get(check.key, [])
         one = {name: check.check[name] for name in ("question", "options")}
         right = sum(map(str.__eq__, tries[-1], check.right)) if tries else 0

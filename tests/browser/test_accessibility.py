@@ -16,7 +16,7 @@ from tests.browser.conftest import PHONE
 from tests.browser.driver import begin, choose, enter, hear, rate
 from tests.browser.fake import FakeServer
 from tests.browser.form_driver import open_session
-from tests.browser.forms import HUGGINS, Asked
+from tests.browser.forms import HUGGINS, Requirements
 from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story
 from tests.browser.story import CMOS, Story, short_story
 from tests.factories import answer_all, arrive, make_study
@@ -89,7 +89,7 @@ def test_questionnaires_and_checks(
     page = new_page(color_scheme="light")
     for stage in test_form_looks.stages(page, serve_forms):
         report.look_in_both_schemes(page, stage)
-    open_session(page, serve_forms("", Asked(HUGGINS, ("3",))))
+    open_session(page, serve_forms("", Requirements(HUGGINS, ("3",))))
     for stage in ("check to repeat", "screened out"):
         hear(page)
         page.locator("label.option").first.click()

@@ -6,13 +6,13 @@ from playwright.sync_api import expect
 
 from tests.browser.driver import wait_until
 from tests.browser.form_driver import NewPage, Serve, house_of, listen, open_session, pick
-from tests.browser.forms import DIGITS, HUGGINS, Asked
+from tests.browser.forms import DIGITS, HUGGINS, Requirements
 
 
 def test_sounds_are_answered_one_after_the_other_and_sent_together(
     serve_forms: Serve, new_page: NewPage
 ) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("2", "1", "3")))
     open_session(page, server)
     assert "right" not in page.locator("#state").inner_html()
     expect(page.locator("fieldset.criterion")).to_have_js_property("disabled", True)
@@ -29,7 +29,7 @@ def test_sounds_are_answered_one_after_the_other_and_sent_together(
 
 
 def test_all_sounds_are_fetched_ahead(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("2", "1", "3")))
     open_session(page, server)
     expect(page.locator(".player")).to_have_attribute("data-state", "ready")
     requests = server.house.clip_requests
@@ -40,7 +40,7 @@ def test_all_sounds_are_fetched_ahead(serve_forms: Serve, new_page: NewPage) -> 
 
 
 def test_a_check_is_taken_with_the_keys(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("3", "1")))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("3", "1")))
     open_session(page, server)
     for key in ("3", "1"):
         page.keyboard.press(key)  # locked still
@@ -55,7 +55,7 @@ def test_a_check_is_taken_with_the_keys(serve_forms: Serve, new_page: NewPage) -
 def test_next_before_the_end_of_the_sound_says_what_is_missing(
     serve_forms: Serve, new_page: NewPage
 ) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("3", "1")))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("3", "1")))
     open_session(page, server)
     missing = page.locator("[data-part=missing]")
     expect(missing).to_have_text("Listen to the end first.")
@@ -70,7 +70,7 @@ def test_next_before_the_end_of_the_sound_says_what_is_missing(
 def test_a_failed_attempt_is_told_and_the_second_failure_ends_the_study(
     serve_forms: Serve, new_page: NewPage
 ) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "2")))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("2", "2")))
     open_session(page, server)
     expect(page.get_by_text("Attempt")).to_be_hidden()
     pick(page, "Second")
@@ -86,7 +86,7 @@ def test_a_failed_attempt_is_told_and_the_second_failure_ends_the_study(
 def test_a_reload_in_the_middle_of_a_check_goes_on_there(
     serve_forms: Serve, new_page: NewPage
 ) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2", "1", "3")))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("2", "1", "3")))
     open_session(page, server)
     pick(page, "Second")
     pick(page, "First")
@@ -99,7 +99,7 @@ def test_a_reload_in_the_middle_of_a_check_goes_on_there(
 
 
 def test_digits_are_typed(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(DIGITS, ("357", "129")))
+    page, server = new_page(), serve_forms("", Requirements(DIGITS, ("357", "129")))
     open_session(page, server)
     field = page.get_by_role("textbox", name="The three digits")
     expect(field).to_be_disabled()
@@ -128,7 +128,7 @@ def test_digits_are_typed(serve_forms: Serve, new_page: NewPage) -> None:
 
 
 def test_a_check_waits_for_the_network(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2",)))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("2",)))
     open_session(page, server)
     server.house.fail("/checks/", 503, times=99)
     pick(page, "Second")
@@ -140,7 +140,7 @@ def test_a_check_waits_for_the_network(serve_forms: Serve, new_page: NewPage) ->
 
 
 def test_a_reply_that_gets_lost_uses_up_no_attempt(serve_forms: Serve, new_page: NewPage) -> None:
-    page, server = new_page(), serve_forms("", Asked(HUGGINS, ("2",)))
+    page, server = new_page(), serve_forms("", Requirements(HUGGINS, ("2",)))
     open_session(page, server)
     server.house.fail("/checks/", "lose", times=2)
     pick(page, "First")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE
 from tests.browser.form_driver import NewPage, Serve, fill_in, listen, open_session, send, tick
-from tests.browser.forms import ABOUT, DIGITS, HUGGINS, Asked
+from tests.browser.forms import ABOUT, DIGITS, HUGGINS, Requirements
 from tests.browser.test_rater_looks import SMALL_TARGETS, TOO_WIDE, can_be_seen_and_reached
 
 TARGETS = SMALL_TARGETS.replace("label.option", "label.option, label.field-check")
@@ -29,7 +29,7 @@ def stages(page: Page, serve: Serve) -> Iterator[str]:
     tick(page, "For how many years", "I prefer not to say")
     yield "questionnaire answered"
     for check, right in ((HUGGINS, ("1", "2")), (DIGITS, ("123", "456"))):
-        open_session(page, serve("", Asked(check, right)))
+        open_session(page, serve("", Requirements(check, right)))
         expect(page.locator(".player")).to_have_attribute("data-state", "ready")
         expect(page.locator(".view-check-trials")).to_have_css("opacity", "1")
         yield "locked check"

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.driver import heard_out, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.form_driver import open_session
-from tests.browser.forms import HUGGINS, Asked
+from tests.browser.forms import HUGGINS, Requirements
 from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story
 from tests.browser.story import ATT, CMOS, MOS, Story, short_story
 
@@ -160,7 +160,7 @@ def test_clips_are_put_in_order_by_keys(serve: Serve, new_page: NewPage) -> None
 def test_questions_and_sounds_before_the_trials_go_by_keys(
     serve_forms: Callable[..., FakeServer], new_page: NewPage
 ) -> None:
-    page, server = new_page(), serve_forms(FORM, Asked(HUGGINS, ("1",)))
+    page, server = new_page(), serve_forms(FORM, Requirements(HUGGINS, ("1",)))
     open_session(page, server)
     tab_to(page, "fieldset.question input")
     page.keyboard.press("Space")

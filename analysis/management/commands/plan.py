@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from analysis.management.options import add_input_options, input_of, pairs
 
 if TYPE_CHECKING:
-    from analysis.report.content import Shown
+    from analysis.report.content import Content
     from analysis.statistics.planning import Components
     from analysis.statistics.planning.pilot import Pilot
 
@@ -69,14 +69,14 @@ class Command(BaseCommand):
         parser.add_argument("--out", type=Path, help="A folder for JSON, CSV and SVG files.")
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.report.planning.form_fields import asked_from
+        from analysis.report.planning.form_fields import requirements_from
         from analysis.report.planning.plan_content import plain, shown
         from analysis.statistics.planning import PlanningError
         from analysis.statistics.planning.proposal import check, propose
 
         try:
             components, known = _components(given, self.stderr.write)
-            asked = asked_from(_question(given, known), components)
+            asked = requirements_from(_question(given, known), components)
             proposal = propose(asked)
             checked = None
             if given["runs"]:
@@ -92,7 +92,7 @@ class Command(BaseCommand):
             self.stdout.write(str(path))
 
 
-def lines(made: Shown) -> Iterator[str]:
+def lines(made: Content) -> Iterator[str]:
     """A plan as text: sentences, warnings, tables."""
     from analysis.report.html.part_html import cell
 
@@ -160,7 +160,7 @@ def _question(given: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
     }
 
 
-def _written(folder: Path, made: Shown, everything: Mapping[str, Any]) -> Iterator[Path]:
+def _written(folder: Path, made: Content, everything: Mapping[str, Any]) -> Iterator[Path]:
     from analysis.report.figures import figure_svg
     from analysis.report.pipeline import plain_of
 

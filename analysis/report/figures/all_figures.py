@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import ends_of, family_title
-from analysis.report.content import Figure, shown_from
+from analysis.report.content import Figure, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.pivot import Line, lines_of
 
@@ -79,7 +79,7 @@ def part_plots(report: Mapping[str, Any]) -> Iterator[Plot]:
     for part in report.get("parts", ()):
         if part["problem"]:
             continue
-        shown = shown_from(part)
+        shown = content_from(part)
         names = part_keys(part["key"], [figure.key for figure in shown.figures])
         for key, figure in zip(names, shown.figures, strict=True):
             yield Plot(key, figure, (part["key"], figure.key))

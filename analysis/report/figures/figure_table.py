@@ -24,7 +24,7 @@ _HEADINGS = {
     "q1": "Lower quartile",
     "median": "Median",
     "q3": "Upper quartile",
-    "text": "Shown",
+    "text": "Content",
 }
 _KEYS: dict[str, tuple[str, ...]] = {
     "intervals": ("group", "name", "mark", "value", "low", "high", "naive_low", "naive_high"),

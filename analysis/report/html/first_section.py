@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from analysis.report.content import Figure, shown_from
+from analysis.report.content import Figure, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.html_tables import fold
@@ -45,7 +45,7 @@ def first_section(
 
 
 def _figures(answer: Mapping[str, Any]) -> Iterator[tuple[Figure, str]]:
-    figures = shown_from(answer).figures
+    figures = content_from(answer).figures
     names = part_keys(answer["key"], [figure.key for figure in figures])
     return zip(figures, names, strict=True)
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from analysis.report.condition_labels import labelled
-from analysis.report.content import shown_from
+from analysis.report.content import content_from
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.brief import brief_of
@@ -151,7 +151,7 @@ def _other_tables(answer: Mapping[str, Any] | None, placed: set[str], link: Link
     """The answer's tables whose letters and tiers do not stand with the estimates."""
     if answer is None or answer["problem"]:
         return ""
-    shown = shown_from(answer).tables
+    shown = content_from(answer).tables
     names = part_keys(ANSWER, [table.key for table in shown])
     return "".join(
         table_html(table, name, link)

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from analysis.formatting import interval_text, number
-from analysis.report.content import Column, Figure, Shown, Table, shown_from
+from analysis.report.content import Column, Content, Figure, Table, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.figures.draw import is_wide
@@ -36,7 +36,7 @@ def part_html(part: Mapping[str, Any], link: Link = no_link) -> str:
     """
     if part["problem"]:
         return f'<p class="muted">{escape(part["problem"])}</p>'
-    shown = shown_from(part)
+    shown = content_from(part)
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in shown.sentences)
     drawn = part_keys(part["key"], [figure.key for figure in shown.figures])
     told = part_keys(part["key"], [each.key for each in shown.tables])
@@ -125,6 +125,6 @@ def _links(names: Iterable[str], link: Link) -> str:
     return f'<p class="small">{" · ".join(linked)}</p>' if linked else ""
 
 
-def _warned(shown: Shown) -> str:
+def _warned(shown: Content) -> str:
     notes = "".join(f"<li>{escape(text)}</li>" for text in shown.warnings)
     return f'<div class="notice notice-warn"><ul>{notes}</ul></div>' if notes else ""

@@ -12,11 +12,11 @@ from analysis.formatting import interval_text, number
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.choices import JOINT
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Shown, Table, titled
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Table, titled
+from analysis.report.part import Part, PartInput
 from analysis.statistics.agreement import (
     Agreement,
-    Coded,
+    CodedRatings,
     Concordance,
     IntraclassCorrelation,
     Rated,
@@ -84,17 +84,17 @@ class AgreementPart(Part):
     title = "Agreement between raters"
     order = 70
 
-    def applies(self, given: Given) -> bool:
-        return len(given.kept) > 0
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         sentences, warnings, tables = [], [], []
-        every = [(family, True) for family in families(given.kept)]
-        every += [(family, False) for family in labelled_families(given.kept)]
+        every = [(family, True) for family in families(inputs.kept)]
+        every += [(family, False) for family in labelled_families(inputs.kept)]
         for place, (family, scored) in enumerate(every):
             title = family_title({"estimand": family.estimand, **family.group})
-            given.progress(place / len(every), title)
-            rows = list(rows_of(family, given) if scored else _of_labels(family, given))
+            inputs.progress(place / len(every), title)
+            rows = list(rows_of(family, inputs) if scored else _of_labels(family, inputs))
             tables.append(
                 Table("agreement", "Agreement", COLUMNS, rows, "" if place else NOTE, title)
             )
@@ -107,18 +107,18 @@ class AgreementPart(Part):
                 "and the ICC of one rating are about one answer, the ICC of a condition's mean is "
                 "about the numbers that are compared here."
             )
-        shown = Shown(sentences, tables=tables, warnings=warnings, methods=[METHODS])
+        shown = Content(sentences, tables=tables, warnings=warnings, methods=[METHODS])
         return titled(shown) if len(every) > 1 else shown
 
 
-def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
+def rows_of(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
     """Every measure of one family, as rows of the table."""
-    level = given.options.level
-    seed = int(np.random.default_rng(family.seed(given.options.seed)).integers(2**31))
+    level = inputs.options.level
+    seed = int(np.random.default_rng(family.seed(inputs.options.seed)).integers(2**31))
     rated = rated_units(family)
     three = (rated.unit, rated.rater, rated.score)
     as_labels = len(np.unique(rated.score)) <= MOST_LABELS
-    most = _replicates(given)
+    most = _replicates(inputs)
     for metric in ("ordinal", "interval", *["nominal"] * as_labels):
         yield _row(krippendorff_alpha(*three, metric, level=level, replicates=most, seed=seed))
     codes = coded(*three)
@@ -126,24 +126,24 @@ def rows_of(family: Family, given: Given) -> Iterator[dict[str, Any]]:
     yield from _of_means(family, rated, level)
     yield from _orders(rated, codes, level, most, seed)
     splits, few = _effort(codes)
-    most = _replicates(given, few)
+    most = _replicates(inputs, few)
     for each in noise_ceiling(*three, splits=splits, replicates=most, level=level, seed=seed):
         yield _row(each)
 
 
-def _replicates(given: Given, most: int = REPLICATES) -> int:
+def _replicates(inputs: PartInput, most: int = REPLICATES) -> int:
     """Of a bootstrap: what was asked for the means, at most so many."""
-    return min(most, given.options.replicates)
+    return min(most, inputs.options.replicates)
 
 
-def _effort(codes: Coded) -> tuple[int, int]:
+def _effort(codes: CodedRatings) -> tuple[int, int]:
     """Splits and bootstrap replicates of the noise ceiling: fewer where data are many."""
     if len(codes.y) > MANY_RATINGS:
         return 10, 200
     return (40, 200) if len(codes.units) > MANY_UNITS else (100, 500)
 
 
-def _iccs(rated: Rated, codes: Coded, level: float) -> Iterator[dict[str, Any]]:
+def _iccs(rated: Rated, codes: CodedRatings, level: float) -> Iterator[dict[str, Any]]:
     """The six forms where all is rated by all; else of one rating, and of a clip's mean."""
     three = (rated.unit, rated.rater, rated.score)
     if len(codes.y) - codes.duplicates() == len(codes.units) * len(codes.raters):
@@ -167,7 +167,7 @@ def _of_means(family: Family, rated: Rated, level: float) -> Iterator[dict[str, 
 
 
 def _orders(
-    rated: Rated, codes: Coded, level: float, most: int, seed: int
+    rated: Rated, codes: CodedRatings, level: float, most: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """W over clips that all rated; else over conditions, by the raters who rated them all."""
     if int((_met(codes.unit, codes.rater) == len(codes.raters)).sum()) > 2:
@@ -197,7 +197,7 @@ def _met(one: Codes, other: Codes) -> Codes:
     return np.asarray(seen.reshape(-1, width).sum(axis=1), dtype=np.int64)
 
 
-def _of_labels(family: Family, given: Given) -> Iterator[dict[str, Any]]:
+def _of_labels(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
     """Alpha of answers without a number, each combination of choices as a label of its own."""
     labels = ["|".join(sorted(text.split(JOINT))) for text in family.table["label"]]
     _, code = np.unique(np.asarray(labels, dtype=object), return_inverse=True)
@@ -207,9 +207,9 @@ def _of_labels(family: Family, given: Given) -> Iterator[dict[str, Any]]:
             family.table["rater"].to_numpy(dtype=object),
             code.astype(np.float64),
             "nominal",
-            level=given.options.level,
-            replicates=_replicates(given),
-            seed=given.options.seed,
+            level=inputs.options.level,
+            replicates=_replicates(inputs),
+            seed=inputs.options.seed,
         )
     )
 

@@ -10,8 +10,8 @@ import numpy as np
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons import tiers_of
 from analysis.statistics.estimator import Estimate
 from analysis.statistics.estimators.mean_score import MeanScore
@@ -47,31 +47,31 @@ class Att(Part):
     always = False
     presets = frozenset({"att"})
 
-    def applies(self, given: Given) -> bool:
+    def applies(self, inputs: PartInput) -> bool:
         """Whether there are labels Human, Unclear, Machine."""
-        return bool((given.kept["estimand"] == "hls").any())
+        return bool((inputs.kept["estimand"] == "hls").any())
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """Table 3, Table 6 with its heat map, and the splits, for each task and criterion."""
         tables: list[Table] = []
         figures: list[Figure] = []
         sentences: list[str] = []
-        found = [family for family in families(given.kept) if family.estimand == "hls"]
+        found = [family for family in families(inputs.kept) if family.estimand == "hls"]
         for place, family in enumerate(found):
             title = family_title({"estimand": "hls", **family.group})
-            given.progress(place / len(found), title)
+            inputs.progress(place / len(found), title)
             suffix = f"-{place + 1}" if place else ""
             compare = compared(family.table)
-            tables += _systems(family, compare, given, title, suffix)
-            voices = _voices(family, compare, given, title, suffix)
+            tables += _systems(family, compare, inputs, title, suffix)
+            voices = _voices(family, compare, inputs, title, suffix)
             if voices:
                 tables.append(voices[0])
                 figures.append(voices[1])
-            split = _splits(family, given, title, suffix)
+            split = _splits(family, inputs, title, suffix)
             if split:
                 tables.append(split[0])
                 sentences.append(split[1])
-        return Shown(sentences, figures, tables, methods=[_METHOD])
+        return Content(sentences, figures, tables, methods=[_METHOD])
 
 
 _METHOD = (
@@ -87,19 +87,21 @@ def compared(table: pd.DataFrame) -> str:
 
 
 def means(
-    table: pd.DataFrame, breakdown: Breakdown, given: Given, weighting: str = "ratings"
+    table: pd.DataFrame, breakdown: Breakdown, inputs: PartInput, weighting: str = "ratings"
 ) -> list[Estimate]:
     """The means of a breakdown with the two-way clustered interval, one each."""
-    options = given.options
+    options = inputs.options
     made = MeanScore(breakdown, ("two_way",), (weighting,))
     rows = made.fit(table, level=options.level, seed=options.seed)
     return [row for row in rows if not row.interval.startswith("naive")]
 
 
-def _systems(family: Family, compare: str, given: Given, title: str, suffix: str) -> list[Table]:
-    options = given.options
-    by_label = {row.condition: row for row in means(family.table, Breakdown(compare), given)}
-    by_rater = means(family.table, Breakdown(compare), given, "raters")
+def _systems(
+    family: Family, compare: str, inputs: PartInput, title: str, suffix: str
+) -> list[Table]:
+    options = inputs.options
+    by_label = {row.condition: row for row in means(family.table, Breakdown(compare), inputs)}
+    by_rater = means(family.table, Breakdown(compare), inputs, "raters")
     made = MeanScore(Breakdown(compare), ("two_way",), ("ratings",), reference=options.reference)
     pairs = [
         pair
@@ -124,7 +126,7 @@ def _systems(family: Family, compare: str, given: Given, title: str, suffix: str
     }
     for row in by_rater:
         rows[row.condition]["hls_raters"] = row.value
-    model = _model(family, compare, given, rows)
+    model = _model(family, compare, inputs, rows)
     note = _TIERS + (f" {model}" if isinstance(model, str) else "")
     columns = [
         Column("system", "System"),
@@ -142,15 +144,15 @@ def _systems(family: Family, compare: str, given: Given, title: str, suffix: str
     name = f"Human-likeness of the systems · {title}"
     tables = [Table(f"table3{suffix}", name, columns, list(rows.values()), note, title)]
     if isinstance(model, Posterior):
-        tables.append(_spreads(model, given, title, suffix))
+        tables.append(_spreads(model, inputs, title, suffix))
     return tables
 
 
 def _model(
-    family: Family, compare: str, given: Given, rows: Mapping[str, dict[str, Any]]
+    family: Family, compare: str, inputs: PartInput, rows: Mapping[str, dict[str, Any]]
 ) -> Posterior | str:
     """The posterior, its columns put into the rows; or why there is none."""
-    options = given.options
+    options = inputs.options
     title = family_title({"estimand": "hls", **family.group})
     try:
         modelled = Modelled(0, title, family, family.table, arrays_of(family.table, compare))
@@ -170,10 +172,10 @@ def _model(
     return posterior
 
 
-def _spreads(posterior: Posterior, given: Given, title: str, suffix: str) -> Table:
+def _spreads(posterior: Posterior, inputs: PartInput, title: str, suffix: str) -> Table:
     rows = []
     for name, words in _SD_NAMES.items():
-        told = summary(posterior.draws[name], level=given.options.level)
+        told = summary(posterior.draws[name], level=inputs.options.level)
         rows.append(
             {
                 "what": words,
@@ -185,19 +187,19 @@ def _spreads(posterior: Posterior, given: Given, title: str, suffix: str) -> Tab
     columns = [
         Column("what", "Spread of"),
         Column("sd", "SD", "number"),
-        Column("interval", f"{given.options.level:.0%} HDI", "interval"),
+        Column("interval", f"{inputs.options.level:.0%} HDI", "interval"),
     ]
     return Table(f"spreads{suffix}", f"Random effects · {title}", columns, rows, about=title)
 
 
 def _voices(
-    family: Family, compare: str, given: Given, title: str, suffix: str
+    family: Family, compare: str, inputs: PartInput, title: str, suffix: str
 ) -> tuple[Table, Figure] | None:
     """Voices of systems by dimension, with averages; None where no voice or dimension is named."""
     table = family.table
     if not ((table["voice"] != "").any() and (table["dimension"] != "").any()):
         return None
-    cells = means(table, Breakdown(compare, ("voice", "dimension")), given)
+    cells = means(table, Breakdown(compare, ("voice", "dimension")), inputs)
     dimensions = sorted({row.group["dimension"] for row in cells})
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for cell in cells:
@@ -227,7 +229,7 @@ def _voices(
     return Table(f"table6{suffix}", named, columns, ordered, note, title), figure
 
 
-def _splits(family: Family, given: Given, title: str, suffix: str) -> tuple[Table, str] | None:
+def _splits(family: Family, inputs: PartInput, title: str, suffix: str) -> tuple[Table, str] | None:
     """How alike the two splits order the voices (or systems); None without exactly two splits."""
     table = family.table
     splits = sorted(set(table["split"]) - {""})

@@ -10,8 +10,8 @@ import numpy as np
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import csv_cell
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Shown, Table, titled, together
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Table, titled, together
+from analysis.report.part import Part, PartInput
 from analysis.report.writers.clip_files import COLUMNS
 from analysis.statistics.agreement.bt500 import LEAST
 from analysis.statistics.options import Options
@@ -52,38 +52,40 @@ class ClipScoresPart(Part):
         """Also by ``--by stimulus`` and ``--by item``."""
         return super().asked_by(options) or bool(options.single)
 
-    def applies(self, given: Given) -> bool:
-        return len(given.kept) > 0
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0
 
-    def make(self, given: Given) -> Shown:
-        every = list(families(given.kept))
-        wanted = given.options.single or (STIMULUS,)
-        made: list[Shown] = []
+    def make(self, inputs: PartInput) -> Content:
+        every = list(families(inputs.kept))
+        wanted = inputs.options.single or (STIMULUS,)
+        made: list[Content] = []
         frames: dict[str, list[pd.DataFrame]] = {}
         for place, by in enumerate(wanted):
             for step, family in enumerate(every):
-                given.progress((place + step / len(every)) / len(wanted), WORDS[by][1])
+                inputs.progress((place + step / len(every)) / len(wanted), WORDS[by][1])
                 title = family_title({"estimand": family.estimand, **family.group})
-                found = clip_scores(family, by, given.options.level)
+                found = clip_scores(family, by, inputs.options.level)
                 if len(found.frame):
                     frames.setdefault(by, []).append(found.frame)
-                made.append(_shown(found, by, title, given.options.level))
+                made.append(_shown(found, by, title, inputs.options.level))
         if not frames:
             raise ValueError("No rating names a stimulus: name the clips in the column stimulus.")
         files = {f"{FILES[by]}.csv": _csv(each) for by, each in frames.items()}
-        shown = together([*made, Shown(methods=[METHODS], files=files)])
+        shown = together([*made, Content(methods=[METHODS], files=files)])
         return titled(shown) if len(every) > 1 else shown
 
 
-def _shown(found: ClipScores, by: str, title: str, level: float) -> Shown:
+def _shown(found: ClipScores, by: str, title: str, level: float) -> Content:
     one, many = WORDS[by]
     told = [f"{found.unnamed} ratings name no {one} and are left out here."] * bool(found.unnamed)
     if not len(found.frame):
-        return Shown(warnings=[f"{title}: {text}" for text in told])
+        return Content(warnings=[f"{title}: {text}" for text in told])
     sentence = " ".join(_sentences(found, one, many, level))
     told += _weak(found, one, many)
     table = _table(found.frame, by, title, level)
-    return Shown([f"{title}: {sentence}"], tables=[table], warnings=[f"{title}: {t}" for t in told])
+    return Content(
+        [f"{title}: {sentence}"], tables=[table], warnings=[f"{title}: {t}" for t in told]
+    )
 
 
 def _sentences(found: ClipScores, one: str, many: str, level: float) -> Iterator[str]:

@@ -12,8 +12,8 @@ import numpy as np
 from analysis.formatting import listed
 from analysis.ratings.breakdowns import families
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Column, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import modelled_or_refused
 from analysis.report.parts.models.model_tables import IN_WORDS, SPREAD, clustered_of
 from analysis.report.parts.models.posterior_ranking import (
@@ -68,26 +68,26 @@ class GeneralModel(Part):
     cost = "a minute, many for a large study"
     gaussian: ClassVar[bool] = False
 
-    def applies(self, given: Given) -> bool:
+    def applies(self, inputs: PartInput) -> bool:
         """Whether some ratings are about one condition each."""
-        return any(comparable(family) for family in families(given.kept))
+        return any(comparable(family) for family in families(inputs.kept))
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """Sample each family, and each crossing that was asked for; cancelled between steps."""
-        parts: list[Shown] = []
+        parts: list[Content] = []
         work = [
             (each, breakdown)
-            for each in modelled_or_refused(given)
-            for breakdown in (Breakdown(), *_asked(each, given.options))
+            for each in modelled_or_refused(inputs)
+            for breakdown in (Breakdown(), *_asked(each, inputs.options))
         ]
         for place, (each, breakdown) in enumerate(work):
-            tell = partial(_tell, given, place / len(work), each.title)
+            tell = partial(_tell, inputs, place / len(work), each.title)
             try:
-                fit = fitted(each, breakdown, given.options, self.gaussian, tell)
+                fit = fitted(each, breakdown, inputs.options, self.gaussian, tell)
             except NotEstimable as error:
-                parts.append(Shown(warnings=[f"{each.title}: no general model: {error}."]))
+                parts.append(Content(warnings=[f"{each.title}: no general model: {error}."]))
             else:
-                parts.append(fit.shown(self.key, given))
+                parts.append(fit.shown(self.key, inputs))
         return joined(parts)
 
 
@@ -128,7 +128,7 @@ class GeneralFit:
         """The cells by name: condition, then the values of the crossing."""
         return [" · ".join(part or "(none)" for part in name) for name in self.arrays.names]
 
-    def shown(self, key: str, given: Given) -> Shown:
+    def shown(self, key: str, inputs: PartInput) -> Content:
         """Everything; where the draws are not to be trusted, the diagnostics alone."""
         crossed = "-by-" + "-".join(self.breakdown.by) if self.breakdown.by else ""
         stem = f"{key}-{self.each.number}{crossed}"
@@ -144,18 +144,18 @@ class GeneralFit:
             refusal is None,
         )
         if refusal is not None:
-            return Shown(sentences=best_sentence(about, self.cells, refusal), tables=[made])
-        tables = [self._cells(stem, about, given)] if crossed else self._tables(stem, given)
-        ranked = self._ranked(given.options)
+            return Content(sentences=best_sentence(about, self.cells, refusal), tables=[made])
+        tables = [self._cells(stem, about, inputs)] if crossed else self._tables(stem, inputs)
+        ranked = self._ranked(inputs.options)
         heading = f"Probability of each rank by the general model, {title}"
         figures = []
         if not crossed:
             figures = rank_heatmap(f"{stem}-ranks", heading, self.cells, ranked, title)
-        return Shown(
+        return Content(
             sentences=[] if crossed else best_sentence(title, self.cells, ranked, self.among),
             figures=figures,
             tables=[*tables, made],
-            methods=[self._methods(given.options)],
+            methods=[self._methods(inputs.options)],
         )
 
     def _ranked(self, options: Options) -> Comparison:
@@ -165,11 +165,11 @@ class GeneralFit:
         assert not isinstance(found, Refusal)
         return found
 
-    def _tables(self, stem: str, given: Given) -> list[Table]:
-        options, title, names = given.options, self.each.title, self.cells
+    def _tables(self, stem: str, inputs: PartInput) -> list[Table]:
+        options, title, names = inputs.options, self.each.title, self.cells
         ranked = self._ranked(options)
         order = by_expected_rank(names, ranked)
-        tables = [self._means(stem, order, ranked, given), self._variation(stem, options)]
+        tables = [self._means(stem, order, ranked, inputs), self._variation(stem, options)]
         if len(names) > 1:
             heading = f"Differences of mean scores by the general model, {title}"
             key = f"{stem}-contrasts"
@@ -179,10 +179,10 @@ class GeneralFit:
             tables.append(rank_table(f"{stem}-ranks", heading, names, ranked, title, self.among))
         return tables
 
-    def _means(self, stem: str, order: list[int], ranked: Comparison, given: Given) -> Table:
-        drawn = summary(self.means, level=given.options.level)
-        logit = summary(self.posterior.draws["condition"], level=given.options.level)
-        plain = clustered_of(given.report, self.each.title)
+    def _means(self, stem: str, order: list[int], ranked: Comparison, inputs: PartInput) -> Table:
+        drawn = summary(self.means, level=inputs.options.level)
+        logit = summary(self.posterior.draws["condition"], level=inputs.options.level)
+        plain = clustered_of(inputs.report, self.each.title)
         found = self.posterior.draws.get("spread")
         spread = None if found is None else found.mean(axis=(0, 1))
         rows = []
@@ -231,14 +231,14 @@ class GeneralFit:
         heading = f"What varies by the general model, {self.each.title}"
         return Table(f"{stem}-variation", heading, columns, rows, about=self.each.title)
 
-    def _cells(self, stem: str, about: str, given: Given) -> Table:
+    def _cells(self, stem: str, about: str, inputs: PartInput) -> Table:
         """Each cell's mean, and each condition's average of its cells, all weighing the same."""
-        rows = [dict(row) for row in self._cell_rows(given.options.level)]
+        rows = [dict(row) for row in self._cell_rows(inputs.options.level)]
         columns = [
             Column("condition", "Condition"),
             *(Column(name, name.capitalize()) for name in self.breakdown.by),
             Column("mean", "Mean score", "number"),
-            Column("mean", f"{given.options.level * 100:g} % HDI", "interval"),
+            Column("mean", f"{inputs.options.level * 100:g} % HDI", "interval"),
         ]
         heading = f"Means by the general model, {about}"
         return Table(f"{stem}-means", heading, columns, rows, about=self.each.title, folded=True)
@@ -306,8 +306,8 @@ def _tune(options: Options) -> int:
     return max(1000, options.draws // 2)
 
 
-def _tell(given: Given, share: float, title: str, words: str) -> None:
-    given.progress(share, f"general model of {title}: {words}")
+def _tell(inputs: PartInput, share: float, title: str, words: str) -> None:
+    inputs.progress(share, f"general model of {title}: {words}")
 
 
 def _cells(key: str, made: Summary, i: int) -> dict[str, float]:

@@ -11,8 +11,8 @@ from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
 from analysis.report.parts.against_people.metric_tables import ordered
 from analysis.report.parts.against_people.preference_table import preferences
@@ -57,28 +57,28 @@ class Lfs(Part):
     always = False
     presets = frozenset({"lfs"})
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """For each task and criterion: scores and raters against means, and pairs."""
-        made: list[Shown] = []
+        made: list[Content] = []
         warnings: list[str] = []
-        if not metrics_of(given.scores):
+        if not metrics_of(inputs.scores):
             warnings.append(
                 "There are no metric scores: score the clips, or give a CSV of scores "
                 "(stimulus, metric, version, value), to see how they agree with people."
             )
-        for place, family in enumerate(families(given.kept)):
+        for place, family in enumerate(families(inputs.kept)):
             title = family_title({"estimand": family.estimand, **family.group})
             suffix = f"-{place + 1}" if place else ""
-            given.progress(0.5, title)
+            inputs.progress(0.5, title)
             paired = bool((family.table["versus_stimulus"] != "").any())
             if paired and family.in_pairs:
-                if metrics_of(given.scores):
-                    made.append(preferences(gathered(family, given), given, suffix))
+                if metrics_of(inputs.scores):
+                    made.append(preferences(gathered(family, inputs), inputs, suffix))
             elif estimand_of(family.estimand).ends == _FIVE_POINTS:
-                made.append(_of_five(family, given, title, suffix))
+                made.append(_of_five(family, inputs, title, suffix))
         if not any(each.tables for each in made):
             warnings.append("No task has scores of 1 to 5 or comparisons of pairs.")
-        return Shown(
+        return Content(
             [text for each in made for text in each.sentences],
             [figure for each in made for figure in each.figures],
             [table for each in made for table in each.tables],
@@ -86,19 +86,19 @@ class Lfs(Part):
         )
 
 
-def _of_five(family: Family, given: Given, title: str, suffix: str) -> Shown:
+def _of_five(family: Family, inputs: PartInput, title: str, suffix: str) -> Content:
     """Scores and raters in one table, and whether the best score is better."""
-    of = gathered(family, given) if metrics_of(given.scores) else None
+    of = gathered(family, inputs) if metrics_of(inputs.scores) else None
     scores = [_score(of, name) for name in ordered(of)] if of is not None else []
-    raters, left = _raters(family, given)
+    raters, left = _raters(family, inputs)
     rows = [*scores, *_mean_rater(raters), *raters]
     note = _HOW
     note += f" The {MOST_RATERS} raters with most ratings; {left} more are left out." * (left > 0)
     named = f"Automatic scores and raters against people · {title}"
     tables = [Table(f"alignment{suffix}", named, _COLUMNS, rows, note, title)]
     if of is None or not scores:
-        return Shown(tables=tables)
-    return Shown(
+        return Content(tables=tables)
+    return Content(
         [_told(scores[0], len(scores), title)],
         [_figure(scores, raters, title, suffix)],
         [*tables, *_tests(of, [row["who"] for row in scores], title, suffix)],
@@ -115,7 +115,7 @@ def _score(of: Gathered, name: str) -> dict[str, Any]:
     return row
 
 
-def _raters(family: Family, given: Given) -> tuple[list[dict[str, Any]], int]:
+def _raters(family: Family, inputs: PartInput) -> tuple[list[dict[str, Any]], int]:
     """Table 6: each rater against the mean of the others, the busiest; how many are left out."""
     table = family.table
     counts = table["rater"].value_counts()
@@ -127,9 +127,9 @@ def _raters(family: Family, given: Given) -> tuple[list[dict[str, Any]], int]:
         table["rater"].tolist(),
         table["score"].to_numpy(dtype=np.float64),
         categories=FIVE,
-        level=given.options.level,
+        level=inputs.options.level,
         replicates=0,
-        seed=given.options.seed,
+        seed=inputs.options.seed,
     )
     for each in told:
         if each.rater in rows:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.ratings.breakdowns import Cell, families
-from analysis.report.content import Column, Shown, Table
-from analysis.report.part import Given, Part
-from analysis.report.ranking import Standing, key_of, standings
+from analysis.report.content import Column, Content, Table
+from analysis.report.part import Part, PartInput
+from analysis.report.ranking import Ranking, key_of, rankings
+from analysis.statistics.comparisons import test_result
 from analysis.statistics.comparisons.p_adjustment import benjamini_hochberg
 from analysis.statistics.comparisons.repeated_measures import WithinEffect
-from analysis.statistics.comparisons import test_result
 from analysis.statistics.comparisons.test_result import RATINGS, Undefined
 from analysis.statistics.comparisons.tests_by_name import (
     GroupTest,
@@ -68,19 +68,19 @@ class NamedTests(Part):
     order = 60
     always = False
 
-    def applies(self, given: Given) -> bool:
-        rated = (family for family in families(given.kept) if not family.in_pairs)
+    def applies(self, inputs: PartInput) -> bool:
+        rated = (family for family in families(inputs.kept) if not family.in_pairs)
         return any(family.table["condition"].nunique() > 1 for family in rated)
 
-    def make(self, given: Given) -> Shown:
-        found = [s for s in standings(given) if not s.versus and len(s.means) > 1]
+    def make(self, inputs: PartInput) -> Content:
+        found = [s for s in rankings(inputs) if not s.versus and len(s.means) > 1]
         if not found:
             raise ValueError(NOTHING)
         shown = []
         for place, s in enumerate(found, start=1):
-            given.progress((place - 1) / len(found), s.title)
+            inputs.progress((place - 1) / len(found), s.title)
             shown.append(_Piece(place, s, several=len(found) > 1).shown())
-        return Shown(
+        return Content(
             sentences=[text for piece in shown for text in piece.sentences],
             tables=[table for piece in shown for table in piece.tables],
             warnings=list(dict.fromkeys(text for piece in shown for text in piece.warnings)),
@@ -101,13 +101,13 @@ class _Named:
 class _Piece:
     """The tests of one family."""
 
-    def __init__(self, place: int, s: Standing, several: bool) -> None:
+    def __init__(self, place: int, s: Ranking, several: bool) -> None:
         self.place, self.s, self.several = place, s, several
         self.cell = s.cell
         self.names = s.cell.names
         self.few = len(self.names) * (len(self.names) - 1) // 2 <= MOST_PAIRS
 
-    def shown(self) -> Shown:
+    def shown(self) -> Content:
         groups = [self._group(test, unit) for test, unit in OF_ALL]
         tables = [self._groups_table(groups)]
         sentences = list(self._in_words(groups))
@@ -123,7 +123,7 @@ class _Piece:
                 f"{len(self.names)} conditions make too many pairs to test each by every test."
             )
         words = " ".join(sentences)
-        return Shown(
+        return Content(
             sentences=[f"{self.s.title}: {words}" if self.several else words],
             tables=[*tables, *self._within_table()],
             warnings=[f"A test over ratings {test_result.IGNORES_RATERS}."],
@@ -289,7 +289,8 @@ class _Piece:
             Column("generalised_eta2", "Generalised η²", "number", 3),
         ]
         rows = [vars(effect) for effect in effects]
-        note = f"Every rater heard every item of every condition. {_sentence(test_result.warning_of('raters'))}"
+        note = "Every rater heard every item of every condition. "
+        note += _sentence(test_result.warning_of("raters"))
         yield self._table(
             "repeated-measures", "Repeated-measures ANOVA, condition and item", columns, rows, note
         )

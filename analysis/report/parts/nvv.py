@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.att import compared, means
 from analysis.statistics.estimators.mean_score import MeanScore
 
@@ -35,27 +35,27 @@ class Nvv(Part):
     always = False
     presets = frozenset({"nvv"})
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """One table of means per task and language, a heat map per criterion, CMOS of pairs."""
         tables: list[Table] = []
         figures: list[Figure] = []
         pairs: list[dict[str, Any]] = []
         scored: dict[str, list[Family]] = {}
-        for family in families(given.kept):
+        for family in families(inputs.kept):
             if family.in_pairs:
-                pairs += _against(family, given)
+                pairs += _against(family, inputs)
             else:
                 scored.setdefault(family.group["task"], []).append(family)
         for task, found in scored.items():
-            given.progress(0.5, task)
+            inputs.progress(0.5, task)
             for language in _languages(found):
-                tables.append(_means(task, language, found, given))
+                tables.append(_means(task, language, found, inputs))
                 figures += _heatmaps(task, language, found)
         if pairs:
-            tables.append(_cmos(pairs, given))
+            tables.append(_cmos(pairs, inputs))
         if not tables:
             raise ValueError("no ratings with scores: collect some, or name the column of scores")
-        return Shown(figures=figures, tables=tables)
+        return Content(figures=figures, tables=tables)
 
 
 def _languages(found: Sequence[Family]) -> list[str]:
@@ -63,7 +63,7 @@ def _languages(found: Sequence[Family]) -> list[str]:
     return known or [""]
 
 
-def _means(task: str, language: str, found: Sequence[Family], given: Given) -> Table:
+def _means(task: str, language: str, found: Sequence[Family], inputs: PartInput) -> Table:
     """Table 4 of one task and language: systems down, criteria across."""
     rows: dict[str, dict[str, Any]] = {}
     columns = [Column("system", "System")]
@@ -74,7 +74,7 @@ def _means(task: str, language: str, found: Sequence[Family], given: Given) -> T
         criterion = family.group["criterion"] or family.estimand
         compare = compared(table)
         made = MeanScore(Breakdown(compare), ("two_way",), ("ratings",))
-        told = made.fit(table, level=given.options.level, seed=given.options.seed)
+        told = made.fit(table, level=inputs.options.level, seed=inputs.options.seed)
         clustered = {row.condition: row for row in told if not row.interval.startswith("naive")}
         naive = {row.condition: row for row in told if row.interval.startswith("naive")}
         marks = marked({name: row.value for name, row in clustered.items()})
@@ -91,7 +91,7 @@ def _means(task: str, language: str, found: Sequence[Family], given: Given) -> T
                 f"{criterion}_text": _text(row.value, half, marks.get(name, "")),
             }
         columns.append(Column(f"{criterion}_text", criterion))
-        columns.append(Column(criterion, f"{given.options.level:.0%}", "interval", 2))
+        columns.append(Column(criterion, f"{inputs.options.level:.0%}", "interval", 2))
     place = f" · {language}" if language else ""
     key = "-".join(part for part in ("table4", task, language) if part)
     return Table(key, f"MOS · {task}{place}", columns, list(rows.values()), _NOTE)
@@ -153,12 +153,12 @@ def _number(value: Any) -> float | None:
     return None if pd.isna(value) else float(value)
 
 
-def _against(family: Family, given: Given) -> list[dict[str, Any]]:
+def _against(family: Family, inputs: PartInput) -> list[dict[str, Any]]:
     """CMOS of a condition against another, by language."""
     rows = []
     for language in _languages([family]):
         table = family.table[family.table["language"] == language]
-        for row in means(table, Breakdown(), given):
+        for row in means(table, Breakdown(), inputs):
             rows.append(
                 {
                     "condition": row.condition,
@@ -175,14 +175,14 @@ def _against(family: Family, given: Given) -> list[dict[str, Any]]:
     return rows
 
 
-def _cmos(rows: list[dict[str, Any]], given: Given) -> Table:
+def _cmos(rows: list[dict[str, Any]], inputs: PartInput) -> Table:
     columns = [
         Column("condition", "Condition"),
         Column("versus", "Against"),
         Column("language", "Language"),
         Column("criterion", "Criterion"),
         Column("cmos", "CMOS", "number", 2, True),
-        Column("interval", f"{given.options.level:.0%}", "interval", 2),
+        Column("interval", f"{inputs.options.level:.0%}", "interval", 2),
         Column("ratings", "Ratings", "count"),
         Column("raters", "Raters", "count"),
     ]

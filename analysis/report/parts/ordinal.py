@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from analysis.ratings.breakdowns import families
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import modelled_or_refused
 from analysis.report.parts.models.posterior_ranking import (
     best_sentence,
@@ -54,26 +54,26 @@ class Ordinal(Part):
     order = 32
     always = False
 
-    def applies(self, given: Given) -> bool:
+    def applies(self, inputs: PartInput) -> bool:
         """Whether some ratings are about one condition each."""
-        return any(comparable(family) for family in families(given.kept))
+        return any(comparable(family) for family in families(inputs.kept))
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """Fit each family; what its ratings do not allow is said among the warnings."""
-        parts: list[Shown] = []
-        found = modelled_or_refused(given)
+        parts: list[Content] = []
+        found = modelled_or_refused(inputs)
         for place, each in enumerate(found):
-            given.progress(place / len(found), f"ordinal model of {each.title}")
+            inputs.progress(place / len(found), f"ordinal model of {each.title}")
             try:
-                parts.append(_Fitted.of(each, given.options).shown(given.options))
+                parts.append(_Fitted.of(each, inputs.options).shown(inputs.options))
             except NotEstimable as error:
-                parts.append(Shown(warnings=[f"{each.title}: no ordinal model: {error}."]))
+                parts.append(Content(warnings=[f"{each.title}: no ordinal model: {error}."]))
         return joined(parts)
 
 
-def joined(parts: list[Shown]) -> Shown:
+def joined(parts: list[Content]) -> Content:
     """Several families' shows as one."""
-    return Shown(
+    return Content(
         sentences=[x for part in parts for x in part.sentences],
         figures=[x for part in parts for x in part.figures],
         tables=[x for part in parts for x in part.tables],
@@ -140,7 +140,7 @@ class _Fitted:
     def title(self) -> str:
         return self.each.title
 
-    def shown(self, options: Options) -> Shown:
+    def shown(self, options: Options) -> Content:
         """Everything, or, where the draws are not to be trusted, the diagnostics alone."""
         names, ranked = self.each.names, self.comparison
         heading = f"Whether the ordinal draws can be trusted, {self.title}"
@@ -149,7 +149,7 @@ class _Fitted:
         made = diagnostics_table(key, heading, names, self.posterior, self.title, not refused)
         sentences = best_sentence(self.title, names, ranked, self.among)
         if isinstance(ranked, Refusal):
-            return Shown(sentences=sentences, tables=[made])
+            return Content(sentences=sentences, tables=[made])
         drawn = self.posterior.summaries(level=options.level)
         tables = [self._means(drawn, ranked), self._thresholds(drawn), self._variation(drawn)]
         figures = self._share_figures()
@@ -163,7 +163,7 @@ class _Fitted:
             figures = rank_heatmap(f"{self.stem}-ranks", title, names, ranked, self.title) + figures
             key = f"{self.stem}-ranks"
             tables.append(rank_table(key, title, names, ranked, self.title, self.among))
-        return Shown(
+        return Content(
             sentences=[*sentences, *self._agreement(drawn)],
             figures=figures,
             tables=[*tables, self._share_table(), made],

@@ -12,8 +12,8 @@ from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.statistics.intervals import naive_interval
 
 MUSHRA, CROWD = "mushra", "p808"
@@ -44,11 +44,11 @@ class Recommendation(Part):
     always = False
     presets = frozenset({"mushra", "p808"})
 
-    def applies(self, given: Given) -> bool:
-        return len(given.kept) > 0
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0
 
-    def make(self, given: Given) -> Shown:
-        found = list(families(given.kept))
+    def make(self, inputs: PartInput) -> Content:
+        found = list(families(inputs.kept))
         if not found:
             raise ValueError("no ratings with scores: collect some, or name the column of scores")
         tables, figures, used = [], [], set()
@@ -57,22 +57,22 @@ class Recommendation(Part):
             style = MUSHRA if estimand.continuous else CROWD
             used.add(style)
             title = family_title({"estimand": family.estimand, **family.group})
-            rows = sorted(_rows(family, given), key=lambda row: _falling(row, estimand))
-            tables.append(_table(place, title, rows, style, estimand, given.options.level))
+            rows = sorted(_rows(family, inputs), key=lambda row: _falling(row, estimand))
+            tables.append(_table(place, title, rows, style, estimand, inputs.options.level))
             if style == MUSHRA:
                 figures.append(_boxes(place, title, rows, estimand))
-        return Shown(
+        return Content(
             figures=figures, tables=tables, methods=[METHODS[each] for each in sorted(used)]
         )
 
 
-def _rows(family: Family, given: Given) -> Iterator[dict[str, Any]]:
+def _rows(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
     """One row per condition, or per pair of conditions that was compared."""
     by = ["condition", *["versus_condition"] * family.in_pairs]
     names, roles = sorted(set(family.table["condition"])), roles_of(family.table)
-    reference = reference_of(names, given.options.reference, roles).name
+    reference = reference_of(names, inputs.options.reference, roles).name
     role = dict.fromkeys(anchors_of(names, roles), "anchor") | {reference: "reference"}
-    level = given.options.level
+    level = inputs.options.level
     for key, mine in family.table.groupby(by, sort=True):
         y = mine["score"].to_numpy(dtype=np.float64)
         raters = mine.groupby("rater")["score"].mean().to_numpy(dtype=np.float64)

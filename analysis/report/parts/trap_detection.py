@@ -10,8 +10,8 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.formatting import interval_text
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import Metric, metrics_of
 from analysis.statistics.metric_agreement.machine_detection import Detection, detection, f1_curve
 
@@ -73,19 +73,19 @@ class TrapDetection(Part):
     title = "Metrics on trap clips"
     order = 47
 
-    def applies(self, given: Given) -> bool:
-        kinds = set(given.table["trap"])
+    def applies(self, inputs: PartInput) -> bool:
+        kinds = set(inputs.table["trap"])
         held = any(_is_human(kind) for kind in kinds) and any(map(_is_other, kinds))
-        return held and bool(metrics_of(given.scores))
+        return held and bool(metrics_of(inputs.scores))
 
-    def make(self, given: Given) -> Shown:
-        human, other = (_clips(given, rule) for rule in (_is_human, _is_other))
+    def make(self, inputs: PartInput) -> Content:
+        human, other = (_clips(inputs, rule) for rule in (_is_human, _is_other))
         both = human & other
         if both:
             raise ValueError(
                 f"{len(both)} clips are human traps and flawed ones at once: give each one kind"
             )
-        judged = [_judged(metric, human, other, given) for metric in metrics_of(given.scores)]
+        judged = [_judged(metric, human, other, inputs) for metric in metrics_of(inputs.scores)]
         scored = [each for each in judged if len(each.human) and len(each.other)]
         if not scored:
             raise ValueError(
@@ -100,7 +100,7 @@ class TrapDetection(Part):
             warnings.append(f"No score of both kinds of trap clips: {', '.join(unscored)}.")
         columns = [column for column in _COLUMNS if _some(column, rows)]
         table = Table("detection", "Human or machine, on the trap clips", columns, rows, NOTE)
-        return Shown(
+        return Content(
             sentences=[_sentence(scored)],
             figures=list(_curves(scored)),
             tables=[table],
@@ -117,8 +117,8 @@ def _is_other(kind: str) -> bool:
     return kind.lower().startswith(OTHERS)
 
 
-def _clips(given: Given, rule: Any) -> set[str]:
-    table = given.table
+def _clips(inputs: PartInput, rule: Any) -> set[str]:
+    table = inputs.table
     return {
         str(name)
         for kind, name in zip(table["trap"], table["stimulus"], strict=True)
@@ -126,9 +126,9 @@ def _clips(given: Given, rule: Any) -> set[str]:
     }
 
 
-def _judged(metric: Metric, human: set[str], other: set[str], given: Given) -> Judged:
-    assert given.scores is not None
-    scores = given.scores
+def _judged(metric: Metric, human: set[str], other: set[str], inputs: PartInput) -> Judged:
+    assert inputs.scores is not None
+    scores = inputs.scores
     own = scores[(scores["metric"] == metric.metric) & (scores["version"] == metric.version)]
     values = own.groupby("stimulus")["value"].mean().dropna()
     a, b = (
@@ -142,8 +142,8 @@ def _judged(metric: Metric, human: set[str], other: set[str], given: Given) -> J
         b,
         threshold=AT if on_one else None,
         falls=metric.rises is False,
-        level=given.options.level,
-        seed=(given.options.seed,),
+        level=inputs.options.level,
+        seed=(inputs.options.seed,),
     )
     return Judged(metric, a, b, found)
 

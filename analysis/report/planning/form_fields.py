@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.statistics.planning.cost import Payment
 from analysis.statistics.planning.precision import DIFFERENCE, MEAN
-from analysis.statistics.planning.requirements import GOALS, HALF_WIDTH, Asked
+from analysis.statistics.planning.requirements import GOALS, HALF_WIDTH, Requirements
 from analysis.statistics.planning.study_design import PlanningError
 from analysis.statistics.planning.variance_components import (
     TERMS,
@@ -64,7 +64,7 @@ def starting_values(**known: Any) -> dict[str, str]:
     return {name: _text(value) for name, value in values.items()}
 
 
-def asked_from(given: Mapping[str, str], components: Components) -> Asked:
+def requirements_from(given: Mapping[str, str], components: Components) -> Requirements:
     """The question in a form's text values (see ``FIELDS`` and ``TEXTS``).
 
     Per cents become shares. Raises PlanningError that names the field that is wrong.
@@ -88,7 +88,7 @@ def asked_from(given: Mapping[str, str], components: Components) -> Asked:
         given.get("currency", "")[:8].strip(),
     )
     per_clip = n["ratings_per_clip"]
-    asked = Asked(
+    need = Requirements(
         goal,
         value["size"],
         components,
@@ -103,9 +103,9 @@ def asked_from(given: Mapping[str, str], components: Components) -> Asked:
         assignment=given.get("assignment", "within"),
         level=value["level"] / 100,
     )
-    if asked.items * asked.conditions * (asked.ratings_per_clip or 1) > MOST_RATINGS:
+    if need.items * need.conditions * (need.ratings_per_clip or 1) > MOST_RATINGS:
         raise PlanningError("That study is too large to plan here: over fifty million ratings.")
-    return asked
+    return need
 
 
 def own_components(given: Mapping[str, str]) -> Components:

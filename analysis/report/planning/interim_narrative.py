@@ -14,8 +14,8 @@ from analysis.statistics.planning.interim import (
     FEWEST,
     LATER,
     NEVER,
+    Interim,
     Line,
-    SoFar,
 )
 
 BADGES = {
@@ -27,7 +27,7 @@ BADGES = {
 }
 
 
-def box(found: SoFar, asked: Mapping[str, Any]) -> dict[str, Any]:
+def box(found: Interim, asked: Mapping[str, Any]) -> dict[str, Any]:
     """A task and criterion as its page shows it: plain values only.
 
     ``asked`` holds its ``title``, ``criterion``, ``estimand`` and the conditions' ``labels``.
@@ -53,7 +53,7 @@ def box(found: SoFar, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _line(found: SoFar, line: Line, labels: Mapping[str, str], estimand: str) -> dict[str, Any]:
+def _line(found: Interim, line: Line, labels: Mapping[str, str], estimand: str) -> dict[str, Any]:
     one = labels.get(line.condition, line.condition)
     other = labels.get(line.versus, line.versus)
     kind, badge = BADGES[line.verdict]
@@ -75,7 +75,7 @@ def _line(found: SoFar, line: Line, labels: Mapping[str, str], estimand: str) ->
     }
 
 
-def _words(found: SoFar, line: Line, one: str, other: str, estimand: str) -> str:
+def _words(found: Interim, line: Line, one: str, other: str, estimand: str) -> str:
     if line.verdict == EARLY:
         return "Too few raters have finished."
     if found.kind == "means":

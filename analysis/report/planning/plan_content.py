@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.planning.planning_narrative import (
     amount,
     assumptions,
@@ -27,7 +27,7 @@ from analysis.statistics.planning.precision import (
     power_of,
 )
 from analysis.statistics.planning.proposal import Proposal
-from analysis.statistics.planning.requirements import HALF_WIDTH, Asked
+from analysis.statistics.planning.requirements import HALF_WIDTH, Requirements
 from analysis.statistics.planning.simulated_check import SimulatedCheck
 from analysis.statistics.planning.variance_components import TERMS
 
@@ -42,7 +42,7 @@ _TERM_WORDS = {
 }
 
 
-def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
+def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Content:
     """Sentences, curves and tables of a plan, with its check by simulation where there is one."""
     short = gap(proposal, checked) if checked else ""
     tables = [_plan_table(proposal), _money_table(proposal)]
@@ -52,7 +52,7 @@ def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
     if proposal.items:
         tables.append(_items_table(proposal))
     tables.append(components_table(proposal))
-    return Shown(
+    return Content(
         sentences=told(proposal),
         figures=figures(proposal),
         tables=tables,
@@ -63,14 +63,18 @@ def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Shown:
 
 def figures(proposal: Proposal) -> list[Figure]:
     """Power by raters for several true differences, or the half width by raters."""
-    asked, plan = proposal.asked, proposal.plan
+    need, plan = proposal.requirements, proposal.plan
     most = max(3 * plan.design.ratings_per_clip, 6)
     steps = sorted({max(1, round(most * k / CURVE_POINTS)) for k in range(1, CURVE_POINTS + 1)})
-    designs = [design for per_clip in steps if (design := asked.design(per_clip)).raters > 1]
-    if asked.goal == HALF_WIDTH:
+    designs = [design for per_clip in steps if (design := need.design(per_clip)).raters > 1]
+    if need.goal == HALF_WIDTH:
         rows = [
-            {"group": words, "x": design.raters_in_all, "y": half_width_of(asked, design, of)}
-            for of, words in _precisions(asked)
+            {
+                "group": words,
+                "x": design.raters_in_all,
+                "y": half_width_of(need, design, of),
+            }
+            for of, words in _precisions(need)
             for design in designs
         ]
         return [
@@ -80,13 +84,13 @@ def figures(proposal: Proposal) -> list[Figure]:
                 "lines",
                 rows,
                 x="Raters",
-                y=f"Half width of the {asked.level * 100:g} % interval",
-                at=(asked.size,),
+                y=f"Half width of the {need.level * 100:g} % interval",
+                at=(need.size,),
                 note="The hair line is the half width that was asked for.",
             )
         ]
-    sizes = [asked.size * share for share in SHARES]
-    powers = power_curve(designs, asked.components, sizes, of=asked.of, level=asked.strict_level)
+    sizes = [need.size * share for share in SHARES]
+    powers = power_curve(designs, need.components, sizes, of=need.of, level=need.strict_level)
     rows = [
         {
             "group": f"true difference {number(size)}",
@@ -105,15 +109,15 @@ def figures(proposal: Proposal) -> list[Figure]:
             x="Raters",
             y="Power",
             ends=(0.0, 1.0),
-            at=(asked.power,),
+            at=(need.power,),
             note="The hair line is the power that was asked for.",
         )
     ]
 
 
-def _precisions(asked: Asked) -> list[tuple[str, str]]:
+def _precisions(need: Requirements) -> list[tuple[str, str]]:
     of_mean, of_difference = (MEAN, "one condition’s mean"), (DIFFERENCE, "difference of two")
-    return [of_mean, of_difference] if asked.conditions > 1 else [of_mean]
+    return [of_mean, of_difference] if need.conditions > 1 else [of_mean]
 
 
 def _facts(key: str, title: str, rows: Sequence[tuple[str, str]], note: str = "") -> Table:
@@ -123,10 +127,10 @@ def _facts(key: str, title: str, rows: Sequence[tuple[str, str]], note: str = ""
 
 
 def _plan_table(proposal: Proposal) -> Table:
-    asked, plan = proposal.asked, proposal.plan
+    need, plan = proposal.requirements, proposal.plan
     design = plan.design
-    goal = "Half width reached" if asked.goal == HALF_WIDTH else "Power reached"
-    reached = number(plan.reached) if asked.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
+    goal = "Half width reached" if need.goal == HALF_WIDTH else "Power reached"
+    reached = number(plan.reached) if need.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
     rows = [
         ("Raters whose ratings count", count(design.raters_in_all)),
         ("Ratings of each clip", count(design.ratings_per_clip)),
@@ -155,15 +159,19 @@ def _money_table(proposal: Proposal) -> Table:
 
 def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
     """The formula beside the simulation: power, half width, and how often the interval holds."""
-    asked, plan = proposal.asked, proposal.plan
-    formula = asked.level if asked.comparisons == 1 else asked.strict_level
-    power_words = "Power" if asked.of == DIFFERENCE else "Power of one mean"
+    need, plan = proposal.requirements, proposal.plan
+    formula = need.level if need.comparisons == 1 else need.strict_level
+    power_words = "Power" if need.of == DIFFERENCE else "Power of one mean"
     by_formula = power_of(
-        plan.design, asked.components, asked.size, of=asked.of, level=asked.strict_level
+        plan.design,
+        need.components,
+        need.size,
+        of=need.of,
+        level=need.strict_level,
     )
     rows: list[Mapping[str, Any]] = [
         {
-            "what": f"{power_words}, true difference {number(asked.size)}",
+            "what": f"{power_words}, true difference {number(need.size)}",
             "formula": f"{by_formula * 100:.1f}\u00a0%",
             "simulated": f"{checked.power * 100:.1f}\u00a0%",
             "sure": f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f}\u00a0%",
@@ -192,7 +200,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
 
 
 def _around_table(proposal: Proposal) -> Table:
-    asked = proposal.asked
+    need = proposal.requirements
     columns = [
         Column("per_clip", "Per clip", "mark"),
         Column("raters", "Raters", "count"),
@@ -200,14 +208,14 @@ def _around_table(proposal: Proposal) -> Table:
         Column("half_width", "Half width", "number"),
         Column("found", "Found", "number"),
     ]
-    if asked.goal != HALF_WIDTH:
+    if need.goal != HALF_WIDTH:
         columns.append(Column("reached", "Power", "percent", 2))
     columns.append(Column("total", "Cost", "number", 0))
     note = (
         "◀ is the plan. Per clip: ratings of each clip. Half width: of the interval that is "
         "planned for. Found: the smallest true difference that is found four times in five."
     )
-    rows = around(asked, proposal.plan)
+    rows = around(need, proposal.plan)
     return Table("around", "Fewer and more ratings", columns, rows, note)
 
 
@@ -226,7 +234,7 @@ def _items_table(proposal: Proposal) -> Table:
 
 def components_table(proposal: Proposal) -> Table:
     """The standard deviations that the plan rests on, in words."""
-    known = proposal.asked.components
+    known = proposal.requirements.components
     rows = [
         {"what": words, "sd": getattr(known, name), "why": why, "key": name}
         for name in (*TERMS, "residual")
@@ -246,7 +254,7 @@ def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str
     return {
         "plan": proposal.row(),
         "check": checked.row() if checked else None,
-        "around": around(proposal.asked, proposal.plan),
+        "around": around(proposal.requirements, proposal.plan),
         "assumptions": assumptions(proposal),
         "shown": asdict(shown(proposal, checked)),
     }

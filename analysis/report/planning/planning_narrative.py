@@ -43,23 +43,23 @@ def minutes(value: float) -> str:
 
 def told(proposal: Proposal) -> list[str]:
     """The answer first, then money, then what was not certain."""
-    asked, plan, cost = proposal.asked, proposal.plan, proposal.cost
+    need, plan, cost = proposal.requirements, proposal.plan, proposal.cost
     d = plan.design
-    of = "the difference of two conditions" if asked.of == DIFFERENCE else "a mean"
-    level = f"{asked.level * 100:g} %"
+    of = "the difference of two conditions" if need.of == DIFFERENCE else "a mean"
+    level = f"{need.level * 100:g} %"
     head = f"{count(d.raters_in_all)} raters, {count(d.ratings_per_clip)} ratings of each clip"
-    if asked.goal == HALF_WIDTH:
+    if need.goal == HALF_WIDTH:
         what = f"give {of} a {level} interval of ± {number(plan.reached)}"
-        met = plan.reached <= asked.size
-        wanted = f"± {number(asked.size)}"
+        met = plan.reached <= need.size
+        wanted = f"± {number(need.size)}"
     else:
-        apart = "between two conditions" if asked.of == DIFFERENCE else "from no preference"
+        apart = "between two conditions" if need.of == DIFFERENCE else "from no preference"
         what = (
-            f"find a true difference of {number(asked.size)} {apart} "
+            f"find a true difference of {number(need.size)} {apart} "
             f"with a power of {plan.reached * 100:.0f} %"
         )
-        met = plan.reached >= asked.power
-        wanted = f"{asked.power * 100:g} %"
+        met = plan.reached >= need.power
+        wanted = f"{need.power * 100:g} %"
     verdict = "" if met else f" That is less than the {wanted} wanted."
     sentences = [f"{head} ({count(d.ratings)} ratings in all) {what}.{verdict}"]
     sentences.append(
@@ -84,7 +84,7 @@ def _better(proposal: Proposal, better: ItemsRow) -> str:
     currency = proposal.cost.currency
     return (
         f"More items serve better than more raters here: with {better.items} instead of "
-        f"{proposal.asked.items} items, {count(better.raters)} raters and "
+        f"{proposal.requirements.items} items, {count(better.raters)} raters and "
         f"{count(better.ratings_per_clip)} ratings of each clip are enough "
         f"({amount(better.total, currency)} in all)."
     )
@@ -92,13 +92,16 @@ def _better(proposal: Proposal, better: ItemsRow) -> str:
 
 def assumptions(proposal: Proposal) -> list[str]:
     """What must hold for the numbers to hold."""
-    asked = proposal.asked
+    need = proposal.requirements
     who = {
         BETWEEN: "Every rater hears one condition only; raters per condition are alike in kind.",
         RANDOM: "A rater's clips are drawn at random from all conditions.",
-    }.get(asked.assignment, "Every rater hears about the same number of clips of every condition.")
+    }.get(
+        need.assignment,
+        "Every rater hears about the same number of clips of every condition.",
+    )
     return [
-        f"Scores vary as in the source of the components ({asked.components.source}): the same "
+        f"Scores vary as in the source of the components ({need.components.source}): the same "
         "scale, the same kind of raters, clips and systems. Systems that are more alike, or texts "
         "that are more mixed, change that.",
         "The interval speaks about new raters and new items, so both are counted as a sample.",
@@ -114,7 +117,7 @@ def assumptions(proposal: Proposal) -> list[str]:
 
 def warnings(proposal: Proposal) -> list[str]:
     """Where the plan is weak."""
-    asked, plan, cost = proposal.asked, proposal.plan, proposal.cost
+    need, plan, cost = proposal.requirements, proposal.plan, proposal.cost
     d, found = plan.design, []
     if d.raters < FEW_RATERS:
         found.append(
@@ -130,14 +133,14 @@ def warnings(proposal: Proposal) -> list[str]:
         found.append(
             f"A session of {cost.session_minutes:.0f} minutes tires raters; give each fewer clips."
         )
-    if asked.goal != HALF_WIDTH and asked.comparisons == 1 and asked.conditions > 2:
-        pairs = asked.conditions * (asked.conditions - 1) // 2
+    if need.goal != HALF_WIDTH and need.comparisons == 1 and need.conditions > 2:
+        pairs = need.conditions * (need.conditions - 1) // 2
         found.append(
             f"The power is that of one comparison chosen beforehand. To compare all {pairs} pairs, "
             f"give {pairs} as the number of comparisons."
         )
-    if asked.components.note:
-        found.append(f"Of how scores vary: {in_words(asked.components.note)}.")
+    if need.components.note:
+        found.append(f"Of how scores vary: {in_words(need.components.note)}.")
     return found
 
 
@@ -154,18 +157,18 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
 
     Nothing while the plan is within the error of the simulation, or 3 per cent of the half width.
     """
-    asked = proposal.asked
+    need = proposal.requirements
     factor = checked.half_width / max(proposal.half_width, 1e-12)
-    if asked.goal == HALF_WIDTH:
-        short = asked.ratings_per_clip is None and checked.half_width > 1.03 * asked.size
+    if need.goal == HALF_WIDTH:
+        short = need.ratings_per_clip is None and checked.half_width > 1.03 * need.size
         found = f"the half width is ± {number(checked.half_width)}"
     else:
-        short = asked.ratings_per_clip is None and checked.power_high < asked.power
+        short = need.ratings_per_clip is None and checked.power_high < need.power
         found = f"the power is {checked.power * 100:.0f} %"
     if not short:
         return ""
     try:
-        more = replace(asked, components=asked.components.scaled(factor)).plan().design
+        more = replace(need, components=need.components.scaled(factor)).plan().design
     except PlanningError:
         remedy = "More items are needed for it."
     else:
@@ -173,7 +176,7 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
             f"About {count(more.raters_in_all)} raters, {count(more.ratings_per_clip)} ratings of "
             "each clip, should do."
         )
-    than = "wider than wanted" if asked.goal == HALF_WIDTH else "less than wanted"
+    than = "wider than wanted" if need.goal == HALF_WIDTH else "less than wanted"
     return (
         f"By simulation {found}, {than}: the interval of the analysis is careful in studies of "
         f"this size. {remedy}"
@@ -182,13 +185,13 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
 
 def methods(proposal: Proposal, checked: SimulatedCheck | None) -> list[str]:
     """Sentences for the methods section of a paper."""
-    asked, d = proposal.asked, proposal.plan.design
-    known = asked.components
-    goal = f"a half width of {number(asked.size)} at {asked.level * 100:g} % confidence"
-    if asked.goal != HALF_WIDTH:
+    need, d = proposal.requirements, proposal.plan.design
+    known = need.components
+    goal = f"a half width of {number(need.size)} at {need.level * 100:g} % confidence"
+    if need.goal != HALF_WIDTH:
         goal = (
-            f"a power of {asked.power * 100:g} % for a true difference of {number(asked.size)} "
-            f"at a two-sided level of {1 - asked.strict_level:.3g}"
+            f"a power of {need.power * 100:g} % for a true difference of {number(need.size)} "
+            f"at a two-sided level of {1 - need.strict_level:.3g}"
         )
     sentences = [
         f"The sample size was planned for {goal} from variance components ({known.source}): rater "

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from analysis.report.condition_labels import labelled
-from analysis.report.content import shown_from
+from analysis.report.content import content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.page import page_html
 from analysis.report.writers.clip_files import KEY as CLIPS
@@ -198,7 +198,7 @@ def _texts(
         if part["key"] == CLIPS:
             yield from clip_files(report, part).items()
             continue
-        for name, text in shown_from(part).files.items():
+        for name, text in content_from(part).files.items():
             yield f"{EXTRA}/{part['key']}-{PurePosixPath(name).name}", text
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.report.content import Table, shown_from
+from analysis.report.content import Table, content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.writers.methods_text import methods_text
 from analysis.report.writers.paper_tables import Named, cells_of, is_number, paper_tables
@@ -75,7 +75,7 @@ def _part(part: Mapping[str, Any], tables: list[Named], drawn: list[Plot]) -> It
     if part["problem"]:
         yield f"## {_escaped(part['title'])}\n\n{_escaped(part['problem'])}\n"
         return
-    shown = shown_from(part)
+    shown = content_from(part)
     if not (shown.sentences or shown.figures or shown.tables or shown.warnings):
         return
     yield f"## {_escaped(part['title'])}\n"

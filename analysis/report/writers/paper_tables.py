@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Table, shown_from
+from analysis.report.content import Column, Table, content_from
 from analysis.report.figures.all_figures import falling, part_keys, slug
 from analysis.report.html.html_tables import percent
 from analysis.report.html.part_html import cell
@@ -37,7 +37,7 @@ def part_tables(report: Mapping[str, Any]) -> Iterator[Named]:
     for part in report.get("parts", ()):
         if part["problem"]:
             continue
-        tables = shown_from(part).tables
+        tables = content_from(part).tables
         for key, table in zip(part_keys(part["key"], [t.key for t in tables]), tables, strict=True):
             yield Named(key, table, part)
 

@@ -1,6 +1,11 @@
 """How far raters agree, with one another and with themselves, and how each uses the scale."""
 
-from analysis.statistics.agreement.agreement_result import Agreement, AgreementError, Coded, coded
+from analysis.statistics.agreement.agreement_result import (
+    Agreement,
+    AgreementError,
+    CodedRatings,
+    coded,
+)
 from analysis.statistics.agreement.answer_speed import Pace, pace_of_raters
 from analysis.statistics.agreement.concordance import Concordance, kendall_w
 from analysis.statistics.agreement.icc import IntraclassCorrelation, intraclass_correlations
@@ -37,7 +42,7 @@ from analysis.statistics.agreement.versus_rest import VersusRest, versus_rest
 __all__ = [
     "Agreement",
     "AgreementError",
-    "Coded",
+    "CodedRatings",
     "Concordance",
     "CrossedVariances",
     "IntraclassCorrelation",

@@ -48,7 +48,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedRatings:
     """Ratings in long form: ``y`` float64 (n,), ``unit`` and ``rater`` int64 codes (n,) from 0.
 
     ``units`` and ``raters`` are the names behind the codes, sorted as text.
@@ -75,7 +75,7 @@ class Coded:
         return len(self.y) - len(np.unique(self.unit * max(1, len(self.raters)) + self.rater))
 
 
-def coded(unit: Names, rater: Names, score: Scores) -> Coded:
+def coded(unit: Names, rater: Names, score: Scores) -> CodedRatings:
     """Ratings (n,) of units by raters as codes; rows whose score is NaN are left out.
 
     Names may be of any type and are compared as text. Raises AgreementError when the lengths
@@ -91,11 +91,11 @@ def coded(unit: Names, rater: Names, score: Scores) -> Coded:
     known = ~np.isnan(y)
     units, unit_codes = _codes(unit, known)
     raters, rater_codes = _codes(rater, known)
-    return Coded(y[known], unit_codes, rater_codes, units, raters)
+    return CodedRatings(y[known], unit_codes, rater_codes, units, raters)
 
 
 def undefined(
-    statistic: str, ratings: Coded, level: float, note: str, interval: str = "none"
+    statistic: str, ratings: CodedRatings, level: float, note: str, interval: str = "none"
 ) -> Agreement:
     """A measure that has no value on these ratings, with the reason."""
     return Agreement(
@@ -116,7 +116,7 @@ def measured(
     statistic: str,
     value: float,
     bounds: Bounds,
-    ratings: Coded,
+    ratings: CodedRatings,
     level: float,
     interval: str,
     note: str = "",

@@ -13,7 +13,7 @@ from analysis.statistics.agreement.agreement_result import (
     ALL_EQUAL,
     NOTHING,
     AgreementError,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -95,7 +95,7 @@ def intraclass_correlations(
     return [_form(form, *found[form], squares, level, note) for form in FORMS]
 
 
-def _unfit(ratings: Coded, complete: Floats) -> str:
+def _unfit(ratings: CodedRatings, complete: Floats) -> str:
     if not len(ratings.y):
         return NOTHING
     if len(ratings.raters) < 2:
@@ -228,7 +228,7 @@ def _form(
     )
 
 
-def _undefined(form: str, ratings: Coded, level: float, note: str) -> IntraclassCorrelation:
+def _undefined(form: str, ratings: CodedRatings, level: float, note: str) -> IntraclassCorrelation:
     counts = (len(ratings.units), len(ratings.raters), len(ratings.y))
     nothing = (None, None, None, None)
     return IntraclassCorrelation(form, None, None, None, level, F_INTERVAL, *nothing, *counts, note)

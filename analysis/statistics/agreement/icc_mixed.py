@@ -15,7 +15,7 @@ from analysis.statistics.agreement.agreement_result import (
     Agreement,
     AgreementError,
     Bounds,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -78,7 +78,7 @@ def icc_mixed(
     return found
 
 
-def crossed_reml(ratings: Coded) -> CrossedVariances:
+def crossed_reml(ratings: CodedRatings) -> CrossedVariances:
     """The REML variances of unit, rater and residual; raises AgreementError if unfit.
 
     The profiled criterion of Bates et al. (2015), J. Stat. Software 67(1), eq. 42, with the unit
@@ -117,7 +117,7 @@ def crossed_reml(ratings: Coded) -> CrossedVariances:
 class _Crossed:
     """The REML criterion of an intercept with crossed unit and rater effects."""
 
-    def __init__(self, ratings: Coded) -> None:
+    def __init__(self, ratings: CodedRatings) -> None:
         self.n = len(ratings.y)
         y = ratings.y - ratings.y.mean()
         self.shape = (len(ratings.units), len(ratings.raters))
@@ -174,7 +174,7 @@ class _Crossed:
         return log_det, float(np.log(one_one)), max(y_y - one_y**2 / one_one, 1e-300)
 
 
-def unfit(ratings: Coded) -> str:
+def unfit(ratings: CodedRatings) -> str:
     """Why no crossed model can be fitted to the ratings; empty where one can."""
     if not len(ratings.y):
         return NOTHING

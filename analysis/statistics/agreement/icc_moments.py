@@ -11,7 +11,7 @@ from analysis.statistics.agreement.agreement_result import (
     Agreement,
     AgreementError,
     Bounds,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -59,7 +59,7 @@ def icc_moments(
     return found
 
 
-def crossed_moments(ratings: Coded) -> CrossedVariances:
+def crossed_moments(ratings: CodedRatings) -> CrossedVariances:
     """The variances of unit, rater and rest that make four sums of squares what they are.
 
     Sums over all ratings, over units, over raters and of the total, set equal to their expectations
@@ -97,9 +97,9 @@ def crossed_moments(ratings: Coded) -> CrossedVariances:
     return CrossedVariances(unit, rater, residual, None)
 
 
-def _without(ratings: Coded, group: int, groups: int) -> Coded:
+def _without(ratings: CodedRatings, group: int, groups: int) -> CodedRatings:
     kept = ratings.rater % groups != group
-    return Coded(
+    return CodedRatings(
         ratings.y[kept], ratings.unit[kept], ratings.rater[kept], ratings.units, ratings.raters
     )
 

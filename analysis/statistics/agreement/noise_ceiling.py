@@ -13,7 +13,7 @@ from analysis.statistics.agreement.agreement_result import (
     NOTHING,
     Agreement,
     AgreementError,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -84,15 +84,15 @@ def noise_ceiling(
     ]
 
 
-def _with_two(ratings: Coded) -> Coded:
+def _with_two(ratings: CodedRatings) -> CodedRatings:
     count = np.bincount(ratings.unit, minlength=len(ratings.units))
     rows = count[ratings.unit] > 1
     unit = np.unique(ratings.unit[rows], return_inverse=True)[1].astype(np.int64)
     units = tuple(name for name, held in zip(ratings.units, count, strict=True) if held > 1)
-    return Coded(ratings.y[rows], unit, ratings.rater[rows], units, ratings.raters)
+    return CodedRatings(ratings.y[rows], unit, ratings.rater[rows], units, ratings.raters)
 
 
-def _unfit(ratings: Coded, kept: Coded) -> str:
+def _unfit(ratings: CodedRatings, kept: CodedRatings) -> str:
     if not len(ratings.y):
         return NOTHING
     if len(ratings.raters) < 2:
@@ -102,7 +102,7 @@ def _unfit(ratings: Coded, kept: Coded) -> str:
     return ALL_EQUAL if np.ptp(kept.y) == 0 else ""
 
 
-def _halves(ratings: Coded, splits: int, rng: np.random.Generator) -> Floats:
+def _halves(ratings: CodedRatings, splits: int, rng: np.random.Generator) -> Floats:
     """Means (S, 2, U) of the two halves in each split."""
     n_units, n_raters = len(ratings.units), len(ratings.raters)
     complete = len(ratings.y) == n_units * n_raters and ratings.duplicates() == 0
@@ -167,7 +167,7 @@ def _result(
     step: Callable[[Floats], Floats],
     r: float,
     drawn: Floats,
-    ratings: Coded,
+    ratings: CodedRatings,
     level: float,
 ) -> Agreement:
     value = float(step(np.array([r]))[0])

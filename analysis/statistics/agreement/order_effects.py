@@ -13,7 +13,7 @@ from analysis.statistics.agreement.agreement_result import (
     Agreement,
     AgreementError,
     Bounds,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -115,7 +115,7 @@ def carry_over(
     )
     before[order[1:][follows]] = quality[order[:-1][follows]]
     kept = ~np.isnan(before)
-    ratings = Coded(
+    ratings = CodedRatings(
         everything.y[kept],
         everything.unit[kept],
         everything.rater[kept],
@@ -164,7 +164,7 @@ def _t_bounds(value: float, se: float, groups: int, level: float) -> tuple[Bound
 
 def _with(
     unit: Names, rater: Names, score: Scores, *others: Scores
-) -> tuple[Coded, tuple[Floats, ...]]:
+) -> tuple[CodedRatings, tuple[Floats, ...]]:
     """Ratings whose score and every other value is known, with those values."""
     y = np.array(score, dtype=np.float64)
     columns = [np.asarray(other, dtype=np.float64) for other in others]
@@ -176,7 +176,7 @@ def _with(
     return coded(unit, rater, y), tuple(column[known] for column in columns)
 
 
-def _within(name: str, ratings: Coded, x: Floats, level: float, what: str) -> Agreement:
+def _within(name: str, ratings: CodedRatings, x: Floats, level: float, what: str) -> Agreement:
     if not len(ratings.y):
         return undefined(name, ratings, level, NOTHING, CLUSTERED)
     if len(np.unique(ratings.rater)) < 2:
@@ -195,7 +195,7 @@ def _within(name: str, ratings: Coded, x: Floats, level: float, what: str) -> Ag
     return measured(name, slope, bounds, ratings, level, CLUSTERED, note)
 
 
-def swept(values: Floats, ratings: Coded) -> Floats:
+def swept(values: Floats, ratings: CodedRatings) -> Floats:
     """The values (n,) with rater and unit means taken away, by alternating projections."""
     rest = np.array(values, dtype=np.float64)
     size = max(1.0, float(np.abs(rest).max()))

@@ -9,7 +9,13 @@ import numpy as np
 from scipy import sparse, stats
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.agreement.agreement_result import NOTHING, Coded, Names, Scores, coded
+from analysis.statistics.agreement.agreement_result import (
+    NOTHING,
+    CodedRatings,
+    Names,
+    Scores,
+    coded,
+)
 
 METHOD = "subject model (P.910): normal for the bias, chi-squared for the inconsistency"
 LEAST_SHARE = 0.1  # no rater's noise is taken for less than this share of the panel's
@@ -129,7 +135,7 @@ def subject_model(
 
 
 def _alternate(
-    ratings: Coded, part: Codes, unbiased: bool, most: int
+    ratings: CodedRatings, part: Codes, unbiased: bool, most: int
 ) -> tuple[Floats, Floats, Floats, int]:
     y, unit, rater = ratings.y, ratings.unit, ratings.rater
     n_units, n_raters = len(ratings.units), len(ratings.raters)
@@ -182,7 +188,7 @@ def _means(values: Floats, group: Codes, n: int) -> Floats:
     return np.asarray(total / np.maximum(np.bincount(group, minlength=n), 1), dtype=np.float64)
 
 
-def _parts(ratings: Coded) -> Codes:
+def _parts(ratings: CodedRatings) -> Codes:
     """The connected part (R,) that each rater belongs to through shared units."""
     n_units, n_raters = len(ratings.units), len(ratings.raters)
     edges = sparse.coo_array(
@@ -194,7 +200,7 @@ def _parts(ratings: Coded) -> Codes:
 
 
 def _raters(
-    ratings: Coded, bias: Floats, noise: Floats, left: Floats, level: float
+    ratings: CodedRatings, bias: Floats, noise: Floats, left: Floats, level: float
 ) -> list[RaterBias]:
     shared = np.bincount(ratings.unit, minlength=len(ratings.units))[ratings.unit] > 1
     n_shared = np.bincount(ratings.rater[shared], minlength=len(ratings.raters))

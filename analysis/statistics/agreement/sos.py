@@ -12,7 +12,7 @@ from analysis.statistics.agreement.agreement_result import (
     NOTHING,
     Agreement,
     AgreementError,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -80,7 +80,7 @@ def sos_parameter(
     return SosFit(a, mean, variance, parabola)
 
 
-def _spread(ratings: Coded) -> tuple[Floats, Floats, int]:
+def _spread(ratings: CodedRatings) -> tuple[Floats, Floats, int]:
     """Mean and variance (n - 1) of the units with two ratings or more; how many have fewer."""
     n = len(ratings.units)
     count = np.bincount(ratings.unit, minlength=n)

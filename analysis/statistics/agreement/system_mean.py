@@ -10,7 +10,7 @@ from analysis.statistics.agreement.agreement_result import (
     ALL_EQUAL,
     NOTHING,
     Agreement,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -76,7 +76,7 @@ def _differences(gram: Floats) -> Floats:
     return np.asarray(own[:, None] + own[None, :] - 2 * gram, dtype=np.float64)
 
 
-def _unfit(ratings: Coded) -> str:
+def _unfit(ratings: CodedRatings) -> str:
     if not len(ratings.y):
         return NOTHING
     if len(ratings.units) < 2:

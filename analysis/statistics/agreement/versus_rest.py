@@ -12,7 +12,7 @@ from analysis.arrays import Floats
 from analysis.statistics.agreement.agreement_result import (
     AgreementError,
     Bounds,
-    Coded,
+    CodedRatings,
     Names,
     Scores,
     coded,
@@ -85,7 +85,7 @@ def versus_rest(
     return found
 
 
-def rest_means(ratings: Coded) -> Floats:
+def rest_means(ratings: CodedRatings) -> Floats:
     """For each rating (n,), the mean of the other raters' ratings of its unit; NaN without any."""
     n_units, n_raters = len(ratings.units), max(1, len(ratings.raters))
     total = np.bincount(ratings.unit, weights=ratings.y, minlength=n_units)

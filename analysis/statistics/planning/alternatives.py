@@ -14,7 +14,7 @@ from analysis.statistics.planning.precision import (
     standard_error,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.requirements import Asked
+from analysis.statistics.planning.requirements import Requirements
 from analysis.statistics.planning.study_design import Design, PlanningError
 
 STEPS = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
@@ -32,43 +32,43 @@ class ItemsRow:
     total: float
 
 
-def by_items(asked: Asked) -> list[ItemsRow]:
+def by_items(requirements: Requirements) -> list[ItemsRow]:
     """The plan for fewer and more items; those that cannot reach the goal are left out.
 
     Nothing where the number of ratings per clip is given.
     """
     rows: list[ItemsRow] = []
-    if asked.ratings_per_clip is not None:
+    if requirements.ratings_per_clip is not None:
         return rows
-    for items in sorted({max(2, round(asked.items * step)) for step in ITEM_STEPS}):
+    for items in sorted({max(2, round(requirements.items * step)) for step in ITEM_STEPS}):
         try:
-            plan = replace(asked, items=items).plan()
+            plan = replace(requirements, items=items).plan()
         except PlanningError:
             continue
         d = plan.design
-        total = cost_of(d, asked.payment).total
+        total = cost_of(d, requirements.payment).total
         rows.append(ItemsRow(items, d.ratings_per_clip, d.raters_in_all, d.ratings, total))
     return rows
 
 
-def around(asked: Asked, plan: Plan) -> list[dict[str, Any]]:
+def around(requirements: Requirements, plan: Plan) -> list[dict[str, Any]]:
     """Designs with fewer and more ratings per clip than the plan: precision, raters and money."""
     chosen = plan.design.ratings_per_clip
     steps = sorted({max(1, round(chosen * step)) for step in STEPS})
     rows = []
     for per_clip in steps:
-        design = asked.design(per_clip)
-        cost = cost_of(design, asked.payment)
-        se = _se(asked, design)
+        design = requirements.design(per_clip)
+        cost = cost_of(design, requirements.payment)
+        se = _se(requirements, design)
         rows.append(
             {
                 "per_clip": f"{per_clip} ◀" if per_clip == chosen else str(per_clip),
                 "ratings_per_clip": per_clip,
                 "raters": design.raters_in_all,
                 "ratings": design.ratings,
-                "half_width": half_width_of(asked, design),
-                "found": minimal_difference(se, level=asked.strict_level) if se else None,
-                "reached": asked.reached(design),
+                "half_width": half_width_of(requirements, design),
+                "found": minimal_difference(se, level=requirements.strict_level) if se else None,
+                "reached": requirements.reached(design),
                 "total": cost.total,
                 "hours": cost.hours,
             }
@@ -76,15 +76,15 @@ def around(asked: Asked, plan: Plan) -> list[dict[str, Any]]:
     return rows
 
 
-def half_width_of(asked: Asked, design: Design, of: str = "") -> float | None:
+def half_width_of(requirements: Requirements, design: Design, of: str = "") -> float | None:
     """The half width (score units) that a design gives; None for one that is too small."""
     try:
-        level = asked.strict_level
-        return half_width(design, asked.components, of=of or asked.of, level=level)
+        level = requirements.strict_level
+        return half_width(design, requirements.components, of=of or requirements.of, level=level)
     except PlanningError:
         return None
 
 
-def _se(asked: Asked, design: Design) -> float:
-    make = standard_error if asked.of == MEAN else standard_error_of_difference
-    return make(design, asked.components)
+def _se(requirements: Requirements, design: Design) -> float:
+    make = standard_error if requirements.of == MEAN else standard_error_of_difference
+    return make(design, requirements.components)

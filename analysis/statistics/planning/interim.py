@@ -50,7 +50,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class SoFar:
+class Interim:
     """The comparisons of one task and criterion, the raters behind them, and the shared level.
 
     ``neutral`` is the score that says neither is better; ``planned`` about how many raters the
@@ -66,7 +66,7 @@ class SoFar:
     lines: list[Line] = field(default_factory=list)
 
 
-def so_far(
+def interim(
     means: Sequence[Mapping[str, Any]],
     ends: tuple[float, float],
     *,
@@ -75,7 +75,7 @@ def so_far(
     references: Sequence[str] = (),
     matters: float | None = None,
     level: float = 0.95,
-) -> SoFar:
+) -> Interim:
     """The state of every comparison, from rater means (rater, condition, versus_condition, score,
     ratings) in the order in which raters finished.
 
@@ -105,14 +105,14 @@ def so_far(
     judge = _Judge(each, room, len(raters), matters)
     if pairs:
         lines = [_pair_line(judge, table, pair, ends) for pair in pairs]
-        return SoFar("pairs", level, each, 0.0, len(raters), room, lines)
+        return Interim("pairs", level, each, 0.0, len(raters), room, lines)
     null = estimand_of(estimand).neutral if compared else None
     lines = [
         judge.line(name[0], name[1] if compared else "", _known(table[name]), ends, null)
         for name in names
     ]
     kind = "versus" if compared else "means"
-    return SoFar(kind, level, each, null or 0.0, len(raters), room, lines)
+    return Interim(kind, level, each, null or 0.0, len(raters), room, lines)
 
 
 def _raters_shared(

@@ -10,7 +10,7 @@ from analysis.statistics.planning.assurance import Assurance, assurance
 from analysis.statistics.planning.cost import Cost, cost_of
 from analysis.statistics.planning.plan_search import Plan
 from analysis.statistics.planning.precision import DIFFERENCE
-from analysis.statistics.planning.requirements import HALF_WIDTH, Asked
+from analysis.statistics.planning.requirements import HALF_WIDTH, Requirements
 from analysis.statistics.planning.simulated_check import SimulatedCheck, simulated_check
 
 CHECK_RUNS = 1000
@@ -22,7 +22,7 @@ SAVES = 2 / 3  # of the money: what is worth a word
 class Proposal:
     """The plan, its cost, and its assurance (None where the components' certainty is unknown)."""
 
-    asked: Asked
+    requirements: Requirements
     plan: Plan
     cost: Cost
     assured: Assurance | None = None
@@ -31,12 +31,12 @@ class Proposal:
     @property
     def half_width(self) -> float:
         """Of the plan's interval by the formula, in score units."""
-        return half_width_of(self.asked, self.plan.design) or 0.0
+        return half_width_of(self.requirements, self.plan.design) or 0.0
 
     @property
     def better(self) -> ItemsRow | None:
         """The cheapest of the plans with more items, if it saves a third of the money."""
-        more = [row for row in self.items if row.items > self.asked.items]
+        more = [row for row in self.items if row.items > self.requirements.items]
         cheapest = min(more, key=lambda row: row.total, default=None)
         saves = cheapest is not None and cheapest.total < SAVES * self.cost.total
         return cheapest if saves else None
@@ -44,35 +44,42 @@ class Proposal:
     def row(self) -> dict[str, Any]:
         """The plan and its cost as one flat row of plain values."""
         cost = {f"cost_{key}": value for key, value in self.cost.row().items()}
-        known = {f"sd_{key}": value for key, value in self.asked.components.row().items()}
+        known = {f"sd_{key}": value for key, value in self.requirements.components.row().items()}
         assured = {}
         if self.assured:
             assured = {f"assurance_{key}": value for key, value in self.assured.row().items()}
-        asked = {"goal": self.asked.goal, "size": self.asked.size, "of": self.asked.of}
-        return {**asked, "level": self.asked.level, **self.plan.row(), **cost, **known, **assured}
+        need = self.requirements
+        wanted = {"goal": need.goal, "size": need.size, "of": need.of, "level": need.level}
+        return {**wanted, **self.plan.row(), **cost, **known, **assured}
 
 
-def propose(asked: Asked) -> Proposal:
+def propose(requirements: Requirements) -> Proposal:
     """The plan, its cost and assurance; raises PlanningError with what would reach the goal."""
-    plan = asked.plan()
-    cost = cost_of(plan.design, asked.payment)
+    plan = requirements.plan()
+    cost = cost_of(plan.design, requirements.payment)
     assured = None
-    if asked.components.degrees and asked.of == DIFFERENCE and asked.goal != HALF_WIDTH:
-        level = asked.strict_level
-        assured = assurance(plan.design, asked.components, asked.size, level=level, draws=400)
-    return Proposal(asked, plan, cost, assured, tuple(by_items(asked)))
+    if (
+        requirements.components.degrees
+        and requirements.of == DIFFERENCE
+        and requirements.goal != HALF_WIDTH
+    ):
+        level = requirements.strict_level
+        assured = assurance(
+            plan.design, requirements.components, requirements.size, level=level, draws=400
+        )
+    return Proposal(requirements, plan, cost, assured, tuple(by_items(requirements)))
 
 
 def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> SimulatedCheck:
     """The plan tried on simulated studies; fewer runs where studies are large (200 at least)."""
-    asked, design = proposal.asked, proposal.plan.design
+    requirements, design = proposal.requirements, proposal.plan.design
     runs = max(200, min(runs, MOST_SIMULATED // design.ratings))
     return simulated_check(
         design,
-        asked.components,
-        asked.size,
-        of=asked.of,
+        requirements.components,
+        requirements.size,
+        of=requirements.of,
         runs=runs,
-        level=asked.strict_level,
+        level=requirements.strict_level,
         seed=seed,
     )

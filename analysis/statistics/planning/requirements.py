@@ -17,7 +17,7 @@ GOALS = (HALF_WIDTH, POWER)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requirements:
     """A plan's question; sizes in score units, shares from 0 to 1.
 
     ``goal`` half_width: the interval of ``of`` is ``size`` ± or narrower; power: a true difference

@@ -16,7 +16,7 @@ from analysis.statistics.screening.single_ratings import asked_again
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.statistics.agreement.agreement_result import Coded
+    from analysis.statistics.agreement.agreement_result import CodedRatings
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -250,12 +250,14 @@ class _Scale:
         r = np.divide(xy, size, out=np.full(self.raters, np.nan), where=~flat)
         return r, count.astype(np.int64)
 
-    def coded(self) -> Coded:
+    def coded(self) -> CodedRatings:
         """The ratings as the room of agreement takes them."""
-        from analysis.statistics.agreement.agreement_result import Coded
+        from analysis.statistics.agreement.agreement_result import CodedRatings
 
         unit, units = self._units()
-        return Coded(self.y, unit, self.rater, tuple(map(str, range(units))), tuple(self.names))
+        return CodedRatings(
+            self.y, unit, self.rater, tuple(map(str, range(units))), tuple(self.names)
+        )
 
     def named(self) -> tuple[Codes, NDArray[np.object_], Floats]:
         """Unit, rater and score (n,) of each rating."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analysis.ratings.breakdowns import families
-from analysis.report.content import Shown, titled, together
-from analysis.report.part import Given, Part
+from analysis.report.content import Content, titled, together
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceiling_table, ceilings_of
 from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
 from analysis.report.parts.against_people.metric_figures import figures
@@ -40,16 +40,16 @@ class AgainstPeople(Part):
     title = "Metrics and human scores"
     order = 45
 
-    def applies(self, given: Given) -> bool:
-        return len(given.kept) > 0 and bool(metrics_of(given.scores))
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0 and bool(metrics_of(inputs.scores))
 
-    def make(self, given: Given) -> Shown:
-        every = list(families(given.kept))
+    def make(self, inputs: PartInput) -> Content:
+        every = list(families(inputs.kept))
         made = []
         for place, family in enumerate(every):
-            given.progress(place / len(every), str(family.group["criterion"]))
+            inputs.progress(place / len(every), str(family.group["criterion"]))
             made.append(
-                _of_family(gathered(family, given), given, f"_{place + 1}" * (len(every) > 1))
+                _of_family(gathered(family, inputs), inputs, f"_{place + 1}" * (len(every) > 1))
             )
         if not any(each.tables for each in made):
             raise ValueError(
@@ -60,12 +60,12 @@ class AgainstPeople(Part):
         return titled(shown) if len(every) > 1 else shown
 
 
-def _of_family(of: Gathered, given: Given, suffix: str) -> Shown:
+def _of_family(of: Gathered, inputs: PartInput, suffix: str) -> Content:
     if not of.values:
-        return Shown(warnings=[f"{of.title}: no clip that was rated here has a metric score."])
-    ceilings, rows = ceilings_of(of, given)
-    preferred = preferences(of, given, suffix)
-    level = given.options.level
+        return Content(warnings=[f"{of.title}: no clip that was rated here has a metric score."])
+    ceilings, rows = ceilings_of(of, inputs)
+    preferred = preferences(of, inputs, suffix)
+    level = inputs.options.level
     tables = [
         correlation_table(of, ceilings, suffix),
         *preferred.tables,
@@ -74,10 +74,10 @@ def _of_family(of: Gathered, given: Given, suffix: str) -> Shown:
         point_table(of, level, suffix),
         number_table(of, suffix),
     ]
-    return Shown(
+    return Content(
         sentences=[*sentences(of, ceilings), *preferred.sentences],
         figures=list(figures(of, level, suffix)),
         tables=tables,
-        warnings=[*warnings(of, given), *unscored(of, given)],
+        warnings=[*warnings(of, inputs), *unscored(of, inputs)],
         methods=[METHODS],
     )

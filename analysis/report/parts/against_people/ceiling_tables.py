@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from analysis.report.content import Column, Table
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.report.parts.against_people.metric_tables import NAMES, Ceilings, words_of
 from analysis.statistics.agreement import noise_ceiling
@@ -22,9 +22,9 @@ from analysis.statistics.metric_agreement import (
 MANY_UNITS, MANY_RATINGS = 1000, 100_000
 
 
-def ceilings_of(of: Gathered, given: Given) -> tuple[Ceilings, list[dict[str, Any]]]:
+def ceilings_of(of: Gathered, inputs: PartInput) -> tuple[Ceilings, list[dict[str, Any]]]:
     """What a perfect metric could reach, for each kind of line; and rows of a table."""
-    units, options = of.units, given.options
+    units, options = of.units, inputs.options
     seed = int(np.random.default_rng(of.family.seed(options.seed)).integers(2**31))
     many = len(units.score) > MANY_RATINGS
     splits, replicates = (

@@ -12,7 +12,7 @@ from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import NO_METRICS, directions, ranges
 from analysis.ratings.scales import family_title
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
 from analysis.statistics.metric_agreement import Correlated, Units, Wanted, correlations, units_of
 
@@ -84,25 +84,25 @@ def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
     )
 
 
-def gathered(family: Family, given: Given) -> Gathered:
+def gathered(family: Family, inputs: PartInput) -> Gathered:
     """The family with all its numbers; metrics without any value for it have none.
 
     Computed once for all parts of a report.
     """
     key = ("against", family.estimand, *family.group.values())
-    if key not in given.shared:
-        given.shared[key] = _gathered(family, given)
-    found: Gathered = given.shared[key]
+    if key not in inputs.shared:
+        inputs.shared[key] = _gathered(family, inputs)
+    found: Gathered = inputs.shared[key]
     return found
 
 
-def _gathered(family: Family, given: Given) -> Gathered:
+def _gathered(family: Family, inputs: PartInput) -> Gathered:
     units = units_of(family)
-    metrics = metrics_of(given.scores)
-    values = {each.name: _values(units, given.scores, each) for each in metrics}
+    metrics = metrics_of(inputs.scores)
+    values = {each.name: _values(units, inputs.scores, each) for each in metrics}
     known = {name: of for name, of in values.items() if np.isfinite(of).any()}
     same = _on_the_scale(units, known, metrics)
-    options = given.options
+    options = inputs.options
     wanted = Wanted(
         level=options.level,
         replicates=options.replicates,

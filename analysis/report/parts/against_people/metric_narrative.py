@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analysis.ratings.metric_scores import reasons
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import Gathered, metrics_of
 from analysis.report.parts.against_people.metric_tables import (
     PLURALS,
@@ -82,7 +82,7 @@ def _elsewhere(each: Correlated, kinds: str) -> str:
     return f", and for other {kinds} too {told}, as they are few"
 
 
-def warnings(of: Gathered, given: Given) -> Iterator[str]:
+def warnings(of: Gathered, inputs: PartInput) -> Iterator[str]:
     """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
     yield from (f"{of.title}: {text}" for text in _of_the_study(of))
     for metric in of.metrics:
@@ -90,7 +90,7 @@ def warnings(of: Gathered, given: Given) -> Iterator[str]:
         if first is None:
             continue
         if first.n_missing:
-            yield f"{of.title}: {_missing(of, metric.name, metric.metric, first, given)}"
+            yield f"{of.title}: {_missing(of, metric.name, metric.metric, first, inputs)}"
         if first.value is None and first.note:
             yield f"{of.title}: {metric.name}: {first.note.removeprefix('undefined: ')}."
         if metric.rises is not None and _goes_against(first, metric.rises):
@@ -132,28 +132,28 @@ def _goes_against(first: Correlated, rises: bool) -> bool:
     return first.high < 0 if rises else first.low > 0
 
 
-def unscored(of: Gathered, given: Given) -> Iterator[str]:
+def unscored(of: Gathered, inputs: PartInput) -> Iterator[str]:
     """Metrics that have no value for anything that was rated here."""
     missing: dict[str, list[str]] = {}  # by why
-    for metric in metrics_of(given.scores):
+    for metric in metrics_of(inputs.scores):
         if metric.name not in of.values:
-            why = _reasons(of, metric.metric, given)
+            why = _reasons(of, metric.metric, inputs)
             missing.setdefault(f" ({why})" if why else "", []).append(metric.name)
     for why, names in missing.items():
         named = ", ".join(names)
         yield f"{of.title}: {named} gave no value for any clip that was rated here{why}."
 
 
-def _reasons(of: Gathered, metric: str, given: Given) -> str:
+def _reasons(of: Gathered, metric: str, inputs: PartInput) -> str:
     """The commonest reasons why clips have no value, each with its number."""
-    assert given.scores is not None
-    why = reasons(given.scores, metric, of.units.stimuli())
+    assert inputs.scores is not None
+    why = reasons(inputs.scores, metric, of.units.stimuli())
     told = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
     return ", ".join(told) + (" …" if len(why) > _MOST_NAMED else "")
 
 
-def _missing(of: Gathered, name: str, metric: str, first: Correlated, given: Given) -> str:
-    told = _reasons(of, metric, given)
+def _missing(of: Gathered, name: str, metric: str, first: Correlated, inputs: PartInput) -> str:
+    told = _reasons(of, metric, inputs)
     what = words_of(STIMULUS, of)
     whole = first.n + first.n_missing
     inside = f" (clips, {told})" if told else ""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.ratings.estimands import estimand_of
-from analysis.report.content import Column, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Table
+from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.statistics.metric_agreement import STIMULUS, preferred_share
 from analysis.statistics.metric_agreement.metric_result import AS_IS
 
 
-def preferences(of: Gathered, given: Given, suffix: str) -> Shown:
+def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
     """How often each metric takes the side of people; nothing for ratings without sides."""
     if not of.units.compared or not estimand_of(of.units.estimand).prefers:
-        return Shown()
-    options = given.options
+        return Content()
+    options = inputs.options
     found = preferred_share(
         of.units,
         of.values,
@@ -67,4 +67,4 @@ def preferences(of: Gathered, given: Given, suffix: str) -> Shown:
             f"{of.title}: {best['metric']} prefers the clip that people prefer in "
             f"{best['share'] * 100:.0f} %{ends} of {best['n']} pairs."
         )
-    return Shown(sentences=told, tables=[table])
+    return Content(sentences=told, tables=[table])

@@ -8,12 +8,12 @@ from analysis.formatting import number
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.reference import Reference
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.answer import caveats, choice_answer, pair_answer
 from analysis.report.parts.answer.answer_narrative import answer
 from analysis.report.parts.models.model_fits import TOO_NARROW, sized
-from analysis.report.ranking import Standing, key_of, standings
+from analysis.report.ranking import Ranking, key_of, rankings
 
 MOST_DRAWN = 200
 MOST_LETTERS = 8  # beside a name in a figure
@@ -45,42 +45,42 @@ class Answer(Part):
     title = "The answer"
     order = 5
 
-    def applies(self, given: Given) -> bool:
-        return len(given.kept) > 0
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0
 
-    def make(self, given: Given) -> Shown:
-        found = _Found(given)
-        for family in families(given.kept):
-            given.progress(0.0, family_title({"estimand": family.estimand, **family.group}))
+    def make(self, inputs: PartInput) -> Content:
+        found = _Found(inputs)
+        for family in families(inputs.kept):
+            inputs.progress(0.0, family_title({"estimand": family.estimand, **family.group}))
             found.add(family)
-        for family in labelled_families(given.kept):
+        for family in labelled_families(inputs.kept):
             found.add_chosen(family)
-        for each, effects in sized(given):
+        for each, effects in sized(inputs):
             if effects.too_large:
-                found.doubts.append((caveats.short_name(each.family), f"{TOO_NARROW}."))
+                found.caveats.append((caveats.short_name(each.family), f"{TOO_NARROW}."))
         return found.shown()
 
 
 class _Found:
     """Sentences, figures, tables and warnings as they are gathered, family by family."""
 
-    def __init__(self, given: Given) -> None:
-        self.given, self.level = given, given.options.level
+    def __init__(self, inputs: PartInput) -> None:
+        self.inputs, self.level = inputs, inputs.options.level
         self.sentences: list[tuple[str, str]] = []
         self.figures: list[Figure] = []
         self.tables: list[Table] = []
-        self.doubts: list[tuple[str, str]] = []
+        self.caveats: list[tuple[str, str]] = []
         self.about: list[tuple[str, str]] = []
-        self.standing: dict[int, list[Standing]] = {}
-        for s in standings(given):
+        self.standing: dict[int, list[Ranking]] = {}
+        for s in rankings(inputs):
             self.standing.setdefault(s.family_key, []).append(s)
 
     def add(self, family: Family) -> None:
         title = family_title({"estimand": family.estimand, **family.group})
         name, place = caveats.short_name(family), len(self.about) + 1
         self.about.append((family.estimand, name))
-        self.doubts += [
-            (name, text) for text in caveats.of_family(family, self.given.options.reference)
+        self.caveats += [
+            (name, text) for text in caveats.of_family(family, self.inputs.options.reference)
         ]
         if family.in_pairs:
             pairs = pair_answer.pairs_of(family, self.level)
@@ -91,31 +91,31 @@ class _Found:
         for s in self.standing.get(int(family.table.index[0]), []):
             if s.means:
                 self._add_standing(place, s)
-                self.doubts += [(name, text) for text in caveats.of_standing(s)]
+                self.caveats += [(name, text) for text in caveats.of_ranking(s)]
 
     def add_chosen(self, family: Family) -> None:
         title = family_title({"estimand": family.estimand, **family.group})
-        rows = choice_answer.shares_of(family, self.given.report.get("shares", []))
+        rows = choice_answer.shares_of(family, self.inputs.report.get("shares", []))
         self.sentences.append((title, choice_answer.answer(rows)))
         self.figures += choice_answer.figure(len(self.sentences), title, rows)
 
-    def _add_standing(self, place: int, s: Standing) -> None:
+    def _add_standing(self, place: int, s: Ranking) -> None:
         reference = s.reference
-        told = [answer(s, reference), *_of_genuine(self.given, s, reference)]
+        told = [answer(s, reference), *_of_genuine(self.inputs, s, reference)]
         self.sentences.append((s.title, " ".join(told)))
         self.figures.append(_figure(place, s))
         self.tables.append(_table(place, s))
 
-    def shown(self) -> Shown:
+    def shown(self) -> Content:
         several = len(self.sentences) > 1
-        asked = self.given.options.reference
-        warnings = caveats.gathered(self.doubts)
-        warnings += caveats.of_all(self.given.table, self.about)
+        asked = self.inputs.options.reference
+        warnings = caveats.gathered(self.caveats)
+        warnings += caveats.of_all(self.inputs.table, self.about)
         if asked and not any(
             asked in s.cell.names for each in self.standing.values() for s in each
         ):
             warnings.insert(0, f"{asked} was asked for as the reference but was not rated.")
-        return Shown(
+        return Content(
             sentences=[f"{title}: {text}" if several else text for title, text in self.sentences]
             or [NOTHING],
             figures=self.figures,
@@ -125,7 +125,7 @@ class _Found:
         )
 
 
-def _figure(place: int, s: Standing) -> Figure:
+def _figure(place: int, s: Ranking) -> Figure:
     marks, told = _marks(s)
     rows = [
         {
@@ -153,7 +153,7 @@ def _figure(place: int, s: Standing) -> Figure:
     )
 
 
-def _marks(s: Standing) -> tuple[dict[str, str], str]:
+def _marks(s: Ranking) -> tuple[dict[str, str], str]:
     """What stands beside each name, and what it means: letters; tiers where they are too many."""
     if not s.tiers:
         return {}, ""
@@ -166,7 +166,7 @@ def _marks(s: Standing) -> tuple[dict[str, str], str]:
     return tiers, f"Conditions of one tier cannot be told apart from its first {apart}."
 
 
-def _table(place: int, s: Standing) -> Table:
+def _table(place: int, s: Ranking) -> Table:
     letters = s.tiers.letters if s.tiers else {}
     tiers = s.tiers.tiers if s.tiers else ()
     tier_of = {name: number for number, names in enumerate(tiers, start=1) for name in names}
@@ -198,7 +198,7 @@ def _table(place: int, s: Standing) -> Table:
     )
 
 
-def _note(s: Standing, first: bool) -> str:
+def _note(s: Ranking, first: bool) -> str:
     """What the marks mean, once on a page, and how far the conditions are apart."""
     parts = [TIERS.format(alpha=s.alpha)] if first and s.tiers else []
     if s.tiers and s.tiers.note:
@@ -212,9 +212,9 @@ def _note(s: Standing, first: bool) -> str:
     return " ".join(parts)
 
 
-def _of_genuine(given: Given, s: Standing, reference: Reference) -> Iterator[str]:
+def _of_genuine(inputs: PartInput, s: Ranking, reference: Reference) -> Iterator[str]:
     """How genuine recordings fared as traps, where a Turing test has none among its conditions."""
-    table = given.table
+    table = inputs.table
     if s.estimand != "hls" or reference:
         return
     heard = table[(table["trap"] == GENUINE) & table["score"].notna()]

@@ -7,14 +7,14 @@ from itertools import combinations
 
 from analysis.formatting import interval_text, listed, named, number
 from analysis.ratings.reference import Reference
-from analysis.report.ranking import Difference, Standing
+from analysis.report.ranking import Difference, Ranking
 
 MOST_NAMED = 6
 MOST_NEAR = 3
 NO_PROOF = "That is no proof that they are equal."
 
 
-def answer(s: Standing, reference: Reference) -> str:
+def answer(s: Ranking, reference: Reference) -> str:
     """What these ratings say of the order of the conditions, and what they do not say."""
     if len(s.means) == 1:
         return _only_one(s)
@@ -40,7 +40,7 @@ def with_bounds(value: float, low: float | None, high: float | None, decimals: i
     )
 
 
-def _only_one(s: Standing) -> str:
+def _only_one(s: Ranking) -> str:
     (mean,) = s.means
     value = number(mean.value, False, s.decimals)
     told = f"{mean.condition} has {_article(s.name)} {s.name} of {value}"
@@ -50,7 +50,7 @@ def _only_one(s: Standing) -> str:
     return f"{told} ({mean.note}); there is no other condition to compare it with."
 
 
-def _nothing_tested(s: Standing) -> str:
+def _nothing_tested(s: Ranking) -> str:
     notes = dict.fromkeys(mean.note for mean in s.means if mean.note)
     return (
         f"Nothing can be said of other raters or items than these: {'; '.join(notes)}. "
@@ -59,7 +59,7 @@ def _nothing_tested(s: Standing) -> str:
     )
 
 
-def _no_test(s: Standing) -> str:
+def _no_test(s: Ranking) -> str:
     y = s.cell.y
     if y.min() == y.max():
         return f"Every rating is {y.min():g}: these ratings do not tell the conditions apart."
@@ -68,7 +68,7 @@ def _no_test(s: Standing) -> str:
     return f"{s.name}: {values}. No difference can be tested: {'; '.join(filter(None, notes))}."
 
 
-def _order(s: Standing, others: Sequence[str]) -> str:
+def _order(s: Ranking, others: Sequence[str]) -> str:
     """The sentence of who is best; ``others`` are tested, the best first, without the reference."""
     best = others[0]
     near = [name for name in others[1:] if not s.differ(best, name)]
@@ -97,7 +97,7 @@ def _order(s: Standing, others: Sequence[str]) -> str:
     return f"{told} {how}."
 
 
-def _alone(s: Standing, others: Sequence[str], how: str) -> str:
+def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     best, rest = others[0], others[1:]
     told = f"{_valued(s, best, s.name)} is {_first(s)}, "
     if len(rest) == 1:
@@ -108,7 +108,7 @@ def _alone(s: Standing, others: Sequence[str], how: str) -> str:
     return f"{told}{_over(s)} all {len(rest)} others, next of which is {_valued(s, rest[0])} {how}."
 
 
-def _undivided(s: Standing, others: Sequence[str]) -> str:
+def _undivided(s: Ranking, others: Sequence[str]) -> str:
     best, last = others[0], others[-1]
     if any(s.differ(a, b) for a, b in combinations(others, 2)):
         return (
@@ -126,7 +126,7 @@ def _undivided(s: Standing, others: Sequence[str]) -> str:
     return f"{told}: from {span}, a difference of {gap}. {NO_PROOF}"
 
 
-def _against(s: Standing, others: Sequence[str], reference: Reference) -> str:
+def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
     """The sentence about the reference."""
     gaps = [s.between(name, reference.name) for name in others]
     better = [gap.condition for gap in gaps if gap.claimed and _is_better(s, gap)]
@@ -149,7 +149,7 @@ def _against(s: Standing, others: Sequence[str], reference: Reference) -> str:
     return f"Against {_valued(s, reference.name, s.name)}, {reference.why}: {'; '.join(parts)}."
 
 
-def _outside(s: Standing) -> list[str]:
+def _outside(s: Ranking) -> list[str]:
     anchors = [name for name in s.tested if name in s.anchors]
     named = listed([_valued(s, name) for name in anchors])
     told = (
@@ -162,21 +162,21 @@ def _outside(s: Standing) -> list[str]:
     ]
 
 
-def _is_better(s: Standing, gap: Difference) -> bool:
+def _is_better(s: Ranking, gap: Difference) -> bool:
     return (gap.value < 0) if s.low_is_best else (gap.value > 0)
 
 
-def _above(s: Standing, one: str, other: str) -> bool:
+def _above(s: Ranking, one: str, other: str) -> bool:
     return s.differ(one, other) and s.tested.index(one) < s.tested.index(other)
 
 
-def _with_gap(s: Standing, gap: Difference) -> str:
+def _with_gap(s: Ranking, gap: Difference) -> str:
     return (
         f"{named(gap.condition)} ({with_bounds(gap.value, gap.low_all, gap.high_all, s.decimals)})"
     )
 
 
-def _valued(s: Standing, name: str, what: str = "") -> str:
+def _valued(s: Ranking, name: str, what: str = "") -> str:
     value = number(s.by_name[name].value, False, s.decimals)
     told = f"{what} {value}" if what else value
     return f"{named(name)} ({told})"
@@ -190,13 +190,13 @@ def _article(word: str) -> str:
     return "an" if word[:1] in "AEIOMHRS" and word.isupper() else "a"
 
 
-def _first(s: Standing) -> str:
+def _first(s: Ranking) -> str:
     return "ranked first" if s.low_is_best else "rated highest"
 
 
-def _over(s: Standing) -> str:
+def _over(s: Ranking) -> str:
     return "ranked before" if s.low_is_best else "above"
 
 
-def _under(s: Standing) -> str:
+def _under(s: Ranking) -> str:
     return "ranked after" if s.low_is_best else "below"

@@ -12,7 +12,7 @@ from analysis.formatting import counted, listed, short
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.reference import reference_of, roles_of
-from analysis.report.ranking import Standing
+from analysis.report.ranking import Ranking
 
 CEILING = 0.6
 FEW = 10
@@ -50,7 +50,7 @@ def of_family(family: Family, asked: str = "") -> Iterator[str]:
         yield f"one rater gave {busiest:.0%} of the ratings, so much hangs on one person."
 
 
-def of_standing(s: Standing) -> Iterator[str]:
+def of_ranking(s: Ranking) -> Iterator[str]:
     """What weakens differences: raters or items not shared, imbalance, weighting, many pairs."""
     if len(s.tested) > 1:
         yield from _apart(s)
@@ -94,7 +94,7 @@ def _ceilings(family: Family, asked: str) -> Iterator[str]:
             yield f"over {CEILING:.0%} {what} for {listed(crowded)}."
 
 
-def _apart(s: Standing) -> Iterator[str]:
+def _apart(s: Ranking) -> Iterator[str]:
     """Pairs without a rater in common, or with few items in common."""
     means, place = s.clustered, {name: i for i, name in enumerate(s.cell.names)}
     pairs = [(place[a], place[b]) for a, b in combinations(s.tested, 2)]
@@ -113,14 +113,14 @@ def _apart(s: Standing) -> Iterator[str]:
         )
 
 
-def _pairs(s: Standing, some: Sequence[tuple[int, int]], of: int) -> str:
+def _pairs(s: Ranking, some: Sequence[tuple[int, int]], of: int) -> str:
     if len(some) == of > 1:
         return f"all {of} pairs have"
     names = [f"{s.cell.names[a]} and {s.cell.names[b]}" for a, b in some]
     return f"{names[0]} have" if len(names) == 1 else f"{len(names)} of {of} pairs have"
 
 
-def _unbalanced(s: Standing) -> Iterator[str]:
+def _unbalanced(s: Ranking) -> Iterator[str]:
     tested = [s.by_name[name] for name in s.tested]
     most, least = (end(tested, key=lambda mean: mean.n_ratings) for end in (max, min))
     if most.n_ratings > UNBALANCED * least.n_ratings:
@@ -130,7 +130,7 @@ def _unbalanced(s: Standing) -> Iterator[str]:
         )
 
 
-def _busy_raters(s: Standing) -> Iterator[str]:
+def _busy_raters(s: Ranking) -> Iterator[str]:
     """Where the mean over raters is outside the middle half of the interval over ratings."""
     for mean in s.means:
         if mean.low is None or mean.high is None or mean.by_raters is None:
@@ -144,7 +144,7 @@ def _busy_raters(s: Standing) -> Iterator[str]:
             return
 
 
-def _many_pairs(s: Standing) -> Iterator[str]:
+def _many_pairs(s: Ranking) -> Iterator[str]:
     found = [s.between(a, b) for a, b in combinations(s.tested, 2)]
     known = [d for d in found if d.p is not None and d.p_adjusted is not None]
     if len(known) < MANY_PAIRS:

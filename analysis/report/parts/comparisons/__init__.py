@@ -11,10 +11,10 @@ from analysis.formatting import number
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import csv_cell
 from analysis.ratings.reference import Reference
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.comparisons.comparison_rows import UNITS, Numbers
-from analysis.report.ranking import key_of, may_be_compared, on_one_footing, standings
+from analysis.report.ranking import key_of, may_be_compared, on_one_footing, rankings
 from analysis.statistics.comparisons.declared import REFERENCE as FAMILY_OF_REFERENCE
 from analysis.statistics.comparisons.declared import SYSTEMS
 from analysis.statistics.comparisons.rope import ABOVE, BELOW, EQUAL
@@ -59,18 +59,18 @@ class Comparisons(Part):
     title = "Differences between conditions"
     order = 20
 
-    def applies(self, given: Given) -> bool:
-        return any(may_be_compared(family) for family in families(given.kept))
+    def applies(self, inputs: PartInput) -> bool:
+        return any(may_be_compared(family) for family in families(inputs.kept))
 
-    def make(self, given: Given) -> Shown:
-        found = on_one_footing(standings(given))
+    def make(self, inputs: PartInput) -> Content:
+        found = on_one_footing(rankings(inputs))
         if not found:
             raise ValueError(NOTHING)
         pieces = []
         for place, s in enumerate(found, start=1):
-            given.progress((place - 1) / len(found), s.title)
+            inputs.progress((place - 1) / len(found), s.title)
             reference = s.reference
-            numbers = Numbers(s, given.options)
+            numbers = Numbers(s, inputs.options)
             pieces.append(_Piece(place, numbers, reference, several=len(found) > 1).shown())
         return _together(pieces)
 
@@ -83,7 +83,7 @@ class _Piece:
         self.s, self.several = numbers.standing, several
         self.many = len(self.s.tested) > MOST_CONDITIONS
 
-    def shown(self) -> Shown:
+    def shown(self) -> Content:
         rows = [self.numbers.row(pair) for pair in self.numbers.pairs]
         tables = [*self._against_best(), *self._against_reference()]
         files = {}
@@ -93,7 +93,7 @@ class _Piece:
             tables = [self._all_pairs(rows), *tables]
         tables.append(self._within())
         words = " ".join(self._sentences(rows))
-        return Shown(
+        return Content(
             sentences=[f"{self.s.title}: {words}" if self.several else words],
             figures=[] if self.many or len(self.s.tested) < 3 else [self._figure(rows)],
             tables=tables,
@@ -311,8 +311,8 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
     return buffer.getvalue()
 
 
-def _together(pieces: Sequence[Shown]) -> Shown:
-    return Shown(
+def _together(pieces: Sequence[Content]) -> Content:
+    return Content(
         sentences=[text for piece in pieces for text in piece.sentences],
         figures=[figure for piece in pieces for figure in piece.figures],
         tables=[table for piece in pieces for table in piece.tables],

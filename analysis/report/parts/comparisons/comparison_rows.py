@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Codes, Floats
-from analysis.report.ranking import Difference, Standing
+from analysis.report.ranking import Difference, Ranking
 from analysis.statistics.comparisons.clustered_effects import clustered_d, clustered_delta
 from analysis.statistics.comparisons.pairwise_effects import AllEffects, all_effects, delta_size
 from analysis.statistics.comparisons.rope import rope_decision
@@ -36,7 +36,7 @@ class Rope:
 class Numbers:
     """All about the pairs of one standing; ``pairs`` are (better, worse) by their means."""
 
-    standing: Standing
+    standing: Ranking
     options: Options
 
     @cached_property

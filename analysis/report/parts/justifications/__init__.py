@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.scales import family_title
-from analysis.report.content import Shown, titled, together
-from analysis.report.part import Given, Part
+from analysis.report.content import Content, titled, together
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.justifications.code_shares import codes_by_condition
 from analysis.report.parts.justifications.distinctive_terms import codes_by_label, words_by_label
 from analysis.report.parts.justifications.example_reasons import ExampleReasons
@@ -24,34 +24,34 @@ class Justifications(Part):
     title = "Justifications"
     order = 80
 
-    def applies(self, given: Given) -> bool:
-        kept = given.kept
+    def applies(self, inputs: PartInput) -> bool:
+        kept = inputs.kept
         return bool((kept["justification"] != "").any() or (kept["codes"] != "").any())
 
-    def make(self, given: Given) -> Shown:
-        every = list(_with_reasons(given))
-        found: list[Shown] = []
+    def make(self, inputs: PartInput) -> Content:
+        every = list(_with_reasons(inputs))
+        found: list[Content] = []
         for place, (family, first) in enumerate(every):
             title = family_title({"estimand": family.estimand, **family.group})
-            given.progress(place / len(every), title)
-            found += _parts(reasons_of(family), title, given, first)
+            inputs.progress(place / len(every), title)
+            found += _parts(reasons_of(family), title, inputs, first)
         shown = together(found)
         return titled(shown) if len(every) > 1 else shown
 
 
-def _parts(found: Reasons, title: str, given: Given, first: bool) -> Iterator[Shown]:
+def _parts(found: Reasons, title: str, inputs: PartInput, first: bool) -> Iterator[Content]:
     """What depends on conditions alone once per task; what depends on labels for each criterion."""
     if first:
         yield written(found, title)
-        yield codes_by_condition(found, title, given)
-    yield codes_by_label(found, title, given)
-    yield words_by_label(found, title, given)
+        yield codes_by_condition(found, title, inputs)
+    yield codes_by_label(found, title, inputs)
+    yield words_by_label(found, title, inputs)
 
 
-def _with_reasons(given: Given) -> Iterator[tuple[Family, bool]]:
+def _with_reasons(inputs: PartInput) -> Iterator[tuple[Family, bool]]:
     """The families that have reasons, and whether it is the first of its task."""
     seen: set[tuple[str, str]] = set()
-    for family in (*families(given.kept), *labelled_families(given.kept)):
+    for family in (*families(inputs.kept), *labelled_families(inputs.kept)):
         table = family.table
         if (table["justification"] != "").any() or (table["codes"] != "").any():
             task = (family.group.get("study", ""), family.group["task"])

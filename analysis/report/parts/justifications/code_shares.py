@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import PartInput
 from analysis.report.parts.justifications.reason_data import Reasons
 from analysis.statistics.clustered_interval import Scored, two_way_bounds
 from analysis.statistics.comparisons.clustered_variance import spread_of_means
@@ -30,11 +30,11 @@ METHODS = (
 )
 
 
-def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
+def codes_by_condition(found: Reasons, title: str, inputs: PartInput) -> Content:
     """Each code's share in each condition; nothing without codes."""
     coded = (found.table["codes"] != "").to_numpy(dtype=bool)
     if not coded.any() or found.several:
-        return Shown()
+        return Content()
     names, condition = np.unique(found.condition[coded].astype(str), return_inverse=True)
     rater, item = found.rater[coded], found.item[coded]
     table = code_table(found.table["codes"][coded].tolist(), rater)
@@ -48,7 +48,7 @@ def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
         for place, name in enumerate(names.tolist()):
             mine = condition == place
             scored = Scored(y, condition, rater, item)
-            bounds, note = two_way_bounds(means, place, scored, given.options.level, spread)
+            bounds, note = two_way_bounds(means, place, scored, inputs.options.level, spread)
             low, high = bounds or (None, None)
             rows.append(
                 {
@@ -59,7 +59,7 @@ def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
                     "share_high": high,
                     "share_percent_low": None if low is None else max(0.0, low * 100),
                     "share_percent_high": None if high is None else min(100.0, high * 100),
-                    "level": given.options.level,
+                    "level": inputs.options.level,
                     "made_by": TWO_WAY,
                     "n_with_code": int(y[mine].sum()),
                     "n_reasons": int(mine.sum()),
@@ -71,7 +71,7 @@ def codes_by_condition(found: Reasons, title: str, given: Given) -> Shown:
         "Share of the coded reasons of a condition; a reason may hold several codes. Whose codes "
         "they are, and how well coders agree, is not in the ratings."
     )
-    return Shown(
+    return Content(
         sentences=_sentences(title, rows, names.tolist()),
         figures=[_figure(rows, title)],
         tables=[

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import PartInput
 from analysis.report.parts.justifications.reason_data import Reasons
 from analysis.statistics.justifications import (
     Telling,
@@ -62,27 +62,29 @@ METHODS = (
 )
 
 
-def words_by_label(found: Reasons, title: str, given: Given) -> Shown:
+def words_by_label(found: Reasons, title: str, inputs: PartInput) -> Content:
     """The words of reasons against the labels of one family."""
     text = found.table["justification"].to_numpy(dtype=object)
     has = np.array([bool(each.strip()) for each in text.tolist()], dtype=bool)
     if found.several or not has.any():
-        return Shown()
+        return Content()
     if has.sum() < FEWEST:
-        return Shown([f"{title}: {has.sum()} reasons are too few to compare the words of labels."])
+        return Content(
+            [f"{title}: {has.sum()} reasons are too few to compare the words of labels."]
+        )
     cut = ""
     if has.sum() > MOST_REASONS:
         cut = f" These are the words of {MOST_REASONS} of {has.sum()} reasons, drawn by chance."
-        has = drawn_rows(has, given.options.seed)
+        has = drawn_rows(has, inputs.options.seed)
     groups = label_groups(found.table[has], found.family.estimand)
     if groups.why_not:
-        return Shown([f"{title}: words cannot be tied to labels: {groups.why_not}."])
+        return Content([f"{title}: words cannot be tied to labels: {groups.why_not}."])
     table = term_table(text[has].tolist(), found.rater[has])
     if not table.terms:
-        return Shown([f"{title}: no word is used by {FEWEST_RATERS} raters or more."])
-    rows = _told(table, groups.code, groups.names, found, has, given)
+        return Content([f"{title}: no word is used by {FEWEST_RATERS} raters or more."])
+    rows = _told(table, groups.code, groups.names, found, has, inputs)
     sure = list(most_telling(rows, table))
-    return Shown(
+    return Content(
         sentences=[_sentence(title, groups.names, sure, len(table.terms)) + cut],
         figures=_figures("words", "Most telling words of each label", sure, title),
         tables=[
@@ -116,19 +118,19 @@ def drawn_rows(has: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:
     return rows
 
 
-def codes_by_label(found: Reasons, title: str, given: Given) -> Shown:
+def codes_by_label(found: Reasons, title: str, inputs: PartInput) -> Content:
     """The codes of reasons against the labels of one family."""
     has = (found.table["codes"] != "").to_numpy(dtype=bool)
     if found.several or has.sum() < FEWEST:
-        return Shown()
+        return Content()
     groups = label_groups(found.table[has], found.family.estimand)
     if groups.why_not:
-        return Shown([f"{title}: codes cannot be tied to labels: {groups.why_not}."])
+        return Content([f"{title}: codes cannot be tied to labels: {groups.why_not}."])
     table = code_table(found.table["codes"][has].tolist(), found.rater[has])
-    rows = _told(table, groups.code, groups.names, found, has, given)
+    rows = _told(table, groups.code, groups.names, found, has, inputs)
     columns = [Column("term", "Code") if c.key == "term" else c for c in COLUMNS]
     heading = "Codes by label"
-    return Shown(
+    return Content(
         figures=_figures("codes-by-label", heading, rows, title),
         tables=[
             Table(
@@ -151,10 +153,10 @@ def _told(
     names: Sequence[str],
     found: Reasons,
     has: np.ndarray,
-    given: Given,
+    inputs: PartInput,
 ) -> list[Telling]:
     return telling_terms(
-        table, code, names, found.rater[has], found.item[has], level=given.options.level
+        table, code, names, found.rater[has], found.item[has], level=inputs.options.level
     )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from analysis.ratings.breakdowns import families, labelled_families
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Shown, Table, titled, together
-from analysis.report.part import Given, Part
+from analysis.report.content import Column, Content, Table, titled, together
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.justifications.distinctive_terms import (
     FEWEST,
     MOST_REASONS,
@@ -39,28 +39,28 @@ class ExampleReasons(Part):
     order = 81
     always = False
 
-    def applies(self, given: Given) -> bool:
-        return bool((given.kept["justification"] != "").any())
+    def applies(self, inputs: PartInput) -> bool:
+        return bool((inputs.kept["justification"] != "").any())
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         found = []
-        for family in (*families(given.kept), *labelled_families(given.kept)):
+        for family in (*families(inputs.kept), *labelled_families(inputs.kept)):
             title = family_title({"estimand": family.estimand, **family.group})
-            found.append(_of_family(reasons_of(family), title, given.options.seed))
+            found.append(_of_family(reasons_of(family), title, inputs.options.seed))
         shown = together(found)
         return titled(shown) if len(found) > 1 else shown
 
 
-def _of_family(found: Reasons, title: str, seed: int) -> Shown:
+def _of_family(found: Reasons, title: str, seed: int) -> Content:
     text = found.table["justification"].to_numpy(dtype=object)
     has = np.array([bool(each.strip()) for each in text.tolist()], dtype=bool)
     if found.several or has.sum() < FEWEST:
-        return Shown()
+        return Content()
     if has.sum() > MOST_REASONS:
         has = drawn_rows(has, seed)
     groups = label_groups(found.table[has], found.family.estimand)
     if groups.why_not:
-        return Shown()
+        return Content()
     table = term_table(text[has].tolist(), found.rater[has])
     told = telling_terms(table, groups.code, groups.names, found.rater[has], found.item[has])
     columns, place = table.has.tocsc(), {term: number for number, term in enumerate(table.terms)}
@@ -87,4 +87,4 @@ def _of_family(found: Reasons, title: str, seed: int) -> Shown:
             }
         )
     heading = "Reasons in raters' own words"
-    return Shown(tables=[Table("examples", heading, COLUMNS, rows, NOTE, title, folded=True)])
+    return Content(tables=[Table("examples", heading, COLUMNS, rows, NOTE, title, folded=True)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.arrays import Codes
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Column, Shown, Table
+from analysis.report.content import Column, Content, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def reasons_of(family: Family) -> Reasons:
     )
 
 
-def written(found: Reasons, title: str) -> Shown:
+def written(found: Reasons, title: str) -> Content:
     """How many ratings have a reason, per condition; and what experts said of them."""
     table = found.table
     text = table["justification"].to_numpy(dtype=object)
@@ -103,7 +103,7 @@ def written(found: Reasons, title: str) -> Shown:
             f"{title}: one reason stands for several clips of a trial, so it cannot be counted per "
             "condition or label."
         )
-    return Shown(sentences, tables=tables, warnings=warnings)
+    return Content(sentences, tables=tables, warnings=warnings)
 
 
 def _verdicts(found: Reasons, title: str) -> Sequence[Table]:

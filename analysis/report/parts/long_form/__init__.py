@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from analysis.ratings.estimands import name_of
 from analysis.ratings.study_scores import WORDS
-from analysis.report.content import Shown
-from analysis.report.part import Given, Part
+from analysis.report.content import Content
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.long_form.condition_tests import conditions
 from analysis.report.parts.long_form.context_tables import contexts
 from analysis.report.parts.long_form.paragraph_tables import paragraphs
@@ -32,28 +32,28 @@ class LongForm(Part):
     always = False
     presets = frozenset({"long_form"})
 
-    def applies(self, given: Given) -> bool:
-        return is_long_form(given.kept)
+    def applies(self, inputs: PartInput) -> bool:
+        return is_long_form(inputs.kept)
 
-    def make(self, given: Given) -> Shown:
-        found = list(materials(given.kept))
+    def make(self, inputs: PartInput) -> Content:
+        found = list(materials(inputs.kept))
         if not found:
             raise ValueError(NOTHING)
-        words = words_of(given)
-        pieces: list[tuple[str, Shown]] = []
+        words = words_of(inputs)
+        pieces: list[tuple[str, Content]] = []
         for place, material in enumerate(found):
             about = about_of(material)
-            given.progress(place / len(found), about)
+            inputs.progress(place / len(found), about)
             suffix = f"_{place + 1}" if len(found) > 1 else ""
-            pieces.append((about, _of_material(material, given, words, suffix)))
+            pieces.append((about, _of_material(material, inputs, words, suffix)))
         return _together(_titled(pieces))
 
 
-def words_of(given: Given) -> dict[str, float]:
+def words_of(inputs: PartInput) -> dict[str, float]:
     """The number of words by stimulus, from scores with the metric n_words."""
-    if given.scores is None or not len(given.scores):
+    if inputs.scores is None or not len(inputs.scores):
         return {}
-    rows = given.scores[(given.scores["metric"] == WORDS) & given.scores["value"].notna()]
+    rows = inputs.scores[(inputs.scores["metric"] == WORDS) & inputs.scores["value"].notna()]
     return dict(zip(rows["stimulus"].astype(str), rows["value"].astype(float), strict=True))
 
 
@@ -65,8 +65,10 @@ def about_of(material: Material) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _of_material(material: Material, given: Given, words: dict[str, float], suffix: str) -> Shown:
-    options = given.options
+def _of_material(
+    material: Material, inputs: PartInput, words: dict[str, float], suffix: str
+) -> Content:
+    options = inputs.options
     return _together(
         [
             conditions(material, suffix, options.level),
@@ -76,7 +78,7 @@ def _of_material(material: Material, given: Given, words: dict[str, float], suff
     )
 
 
-def _titled(pieces: Sequence[tuple[str, Shown]]) -> Iterator[Shown]:
+def _titled(pieces: Sequence[tuple[str, Content]]) -> Iterator[Content]:
     """Pieces with what they are about in their words, unless that is all, or said of several.
 
     ``about`` of figures and tables stays empty: they span the tasks of a study.
@@ -93,9 +95,9 @@ def _titled(pieces: Sequence[tuple[str, Shown]]) -> Iterator[Shown]:
             yield replace(piece, sentences=told, warnings=warned, figures=figures, tables=tables)
 
 
-def _together(pieces: Iterable[Shown]) -> Shown:
+def _together(pieces: Iterable[Content]) -> Content:
     each = list(pieces)
-    return Shown(
+    return Content(
         sentences=[text for piece in each for text in piece.sentences],
         figures=[figure for piece in each for figure in piece.figures],
         tables=[table for piece in each for table in piece.tables],

@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
-from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.content import Column, Content, Figure, Table
 from analysis.statistics.comparisons.clustered_variance import variance_and_df
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.comparisons.two_sample_tests import student_t
@@ -62,7 +62,7 @@ class Cells:
     sums: Clustered
 
 
-def conditions(material: Material, suffix: str, level: float) -> Shown:
+def conditions(material: Material, suffix: str, level: float) -> Content:
     """The plot of all conditions, their table, and tests of pairs."""
     cells = cells_of(material)
     rows = _rows(material, cells, level)
@@ -72,7 +72,7 @@ def conditions(material: Material, suffix: str, level: float) -> Shown:
     turns = set(material.length.values()) == {TURNS}  # then they are conditions already
     if not turns and 1 <= len({row["group"] for row in place_rows}) <= MOST_LINES:
         figures.append(_place_figure(place_rows, suffix))
-    return Shown(
+    return Content(
         sentences=[_answer(rows), *_settings_told(tests, level)],
         figures=figures,
         tables=_tables(rows, tests, place_rows, suffix, level),

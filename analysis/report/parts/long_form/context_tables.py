@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.formatting import interval_text, number
-from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.content import Column, Content, Figure, Table
 from analysis.statistics.longform import ContextEffect, Material, context_effects
 from analysis.statistics.longform.condition_names import ISOLATION, in_words
 
@@ -23,11 +23,11 @@ NOTE = (
 )
 
 
-def contexts(material: Material, suffix: str, level: float) -> Shown:
+def contexts(material: Material, suffix: str, level: float) -> Content:
     """Every two contexts of the same lines; nothing where no line was rated in two."""
     found = [one for one in context_effects(material, level) if one.n_lines]
     if not found:
-        return Shown()
+        return Content()
     rows = [_row(one) for one in found]
     several = len({row["speaker"] for row in rows}) > 1
     figure = Figure(
@@ -42,7 +42,7 @@ def contexts(material: Material, suffix: str, level: float) -> Shown:
         x="points gained by the first over the second",
         at=(0.0,),
     )
-    return Shown(
+    return Content(
         sentences=_answers(found, level),
         figures=[figure] if len(rows) <= MOST_DRAWN else [],
         tables=[_table(rows, suffix, level)],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.formatting import interval_text
-from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.content import Column, Content, Figure, Table
 from analysis.statistics.longform import (
     Correlate,
     Material,
@@ -56,20 +56,20 @@ def paragraphs(
     level: float,
     words: Mapping[str, float],
     reference: str = "",
-) -> Shown:
+) -> Content:
     """Correlations and regressions of paragraphs that were rated whole and line by line."""
     if not (material.rows_of(PARAGRAPH).any() and material.rows_of(ISOLATION).any()):
-        return Shown()
+        return Content()
     found = [one for one in paragraph_scores(material, words) if one.left_out or len(one.whole)]
     usable = [one for one in found if len(one.whole) >= FEWEST]
     usable.sort(key=lambda one: material.real(one.speaker, reference))  # as the paper: T first
     warned = _warnings(material, found)
     if not usable:
-        return Shown(warnings=warned)
+        return Content(warnings=warned)
     synthetic = [one for one in usable if not material.real(one.speaker, reference)]
     rows, sentences = _correlates(usable, synthetic, level)
     fits, slopes = _regressions(usable)
-    return Shown(
+    return Content(
         sentences=[text for one in usable for text in _answer(rows, one, synthetic)] + sentences,
         figures=[_figure(usable, suffix)],
         tables=_tables(rows, fits, slopes, suffix, len(usable) > MOST_OPEN, level),

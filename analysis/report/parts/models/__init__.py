@@ -8,8 +8,8 @@ from analysis.formatting import listed
 from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Figure, Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Content, Figure, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.models.model_fits import (
     TOO_NARROW,
     Fits,
@@ -52,25 +52,25 @@ class Models(Part):
     title = "Mixed models and ranking"
     order = 30
 
-    def applies(self, given: Given) -> bool:
+    def applies(self, inputs: PartInput) -> bool:
         """Whether some ratings are about one condition each."""
-        return any(comparable(family) for family in families(given.kept))
+        return any(comparable(family) for family in families(inputs.kept))
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
         shown = _Gathered()
-        found = sized(given)
+        found = sized(inputs)
         if not found:
             raise ValueError(NOTHING)
         for place, (each, effects) in enumerate(found):
-            given.progress(place / len(found), f"mixed model of {each.title}")
-            shown.add(fits_of(each, effects, given.options), given)
+            inputs.progress(place / len(found), f"mixed model of {each.title}")
+            shown.add(fits_of(each, effects, inputs.options), inputs)
         return shown.shown()
 
 
-def modelled_or_refused(given: Given) -> list[Modelled]:
+def modelled_or_refused(inputs: PartInput) -> list[Modelled]:
     """The families that a mixed model can be made of; ValueError where there are none."""
-    found = list(modelled(given.kept))
+    found = list(modelled(inputs.kept))
     if not found:
         raise ValueError(NOTHING)
     return found
@@ -86,7 +86,7 @@ class _Gathered:
         self.warnings: list[str] = []
         self.fitted: list[Fits] = []
 
-    def add(self, fits: Fits, given: Given) -> None:
+    def add(self, fits: Fits, inputs: PartInput) -> None:
         """One family's figures and tables, or the reasons why there are none."""
         each, title = fits.of, fits.of.title
         self.warnings += [f"{title}: {note}." for note in fits.notes]
@@ -97,11 +97,11 @@ class _Gathered:
         self.sentences += best_sentence(title, each.names, fits.comparison, fits.among)
         self.sentences += variation_sentence(fits)
         if fits.reml is not None or fits.ranked is not None:
-            plain = clustered_of(given.report, title)
+            plain = clustered_of(inputs.report, title)
             self.tables += [means_table(f"{stem}-means", fits, plain)]
             self.tables += [variation_table(f"{stem}-variation", fits)]
         self._add_ranking(stem, fits)
-        self._add_cells(stem, each, given.options)
+        self._add_cells(stem, each, inputs.options)
         if fits.too_large:
             self.warnings.append(f"{title}: {TOO_NARROW}.")
         told = clips_as_given(fits)
@@ -147,9 +147,9 @@ class _Gathered:
             decimals = estimand_of(each.family.estimand).decimals
             self.tables.append(cell_table(key, each.title, model, decimals))
 
-    def shown(self) -> Shown:
+    def shown(self) -> Content:
         """All families together."""
-        return Shown(
+        return Content(
             sentences=self.sentences,
             figures=self.figures,
             tables=self.tables,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.ratings.grouping import Breakdown
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.report.parts.models.system_tests import tested
 from analysis.statistics.comparisons.systems_under_test import Candidates
 from analysis.statistics.mixed import linear_model
@@ -70,16 +70,16 @@ class Fits:
         return self.comparison if isinstance(self.comparison, Comparison) else None
 
 
-def sized(given: Given) -> list[tuple[Modelled, Effects]]:
+def sized(inputs: PartInput) -> list[tuple[Modelled, Effects]]:
     """The families that a mixed model compares, and the effects that it takes in, by their size.
 
     Made once a report, for the answer and the models.
     """
-    if _SIZED not in given.shared:
-        most = _most(given.options)
-        found = [(each, model_effects(each, most)) for each in modelled(given.kept)]
-        given.shared[_SIZED] = found
-    made: list[tuple[Modelled, Effects]] = given.shared[_SIZED]
+    if _SIZED not in inputs.shared:
+        most = _most(inputs.options)
+        found = [(each, model_effects(each, most)) for each in modelled(inputs.kept)]
+        inputs.shared[_SIZED] = found
+    made: list[tuple[Modelled, Effects]] = inputs.shared[_SIZED]
     return made
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from analysis.arrays import Codes, Floats
 from analysis.formatting import interval_text
-from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.content import Column, Content, Figure, Table
 from analysis.statistics.pairs.pair_interval import AT_THE_EDGE, Measured, share_right, shares_right
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ METHOD = (
 NO_DIFFERENCE = "This does not show that there is no difference: see how far the interval reaches."
 
 
-def right(use: pd.DataFrame, about: str, suffix: str, level: float) -> Shown:
+def right(use: pd.DataFrame, about: str, suffix: str, level: float) -> Content:
     """The pairs of an ABX test: how often X was told; scores are 1 (right) and 0."""
     both = zip(use["condition"], use["versus_condition"], strict=True)
     names = [" and ".join(sorted(pair)) for pair in both]
@@ -53,7 +53,7 @@ def right(use: pd.DataFrame, about: str, suffix: str, level: float) -> Shown:
             about=about,
         )
     ]
-    return Shown(
+    return Content(
         sentences=[_sentence(rows[-1], level)],
         figures=figures if len(rows) <= MOST_DRAWN else [],
         tables=[_table(rows, about, suffix, level)],

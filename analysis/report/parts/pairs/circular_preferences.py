@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from analysis.report.content import Column, Shown, Table
+from analysis.report.content import Column, Content, Table
 from analysis.statistics.pairs.circular_triads import circular_triads, triads_summary
 from analysis.statistics.pairs.comparison_graph import wins_of
 from analysis.statistics.pairs.pair_ratings import PairRatings
@@ -19,14 +19,14 @@ METHOD = (
 )
 
 
-def rounds(ratings: PairRatings, about: str, suffix: str, level: float) -> Shown:
+def rounds(ratings: PairRatings, about: str, suffix: str, level: float) -> Content:
     """How often preferences go in circles: nothing to say of fewer than three conditions."""
     if not FEWEST <= len(ratings.names) <= MOST_CONDITIONS:
-        return Shown()
+        return Content()
     majority = triads_summary(circular_triads(ratings, ()))
     each = triads_summary(circular_triads(ratings, ("rater",)))
     if not majority["triads"]:
-        return Shown()
+        return Content()
     rows = [_row("majorities of all answers", majority), _row("each rater by itself", each)]
     columns = [
         Column("name", "Judged by"),
@@ -43,7 +43,7 @@ def rounds(ratings: PairRatings, about: str, suffix: str, level: float) -> Shown
         "decided every pair."
     )
     title = "Preferences that go round"
-    return Shown(
+    return Content(
         sentences=[_sentence(ratings, majority)],
         tables=[Table(f"triads{suffix}", title, columns, rows, note, about, folded=True)],
         warnings=_warnings(each),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import interval_text, listed, number
-from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.content import Column, Content, Figure, Table
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.means_of_pairs import (
     PairMean,
@@ -35,7 +35,7 @@ NAIVE = (
 
 def preferred(
     ratings: PairRatings, about: str, suffix: str, level: float, shares: bool = False
-) -> Shown:
+) -> Content:
     """The pairs of one family; ``shares`` where answers have no grades (AB): shares, not means."""
     pairs = pair_means(ratings, level)
     rows = [_row(pair, shares) for pair in pairs]
@@ -45,7 +45,7 @@ def preferred(
         _naive_table(rows, about, suffix, level, shares),
         *_order_tables(rows, order_rows, about, suffix, level),
     ]
-    return Shown(
+    return Content(
         sentences=[_answer(pairs, level, shares), *order],
         figures=_figures(rows, about, suffix, shares),
         tables=tables,

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 
 from analysis.arrays import Floats
-from analysis.report.content import Column, Figure, Shown, Table
+from analysis.report.content import Column, Content, Figure, Table
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tiers import tiers_of
 from analysis.statistics.pairs.ability_fit import CLUSTERED, MODEL, Ability, AbilityFit
@@ -53,18 +53,18 @@ class Fitted:
     why: str = ""
 
 
-def strengths(ratings: PairRatings, about: str, suffix: str, level: float) -> Shown:
+def strengths(ratings: PairRatings, about: str, suffix: str, level: float) -> Content:
     """Strengths with intervals where conditions have a common scale, and who beat whom."""
     if len(ratings.names) < FEWEST:
-        return Shown()
+        return Content()
     if not np.any(ratings.y):
-        return Shown(sentences=[ALL_TIES])
+        return Content(sentences=[ALL_TIES])
     found = connection(ratings)
     main, fits = _fits(ratings, found)
     shown = [one for one in fits if one.key == main and one.fit is not None]
     order = _order(ratings, shown, found)
     sentences = [_in_order(one, level) for one in shown]
-    return Shown(
+    return Content(
         sentences=[text for text in sentences if text],
         figures=[
             *_strength_figure(shown, about, suffix, level),

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.scales import family_title
-from analysis.report.content import Shown, titled, together
-from analysis.report.part import Given, Part
+from analysis.report.content import Content, titled, together
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.raters.consistency_tables import repeats_of
 from analysis.report.parts.raters.order_tables import order_of
 from analysis.report.parts.raters.rest_tables import rest_of
@@ -24,28 +24,28 @@ class Raters(Part):
     title = "Raters"
     order = 72
 
-    def applies(self, given: Given) -> bool:
-        return len(given.kept) > 0
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0
 
-    def make(self, given: Given) -> Shown:
-        every = list(families(given.kept))
-        found: list[Shown] = []
+    def make(self, inputs: PartInput) -> Content:
+        every = list(families(inputs.kept))
+        found: list[Content] = []
         for place, family in enumerate(every):
             title = family_title({"estimand": family.estimand, **family.group})
-            mine: list[Shown] = []
+            mine: list[Content] = []
             for step, make in enumerate((rest_of, use_of, order_of, spread_of, repeats_of)):
-                given.progress((place + step / 5) / (len(every) + 1), title)
-                mine.append(make(family, title, given))
+                inputs.progress((place + step / 5) / (len(every) + 1), title)
+                mine.append(make(family, title, inputs))
             found.append(_in_one_paragraph(together(mine), title))
-        given.progress(len(every) / (len(every) + 1), "answer times")
-        found += pace_of(given)
+        inputs.progress(len(every) / (len(every) + 1), "answer times")
+        found += pace_of(inputs)
         shown = together(found)
         if not shown.tables and not shown.sentences:
-            return Shown(["There are too few ratings to say anything of single raters."])
+            return Content(["There are too few ratings to say anything of single raters."])
         return titled(shown) if len(every) > 1 else shown
 
 
-def _in_one_paragraph(shown: Shown, title: str) -> Shown:
+def _in_one_paragraph(shown: Content, title: str) -> Content:
     """The sentences about one family, its title said once."""
     told = [text.removeprefix(f"{title}: ") for text in shown.sentences]
     whole = " ".join(text[:1].upper() + text[1:] for text in told)

@@ -8,8 +8,8 @@ import numpy as np
 
 from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Column, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Table
+from analysis.report.part import PartInput
 from analysis.statistics.agreement import SelfConsistency, repeat_pairs, self_consistency, steps_of
 
 COLUMNS = (
@@ -29,12 +29,12 @@ METHODS = (
 )
 
 
-def repeats_of(family: Family, title: str, given: Given) -> Shown:
+def repeats_of(family: Family, title: str, inputs: PartInput) -> Content:
     """First and second answers of one family, from the table before any rule took repeats away.
 
     Sessions that the rules leave out altogether do not count.
     """
-    table = given.table
+    table = inputs.table
     same = (
         (table["task"] == family.group["task"])
         & (table["criterion"] == family.group["criterion"])
@@ -45,21 +45,21 @@ def repeats_of(family: Family, title: str, given: Given) -> Shown:
         same &= table["study"] == family.group["study"]
     pairs = repeat_pairs(table[same])
     if not len(pairs):
-        return Shown()
+        return Content()
     step = _step(family)
     found = self_consistency(
         pairs["rater"].to_numpy(dtype=object),
         pairs["first"].to_numpy(dtype=np.float64),
         pairs["second"].to_numpy(dtype=np.float64),
         tolerance=step,
-        level=given.options.level,
+        level=inputs.options.level,
     )
     note = (
         f"Same answer: within {step:g} of the first. Repeats enter no estimate. Intervals take "
         "pairs as independent."
     )
     rows = [_row(each) for each in found]
-    return Shown(
+    return Content(
         sentences=_sentences(title, found[0]),
         tables=[
             Table("repeats", "Clips asked twice", COLUMNS, rows, note, about=title, folded=True)

@@ -12,8 +12,8 @@ from analysis.formatting import interval_text, number
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.table import TRAINING
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import PartInput
 from analysis.statistics.agreement import (
     Agreement,
     Rated,
@@ -55,9 +55,9 @@ METHODS = (
 )
 
 
-def order_of(family: Family, title: str, given: Given) -> Shown:
+def order_of(family: Family, title: str, inputs: PartInput) -> Content:
     """Effects of time and order on the ratings of one family."""
-    rated, level = rated_units(family), given.options.level
+    rated, level = rated_units(family), inputs.options.level
     three = (rated.unit, rated.rater, rated.score)
     rows, sentences, warnings, figures = [], [], [], []
     known = ~np.isnan(rated.position)
@@ -75,8 +75,8 @@ def order_of(family: Family, title: str, given: Given) -> Shown:
     tables = []
     if rows:
         tables.append(Table("order", "Fatigue and order", EFFECTS, rows, about=title))
-    tables += _traps(family, given)
-    return Shown(sentences, figures, tables, warnings, [METHODS] if rows else [])
+    tables += _traps(family, inputs)
+    return Content(sentences, figures, tables, warnings, [METHODS] if rows else [])
 
 
 def stretches(position: Floats, count: int) -> tuple[Codes, list[tuple[int, int]]]:
@@ -193,9 +193,9 @@ def _second(family: Family, level: float) -> Agreement | None:
     return order_effect(score, first, table["rater"].to_numpy(dtype=object), level=level)
 
 
-def _traps(family: Family, given: Given) -> Sequence[Table]:
+def _traps(family: Family, inputs: PartInput) -> Sequence[Table]:
     """The share of traps passed over the session, once per task (its first criterion)."""
-    table = given.table
+    table = inputs.table
     rows = table[
         (table["task"] == family.group["task"])
         & (table["criterion"] == family.group["criterion"])
@@ -211,7 +211,7 @@ def _traps(family: Family, given: Given) -> Sequence[Table]:
     stretch, ends = stretches(numbers(rows, "position"), FIFTHS)
     passed = rows["trap_passed"].astype(bool).to_numpy().astype(np.float64)
     found = by_position(
-        stretch, rows["rater"].to_numpy(dtype=object), passed, level=given.options.level
+        stretch, rows["rater"].to_numpy(dtype=object), passed, level=inputs.options.level
     )
     told = []
     for place in found:

@@ -9,8 +9,8 @@ import numpy as np
 
 from analysis.formatting import listed
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import PartInput
 from analysis.statistics.agreement import (
     SubjectModel,
     VersusRest,
@@ -49,29 +49,29 @@ METHODS = (
 )
 
 
-def rest_of(family: Family, title: str, given: Given) -> Shown:
+def rest_of(family: Family, title: str, inputs: PartInput) -> Content:
     """Every rater of one family against the rest."""
     rated = rated_units(family)
     three = (rated.unit, rated.rater, rated.score)
     steps = steps_of(rated.score, family.estimand)
     categories = steps or coarse_steps(rated.score, family.estimand)
     if family.n_raters < 2 or len(categories) < 2:
-        return Shown()
-    level = given.options.level
+        return Content()
+    level = inputs.options.level
     lines = versus_rest(
         *three,
         categories=categories,
         level=level,
         replicates=_replicates(family.n_raters),
-        seed=given.options.seed,
+        seed=inputs.options.seed,
     )
     if all(line.value is None for line in lines):
-        return Shown([f"{title}: no rater can be compared with the rest: {_why(lines)}."])
+        return Content([f"{title}: no rater can be compared with the rest: {_why(lines)}."])
     model = subject_model(*three, level=level, rounds=ROUNDS)
     unbiased = subject_model(*three, level=level, rounds=ROUNDS, unbiased=True)
     rows = merged(lines, model, unbiased)
     known = [row for row in rows if row["plcc"] is not None]
-    return Shown(
+    return Content(
         sentences=_sentences(title, known, family.n_raters),
         figures=_figures(title, rows),
         tables=[

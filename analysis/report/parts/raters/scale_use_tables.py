@@ -9,8 +9,8 @@ import numpy as np
 
 from analysis.formatting import counted
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import PartInput
 from analysis.statistics.agreement import ScaleUse, coarse_steps, rated_units, scale_use, steps_of
 from analysis.statistics.agreement.kappa import rounded_half_up
 from analysis.statistics.agreement.rating_units import step_names
@@ -35,16 +35,16 @@ HALVES = (
 )
 
 
-def use_of(family: Family, title: str, given: Given) -> Shown:
+def use_of(family: Family, title: str, inputs: PartInput) -> Content:
     """The use of the scale by each rater of one family."""
     rated = rated_units(family)
     score = family.table["score"].to_numpy(dtype=np.float64)  # as given, no pair turned round
     steps = steps_of(score, family.estimand)
     places = steps or coarse_steps(score, family.estimand)
     if len(places) < 2:
-        return Shown()
+        return Content()
     given_at = score if steps else np.array(places)[rounded_half_up(score, places)]
-    found = scale_use(rated.rater, given_at, places, level=given.options.level)
+    found = scale_use(rated.rater, given_at, places, level=inputs.options.level)
     adjusted = holm([use.half_steps_p for use in found])
     halves = bool(steps) and steps[1] - steps[0] == HALF and steps[-1] - steps[0] > 2
     names = step_names(places)
@@ -59,7 +59,7 @@ def use_of(family: Family, title: str, given: Given) -> Shown:
             "Holm over all raters."
         )
     columns = (*COLUMNS, *(HALVES if halves else ()))
-    return Shown(
+    return Content(
         sentences=_sentences(title, found, halves, adjusted),
         figures=[_figure(title, found, names)],
         tables=[Table("use", "Use of the scale", columns, rows, note, about=title, folded=True)],

@@ -9,8 +9,8 @@ import numpy as np
 from analysis.arrays import Floats
 from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import PartInput
 from analysis.statistics.agreement import rated_units, scale_ends, sos_parameter, steps_of
 
 MOST_DRAWN = 200
@@ -30,27 +30,27 @@ METHODS = (
 )
 
 
-def spread_of(family: Family, title: str, given: Given) -> Shown:
+def spread_of(family: Family, title: str, inputs: PartInput) -> Content:
     """The parameter a with its parabola; nothing for comparisons and scales without ends."""
     rated = rated_units(family)
     ends = scale_ends(rated.score, family.estimand)
     steps = steps_of(rated.score, family.estimand)
     if rated.compared or ends is None or 0 < len(steps) < FEWEST_STEPS:
-        return Shown()
-    level, seed = given.options.level, given.options.seed
+        return Content()
+    level, seed = inputs.options.level, inputs.options.seed
     three = (rated.unit, rated.rater, rated.score)
-    most = min(500, given.options.replicates)
+    most = min(500, inputs.options.replicates)
     fit = sos_parameter(*three, ends=ends, level=level, replicates=most, seed=seed)
     row = fit.a.row()
     row["made_by"] = row.pop("interval")
     row["measure"] = "SOS parameter a"
     table = Table("sos", "Spread of opinions (SOS)", COLUMNS, [row], about=title)
     if fit.a.value is None:
-        return Shown(tables=[table])
+        return Content(tables=[table])
     told = ""
     if fit.a.low is not None and fit.a.high is not None:
         told = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
-    return Shown(
+    return Content(
         sentences=[
             f"{title}: the SOS parameter a is {fit.a.value:.3f}{told}; the larger it is, the less "
             "raters are of one mind about a clip."

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.report.content import Column, Figure, Shown, Table
-from analysis.report.part import Given
+from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.part import PartInput
 from analysis.statistics.agreement import Pace, pace_of_raters
 from analysis.statistics.agreement.rating_units import numbers
 
@@ -42,14 +42,14 @@ METHODS = (
 )
 
 
-def pace_of(given: Given) -> list[Shown]:
+def pace_of(inputs: PartInput) -> list[Content]:
     """The pace of the raters of each task that has answer times."""
     found = []
-    kept = given.kept[given.kept["latency_ms"].notna()]
+    kept = inputs.kept[inputs.kept["latency_ms"].notna()]
     several = kept["study"].nunique() > 1
     for (study, task), rows in kept.groupby(["study", "task"], sort=True):
         title = f"{study} · {task}" if several else str(task)
-        found.append(_of_task(title, trials(rows), given.options.level))
+        found.append(_of_task(title, trials(rows), inputs.options.level))
     return found
 
 
@@ -59,7 +59,7 @@ def trials(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~(placed & rows.duplicated(TRIAL))]
 
 
-def _of_task(title: str, rows: pd.DataFrame, level: float) -> Shown:
+def _of_task(title: str, rows: pd.DataFrame, level: float) -> Content:
     found = pace_of_raters(
         rows["rater"].to_numpy(dtype=object),
         numbers(rows, "latency_ms"),
@@ -92,7 +92,7 @@ def _of_task(title: str, rows: pd.DataFrame, level: float) -> Shown:
             f"{title}: from the first to the last third of their trials raters become "
             f"{abs(1 - change):.0%} {faster} in the median."
         )
-    return Shown(
+    return Content(
         sentences=sentences,
         figures=_figure(about, found),
         tables=[Table("pace", "Answer times", COLUMNS, table, NOTE, about=about, folded=True)],

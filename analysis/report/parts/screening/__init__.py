@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.report.content import Shown, Table
-from analysis.report.part import Given, Part
+from analysis.report.content import Content, Table
+from analysis.report.part import Part, PartInput
 from analysis.report.parts.screening.exclusion_tables import excluded_table, rules_table
 from analysis.report.parts.screening.sensitivity_tables import (
     estimates_tables,
@@ -41,7 +41,7 @@ COMPARING = (
 class Judged:
     """What the tables and sentences are made from: rows per rule, and orders per family."""
 
-    given: Given
+    inputs: PartInput
     counts: Sequence[Mapping[str, Any]]
     main: str  # the scheme in force
     families: Mapping[str, Mapping[str, Order]]
@@ -57,24 +57,24 @@ class ScreeningPart(Part):
     order = 65
     always = True
 
-    def applies(self, given: Given) -> bool:
-        return len(given.table) > 0
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.table) > 0
 
-    def make(self, given: Given) -> Shown:
+    def make(self, inputs: PartInput) -> Content:
         """Sentences, tables of exclusions, and results under each rule; see the module."""
-        tried, rows = _not_in_force(given)
-        given.progress(0.8, self.title)
-        main = in_force(given.options.rules)
-        every = orders([*given.report["screening"], *rows])
+        tried, rows = _not_in_force(inputs)
+        inputs.progress(0.8, self.title)
+        main = in_force(inputs.options.rules)
+        every = orders([*inputs.report["screening"], *rows])
         found = telling(every, main)
-        judged = Judged(given, given.report["exclusions"], main, found, tried)
-        return Shown(
+        judged = Judged(inputs, inputs.report["exclusions"], main, found, tried)
+        return Content(
             sentences=[_left_out(judged), *_order_words(judged)],
-            figures=list(figures(found, main, tried, given.report["scales"])),
+            figures=list(figures(found, main, tried, inputs.report["scales"])),
             tables=[
-                rules_table(given, judged.counts),
+                rules_table(inputs, judged.counts),
                 *_results(judged, silent(every, found)),
-                *excluded_table(given),
+                *excluded_table(inputs),
             ],
             warnings=_warnings(judged),
             methods=[_method(judged)],
@@ -90,25 +90,25 @@ def _results(judged: Judged, same: Sequence[str]) -> Iterator[Table]:
         yield from intervals_table(families, main)
 
 
-def _not_in_force(given: Given) -> tuple[list[str], list[dict[str, Any]]]:
+def _not_in_force(inputs: PartInput) -> tuple[list[str], list[dict[str, Any]]]:
     """Names and estimates of rules that could be added: those in force and one more."""
-    table, rules = given.table, given.options.rules
+    table, rules = inputs.table, inputs.options.rules
     if len(table) > MOST_TRIED:
         return [], []
     held = {rule.key for rule in rules}
     methods, kinds = set(table["method"]), set(table["trap"]) - {""}
     under: list[Scheme] = []
-    reasons = dict(given.screened.reasons)
+    reasons = dict(inputs.screened.reasons)
     for rule in optional_rules(methods, kinds):
         if rule.key not in held and not rule.lacking(table):
             reasons[rule] = rule.reasons(table)
             under.append((f"with {rule.key}", (*rules, rule)))
     screened = Screened(table, reasons)
-    return [name for name, _ in under], sensitivity(screened, given.options, under)
+    return [name for name, _ in under], sensitivity(screened, inputs.options, under)
 
 
 def _left_out(judged: Judged) -> str:
-    data = judged.given.report["data"]
+    data = judged.inputs.report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     if not gone:
         return f"No rule leaves out any of the {data['ratings']} ratings."
@@ -121,21 +121,21 @@ def _left_out(judged: Judged) -> str:
 
 
 def _order_words(judged: Judged) -> list[str]:
-    data = judged.given.report["data"]
+    data = judged.inputs.report["data"]
     if data["ratings"] == data["ratings_kept"]:
         return []
-    return order_sentences(judged.families, judged.main, judged.tried, judged.given.report)
+    return order_sentences(judged.families, judged.main, judged.tried, judged.inputs.report)
 
 
 def _warnings(judged: Judged) -> list[str]:
-    rules: Sequence[Rule] = judged.given.options.rules
+    rules: Sequence[Rule] = judged.inputs.options.rules
     told = [f"The rule {rule.key} {COMPARING}" for rule in rules if rule.compares_raters]
     for rule in rules:
-        lacking = rule.lacking(judged.given.table)
+        lacking = rule.lacking(judged.inputs.table)
         if lacking:
             told.append(f"The rule {rule.key} leaves out nothing: {lacking}.")
-    told += _unused_verdicts(judged.given)
-    data = judged.given.report["data"]
+    told += _unused_verdicts(judged.inputs)
+    data = judged.inputs.report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     if gone > MUCH * data["ratings"]:
         told.append(
@@ -151,12 +151,12 @@ def _warnings(judged: Judged) -> list[str]:
     return told
 
 
-def _unused_verdicts(given: Given) -> Iterator[str]:
+def _unused_verdicts(inputs: PartInput) -> Iterator[str]:
     """Where experts judged reasons and the analysis was asked for without that rule."""
-    if any(rule.key == Review.key for rule in given.options.rules):
+    if any(rule.key == Review.key for rule in inputs.options.rules):
         return
-    found = Review().reasons(given.table) != ""
-    unfit = int((found & (given.table["trap"] == "").to_numpy(dtype=bool)).sum())
+    found = Review().reasons(inputs.table) != ""
+    unfit = int((found & (inputs.table["trap"] == "").to_numpy(dtype=bool)).sum())
     if unfit:
         what = "justification of 1 rating" if unfit == 1 else f"justifications of {unfit} ratings"
         yield (
@@ -166,10 +166,10 @@ def _unused_verdicts(given: Given) -> Iterator[str]:
 
 
 def _method(judged: Judged) -> str:
-    rules = judged.given.options.rules
+    rules = judged.inputs.options.rules
     if not rules:
         return "No rating was left out but for missing scores, duplicates and repeats."
-    data = judged.given.report["data"]
+    data = judged.inputs.report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     texts = "; ".join(f"{rule.describe()} ({versioned_text(rule)})" for rule in rules)
     same = [

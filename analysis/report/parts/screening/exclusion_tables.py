@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.report.content import Column, Table
-from analysis.report.part import Given
+from analysis.report.part import PartInput
 from analysis.statistics.screening import versioned_text
 
 MOST_REASONS = 5_000
 _BY = ["rater", "session", "reason"]
 
 
-def rules_table(given: Given, counts: Sequence[Mapping[str, Any]]) -> Table:
+def rules_table(inputs: PartInput, counts: Sequence[Mapping[str, Any]]) -> Table:
     """One row per rule: what it leaves out, how much, and how much it alone."""
-    ratings = given.report["data"]["ratings"]
+    ratings = inputs.report["data"]["ratings"]
     rows = []
-    for row, rule in zip(counts, given.screened.reasons, strict=True):
+    for row, rule in zip(counts, inputs.screened.reasons, strict=True):
         share = row["ratings"] / ratings if ratings else None
         rows.append({**row, "share": share, "text": versioned_text(rule)})
-    traps = given.report["data"]["trap_ratings"]
+    traps = inputs.report["data"]["trap_ratings"]
     return Table(
         key="screening_rules",
         title="What each rule leaves out",
@@ -39,9 +39,9 @@ def rules_table(given: Given, counts: Sequence[Mapping[str, Any]]) -> Table:
     )
 
 
-def excluded_table(given: Given) -> Iterator[Table]:
+def excluded_table(inputs: PartInput) -> Iterator[Table]:
     """Every rater and session that something of is left out, with the rule and the reason."""
-    rows = list(_reasons(given))
+    rows = list(_reasons(inputs))
     if not rows:
         return
     cut = len(rows) - MOST_REASONS
@@ -64,10 +64,10 @@ def excluded_table(given: Given) -> Iterator[Table]:
     )
 
 
-def _reasons(given: Given) -> Iterator[dict[str, Any]]:
-    table = given.table
+def _reasons(inputs: PartInput) -> Iterator[dict[str, Any]]:
+    table = inputs.table
     rated = (table["trap"] == "").to_numpy(dtype=bool)
-    for rule, reasons in given.screened.reasons.items():
+    for rule, reasons in inputs.screened.reasons.items():
         hit = rated & (reasons != "")
         if not hit.any():
             continue

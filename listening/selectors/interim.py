@@ -28,7 +28,7 @@ class PlannedColumn(TypedDict):
     ratings: int
 
 
-class AskedSoFar(TypedDict):
+class InterimQuestion(TypedDict):
     """A task and criterion whose answers are numbers, with raters in the order they finished.
 
     `ends` are the lowest and highest score that its scale can give.
@@ -84,7 +84,7 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
 
 
-def rated_so_far(study: str) -> list[AskedSoFar]:
+def interim_questions(study: str) -> list[InterimQuestion]:
     """Rater means per task and criterion with numbers; one aggregate, so callers cache it.
 
     Only sessions that are finished count: who is still listening has no final mean, and rejected,
@@ -104,13 +104,13 @@ def rated_so_far(study: str) -> list[AskedSoFar]:
         )
     named = {key: label or key for key, label in row.conditions.values_list("key", "label")}
     references = list(row.conditions.filter(role="reference").values_list("key", flat=True))
-    found: dict[int, AskedSoFar] = {}
+    found: dict[int, InterimQuestion] = {}
     for criterion in criteria.order_by("task__order", "order"):
         ends = _ends(Scale.from_dict(criterion.scale))
         if ends is None:
             continue
         task = criterion.task
-        found[criterion.pk] = AskedSoFar(
+        found[criterion.pk] = InterimQuestion(
             task=task.key,
             title=task.title or task.key,
             criterion=criterion.key,

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.report.planning.interim_narrative import box
 from analysis.statistics.planning import PlanningError
-from analysis.statistics.planning.interim import so_far
+from analysis.statistics.planning.interim import interim
 
 RUNS, RATERS, CONDITIONS = 1000, 60, 3
 
@@ -42,7 +42,7 @@ def drawn(means, raters, seed=1, sd=0.4):
 
 
 def test_a_clear_difference_is_decided_and_close_systems_are_not():
-    found = so_far(means_of(drawn([3.0, 3.05, 4.0], 80)), (1, 5))
+    found = interim(means_of(drawn([3.0, 3.05, 4.0], 80)), (1, 5))
     verdicts = {(line.condition, line.versus): line.verdict for line in found.lines}
     assert verdicts == {("c0", "c1"): "never", ("c0", "c2"): "decided", ("c1", "c2"): "decided"}
     assert found.kind == "pairs"
@@ -54,8 +54,8 @@ def test_a_clear_difference_is_decided_and_close_systems_are_not():
 
 def test_the_plan_shares_the_level_not_what_happens_to_be_rated():
     means = means_of(drawn([3.0, 4.0], 30))
-    assert so_far(means, (1, 5)).each == pytest.approx(0.95)
-    whole = so_far(means, (1, 5), columns=planned(["c0", "c1", "c2", "c3"], 150))
+    assert interim(means, (1, 5)).each == pytest.approx(0.95)
+    whole = interim(means, (1, 5), columns=planned(["c0", "c1", "c2", "c3"], 150))
     assert whole.each == pytest.approx(1 - 0.05 / 6)
     assert [line.verdict for line in whole.lines if "c3" in (line.condition, line.versus)] == [
         "early"
@@ -65,26 +65,26 @@ def test_the_plan_shares_the_level_not_what_happens_to_be_rated():
 def test_a_forecast_tells_how_many_raters_decide_it():
     y = drawn([3.0, 3.35], 400, seed=4)
     room = planned(["c0", "c1"], 400 * 5)
-    (line,) = so_far(means_of(y[:40]), (1, 5), columns=room).lines
+    (line,) = interim(means_of(y[:40]), (1, 5), columns=room).lines
     assert line.verdict == "later"
-    (end,) = so_far(means_of(y[: line.needed * 2]), (1, 5), columns=room).lines
+    (end,) = interim(means_of(y[: line.needed * 2]), (1, 5), columns=room).lines
     assert end.verdict == "decided"
     assert 40 < line.needed < 400
-    small = so_far(means_of(y[:40]), (1, 5), columns=planned(["c0", "c1"], 41 * 5))
+    small = interim(means_of(y[:40]), (1, 5), columns=planned(["c0", "c1"], 41 * 5))
     assert small.planned == 41
     assert small.lines[0].verdict == "never"
-    over = so_far(means_of(y[:40]), (1, 5), columns=planned(["c0", "c1"], 40 * 5))
+    over = interim(means_of(y[:40]), (1, 5), columns=planned(["c0", "c1"], 40 * 5))
     assert over.lines[0].verdict == "never"
 
 
 def test_no_difference_that_matters_is_a_decision_too():
     y = drawn([3.0, 3.0], 300, seed=5, sd=0.2)
-    assert so_far(means_of(y), (1, 5), matters=0.4).lines[0].verdict == "equal"
-    assert so_far(means_of(y), (1, 5)).lines[0].verdict == "never"
+    assert interim(means_of(y), (1, 5), matters=0.4).lines[0].verdict == "equal"
+    assert interim(means_of(y), (1, 5)).lines[0].verdict == "never"
 
 
 def test_a_reference_is_what_the_others_are_compared_with():
-    found = so_far(means_of(drawn([3, 3, 3, 4], 30)), (1, 5), references=["c3"])
+    found = interim(means_of(drawn([3, 3, 3, 4], 30)), (1, 5), references=["c3"])
     assert [(line.condition, line.versus) for line in found.lines] == [
         ("c0", "c3"),
         ("c1", "c3"),
@@ -104,11 +104,11 @@ def test_comparisons_are_bounded_around_the_middle_of_the_scale():
         }
         for r in range(60)
     ]
-    found = so_far(rows, (-3, 3), estimand="cmos")
+    found = interim(rows, (-3, 3), estimand="cmos")
     assert (found.kind, found.neutral) == ("versus", 0.0)
     assert found.lines[0].verdict == "decided"
     shares = [row | {"score": 0.5 + row["score"] / 6} for row in rows]
-    ab = so_far(shares, (0, 1), estimand="abx")
+    ab = interim(shares, (0, 1), estimand="abx")
     assert ab.neutral == 0.5
     told = {"title": "t", "criterion": "", "labels": {}, "estimand": "abx"}
     assert box(ab, told)["lines"][0]["words"] == "Raters can tell a and b apart."
@@ -116,18 +116,18 @@ def test_comparisons_are_bounded_around_the_middle_of_the_scale():
 
 def test_clips_against_an_open_reference_are_clips():
     rows = [row | {"versus_condition": "ref"} for row in means_of(25 * drawn([2, 3], 40) - 25)]
-    found = so_far(rows, (0, 100), estimand="mushra")
+    found = interim(rows, (0, 100), estimand="mushra")
     assert found.kind == "pairs"
     assert [(line.condition, line.versus) for line in found.lines] == [("c0", "c1")]
 
 
 def test_many_conditions_or_raters_of_one_condition_give_bounds_of_means():
-    many = so_far(means_of(drawn(np.linspace(2, 4, 12), 30)), (1, 5))
+    many = interim(means_of(drawn(np.linspace(2, 4, 12), 30)), (1, 5))
     assert many.kind == "means"
     assert many.each == pytest.approx(1 - 0.05 / 12)
     y = drawn([2.0, 4.0], 80)
     y[::2, 0], y[1::2, 1] = np.nan, np.nan
-    between = so_far(means_of(y), (1, 5))
+    between = interim(means_of(y), (1, 5))
     assert between.kind == "means"
     low, high = between.lines
     assert low.raters == high.raters == 40
@@ -136,27 +136,27 @@ def test_many_conditions_or_raters_of_one_condition_give_bounds_of_means():
 
 
 def test_few_raters_and_none_are_told_so():
-    few = so_far(means_of(drawn([3, 4], 4)), (1, 5))
+    few = interim(means_of(drawn([3, 4], 4)), (1, 5))
     assert few.lines[0].verdict == "early"
-    none = so_far([], (1, 5), columns=planned(["c0", "c1"], 50))
+    none = interim([], (1, 5), columns=planned(["c0", "c1"], 50))
     assert (none.raters, none.planned) == (0, None)
     assert none.lines[0].value is None
-    assert so_far([], (1, 5)).lines == []
+    assert interim([], (1, 5)).lines == []
 
 
 def test_wrong_arguments_are_told_in_words():
     with pytest.raises(PlanningError, match="above 0"):
-        so_far([], (1, 5), matters=0)
+        interim([], (1, 5), matters=0)
     with pytest.raises(PlanningError, match="end"):
-        so_far([], (5, 5))
+        interim([], (5, 5))
     with pytest.raises(PlanningError, match="outside"):
-        so_far(means_of(np.tile([9.0, 1.0], (6, 1))), (1, 5))
+        interim(means_of(np.tile([9.0, 1.0], (6, 1))), (1, 5))
 
 
 def test_words_name_conditions_as_pages_do():
     labels = {"c0": "Ossian", "c1": "Vela"}
     told = {"title": "Naturalness", "criterion": "n", "labels": labels, "estimand": "mos"}
-    made = box(so_far(means_of(drawn([3, 4], 60)), (1, 5)), told)
+    made = box(interim(means_of(drawn([3, 4], 60)), (1, 5)), told)
     (line,) = made["lines"]
     assert line["name"] == "Ossian − Vela"
     assert line["words"] == "Vela scores higher than Ossian."
@@ -174,7 +174,7 @@ def test_all_bounds_hold_at_all_looks_and_plain_intervals_do_not():
     for _ in range(RUNS):
         y = (rng.random((RATERS, CONDITIONS, 3)) < share[:, None]).mean(axis=2)
         # the bounds only ever narrow (running intersection): the last ones hold if all do
-        lines = so_far(means_of(y), (0, 1)).lines
+        lines = interim(means_of(y), (0, 1)).lines
         held += all(
             line.low <= share[int(line.condition[1])] - share[int(line.versus[1])] <= line.high
             for line in lines

@@ -7,7 +7,7 @@ from django.urls import reverse
 from analysis.web import planning_views
 from listening import sessions
 from listening.models import Condition
-from listening.selectors import rated_so_far, task_plans
+from listening.selectors import interim_questions, task_plans
 from tests import factories
 from tests.factories import an_answer, arrive, current, make_study
 
@@ -48,7 +48,7 @@ def test_rater_means_are_those_of_finished_sessions_only(running):
     done = [rate(running) for _ in range(3)]
     rate(running, stop_after=2)
     assert {session.status for session in done} == {"finished"}
-    (asked,) = rated_so_far(running.key)
+    (asked,) = interim_questions(running.key)
     assert [row["rater"] for row in asked["means"][::2]] == [s.rater.code for s in done]
     assert {(row["condition"], row["score"]) for row in asked["means"]} == {
         ("cond-0", 2.0),
@@ -62,13 +62,13 @@ def test_rater_means_are_those_of_finished_sessions_only(running):
 def test_rejected_sessions_are_left_out(running):
     first, second = rate(running), rate(running)
     sessions.reject(first, "did not listen")
-    (asked,) = rated_so_far(running.key)
+    (asked,) = interim_questions(running.key)
     assert {row["rater"] for row in asked["means"]} == {second.rater.code}
 
 
 def test_scales_without_numbers_have_no_bounds(db, client):
     study = make_study(conditions=3, items=4, task={"method": "rank", "block_size": 2})
-    assert rated_so_far(study.key) == []
+    assert interim_questions(study.key) == []
     assert "nothing that is a number" in box(client, study)
 
 
