@@ -13,6 +13,7 @@ from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.ratings.grouping import OFFERED, Breakdown
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
+from analysis.ratings.scales import family_title
 from analysis.ratings.table import rated
 
 
@@ -27,6 +28,11 @@ class Family:
     item: Codes
     n_raters: int
     n_items: int
+
+    @property
+    def title(self) -> str:
+        """What it is about, for headings: estimand, study, task and criterion."""
+        return family_title({"estimand": self.estimand, **self.group})
 
     @property
     def in_pairs(self) -> bool:

@@ -14,7 +14,6 @@ from analysis.ratings.breakdowns import default_breakdowns, families, labelled_f
 from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
-from analysis.ratings.scales import family_title
 from analysis.ratings.table import table_hash
 from analysis.report.part import PartInput
 from analysis.report.pipeline import made_parts
@@ -195,7 +194,7 @@ def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
         scores = family.table["score"]
         ends = estimand_of(family.estimand).ends_for(float(scores.min()), float(scores.max()))
         if ends:
-            found[family_title({"estimand": family.estimand, **family.group})] = list(ends)
+            found[family.title] = list(ends)
     return found
 
 

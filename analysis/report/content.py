@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 Kind = Literal["text", "number", "count", "percent", "p", "interval", "mark"]
@@ -26,6 +26,30 @@ class Column:
     sign: bool = False  # a plus before what is above zero
 
 
+def column(
+    heading: str = "",
+    kind: Kind = "text",
+    decimals: int = 3,
+    *,
+    sign: bool = False,
+    key: str = "",
+    default: Any = MISSING,
+) -> Any:
+    """A field of a dataclass of rows that a table shows; see `Column`.
+
+    ``key`` names the column where the field does not: ``difference`` for ``difference_low``, which
+    stands for an interval. Fields without this are in the CSV alone, after the columns.
+    """
+    shown = {"heading": heading, "kind": kind, "decimals": decimals, "sign": sign, "key": key}
+    return field(default=default, metadata={"column": shown})
+
+
+def columns_of(row: type) -> tuple[Column, ...]:
+    """The columns of a table of such rows, in the order of the fields."""
+    shown = [(each.name, each.metadata.get("column")) for each in fields(row)]
+    return tuple(Column(**{**known, "key": known["key"] or name}) for name, known in shown if known)
+
+
 @dataclass(frozen=True)
 class Table:
     """One table: a key that fits a file name, a title, columns, rows of plain values, and a note.
@@ -42,6 +66,11 @@ class Table:
     note: str = ""
     about: str = ""
     folded: bool = False
+
+    @classmethod
+    def of(cls, row: type, key: str, title: str, rows: Iterable[Any], **more: Any) -> Table:
+        """A table of dataclasses of one kind, whose fields say which columns it shows."""
+        return cls(key, title, columns_of(row), [asdict(each) for each in rows], **more)
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from analysis.report.content import Content
+from analysis.report.content import Content, titled, together
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.ratings.breakdowns import Family
     from analysis.statistics.options import Options
     from analysis.statistics.screening import Screened
 
@@ -88,6 +89,65 @@ class Part:
     def make(self, inputs: PartInput) -> Content:
         """The analysis; raises ValueError, with a remedy, where it cannot be made."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FamilyInput:
+    """What a part is given of one family: its ratings, and its place (from 0) among ``of``."""
+
+    family: Family
+    inputs: PartInput
+    place: int
+    of: int
+
+    @property
+    def title(self) -> str:
+        """What the family is about, for headings."""
+        return self.family.title
+
+    @property
+    def suffix(self) -> str:
+        """What keys of tables and figures end in, so that families do not share them."""
+        return f"_{self.place + 1}" if self.of > 1 else ""
+
+    def progress(self, share: float, words: str = "") -> None:
+        """Tell the share (0 to 1) of this family's work that is done; raises `Cancelled`."""
+        self.inputs.progress((self.place + share) / self.of, words or self.title)
+
+
+class FamilyPart(Part):
+    """A part that says the same of every family: a subclass gives `of_family`.
+
+    Where there are several families, titles say which one a figure or table is about.
+    """
+
+    nothing: ClassVar[str] = ""  # said, with a remedy, where no family is left; empty: no error
+
+    def families(self, inputs: PartInput) -> Iterable[Family]:
+        """The families that it is about."""
+        from analysis.ratings.breakdowns import families
+
+        return families(inputs.kept)
+
+    def of_family(self, each: FamilyInput) -> Content:
+        """What it says of one family."""
+        raise NotImplementedError
+
+    def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
+        """What it says of all, from what it says of each."""
+        content = together(contents)
+        return titled(content) if len(contents) > 1 else content
+
+    def make(self, inputs: PartInput) -> Content:
+        every = list(self.families(inputs))
+        if not every and self.nothing:
+            raise ValueError(self.nothing)
+        contents = []
+        for place, family in enumerate(every):
+            each = FamilyInput(family, inputs, place, len(every))
+            each.progress(0.0)
+            contents.append(self.of_family(each))
+        return self.of_all(contents, inputs)
 
 
 def parts() -> dict[str, type[Part]]:

@@ -11,7 +11,6 @@ from analysis.arrays import Codes
 from analysis.formatting import interval_text, number
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.choices import JOINT
-from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Content, Table, titled
 from analysis.report.part import Part, PartInput
 from analysis.statistics.agreement import (
@@ -92,7 +91,7 @@ class AgreementPart(Part):
         every = [(family, True) for family in families(inputs.kept)]
         every += [(family, False) for family in labelled_families(inputs.kept)]
         for place, (family, scored) in enumerate(every):
-            title = family_title({"estimand": family.estimand, **family.group})
+            title = family.title
             inputs.progress(place / len(every), title)
             rows = list(rows_of(family, inputs) if scored else _of_labels(family, inputs))
             tables.append(

@@ -9,7 +9,6 @@ import numpy as np
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import csv_cell
-from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Content, Table, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.writers.clip_files import COLUMNS
@@ -63,7 +62,7 @@ class ClipScoresPart(Part):
         for place, by in enumerate(wanted):
             for step, family in enumerate(every):
                 inputs.progress((place + step / len(every)) / len(wanted), WORDS[by][1])
-                title = family_title({"estimand": family.estimand, **family.group})
+                title = family.title
                 found = clip_scores(family, by, inputs.options.level)
                 if len(found.frame):
                     frames.setdefault(by, []).append(found.frame)

@@ -10,7 +10,6 @@ from analysis.arrays import Floats
 from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
@@ -67,7 +66,7 @@ class Lfs(Part):
                 "(stimulus, metric, version, value), to see how they agree with people."
             )
         for place, family in enumerate(families(inputs.kept)):
-            title = family_title({"estimand": family.estimand, **family.group})
+            title = family.title
             suffix = f"-{place + 1}" if place else ""
             inputs.progress(0.5, title)
             paired = bool((family.table["versus_stimulus"] != "").any())

@@ -11,7 +11,6 @@ import pandas as pd
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
-from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.statistics.intervals import naive_interval
@@ -56,7 +55,7 @@ class Recommendation(Part):
             estimand = estimand_of(family.estimand)
             style = MUSHRA if estimand.continuous else CROWD
             used.add(style)
-            title = family_title({"estimand": family.estimand, **family.group})
+            title = family.title
             rows = sorted(_rows(family, inputs), key=lambda row: _falling(row, estimand))
             tables.append(_table(place, title, rows, style, estimand, inputs.options.level))
             if style == MUSHRA:

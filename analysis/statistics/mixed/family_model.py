@@ -11,7 +11,6 @@ import numpy as np
 
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
 from analysis.statistics.mixed.gaussian import GaussianPrior, prior_for
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.ordered_labels import label_counts
@@ -87,7 +86,7 @@ def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
         if len(table):
             yield Modelled(
                 number,
-                family_title({"estimand": family.estimand, **family.group}),
+                family.title,
                 family,
                 table,
                 arrays_of(table),

@@ -11,7 +11,6 @@ import numpy as np
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import NO_METRICS, directions, ranges
-from analysis.ratings.scales import family_title
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
 from analysis.statistics.metric_agreement import Correlated, Units, Wanted, correlations, units_of
@@ -113,7 +112,7 @@ def _gathered(family: Family, inputs: PartInput) -> Gathered:
         mapped=not units.compared,
     )
     found = tuple(correlations(units, known, wanted)) if len(units.own) else ()
-    title = family_title({"estimand": family.estimand, **family.group})
+    title = family.title
     told = tuple(each for each in metrics if each.name in known)
     return Gathered(family, title, units, told, known, found, same, options.level)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from analysis.formatting import number
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.reference import Reference
-from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.answer import caveats, choice_answer, pair_answer
@@ -51,7 +50,7 @@ class Answer(Part):
     def make(self, inputs: PartInput) -> Content:
         found = _Found(inputs)
         for family in families(inputs.kept):
-            inputs.progress(0.0, family_title({"estimand": family.estimand, **family.group}))
+            inputs.progress(0.0, family.title)
             found.add(family)
         for family in labelled_families(inputs.kept):
             found.add_chosen(family)
@@ -76,7 +75,7 @@ class _Found:
             self.standing.setdefault(s.family_key, []).append(s)
 
     def add(self, family: Family) -> None:
-        title = family_title({"estimand": family.estimand, **family.group})
+        title = family.title
         name, place = caveats.short_name(family), len(self.about) + 1
         self.about.append((family.estimand, name))
         self.caveats += [
@@ -94,7 +93,7 @@ class _Found:
                 self.caveats += [(name, text) for text in caveats.of_ranking(s)]
 
     def add_chosen(self, family: Family) -> None:
-        title = family_title({"estimand": family.estimand, **family.group})
+        title = family.title
         rows = choice_answer.shares_of(family, self.inputs.report.get("shares", []))
         self.sentences.append((title, choice_answer.answer(rows)))
         self.figures += choice_answer.figure(len(self.sentences), title, rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.ratings.breakdowns import Family, families, labelled_families
-from analysis.ratings.scales import family_title
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.justifications.code_shares import codes_by_condition
@@ -32,7 +31,7 @@ class Justifications(Part):
         every = list(_with_reasons(inputs))
         found: list[Content] = []
         for place, (family, first) in enumerate(every):
-            title = family_title({"estimand": family.estimand, **family.group})
+            title = family.title
             inputs.progress(place / len(every), title)
             found += _parts(reasons_of(family), title, inputs, first)
         shown = together(found)

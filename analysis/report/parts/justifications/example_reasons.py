@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.ratings.breakdowns import families, labelled_families
-from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Content, Table, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.justifications.distinctive_terms import (
@@ -45,7 +44,7 @@ class ExampleReasons(Part):
     def make(self, inputs: PartInput) -> Content:
         found = []
         for family in (*families(inputs.kept), *labelled_families(inputs.kept)):
-            title = family_title({"estimand": family.estimand, **family.group})
+            title = family.title
             found.append(_of_family(reasons_of(family), title, inputs.options.seed))
         shown = together(found)
         return titled(shown) if len(found) > 1 else shown

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of, keys_where
-from analysis.ratings.scales import family_title
 from analysis.report.content import Content
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.pairs.abx_shares import right
@@ -37,7 +36,7 @@ class Pairs(Part):
             raise ValueError("no rated comparisons are left: see what the rules leave out")
         pieces = []
         for place, family in enumerate(found):
-            about = family_title({"estimand": family.estimand, **family.group})
+            about = family.title
             inputs.progress(place / len(found), about)
             suffix = f"_{place + 1}" if len(found) > 1 else ""
             piece = _of_family(family, about, suffix, inputs.options.level)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.ratings.breakdowns import families
-from analysis.ratings.scales import family_title
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.raters.consistency_tables import repeats_of
@@ -31,7 +30,7 @@ class Raters(Part):
         every = list(families(inputs.kept))
         found: list[Content] = []
         for place, family in enumerate(every):
-            title = family_title({"estimand": family.estimand, **family.group})
+            title = family.title
             mine: list[Content] = []
             for step, make in enumerate((rest_of, use_of, order_of, spread_of, repeats_of)):
                 inputs.progress((place + step / 5) / (len(every) + 1), title)
