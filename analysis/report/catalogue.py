@@ -44,7 +44,7 @@ def offered() -> list[Entry]:
 
 
 def _entries(source: str) -> Iterator[Entry]:
-    known: dict[str, dict[str, Any]] = {"Part": {}, "FamilyPart": {}}  # of each class of the file, what it says
+    known: dict[str, dict[str, Any]] = {"Part": {}, "FamilyPart": {}}  # what each class says
     for node in ast.parse(source).body:
         bases = [_named(base) for base in node.bases] if isinstance(node, ast.ClassDef) else []
         base = next((known[name] for name in bases if name in known), None)
