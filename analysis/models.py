@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import models
+
+from analysis.report.schema import Report
 
 
 class AnalysisRun(models.Model):
@@ -86,13 +86,13 @@ class AnalysisRun(models.Model):
         told += [f"seed {asked['seed']}"] if asked.get("seed") else []
         return ", ".join(told)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """The report of a run that is done."""
         from analysis.report.writers.exports import report_from_json
 
         return report_from_json(self.result)
 
-    def page_report(self) -> dict[str, Any]:
+    def page_report(self) -> Report:
         """The report cut to what a page shows, where the run has that."""
         from analysis.report.writers.exports import report_from_json
 

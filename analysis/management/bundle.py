@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from analysis.report.schema import Report
+
 WIDTHS = {"auto": None, "none": None, "single": 3.35, "double": 7.0}
 
 
@@ -26,7 +28,7 @@ def add_bundle_options(parser: ArgumentParser) -> None:
 def write_bundle(
     given: Mapping[str, Any],
     name: str,
-    report: Mapping[str, Any],
+    report: Report,
     table: Any,
     scores: Any,
     extra: Mapping[str, str] | None = None,

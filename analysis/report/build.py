@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 import pandas as pd
 
@@ -18,6 +18,14 @@ from analysis.ratings.table import table_hash
 from analysis.report.part import PartInput
 from analysis.report.pipeline import made_parts
 from analysis.report.provenance import code_revision, now, package_versions
+from analysis.report.schema import (
+    Counts,
+    EstimateRow,
+    ExclusionRow,
+    Provenance,
+    Report,
+    ScreeningRow,
+)
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
@@ -40,7 +48,7 @@ def report_of(
     notes: Sequence[str] = (),
     columns_not_used: Sequence[str] = (),
     progress: Callable[[float, str], None] = lambda share, words: None,
-) -> dict[str, Any]:
+) -> Report:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
     ``scores`` holds metric scores (`analysis.ratings.metric_scores`); ``notes`` and
@@ -65,7 +73,7 @@ def report_of(
     progress(0.1, "Differences between conditions")
     contrasts = _contrasts(known, options, breakdowns)
     progress(0.2, "What each rule changes")
-    report: dict[str, Any] = {
+    report: Report = {
         "format": FORMAT,
         "made_at": made_at or now(),
         "provenance": _provenance(table, scores, options, breakdowns),
@@ -73,11 +81,11 @@ def report_of(
         "data": _data(table, kept),
         "scales": _scales(known),
         "warnings": [*notes, *_warnings(table, kept, maker)],
-        "exclusions": screened.counts(),
+        "exclusions": cast("list[ExclusionRow]", screened.counts()),
         "estimates": estimates,
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
-        "screening": sensitivity(screened, options),
+        "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
         "parts": [],
     }
     inputs = PartInput(known, screened, options, scores, report, progress)
@@ -105,24 +113,24 @@ def _made(
 
 def _estimates(
     known: pd.DataFrame, options: Options, breakdowns: Iterable[Breakdown]
-) -> list[dict[str, Any]]:
+) -> list[EstimateRow]:
     return [
-        {"breakdown": str(breakdown), **row}
+        row
         for breakdown in breakdowns
         for row in _rows(
-            _made(options, breakdown).fit(known, level=options.level, seed=options.seed)
+            _made(options, breakdown).fit(known, level=options.level, seed=options.seed), breakdown
         )
     ]
 
 
 def _contrasts(
     known: pd.DataFrame, options: Options, breakdowns: Iterable[Breakdown]
-) -> list[dict[str, Any]]:
+) -> list[EstimateRow]:
     """All intervals for the overall differences; the first one only inside finer breakdowns.
 
     With more than MOST_CONDITIONS conditions, finer breakdowns have no contrasts (see warnings).
     """
-    found = []
+    rows: list[EstimateRow] = []
     for breakdown in breakdowns:
         finer = bool(breakdown.by)
         if finer and known[breakdown.compare].nunique() > MOST_CONDITIONS:
@@ -133,13 +141,16 @@ def _contrasts(
             intervals=options.intervals[:1] if finer else None,
             weightings=("ratings",) if finer else ("ratings", "raters"),
         )
-        rows = _rows(made.contrasts(known, level=options.level, seed=options.seed))
-        found += [{"breakdown": str(breakdown), **row} for row in rows]
-    return found
+        contrasts = made.contrasts(known, level=options.level, seed=options.seed)
+        rows += _rows(contrasts, breakdown)
+    return rows
 
 
-def _rows(lines: Iterable[Estimate | Contrast]) -> list[dict[str, Any]]:
-    return [line.row() for line in lines]
+def _rows(
+    lines: Iterable[Estimate | Contrast], breakdown: Breakdown | None = None
+) -> list[EstimateRow]:
+    place = {} if breakdown is None else {"breakdown": str(breakdown)}
+    return [cast(EstimateRow, {**place, **line.row()}) for line in lines]
 
 
 def _provenance(
@@ -147,21 +158,23 @@ def _provenance(
     scores: pd.DataFrame | None,
     options: Options,
     breakdowns: Iterable[Breakdown],
-) -> dict[str, Any]:
-    return {
+) -> Provenance:
+    parameters = {k: v for k, v in options.parameters().items() if k not in ("estimator", "by")}
+    origin = {
         "studies": sorted({str(study) for study in table["study"] if study}),
         "ratings_until": max((str(at) for at in table["rated_at"].unique() if at), default=""),
         "table_hash": table_hash(table),
         "scores_hash": scores_hash(scores),
         "estimator": options.estimator,
         "estimator_version": estimator(options.estimator).version,
-        **{k: v for k, v in options.parameters().items() if k not in ("estimator", "by")},
+        **parameters,
         "breakdowns": [str(breakdown) for breakdown in breakdowns],
         "structural_rules": [rule.key for rule in STRUCTURAL],
         "code": code_revision(),
         "packages": package_versions(),
         "again": command_line(options, scores is not None and len(scores) > 0),
     }
+    return cast(Provenance, origin)
 
 
 def scores_hash(scores: pd.DataFrame | None) -> str:
@@ -172,7 +185,7 @@ def scores_hash(scores: pd.DataFrame | None) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _data(table: pd.DataFrame, kept: pd.DataFrame) -> dict[str, int]:
+def _data(table: pd.DataFrame, kept: pd.DataFrame) -> Counts:
     rated = table["trap"] == ""
     return {
         "ratings": int(rated.sum()),

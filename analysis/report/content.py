@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
-Kind = Literal["text", "number", "count", "percent", "p", "interval", "mark"]
-Drawing = Literal["intervals", "scatter", "lines", "heatmap", "shares", "boxes"]
+from analysis.report.schema import Drawing, Kind, PartRecord
 
 
 @dataclass(frozen=True)
@@ -150,16 +149,24 @@ def titled(shown: Content) -> Content:
     )
 
 
-def content_from(plain: Mapping[str, Any]) -> Content:
+def content_from(plain: PartRecord) -> Content:
     """What `Content.plain` gave, after a way through JSON."""
     return Content(
         sentences=plain["sentences"],
         figures=[
-            Figure(**{**each, "ends": tuple(each["ends"]) if each["ends"] else None})
+            replace(Figure(**each), ends=(ends[0], ends[1]) if (ends := each["ends"]) else None)
             for each in plain["figures"]
         ],
         tables=[
-            Table(**{**each, "columns": [Column(**column) for column in each["columns"]]})
+            Table(
+                each["key"],
+                each["title"],
+                [Column(**column) for column in each["columns"]],
+                each["rows"],
+                each["note"],
+                each["about"],
+                each["folded"],
+            )
             for each in plain["tables"]
         ],
         warnings=plain["warnings"],

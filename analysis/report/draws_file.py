@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.parts.general_model import fitted
+from analysis.report.schema import Report
 from analysis.statistics.mixed.family_model import (
     Modelled,
     chosen,
@@ -63,9 +64,7 @@ def with_draws(table: pd.DataFrame, options: Options, part: str) -> list[str]:
     return [each.title for each in modelled(kept)] if part in PARTS else []
 
 
-def write_draws(
-    table: pd.DataFrame, options: Options, report: Mapping[str, Any], folder: Path
-) -> list[Path]:
+def write_draws(table: pd.DataFrame, options: Options, report: Report, folder: Path) -> list[Path]:
     """The draws behind every ranking that a report shows, as ``draws-PART-N.nc`` in the folder.
 
     Parts whose draws were refused, or that showed nothing, have no file.

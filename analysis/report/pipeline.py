@@ -6,9 +6,10 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from analysis.report.part import Cancelled, Part, PartInput, parts
+from analysis.report.schema import PartRecord
 from analysis.statistics.options import Options, OptionsError
 
 log = logging.getLogger(__name__)
@@ -29,24 +30,24 @@ def chosen_parts(options: Options) -> list[type[Part]]:
 
 def made_parts(
     inputs: PartInput, say: Callable[[float, str], None] = lambda share, words: None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[PartRecord]:
     """Each chosen part that applies, as plain values; ``problem`` where it could not be made."""
     chosen = [kind for kind in chosen_parts(inputs.options) if kind().applies(inputs)]
     for place, kind in enumerate(chosen):
         say(place / len(chosen), kind.title)
         inside = replace(inputs, progress=_within(say, place, len(chosen), kind.title))
-        told = {"key": kind.key, "version": kind.version, "title": kind.title, "problem": ""}
+        content, problem = {}, ""
         try:
-            shown = kind().make(inside).plain()
+            content = plain_of(kind().make(inside).plain())
         except ValueError as error:
-            yield {**told, "problem": str(error)}
+            problem = str(error)
         except Cancelled:
             raise
         except Exception as error:  # the rest of the report stands
             log.exception("The part %s broke", kind.key)
-            yield {**told, "problem": f"{BROKE} ({type(error).__name__}: {error})"}
-        else:
-            yield {**told, **plain_of(shown)}
+            problem = f"{BROKE} ({type(error).__name__}: {error})"
+        about = {"key": kind.key, "version": kind.version, "title": kind.title, "problem": problem}
+        yield cast(PartRecord, {**about, **content})
 
 
 def _within(

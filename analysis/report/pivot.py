@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
+from analysis.report.schema import EstimateRow, IntervalRow, ValueRow
 from analysis.statistics.estimator import OF_CONTRASTS
 
 # Apart in a line:
@@ -17,8 +18,8 @@ _NAIVE = "naive"
 class Line:
     """One estimate or difference: its row without intervals, and its intervals by their names."""
 
-    row: Mapping[str, Any]
-    intervals: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    row: ValueRow
+    intervals: dict[str, IntervalRow] = field(default_factory=dict)
 
     @property
     def weighting(self) -> str:
@@ -26,28 +27,28 @@ class Line:
         return str(self.row.get("weighting", "ratings"))
 
     @property
-    def main(self) -> Mapping[str, Any] | None:
+    def main(self) -> IntervalRow | None:
         """The first interval that is not naive."""
         return next((v for k, v in self.intervals.items() if not k.startswith(_NAIVE)), None)
 
     @property
-    def others(self) -> list[Mapping[str, Any]]:
+    def others(self) -> list[IntervalRow]:
         """The intervals between the main one and the naive one."""
         known = [v for k, v in self.intervals.items() if not k.startswith(_NAIVE)]
         return known[1:]
 
     @property
-    def naive(self) -> Mapping[str, Any] | None:
+    def naive(self) -> IntervalRow | None:
         """The interval that takes the ratings as independent."""
         return next((v for k, v in self.intervals.items() if k.startswith(_NAIVE)), None)
 
 
-def lines_of(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
+def lines_of(rows: Iterable[EstimateRow]) -> list[Line]:
     """One line per estimate, in the order of the rows, with all its intervals."""
     lines: dict[tuple[Any, ...], Line] = {}
     for row in rows:
         plain = {k: v for k, v in row.items() if k not in PER_INTERVAL}
-        key = tuple(plain.items())
-        line = lines.setdefault(key, Line(plain))
-        line.intervals[row["interval"]] = {k: row[k] for k in PER_INTERVAL if k in row}
+        interval = {k: v for k, v in row.items() if k in PER_INTERVAL}
+        line = lines.setdefault(tuple(plain.items()), Line(cast(ValueRow, plain)))
+        line.intervals[row["interval"]] = cast(IntervalRow, interval)
     return list(lines.values())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from analysis.models import AnalysisRun, RunFile
+from analysis.report.schema import Report
 from analysis.web.study_tables import study_tables
 
 MOST_BYTES = 256 * 1024**2
@@ -23,12 +24,12 @@ class Kind:
     make: Callable[[AnalysisRun], bytes]
 
 
-def kinds(report: Mapping[str, Any]) -> dict[str, Kind]:
+def kinds(report: Report) -> dict[str, Kind]:
     """The files that can be made of this report, by their names."""
     return {kind.name: kind for kind in (*KINDS, *_draws_kinds(report))}
 
 
-def offered_files(run: AnalysisRun, report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def offered_files(run: AnalysisRun, report: Report) -> list[dict[str, Any]]:
     """Each file that can be made, and how far it is."""
     stored = {each.name: each for each in RunFile.objects.filter(run=run).defer("content")}
     return [{"kind": kind, "file": stored.get(name)} for name, kind in kinds(report).items()]
@@ -52,7 +53,7 @@ KINDS: tuple[Kind, ...] = (
 )
 
 
-def _draws_kinds(report: Mapping[str, Any]) -> Iterator[Kind]:
+def _draws_kinds(report: Report) -> Iterator[Kind]:
     """The posterior draws of each model of the report and each family."""
     from analysis.report.figures.all_figures import slug
 

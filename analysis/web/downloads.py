@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun, RunFile
+from analysis.report.schema import Report
 from analysis.web.views import head_of, shown_run
 
-TABLES = frozenset({"estimates", "contrasts", "shares", "exclusions", "screening"})
 CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
 
 
@@ -71,8 +71,11 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
         return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
     report = finished.report()
     stem, _, kind = name.rpartition(".")
-    if kind == "csv" and stem in TABLES:
-        return _attached(table_csv(report, stem), CSV, f"{key}-{name}")
+    from analysis.report.schema import ROWS
+
+    for rows in ROWS if kind == "csv" else ():
+        if stem == rows:
+            return _attached(table_csv(report, rows), CSV, f"{key}-{name}")
     if kind == "svg":
         found = [plot.standalone for plot in plots(report) if plot.key == stem]
         if found:
@@ -89,7 +92,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     raise Http404(f"There is no file {name}.")
 
 
-def _part_file(report: Mapping[str, Any], stem: str, kind: str) -> str:
+def _part_file(report: Report, stem: str, kind: str) -> str:
     """A file of scores of single clips, or a table or figure of a part as CSV; empty for others."""
     from analysis.report.writers.clip_files import KEY, clip_files
 
@@ -99,7 +102,7 @@ def _part_file(report: Mapping[str, Any], stem: str, kind: str) -> str:
     return _part_csv(report, stem) if kind == "csv" else ""
 
 
-def _part_csv(report: Mapping[str, Any], stem: str) -> str:
+def _part_csv(report: Report, stem: str) -> str:
     """The table of a part with that name, or the data behind a figure; empty without either."""
     from analysis.report.content import content_from
     from analysis.report.figures.all_figures import part_keys, plots

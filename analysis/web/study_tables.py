@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from analysis.report.schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Rule
 from analysis.statistics.screening import study_rules as rules_of
@@ -19,7 +20,7 @@ def study_rules(study_key: str) -> tuple[Rule, ...]:
     return rules_of(trap_plans(study_key))
 
 
-def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, dict[str, Any]]:
+def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report]:
     """A study's ratings table and its report, with the metric scores that are stored."""
     from analysis.report.build import report_of
 

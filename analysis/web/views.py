@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.models import AnalysisRun
+from analysis.report.schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
@@ -148,9 +149,7 @@ def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
     return {"more": max(more, 0), "fewer": max(-more, 0)}
 
 
-def _sections(
-    key: str, shown: AnalysisRun | None, report: dict[str, Any] | None, view: Any
-) -> list[Any]:
+def _sections(key: str, shown: AnalysisRun | None, report: Report | None, view: Any) -> list[Any]:
     from analysis.report.html.brief import MOST_ROWS
     from analysis.report.html.page import sections
 
@@ -165,7 +164,7 @@ def _sections(
     return sections(report, view, link, MOST_ROWS)
 
 
-def _view(request: HttpRequest, report: dict[str, Any] | None) -> Any:
+def _view(request: HttpRequest, report: Report | None) -> Any:
     """What is asked to be shown; of a large report one family unless all are asked for."""
     from analysis.report.html.view import View, usual
 
@@ -175,7 +174,7 @@ def _view(request: HttpRequest, report: dict[str, Any] | None) -> Any:
     return View("" if about == ALL else about, within)
 
 
-def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None) -> dict[str, Any]:
+def _choices(report: Report | None, view: Any, shown: AnalysisRun | None) -> dict[str, Any]:
     """What the page can be narrowed to: one task and criterion, one slice of the ratings."""
     from analysis.report.html.view import slices, titles, usual
 
@@ -194,7 +193,7 @@ def _choices(report: dict[str, Any] | None, view: Any, shown: AnalysisRun | None
     }
 
 
-def _files(key: str, shown: AnalysisRun | None, report: dict[str, Any] | None) -> dict[str, Any]:
+def _files(key: str, shown: AnalysisRun | None, report: Report | None) -> dict[str, Any]:
     from analysis.report.figures.all_figures import part_keys, plots
     from analysis.report.writers.clip_files import KEY as CLIPS
     from analysis.web.artifacts import offered_files

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.management.bundle import add_bundle_options, write_bundle
 from analysis.management.options import add_input_options, add_options, chosen_options, input_of
+from analysis.report.schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import default_rules
 
@@ -85,7 +86,7 @@ class Command(BaseCommand):
         return reading, scores, options
 
 
-def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> dict[str, Any]:
+def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> Report:
     from analysis.report.build import report_of
 
     return report_of(
@@ -97,7 +98,7 @@ def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> 
     )
 
 
-def summary(report: Mapping[str, Any]) -> Iterator[str]:
+def summary(report: Report) -> Iterator[str]:
     """A report in lines of text: the overall estimates with both kinds of interval."""
     from analysis.formatting import legend_of_marks, number
     from analysis.ratings.estimands import estimand_of
@@ -110,16 +111,14 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     for rule in report["exclusions"]:
         if rule["ratings"]:
             yield f"  left out: {rule['ratings']} {rule['what']}"
-    answer: Mapping[str, Any] = next(
-        (part for part in report["parts"] if part["key"] == "answer"), {}
-    )
-    told = report["input"]["notes"]  # on stderr, while the file was read
-    for warning in [*report["warnings"], *answer.get("warnings", [])]:
-        if warning in told:
-            continue
-        yield f"  note: {warning}"
-    for sentence in [*answer.get("sentences", []), *_of_clips(report)]:
-        yield f"  {sentence}"
+    answers = [part for part in report["parts"] if part["key"] == "answer" and not part["problem"]]
+    notes = report["input"]["notes"]  # on stderr, while the file was read
+    for warning in [*report["warnings"], *(text for part in answers for text in part["warnings"])]:
+        if warning not in notes:
+            yield f"  note: {warning}"
+    for part in answers:
+        yield from (f"  {sentence}" for sentence in part["sentences"])
+    yield from (f"  {sentence}" for sentence in _of_clips(report))
     title, marked = "", ""
     for line in lines_of(report["estimates"]):
         row = line.row
@@ -130,18 +129,18 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
             title = named
             yield f"\n{title}, {row['level'] * 100:g} % intervals"
         known = ("voice", "dimension", "language", "split", "paragraph", "system")
-        place = " / ".join([row["condition"], *(str(row[k]) for k in known if row.get(k))])
+        place = " / ".join([row["condition"], *(str(row.get(k)) for k in known if row.get(k))])
         counts = f"n={row['n_ratings']}, {row['n_raters']} raters, {row['n_items']} items"
         digits = estimand_of(row["estimand"]).decimals
         ends = ends_of(report, row)
-        told = f"{number(row['value'], False, digits)} {bounds(line.main, ends, digits)}"
-        told += f"  naive {bounds(line.naive, ends, digits)}"
-        yield f"  {place:<32} {told}  {counts}"
-        marked += told
+        estimate = f"{number(row['value'], False, digits)} {bounds(line.main, ends, digits)}"
+        estimate += f"  naive {bounds(line.naive, ends, digits)}"
+        yield f"  {place:<32} {estimate}  {counts}"
+        marked += estimate
     yield from (f"  {each}" for each in legend_of_marks(marked))
 
 
-def _of_clips(report: Mapping[str, Any]) -> Iterator[str]:
+def _of_clips(report: Report) -> Iterator[str]:
     """What was asked for by ``--by stimulus`` or ``--by item``, in words."""
     for part in report["parts"]:
         if part["key"] == "clip_scores":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from analysis.ratings.scales import ends_of, family_title
 from analysis.report.content import Figure, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.pivot import Line, lines_of
+from analysis.report.schema import Report
 
 CLUSTERED = "raters and items crossed"
 MOST_LINES = 200
@@ -41,12 +42,12 @@ class Plot:
         return figure_svg(self.figure, self.key, standalone=True)
 
 
-def plots(report: Mapping[str, Any]) -> list[Plot]:
+def plots(report: Report) -> list[Plot]:
     """All figures of a report: overall estimates, then those of the parts."""
     return [*estimate_plots(report), *part_plots(report)]
 
 
-def estimate_plots(report: Mapping[str, Any]) -> list[Plot]:
+def estimate_plots(report: Report) -> list[Plot]:
     """The overall estimates of each task and criterion, the best first."""
     overall = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
     families: dict[str, list[Line]] = {}
@@ -74,7 +75,7 @@ def estimate_plots(report: Mapping[str, Any]) -> list[Plot]:
     return made
 
 
-def part_plots(report: Mapping[str, Any]) -> Iterator[Plot]:
+def part_plots(report: Report) -> Iterator[Plot]:
     """The figures of the parts, under the names that `part_keys` gives them."""
     for part in report.get("parts", ()):
         if part["problem"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analysis.report.content import Drawing, Figure
+from analysis.report.content import Figure
 from analysis.report.figures.box_plot import boxes
 from analysis.report.figures.heatmap import heatmap
 from analysis.report.figures.interval_plot import intervals
@@ -12,6 +12,7 @@ from analysis.report.figures.line_plot import lines
 from analysis.report.figures.scatter_plot import scatter
 from analysis.report.figures.share_bars import shares
 from analysis.report.figures.svg import WIDTH, Canvas, framed
+from analysis.report.schema import Drawing
 
 DRAWINGS: dict[Drawing, Callable[[Figure], Canvas]] = {
     "intervals": intervals,

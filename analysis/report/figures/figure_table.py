@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report.content import Column, Figure, Kind, Table
+from analysis.report.content import Column, Figure, Table
 from analysis.report.figures.axis import decimals_for, known
+from analysis.report.schema import Kind
 
 _HEADINGS = {
     "name": "Name",

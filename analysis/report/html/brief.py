@@ -9,13 +9,14 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
 from analysis.report.html.view import slice_of, slices, titles
 from analysis.report.pivot import PER_INTERVAL, Line, lines_of
+from analysis.report.schema import EstimateRow, PartRecord, Report, TableRecord
 
 MOST_ROWS = 100
 OVERALL = "condition:"
 Pair = tuple[str, str, tuple[Any, ...]]
 
 
-def brief_of(report: Mapping[str, Any], most: int = MOST_ROWS) -> dict[str, Any]:
+def brief_of(report: Report, most: int = MOST_ROWS) -> Report:
     """The report with at most that many rows per table; estimates and shares are kept whole.
 
     ``counted`` tells how many differences there were per slice and family, and how many are clear.
@@ -31,7 +32,7 @@ def brief_of(report: Mapping[str, Any], most: int = MOST_ROWS) -> dict[str, Any]
     }
 
 
-def counted(report: Mapping[str, Any]) -> dict[str, list[int]]:
+def counted(report: Report) -> dict[str, list[int]]:
     """For each slice and family: differences (of ratings), those tested, those claimed."""
     if "counted" in report:
         found: dict[str, list[int]] = report["counted"]
@@ -49,10 +50,10 @@ def _counted(lines: Sequence[Line]) -> list[int]:
     return [len(lines), len(tested), sum(tested)]
 
 
-def _fewer_contrasts(report: Mapping[str, Any], most: int) -> Iterator[Mapping[str, Any]]:
+def _fewer_contrasts(report: Report, most: int) -> Iterator[EstimateRow]:
     """The rows of at most that many pairs per table: those among the best conditions."""
     places = _places(report["estimates"])
-    groups: dict[tuple[str, str, str], dict[Pair, list[Mapping[str, Any]]]] = {}
+    groups: dict[tuple[str, str, str], dict[Pair, list[EstimateRow]]] = {}
     for row in report["contrasts"]:
         title = family_title(row)
         pairs = groups.setdefault((slice_of(row), title, row.get("weighting", "")), {})
@@ -72,7 +73,7 @@ def _worst_first_last(pair: Pair, place: Mapping[str, int]) -> tuple[int, int]:
     return max(both), min(both)
 
 
-def _places(estimates: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+def _places(estimates: Iterable[EstimateRow]) -> dict[str, dict[str, int]]:
     """The place of each condition in its family, the best first."""
     values: dict[str, dict[str, float]] = {}
     for row in estimates:
@@ -85,13 +86,13 @@ def _places(estimates: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]
     }
 
 
-def _brief_part(part: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _brief_part(part: PartRecord, most: int) -> PartRecord:
     if part.get("problem") or not part.get("tables"):
-        return dict(part)
+        return part
     return {**part, "files": {}, "tables": [_brief_table(each, most) for each in part["tables"]]}
 
 
-def _brief_table(table: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _brief_table(table: TableRecord, most: int) -> TableRecord:
     rows = table["rows"]
     shown = {column["key"] for column in table["columns"]}
     shown |= {f"{key}_{end}" for key in shown for end in ("low", "high")} | {"low", "high"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from analysis.formatting import NOTHING, Ends, listed, number
 from analysis.ratings.estimands import estimand_of
@@ -25,6 +25,7 @@ from analysis.report.html.html_tables import (
     table,
 )
 from analysis.report.pivot import Line, lines_of
+from analysis.report.schema import EstimateRow, IntervalRow, PlaceRow, Report
 
 OVERALL = "condition:"
 EXPLAINED = (
@@ -72,7 +73,7 @@ class Shape:
 
 
 def estimands(
-    report: Mapping[str, Any], told: set[str], shape: Shape | None = None
+    report: Report, told: set[str], shape: Shape | None = None
 ) -> Iterator[tuple[str, str]]:
     """(title, HTML) of each task, criterion and estimand; notes are added to ``told``."""
     shape = shape or Shape()
@@ -99,7 +100,7 @@ def estimands(
         yield title, f'<p class="muted">{COUNTED}</p><div class="stack-s">{shown}</div>'
 
 
-def _only_counted(report: Mapping[str, Any], estimated: Iterable[str]) -> list[str]:
+def _only_counted(report: Report, estimated: Iterable[str]) -> list[str]:
     """Titles of what has labels and no score, so no mean."""
     rows = [{**row, "estimand": "choice"} for row in report["shares"]]
     rests = {_rest(title) for title in estimated}
@@ -137,7 +138,7 @@ def decimals(lines: Sequence[Line]) -> int:
 
 
 def _means(
-    report: Mapping[str, Any],
+    report: Report,
     lines: Sequence[Line],
     told: set[str],
     compared: str = "condition",
@@ -175,7 +176,7 @@ def _more(count: int, name: str) -> str:
     return f'<p class="muted small">{count} more rows are in the file {name}.</p>'
 
 
-def _other_intervals(report: Mapping[str, Any], title: str, told: set[str], most: int) -> str:
+def _other_intervals(report: Report, title: str, told: set[str], most: int) -> str:
     """The bootstrap, and the means in which every rater weighs the same."""
     lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
     ends, digits = ends_of(report, lines[0].row), decimals(lines)
@@ -205,7 +206,7 @@ def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
     return bounds(next(found, None), ends, digits)
 
 
-def _breakdowns(report: Mapping[str, Any], title: str, told: set[str], most: int) -> Iterator[str]:
+def _breakdowns(report: Report, title: str, told: set[str], most: int) -> Iterator[str]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
         lines = _weighed(lines, "ratings")
@@ -220,7 +221,7 @@ def _breakdowns(report: Mapping[str, Any], title: str, told: set[str], most: int
         )
 
 
-def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+def _contrasts(report: Report, title: str, told: set[str]) -> str:
     lines = _weighed(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
     lines = by_family(lines).get(title, [])
     if not lines:
@@ -245,7 +246,7 @@ def _contrasts(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     return fold("Differences between conditions", differing, shown)
 
 
-def _all(line: Line) -> Mapping[str, Any] | None:
+def _all(line: Line) -> IntervalRow | None:
     """The interval of a difference that holds for all of its family."""
     main = line.main
     return main and {**main, "low": main.get("low_all"), "high": main.get("high_all")}
@@ -259,7 +260,7 @@ def _differing(number_of: Sequence[int], alpha: float) -> str:
     return f"{clear} of {every} {pairs} differ (adjusted p < {alpha:.2g})"
 
 
-def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
+def _shares(report: Report, title: str, told: set[str]) -> str:
     lines = _share_lines(report, title)
     if not lines:
         return ""
@@ -267,7 +268,7 @@ def _shares(report: Mapping[str, Any], title: str, told: set[str]) -> str:
     return fold("Labels given", "" if pairs else _most_given(lines), _share_table(lines, told))
 
 
-def _share_lines(report: Mapping[str, Any], title: str) -> list[Line]:
+def _share_lines(report: Report, title: str) -> list[Line]:
     return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
 
 
@@ -282,7 +283,7 @@ def _share_table(lines: Sequence[Line], told: set[str]) -> str:
     return shown + foot(shown, notes(names, lines, told))
 
 
-def _shares_title(row: Mapping[str, Any], title: str) -> bool:
+def _shares_title(row: PlaceRow, title: str) -> bool:
     """Shares have an estimand of their own: the rest of the title must be the same."""
     return _rest(title) == family_title({**row, "estimand": "", "versus_condition": ""})
 
@@ -310,7 +311,9 @@ def _label(estimand: str) -> str:
     return estimand.removeprefix("share of ")
 
 
-def _rows(report: Mapping[str, Any], name: str, breakdown: str) -> list[Mapping[str, Any]]:
+def _rows(
+    report: Report, name: Literal["estimates", "contrasts"], breakdown: str
+) -> list[EstimateRow]:
     return [row for row in report[name] if row["breakdown"] == breakdown]
 
 

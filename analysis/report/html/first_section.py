@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
 
 from analysis.report.content import Figure, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.html_tables import fold
 from analysis.report.html.section import Section
+from analysis.report.schema import Counts, PartRecord, Report
 
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20
 MOST_OPEN = 5
 
 
-def first_section(
-    report: Mapping[str, Any], answer: Mapping[str, Any] | None, tables: str = ""
-) -> Section:
+def first_section(report: Report, answer: PartRecord | None, tables: str = "") -> Section:
     """The answer in words and as plots where there is one; its basis and warnings beside it.
 
     Its letters and tiers stand with the estimates; ``tables`` is the HTML of its other tables.
@@ -44,7 +42,7 @@ def first_section(
     return Section("summary", answer["title"], html)
 
 
-def _figures(answer: Mapping[str, Any]) -> Iterator[tuple[Figure, str]]:
+def _figures(answer: PartRecord) -> Iterator[tuple[Figure, str]]:
     figures = content_from(answer).figures
     names = part_keys(answer["key"], [figure.key for figure in figures])
     return zip(figures, names, strict=True)
@@ -58,7 +56,7 @@ def _figure(figure: Figure, name: str) -> str:
     return f'<figure class="chart"><figcaption>{title}</figcaption>{drawn}{told}</figure>'
 
 
-def _too_small(data: Mapping[str, int]) -> Iterator[str]:
+def _too_small(data: Counts) -> Iterator[str]:
     """In words, where there is too little to compare anything."""
     ratings, raters = data["ratings_kept"], data["raters_kept"]
     if not ratings:
@@ -74,7 +72,7 @@ def _too_small(data: Mapping[str, int]) -> Iterator[str]:
         yield "Only one condition is rated, so there is nothing to compare it with."
 
 
-def _counts(data: Mapping[str, int]) -> str:
+def _counts(data: Counts) -> str:
     figures = {
         "Ratings in the estimates": data["ratings_kept"],
         "Left out": data["ratings"] - data["ratings_kept"],
@@ -89,7 +87,7 @@ def _counts(data: Mapping[str, int]) -> str:
     return f'<dl class="figures">{shown}</dl>'
 
 
-def _rules(report: Mapping[str, Any]) -> str:
+def _rules(report: Report) -> str:
     """Which rules are in force and how many ratings each leaves out; always open."""
     structural = set(report["provenance"].get("structural_rules", ()))
     rows = [(row, row.get("ratings_told", row["ratings"])) for row in report["exclusions"]]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.formatting import (
     NOTHING,
@@ -16,6 +16,7 @@ from analysis.formatting import (
     listed,
     p_value,
 )
+from analysis.report.schema import IntervalRow
 
 if TYPE_CHECKING:
     from analysis.report.pivot import Line
@@ -47,16 +48,17 @@ def table(
     )
 
 
-def bounds(interval: Mapping[str, Any] | None, ends: Ends = None, decimals: int = 3) -> str:
+def bounds(interval: IntervalRow | None, ends: Ends = None, decimals: int = 3) -> str:
     """An interval in brackets, cut and marked at the scale's ends; words where there is none."""
     if interval is None:
         return NOTHING
-    if interval["low"] is None:
+    low, high = interval["low"], interval["high"]
+    if low is None or high is None:
         return "no interval"
-    return interval_text(interval["low"], interval["high"], ends, decimals)
+    return interval_text(low, high, ends, decimals)
 
 
-def probability(interval: Mapping[str, Any] | None, name: str) -> str:
+def probability(interval: IntervalRow | None, name: Literal["p", "p_adjusted"]) -> str:
     """The p value of a row by its column; "undefined" where there is none."""
     return p_value(interval.get(name) if interval else None)
 
@@ -67,7 +69,7 @@ def percent(line: Line | None) -> str:
         return NOTHING
     share = f"{line.row['value'] * 100:.1f} %"
     main = line.main
-    if main is None or main["low"] is None:
+    if main is None or main["low"] is None or main["high"] is None:
         return share
     return f"{share} {interval_text(main['low'] * 100, main['high'] * 100, (0, 100), 1)}"
 

@@ -18,6 +18,7 @@ from analysis.report.html.html_tables import fold
 from analysis.report.html.part_html import Link, no_link, part_html, table_html
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, viewed
+from analysis.report.schema import InputNotes, PartRecord, Report
 
 COMPARED = "comparisons"  # the key of the part that holds all differences
 CHECKS = frozenset({"agreement", "raters", "screening"})
@@ -52,7 +53,7 @@ dd{margin:0;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhe
 
 
 def sections(
-    report: Mapping[str, Any], view: View | None = None, link: Link = no_link, most: int = 400
+    report: Report, view: View | None = None, link: Link = no_link, most: int = 400
 ) -> list[Section]:
     """The report in order: the answer, estimates, parts, checks of the ratings, where it is from.
 
@@ -83,7 +84,7 @@ def sections(
     return [section for section in found if section.html]
 
 
-def page_html(report: Mapping[str, Any], link: Link = no_link) -> str:
+def page_html(report: Report, link: Link = no_link) -> str:
     """A whole page that needs no other file, no network and no script.
 
     ``link`` says where files are that lie beside it, as in a bundle.
@@ -105,7 +106,7 @@ def page_html(report: Mapping[str, Any], link: Link = no_link) -> str:
     )
 
 
-def _dated(report: Mapping[str, Any]) -> str:
+def _dated(report: Report) -> str:
     """When it was made; in a bundle, which has no date of its own, that of the newest rating."""
     made_at = report["made_at"]
     if not made_at:
@@ -120,13 +121,11 @@ def _contents(found: Sequence[Section]) -> str:
     return f'<nav aria-label="On this page"><ul class="contents">{links}</ul></nav>'
 
 
-def _shown(part: Mapping[str, Any]) -> bool:
+def _shown(part: PartRecord) -> bool:
     return any(part.get(name) for name in ("problem", "sentences", "figures", "tables", "warnings"))
 
 
-def _shape(
-    answer: Mapping[str, Any] | None, parts: Iterable[Mapping[str, Any]], most: int
-) -> Shape:
+def _shape(answer: PartRecord | None, parts: Iterable[PartRecord], most: int) -> Shape:
     """What the answer and the comparisons say already, so that nothing stands twice."""
     compared = next((p for p in parts if p["key"] == COMPARED and not p["problem"]), None)
     differences = frozenset(str(each["about"]) for each in compared["tables"]) if compared else ()
@@ -147,7 +146,7 @@ def _has_tiers(table: Mapping[str, Any]) -> bool:
     return {"condition", "letters", "tier"} <= {column["key"] for column in table["columns"]}
 
 
-def _other_tables(answer: Mapping[str, Any] | None, placed: set[str], link: Link) -> str:
+def _other_tables(answer: PartRecord | None, placed: set[str], link: Link) -> str:
     """The answer's tables whose letters and tiers do not stand with the estimates."""
     if answer is None or answer["problem"]:
         return ""
@@ -160,11 +159,11 @@ def _other_tables(answer: Mapping[str, Any] | None, placed: set[str], link: Link
     )
 
 
-def _section(part: Mapping[str, Any], link: Link) -> Section:
+def _section(part: PartRecord, link: Link) -> Section:
     return Section(f"part-{part['key']}", part["title"], part_html(part, link))
 
 
-def _checks(parts: Iterable[Mapping[str, Any]], link: Link) -> str:
+def _checks(parts: Iterable[PartRecord], link: Link) -> str:
     """Agreement, raters and screening, each folded, with what it says first beside its name."""
     folds = []
     for part in parts:
@@ -181,7 +180,7 @@ def _cut(text: str, most: int = 95) -> str:
     return text[: text.rfind(" ", 0, most)].rstrip(",;: ") + " …"
 
 
-def _not_made(parts: Iterable[Mapping[str, Any]]) -> str:
+def _not_made(parts: Iterable[PartRecord]) -> str:
     """Which parts these ratings do not allow, each with its reason and what would help."""
     told = "".join(
         f"<dt>{escape(part['title'])}</dt><dd>{escape(part['problem'])}</dd>"
@@ -192,7 +191,7 @@ def _not_made(parts: Iterable[Mapping[str, Any]]) -> str:
     return f'{why}<dl class="facts">{told}</dl>' if told else ""
 
 
-def _methods(parts: Iterable[Mapping[str, Any]]) -> str:
+def _methods(parts: Iterable[PartRecord]) -> str:
     """The methods section in words, as the parts tell it."""
     said = list(dict.fromkeys(text for part in parts for text in part.get("methods", ())))
     if not said:
@@ -201,29 +200,29 @@ def _methods(parts: Iterable[Mapping[str, Any]]) -> str:
     return fold("Methods in words", "for the methods section of a paper", words)
 
 
-def _input(report: Mapping[str, Any]) -> str:
+def _input(report: Report) -> str:
     """What was guessed of a file of ratings, and the columns of it that were not used."""
-    told: Mapping[str, Sequence[str]] = report.get("input", {})
-    lines = "".join(f"<li>{escape(note)}</li>" for note in told.get("notes", ()))
-    unused = ", ".join(name or "(without a name)" for name in told.get("columns_not_used", ()))
+    read: InputNotes = report.get("input", {"notes": [], "columns_not_used": []})
+    lines = "".join(f"<li>{escape(note)}</li>" for note in read["notes"])
+    unused = ", ".join(name or "(without a name)" for name in read["columns_not_used"])
     if unused:
         lines += f"<li>Columns of the file that are not used: {escape(unused)}.</li>"
     return fold("Input", "how the file of ratings was read", f"<ul>{lines}</ul>") if lines else ""
 
 
-def _provenance(report: Mapping[str, Any]) -> str:
-    origin = dict(report["provenance"])
-    again = origin.pop("again")
+def _provenance(report: Report) -> str:
+    origin = report["provenance"]
     facts = {"made_at": report["made_at"], **origin}
-    told = "".join(
+    listing = "".join(
         f"<dt>{escape(name.replace('_', ' ').capitalize())}</dt><dd>{escape(_plain(value))}</dd>"
         for name, value in facts.items()
-        if value not in ("", [], {})
+        if name != "again" and value not in ("", [], {})
     )
-    command = f"<p>The same numbers from the exported ratings:</p><pre>{escape(again)}</pre>"
+    command = "<p>The same numbers from the exported ratings:</p>"
+    command += f"<pre>{escape(origin['again'])}</pre>"
     line = f"{origin['estimator']} {origin['estimator_version']}, seed {origin['seed']}"
     line += f", {origin['level'] * 100:g} %, ratings {origin['table_hash'][:12]}…"
-    return fold("Made with", line, f'<dl class="facts">{told}</dl>{command}')
+    return fold("Made with", line, f'<dl class="facts">{listing}</dl>{command}')
 
 
 def _plain(value: Any) -> str:

@@ -7,14 +7,15 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from analysis.formatting import interval_text, number
+from analysis.formatting import interval_text, number, p_value
 from analysis.report.content import Column, Content, Figure, Table, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.figures.draw import is_wide
 from analysis.report.figures.figure_table import figure_table
 from analysis.report.html.html_tables import Column as Shaped
-from analysis.report.html.html_tables import fold, probability, table
+from analysis.report.html.html_tables import fold, table
+from analysis.report.schema import PartRecord
 
 MOST_ROWS = 400
 MOST_BEHIND = 100  # of the numbers behind a figure
@@ -28,7 +29,7 @@ def no_link(name: str) -> str:
     return ""
 
 
-def part_html(part: Mapping[str, Any], link: Link = no_link) -> str:
+def part_html(part: PartRecord, link: Link = no_link) -> str:
     """The part's HTML; all text is escaped here.
 
     ``link`` says where the files of its figures and tables are, such as ``tiers-means.csv``
@@ -109,7 +110,7 @@ def cell(column: Column, row: Mapping[str, Any]) -> str:
     if column.kind == "percent":
         return f"{value * 100:.{max(column.decimals - 2, 0)}f} %"
     if column.kind == "p":
-        return probability({"p": value}, "p")
+        return p_value(value)
     if column.kind == "count":
         return f"{value:,.0f}".replace(",", "\u202f")
     return str(value)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from analysis.ratings.scales import family_title
+from analysis.report.schema import (
+    EstimateRow,
+    FigureRecord,
+    PartRecord,
+    PlaceRow,
+    Report,
+    TableRecord,
+)
 
 OVERALL = "condition:"
 MOST_SLICES = 200
 MOST_LINES = 150  # conditions times families on one page
 JOINED = " / "
-_FAMILIES = ("estimates", "contrasts", "screening")
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Slice:
     name: str
 
 
-def titles(report: Mapping[str, Any]) -> list[str]:
+def titles(report: Report) -> list[str]:
     """The families that a report is about, what they are compared with left out."""
     if "titles" in report:
         return list(report["titles"])
@@ -40,7 +47,7 @@ def titles(report: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(_bare(row) for row in rows))
 
 
-def slices(report: Mapping[str, Any]) -> list[Slice]:
+def slices(report: Report) -> list[Slice]:
     """Every slice there are estimates for, in the order of the breakdowns; not too many."""
     if "slices" in report:
         return [Slice(*each) for each in report["slices"]]
@@ -55,7 +62,7 @@ def slices(report: Mapping[str, Any]) -> list[Slice]:
     return list(found.values())
 
 
-def slice_of(row: Mapping[str, Any]) -> str:
+def slice_of(row: PlaceRow) -> str:
     """The slice of an estimate or a difference; empty for the overall ones."""
     breakdown = str(row["breakdown"])
     by = breakdown.partition(":")[2]
@@ -65,20 +72,20 @@ def slice_of(row: Mapping[str, Any]) -> str:
     return f"{breakdown}={values}"
 
 
-def usual(report: Mapping[str, Any]) -> View:
+def usual(report: Report) -> View:
     """Everything, but of a large report one family: a page that can be read and comes at once."""
     every = titles(report)
     large = len(every) * report["data"]["conditions_kept"] > MOST_LINES
     return View(about=every[0]) if large and len(every) > 1 else View()
 
 
-def viewed(report: Mapping[str, Any], view: View) -> Mapping[str, Any]:
+def viewed(report: Report, view: View) -> Report:
     """The report as if it were about that alone; what is unknown changes nothing."""
     if view.within in {each.key for each in slices(report)}:
         report = {
             **report,
-            "estimates": list(_sliced(report["estimates"], view.within)),
-            "contrasts": list(_sliced(report["contrasts"], view.within)),
+            "estimates": _sliced(report["estimates"], view.within),
+            "contrasts": _sliced(report["contrasts"], view.within),
             "shares": [],
             "counted": _counted(report, view.within),
             "compared": view.within.partition(":")[0],
@@ -86,44 +93,54 @@ def viewed(report: Mapping[str, Any], view: View) -> Mapping[str, Any]:
         }
     if view.about and view.about in titles(report):
         rest = view.about.partition(" · ")[2]
-        chosen = {name: [r for r in report[name] if _bare(r) == view.about] for name in _FAMILIES}
-        shares = [row for row in report["shares"] if _bare(row).partition(" · ")[2] == rest]
         others = [title for title in titles(report) if title != view.about]
-        parts = [_about(part, view.about, others) for part in report.get("parts", ())]
-        warnings = _said(report["warnings"], others)
-        told = {"shares": shares, "parts": parts, "warnings": warnings}
-        report = {**report, **chosen, **told}
+        report = {
+            **report,
+            "estimates": [row for row in report["estimates"] if _bare(row) == view.about],
+            "contrasts": [row for row in report["contrasts"] if _bare(row) == view.about],
+            "screening": [row for row in report["screening"] if _bare(row) == view.about],
+            "shares": [row for row in report["shares"] if _bare(row).partition(" · ")[2] == rest],
+            "parts": [_about(part, view.about, others) for part in report.get("parts", ())],
+            "warnings": _said(report["warnings"], others),
+        }
     return report
 
 
-def _counted(report: Mapping[str, Any], within: str) -> dict[str, list[int]]:
+def _counted(report: Report, within: str) -> dict[str, list[int]]:
     every: Mapping[str, list[int]] = report.get("counted", {})
     return {k.removeprefix(within): v for k, v in every.items() if k.startswith(within)}
 
 
-def _sliced(rows: list[Mapping[str, Any]], within: str) -> Iterator[dict[str, Any]]:
+def _sliced(rows: Iterable[EstimateRow], within: str) -> list[EstimateRow]:
+    """The slice's rows as if they were overall: what they are crossed with left out."""
+    kept = []
     for row in rows:
         if slice_of(row) == within:
-            by = str(row["breakdown"]).partition(":")[2].split(",")
+            by = row["breakdown"].partition(":")[2].split(",")
             plain = {name: value for name, value in row.items() if name not in by}
-            yield {**plain, "breakdown": OVERALL}
+            kept.append(cast(EstimateRow, {**plain, "breakdown": OVERALL}))
+    return kept
 
 
-def _bare(row: Mapping[str, Any]) -> str:
+def _bare(row: PlaceRow) -> str:
     return family_title({**row, "versus_condition": ""})
 
 
-def _about(part: Mapping[str, Any], title: str, others: Sequence[str]) -> dict[str, Any]:
+def _about(part: PartRecord, title: str, others: Sequence[str]) -> PartRecord:
     """The part with what is about that family, and what is about none."""
 
-    def kept(each: Mapping[str, Any]) -> bool:
-        return str(each["about"]).partition(" · versus ")[0] in ("", title)
+    def kept(each: FigureRecord | TableRecord) -> bool:
+        return each["about"].partition(" · versus ")[0] in ("", title)
 
     if part["problem"]:
-        return dict(part)
-    chosen = {k: [e for e in part.get(k, ()) if kept(e)] for k in ("figures", "tables")}
-    said = {name: _said(part.get(name, ()), others) for name in ("sentences", "warnings")}
-    return {**part, **chosen, **said}
+        return part
+    return {
+        **part,
+        "figures": [each for each in part["figures"] if kept(each)],
+        "tables": [each for each in part["tables"] if kept(each)],
+        "sentences": _said(part["sentences"], others),
+        "warnings": _said(part["warnings"], others),
+    }
 
 
 def _said(texts: Iterable[str], others: Sequence[str]) -> list[str]:

@@ -12,11 +12,11 @@ from analysis.report.condition_labels import labelled
 from analysis.report.content import content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.page import page_html
+from analysis.report.schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
 from analysis.report.writers.clip_files import clip_files
 from analysis.report.writers.exports import (
     ESTIMATES,
-    TABLES,
     estimates_json,
     figure_csv,
     part_table_csv,
@@ -68,7 +68,7 @@ Again: {again}
 
 
 def bundle(
-    report: Mapping[str, Any],
+    report: Report,
     table: pd.DataFrame | None,
     scores: Any,
     folder: Path,
@@ -95,13 +95,13 @@ def bundle(
     return written
 
 
-def write_report(report: Mapping[str, Any], folder: Path) -> list[Path]:
+def write_report(report: Report, folder: Path) -> list[Path]:
     """Write every file of a report into the folder, which is made when absent; what was written."""
     return bundle(report, None, None, folder)
 
 
 def bundle_zip(
-    report: Mapping[str, Any],
+    report: Report,
     table: pd.DataFrame | None = None,
     scores: Any = None,
     *,
@@ -124,7 +124,7 @@ def bundle_zip(
 
 
 def bundle_files(
-    report: Mapping[str, Any],
+    report: Report,
     table: pd.DataFrame | None = None,
     scores: Any = None,
     extra: Mapping[str, str] | None = None,
@@ -160,7 +160,7 @@ def bundle_files(
     yield "README.txt", _readme(report, table, ratings is not None, more, fonts).encode()
 
 
-def undated(report: Mapping[str, Any]) -> dict[str, Any]:
+def undated(report: Report) -> Report:
     """The report dated by its newest rating, not by the moment it was made."""
     return {**report, "made_at": report["provenance"].get("ratings_until", "")}
 
@@ -177,14 +177,12 @@ def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
     return link
 
 
-def _texts(
-    report: Mapping[str, Any], shown: Mapping[str, Any], figures: bool
-) -> Iterator[tuple[str, str]]:
+def _texts(report: Report, shown: Report, figures: bool) -> Iterator[tuple[str, str]]:
     yield "report.md", report_markdown(shown, figures)
     yield "report.json", report_json(report)
     yield "estimates.json", estimates_json(report)
     yield "methods.txt", methods_text(report)
-    for name in TABLES:
+    for name in ROWS:
         if report[name] or name == ESTIMATES:
             yield f"{name}.csv", table_csv(report, name)
     for named in paper_tables(shown):
@@ -198,11 +196,11 @@ def _texts(
         if part["key"] == CLIPS:
             yield from clip_files(report, part).items()
             continue
-        for name, text in content_from(part).files.items():
-            yield f"{EXTRA}/{part['key']}-{PurePosixPath(name).name}", text
+        for file, text in content_from(part).files.items():
+            yield f"{EXTRA}/{part['key']}-{PurePosixPath(file).name}", text
 
 
-def _ratings_csv(report: Mapping[str, Any], table: pd.DataFrame | None) -> str | None:
+def _ratings_csv(report: Report, table: pd.DataFrame | None) -> str | None:
     """The ratings as CSV, where they are those of the report."""
     from analysis.ratings.cells import csv_lines
     from analysis.ratings.table import table_hash, to_rows
@@ -212,7 +210,7 @@ def _ratings_csv(report: Mapping[str, Any], table: pd.DataFrame | None) -> str |
     return "".join(csv_lines(to_rows(table)))
 
 
-def _score_rows(report: Mapping[str, Any], scores: Any) -> list[Mapping[str, Any]]:
+def _score_rows(report: Report, scores: Any) -> list[Mapping[str, Any]]:
     """Rows as given; those of a table where they are the report's."""
     if scores is None or not hasattr(scores, "to_dict"):
         return list(scores or ())
@@ -222,9 +220,7 @@ def _score_rows(report: Mapping[str, Any], scores: Any) -> list[Mapping[str, Any
     return list(scores.to_dict("records")) if same else []
 
 
-def _readme(
-    report: Mapping[str, Any], table: Any, has_ratings: bool, more: Iterable[str], fonts: bool
-) -> str:
+def _readme(report: Report, table: Any, has_ratings: bool, more: Iterable[str], fonts: bool) -> str:
     origin = report["provenance"]
     studies = ", ".join(origin["studies"]) or "ratings"
     ratings = "ratings.csv        all ratings; raters are random codes\n"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.ratings.cells import unescaped
+from analysis.report.schema import PartRecord, Report
 
 KEY = "clip_scores"  # of the part
 COLUMNS = {
@@ -38,7 +39,7 @@ _TOLD = ("level", "table_hash", "code")
 _COUNTS = frozenset({"n_ratings", "n_raters", "bt500_n"})
 
 
-def clip_files(report: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, str]:
+def clip_files(report: Report, part: PartRecord) -> dict[str, str]:
     """The part's files by name: each CSV with its provenance in every line, and the same as JSON.
 
     JSON has ``provenance``, ``columns`` (what each number is) and ``rows``, one mapping a line; a

@@ -10,6 +10,7 @@ from typing import Any
 
 from analysis.ratings.cells import csv_cell
 from analysis.report.content import Column, Figure, Table
+from analysis.report.schema import PartRecord, Report, RowsName
 from analysis.statistics.estimator import OF_CONTRASTS
 
 FIRST_COLUMNS = (
@@ -29,32 +30,31 @@ SCORES = (
     *("sha256", "stimulus", "metric", "version", "value"),
     *("higher_is_better", "reason", "low", "high"),
 )
-TABLES = ("estimates", "contrasts", "shares", "exclusions", "screening")
 
 
-def report_json(report: Mapping[str, Any]) -> str:
+def report_json(report: Report) -> str:
     """The report as JSON; two reports of the same table differ in ``made_at`` only."""
     return json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def report_from_json(text: str) -> dict[str, Any]:
+def report_from_json(text: str) -> Report:
     """A report read back from its JSON."""
-    report: dict[str, Any] = json.loads(text)
+    report: Report = json.loads(text)
     return report
 
 
-def table_csv(report: Mapping[str, Any], name: str) -> str:
+def table_csv(report: Report, name: RowsName) -> str:
     """One of a report's tables as CSV, each line with the report's provenance.
 
     No interval is an empty cell; the column ``note`` says why.
     """
     origin = report["provenance"]
-    rows: list[Mapping[str, Any]] = report[name]
+    rows: Sequence[Mapping[str, Any]] = report[name]
     told = {"estimator": f"{origin['estimator']} {origin['estimator_version']}", **_told(report)}
     return _csv(_columns(rows), rows, told)
 
 
-def part_table_csv(report: Mapping[str, Any], part: Mapping[str, Any], table: Table) -> str:
+def part_table_csv(report: Report, part: PartRecord, table: Table) -> str:
     """A table of a part as CSV: all that its rows hold, the columns it shows first, provenance."""
     shown = [key for column in table.columns for key in _keys(column)]
     present = dict.fromkeys(key for row in table.rows for key in row)
@@ -63,13 +63,13 @@ def part_table_csv(report: Mapping[str, Any], part: Mapping[str, Any], table: Ta
     return _csv(columns, table.rows, told)
 
 
-def figure_csv(report: Mapping[str, Any], figure: Figure) -> str:
+def figure_csv(report: Report, figure: Figure) -> str:
     """The data behind a figure as CSV, with provenance."""
     present = dict.fromkeys(key for row in figure.rows for key in row)
     return _csv(list(present), figure.rows, _told(report))
 
 
-def estimates_json(report: Mapping[str, Any]) -> str:
+def estimates_json(report: Report) -> str:
     """Estimates, contrasts and shares with exclusions, warnings and provenance, as JSON."""
     parts = [part for part in report["parts"] if part["key"] not in OF_METRICS]
     return report_json({**report, "parts": parts})
@@ -82,9 +82,10 @@ def scores_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     return _csv([name for name in SCORES if name in present], rows, {})
 
 
-def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+def _told(report: Report) -> dict[str, Any]:
     """Where the numbers come from, in every line of every CSV."""
-    return {name: report["provenance"][name] for name in ("seed", "table_hash", "code")}
+    origin = report["provenance"]
+    return {"seed": origin["seed"], "table_hash": origin["table_hash"], "code": origin["code"]}
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], told: Mapping[str, Any]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from analysis.report.content import Table, content_from
 from analysis.report.figures.all_figures import Plot, plots
+from analysis.report.schema import PartRecord, Report
 from analysis.report.writers.methods_text import methods_text
 from analysis.report.writers.paper_tables import Named, cells_of, is_number, paper_tables
 
@@ -17,7 +18,7 @@ FIRST = "answer"  # the part that stands before the estimates
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
-def report_markdown(report: Mapping[str, Any], figures: bool = True) -> str:
+def report_markdown(report: Report, figures: bool = True) -> str:
     """The whole report; figures are linked to the PNG files of the bundle, if it has some."""
     return "\n".join(_lines(report, figures)) + "\n"
 
@@ -37,7 +38,7 @@ def table_markdown(table: Table, most: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(report: Mapping[str, Any], figures: bool) -> Iterator[str]:
+def _lines(report: Report, figures: bool) -> Iterator[str]:
     origin = report["provenance"]
     yield f"# Results of {_escaped(', '.join(origin['studies']) or 'ratings')}\n"
     if report["made_at"]:
@@ -71,7 +72,7 @@ def _lines(report: Mapping[str, Any], figures: bool) -> Iterator[str]:
             yield f"- {name.replace('_', ' ')}: {_escaped(_plain(value))}"
 
 
-def _part(part: Mapping[str, Any], tables: list[Named], drawn: list[Plot]) -> Iterator[str]:
+def _part(part: PartRecord, tables: list[Named], drawn: list[Plot]) -> Iterator[str]:
     if part["problem"]:
         yield f"## {_escaped(part['title'])}\n\n{_escaped(part['problem'])}\n"
         return

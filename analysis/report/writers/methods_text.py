@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from analysis.formatting import counted, listed
 from analysis.ratings.estimands import estimand_of
+from analysis.report.schema import Report
 
 _CLUSTERED = (
     "with {level} confidence intervals from a variance clustered by rater and by item "
@@ -28,7 +28,7 @@ _REFERENCES = {
 _NAMED = {"pymc": "PyMC", "arviz": "ArviZ", "nutpie": "nutpie", "matplotlib": "Matplotlib"}
 
 
-def methods_text(report: Mapping[str, Any]) -> str:
+def methods_text(report: Report) -> str:
     """Paragraphs for a paper's methods section, in plain words; a starting point to be edited."""
     paragraphs = [
         " ".join(_ratings(report)),
@@ -40,7 +40,7 @@ def methods_text(report: Mapping[str, Any]) -> str:
     return "\n\n".join(text for text in paragraphs if text) + "\n"
 
 
-def _ratings(report: Mapping[str, Any]) -> Iterator[str]:
+def _ratings(report: Report) -> Iterator[str]:
     data = report["data"]
     traps = f" and {counted(data['trap_ratings'], 'answer')} to traps" * bool(data["trap_ratings"])
     yield (
@@ -70,7 +70,7 @@ def _ratings(report: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _estimation(report: Mapping[str, Any]) -> Iterator[str]:
+def _estimation(report: Report) -> Iterator[str]:
     origin = report["provenance"]
     found = list(dict.fromkeys(row["estimand"] for row in report["estimates"]))
     if not found:
@@ -100,7 +100,7 @@ def _estimation(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"Results are also given by {listed(by)}, not adjusted over tables."
 
 
-def _of_parts(report: Mapping[str, Any]) -> Iterator[list[str]]:
+def _of_parts(report: Report) -> Iterator[list[str]]:
     told: set[str] = set()
     for part in report.get("parts", ()):
         if part["problem"]:
@@ -111,7 +111,7 @@ def _of_parts(report: Mapping[str, Any]) -> Iterator[list[str]]:
             yield new
 
 
-def _software(report: Mapping[str, Any]) -> Iterator[str]:
+def _software(report: Report) -> Iterator[str]:
     origin = report["provenance"]
     said = " ".join(text for part in report.get("parts", ()) for text in part.get("methods", ()))
     packages = {
@@ -128,6 +128,6 @@ def _software(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"The table of ratings has the SHA-256 {origin['table_hash']}."
 
 
-def _references(report: Mapping[str, Any]) -> list[str]:
+def _references(report: Report) -> list[str]:
     keys = [name for name in report["provenance"]["intervals"] if name in _REFERENCES]
     return [_REFERENCES[key] for key in [*keys, *["family"] * bool(report["contrasts"])]]

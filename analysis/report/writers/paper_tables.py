@@ -12,6 +12,7 @@ from analysis.report.figures.all_figures import falling, part_keys, slug
 from analysis.report.html.html_tables import percent
 from analysis.report.html.part_html import cell
 from analysis.report.pivot import Line, lines_of
+from analysis.report.schema import EstimateRow, PartRecord, Report
 from analysis.statistics.estimator import OF_CONTRASTS
 
 OVERALL = "condition:"
@@ -24,15 +25,15 @@ class Named:
 
     key: str
     table: Table
-    part: Mapping[str, Any] | None = None
+    part: PartRecord | None = None
 
 
-def paper_tables(report: Mapping[str, Any]) -> list[Named]:
+def paper_tables(report: Report) -> list[Named]:
     """All tables in the order of the page; notes of rows are gathered below their table."""
     return [*_estimates(report), *_contrasts(report), *_shares(report), *part_tables(report)]
 
 
-def part_tables(report: Mapping[str, Any]) -> Iterator[Named]:
+def part_tables(report: Report) -> Iterator[Named]:
     """The tables of the parts, under the names that `part_keys` gives them."""
     for part in report.get("parts", ()):
         if part["problem"]:
@@ -52,7 +53,7 @@ def is_number(column: Column) -> bool:
     return column.kind not in ("text", "mark")
 
 
-def _estimates(report: Mapping[str, Any]) -> Iterator[Named]:
+def _estimates(report: Report) -> Iterator[Named]:
     for breakdown in report["provenance"]["breakdowns"]:
         rows = [row for row in report["estimates"] if row["breakdown"] == breakdown]
         compare, _, rest = breakdown.partition(":")
@@ -81,7 +82,7 @@ def _means(key: str, title: str, lines: Sequence[Line], by: Sequence[str]) -> Ta
     return Table(key, title, columns, [_row(line) for line in lines], note)
 
 
-def _contrasts(report: Mapping[str, Any]) -> Iterator[Named]:
+def _contrasts(report: Report) -> Iterator[Named]:
     rows = [row for row in report["contrasts"] if row["breakdown"] == OVERALL]
     for number, (title, lines) in enumerate(_families(rows), start=1):
         key = slug(f"differences-{number}-{title}")
@@ -100,7 +101,7 @@ def _contrasts(report: Mapping[str, Any]) -> Iterator[Named]:
         yield Named(key, Table(key, f"Differences: {title}", columns, made, note))
 
 
-def _shares(report: Mapping[str, Any]) -> Iterator[Named]:
+def _shares(report: Report) -> Iterator[Named]:
     """A row per condition, a column per label; the estimand of a share is its label."""
     families: dict[str, list[Line]] = {}
     for line in lines_of(report["shares"]):
@@ -121,7 +122,7 @@ def _shares(report: Mapping[str, Any]) -> Iterator[Named]:
         yield Named(key, Table(key, f"Labels given: {title}", columns, list(rows.values())))
 
 
-def _families(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Line]]]:
+def _families(rows: Sequence[EstimateRow]) -> Iterator[tuple[str, list[Line]]]:
     found: dict[str, list[Line]] = {}
     for line in lines_of(rows):
         if line.weighting == "ratings":
@@ -137,7 +138,8 @@ def _places(lines: Sequence[Line]) -> list[Column]:
 
 
 def _row(line: Line) -> dict[str, Any]:
-    main, naive = line.main or {}, line.naive or {}
+    main: Mapping[str, Any] = line.main or {}
+    naive: Mapping[str, Any] = line.naive or {}
     return {
         **line.row,
         **{name: main.get(name) for name in ("low", "high", *OF_CONTRASTS)},
@@ -159,9 +161,9 @@ def _notes(lines: Sequence[Line]) -> str:
     """Each note of the main intervals once, with the first conditions that it is about."""
     about: dict[str, list[str]] = {}
     for line in lines:
-        note = (line.main or {}).get("note")
-        if note:
-            about.setdefault(note, []).append(str(line.row["condition"]))
+        main = line.main
+        if main and main["note"]:
+            about.setdefault(main["note"], []).append(str(line.row["condition"]))
     told = []
     for note, names in about.items():
         some = "All" if len(names) == len(lines) else ", ".join(dict.fromkeys(names[:5]))

@@ -1,0 +1,205 @@
+"""The shape of a report as it is stored and written: plain values under known keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+Kind = Literal["text", "number", "count", "percent", "p", "interval", "mark"]
+Drawing = Literal["intervals", "scatter", "lines", "heatmap", "shares", "boxes"]
+RowsName = Literal["estimates", "contrasts", "shares", "exclusions", "screening"]
+ROWS: tuple[RowsName, ...] = ("estimates", "contrasts", "shares", "exclusions", "screening")
+
+
+class IntervalRow(TypedDict):
+    """An interval of an estimate or a difference; those of differences have tests beside it."""
+
+    interval: str
+    low: float | None
+    high: float | None
+    note: str
+    p: NotRequired[float | None]
+    family: NotRequired[str]
+    low_all: NotRequired[float | None]
+    high_all: NotRequired[float | None]
+    p_adjusted: NotRequired[float | None]
+    claimed: NotRequired[bool | None]
+
+
+class PlaceRow(TypedDict):
+    """What a number is about: its family, its condition, and the slice of the ratings."""
+
+    breakdown: NotRequired[str]  # of shares none: they are overall
+    estimand: str
+    task: str
+    criterion: str
+    condition: str
+    study: NotRequired[str]
+    versus_condition: NotRequired[str]
+    system: NotRequired[str]
+    voice: NotRequired[str]
+    dimension: NotRequired[str]
+    language: NotRequired[str]
+    split: NotRequired[str]
+    paragraph: NotRequired[str]
+
+
+class ValueRow(PlaceRow):
+    """A number about a place, without its interval; of a difference ``versus`` is there."""
+
+    versus: NotRequired[str]
+    weighting: str
+    value: float
+    level: float
+    n_ratings: int
+    n_raters: int
+    n_items: int
+
+
+class EstimateRow(ValueRow, IntervalRow):
+    """A mean or a share with one of its intervals."""
+
+
+class ScreeningRow(EstimateRow):
+    """A mean under other rules of screening, which ``screening`` names."""
+
+    screening: str
+
+
+class ExclusionRow(TypedDict):
+    """What one rule leaves out."""
+
+    rule: str
+    version: str
+    what: str
+    ratings: int
+    ratings_told: NotRequired[int]  # those that no rule before it leaves out
+    ratings_only_here: int
+    raters: int
+    blocks: int
+
+
+class Counts(TypedDict):
+    """How many ratings, raters and clips there are, and how many the rules keep."""
+
+    ratings: int
+    ratings_kept: int
+    trap_ratings: int
+    raters: int
+    raters_kept: int
+    sessions: int
+    items_kept: int
+    stimuli_kept: int
+    conditions_kept: int
+
+
+class Provenance(TypedDict):
+    """Where a report comes from: all that makes the same numbers again."""
+
+    studies: list[str]
+    ratings_until: str
+    table_hash: str
+    scores_hash: str
+    estimator: str
+    estimator_version: str
+    level: float
+    seed: int
+    intervals: list[str]
+    rules: list[str]
+    replicates: int
+    preset: str
+    parts: list[str]
+    reference: str
+    rope: float | None
+    chains: int
+    draws: int
+    breakdowns: list[str]
+    structural_rules: list[str]
+    code: str
+    packages: dict[str, str]
+    again: str
+
+
+class InputNotes(TypedDict):
+    """What was guessed of a file of ratings, and its columns that were not used."""
+
+    notes: list[str]
+    columns_not_used: list[str]
+
+
+class ColumnRecord(TypedDict):
+    """A `content.Column`."""
+
+    key: str
+    heading: str
+    kind: Kind
+    decimals: int
+    sign: bool
+
+
+class TableRecord(TypedDict):
+    """A `content.Table`; what its rows hold differs from table to table."""
+
+    key: str
+    title: str
+    columns: Sequence[ColumnRecord]
+    rows: Sequence[Mapping[str, Any]]
+    note: str
+    about: str
+    folded: bool
+
+
+class FigureRecord(TypedDict):
+    """A `content.Figure`."""
+
+    key: str
+    title: str
+    drawing: Drawing
+    rows: Sequence[Mapping[str, Any]]
+    x: str
+    y: str
+    ends: tuple[float, float] | None  # of JSON a list
+    at: Sequence[float]
+    note: str
+    about: str
+    interval: str
+    decimals: int | None
+
+
+class PartRecord(TypedDict):
+    """A part as made (`content.Content`), or with the problem why it could not be."""
+
+    key: str
+    version: str
+    title: str
+    problem: str
+    sentences: Sequence[str]
+    figures: Sequence[FigureRecord]
+    tables: Sequence[TableRecord]
+    warnings: Sequence[str]
+    methods: Sequence[str]
+    files: Mapping[str, str]
+
+
+class Report(TypedDict):
+    """A report; what stands below ``parts`` is there where a page or a worker added it."""
+
+    format: int
+    made_at: str
+    provenance: Provenance
+    input: InputNotes
+    data: Counts
+    scales: dict[str, list[float]]
+    warnings: list[str]
+    exclusions: list[ExclusionRow]
+    estimates: list[EstimateRow]
+    contrasts: list[EstimateRow]
+    shares: list[EstimateRow]
+    screening: list[ScreeningRow]
+    parts: list[PartRecord]
+    labels: NotRequired[dict[str, str]]  # of conditions, where the study gives some
+    counted: NotRequired[dict[str, list[int]]]  # differences, where the rows are cut
+    titles: NotRequired[list[str]]
+    slices: NotRequired[list[list[str]]]
+    within: NotRequired[str]  # the slice that is looked at
+    compared: NotRequired[str]  # what that slice compares
