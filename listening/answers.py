@@ -11,9 +11,10 @@ from typing import Any
 
 from django.db import transaction
 
-from listening import allocation
+from listening import leases
 from listening.design.traps import TrapPlan
 from listening.draws import draws_of
+from listening.leases import ANSWERED, EXTENDED, PLANNED, SKIPPED
 from listening.methods import Method, Part, PlannedTrial, Scale, method_named
 from listening.methods.base import gettext_noop
 from listening.models import Session, Stimulus, Task, Trial
@@ -165,15 +166,11 @@ def skip_trial(session: Session, code: str, reason: str, playback: Mapping[str, 
     return bool(trial.left == 1)
 
 
-SKIP = """  -- the block before the trial: who gives blocks back locks them in this order, too
-WITH lease AS (
-    UPDATE listening_block
-    SET lease_until = statement_timestamp() + make_interval(secs => %(lease_s)s)
-    WHERE id = %(block)s AND session_id = %(session)s AND state = 1 RETURNING id
-)
-UPDATE listening_trial t SET state = 'skipped', answered_at = statement_timestamp(),
+SKIP = f"""  -- the block before the trial: who gives blocks back locks them in this order, too
+WITH lease AS ({EXTENDED})
+UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
     playback = %(playback)s::jsonb
-FROM lease WHERE t.id = %(trial)s AND t.state = 'planned' RETURNING t.id
+FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id
 """
 
 
@@ -211,7 +208,7 @@ def _check_turn(trial: Any) -> None:
 
 
 LOCK = "SELECT status, ready FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
-LOAD = """  -- what stands around the trial, read after the session's row is locked
+LOAD = f"""  -- what stands around the trial, read after the session's row is locked
 SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
        t.stimulus_id, t.versus_id, t.others, t.context,
        t.versus_first, t.trap, t.expected, r.simulated,
@@ -223,9 +220,9 @@ FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
 JOIN listening_rater r ON r.id = t.rater_id,
 LATERAL (SELECT sum(duration_s) AS sum_s, max(duration_s) AS longest_s FROM listening_stimulus
     WHERE id IN (t.stimulus_id, t.versus_id) OR id = ANY(t.others) OR id = ANY(t.context)) clips,
-LATERAL (SELECT min(p.position) FILTER (WHERE p.state = 'planned') AS current,
-        count(*) FILTER (WHERE p.state = 'planned') AS left,
-        count(*) FILTER (WHERE p.state = 'planned' AND p.block_id = t.block_id) AS left_in_block,
+LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
+        count(*) FILTER (WHERE p.{PLANNED}) AS left,
+        count(*) FILTER (WHERE p.{PLANNED} AND p.block_id = t.block_id) AS left_in_block,
         max(p.answered_at) FILTER (WHERE p.position <= t.position - %(ahead)s) AS available_since
     FROM listening_trial p WHERE p.session_id = t.session_id) plan
 WHERE t.code = %(code)s AND t.session_id = %(session)s
@@ -332,16 +329,12 @@ def _check_heard(trial: Any, answer: Answer, method: Method) -> None:
         )
 
 
-WRITE = """
-WITH lease AS (
-    UPDATE listening_block
-    SET lease_until = statement_timestamp() + make_interval(secs => %(lease_s)s)
-    WHERE id = %(block)s AND session_id = %(session)s AND state = 1 RETURNING id
-), answered AS (
-    UPDATE listening_trial t SET state = 'answered', answered_at = statement_timestamp(),
+WRITE = f"""
+WITH lease AS ({EXTENDED}), answered AS (
+    UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
         latency_ms = %(latency_ms)s, plays = %(plays)s, heard_fraction = %(heard)s,
         playback = %(playback)s::jsonb, trap_passed = %(trap_passed)s
-    FROM lease WHERE t.id = %(trial)s AND t.state = 'planned' RETURNING t.id
+    FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id
 ), rated AS (
     INSERT INTO listening_rating
         (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
@@ -392,6 +385,6 @@ def _close_block(session: Session, trial: Any, rules: TaskRules) -> None:
         outcomes = [(t.trap, bool(t.trap_passed)) for t in traps]
         verdict = judge_block(rules.traps, outcomes)
         if not verdict.valid:
-            allocation.give_back([trial.block_id])
+            leases.give_back([trial.block_id])
             return
-    allocation.settle([trial.block_id])
+    leases.settle([trial.block_id])

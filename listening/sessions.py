@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from listening import allocation
+from listening import allocation, leases
 from listening.answers import Answer, Refused, StoredAnswer, skip_trial, store_answer
 from listening.draws import secret_seed
 from listening.layout import lay_out
@@ -202,8 +202,8 @@ def _replace_lost(session: Session) -> None:
     position = session.trials.aggregate(last=Max("position"))["last"] or 0
     rng = Random(secret_seed("session", session.study.seed, session.code, position))
     for block, task in lost:
-        if allocation.retake_block(block, session=session.pk, lease_s=session.study.lease_s):
-            allocation.recount(block, session.pk)
+        if leases.retake_block(block, session=session.pk, lease_s=session.study.lease_s):
+            leases.recount(block, session.pk)
             still_open = [slot.pk for slot in allocation.open_slots([block])]
             mine = Q(slot__isnull=True) | Q(slot__in=still_open)
             void.filter(mine, block=block).update(state=Trial.State.PLANNED)
@@ -239,10 +239,10 @@ def withdraw(session: Session) -> None:
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
         if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
             return
-        blocks = allocation.lock_blocks_of(session.pk)
+        blocks = leases.lock_blocks_of(session.pk)
         with deleting_ratings():
             locked.trials.all().delete()
-        allocation.settle(blocks)
+        leases.settle(blocks)
         was_screened = locked.status == Session.Status.SCREENED
         locked.rejected_because = SCREENED_BEFORE if was_screened else ""
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
@@ -257,7 +257,7 @@ def reject(session: Session, reason: str) -> None:
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
         if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
             return
-        blocks = allocation.lock_blocks_of(session.pk)
+        blocks = leases.lock_blocks_of(session.pk)
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE listening_rating SET counts = false WHERE counts AND trial_id IN"
@@ -265,7 +265,7 @@ def reject(session: Session, reason: str) -> None:
                 [session.pk],
             )
         locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.VOID)
-        allocation.settle(blocks)
+        leases.settle(blocks)
         locked.status, locked.rejected_because = Session.Status.REJECTED, reason
         locked.finished_at = timezone.now()
         locked.save()
@@ -276,10 +276,10 @@ def delete_simulated(study: Study) -> int:
     sessions = list(Session.objects.filter(study=study, rater__simulated=True))
     for session in sessions:
         with transaction.atomic():
-            blocks = allocation.lock_blocks_of(session.pk)
+            blocks = leases.lock_blocks_of(session.pk)
             with deleting_ratings():
                 session.trials.all().delete()
-            allocation.settle(blocks)
+            leases.settle(blocks)
             session.delete()
     Rater.objects.filter(simulated=True, sessions__isnull=True).delete()
     return len(sessions)

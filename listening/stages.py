@@ -9,7 +9,7 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
-from listening import allocation
+from listening import leases
 from listening.checks import Check, check_named
 from listening.checks.settings import CheckSettings
 from listening.design.questionnaires import checked, screens_out, without_controls
@@ -156,7 +156,7 @@ def _locked(session: Session) -> Session:
 
 def _save(locked: Session, changed: str) -> None:
     """Store what was given; a rater who is busy with questions and checks keeps their places."""
-    allocation.extend_leases(locked.pk, locked.study.lease_s)
+    leases.extend_leases(locked.pk, locked.study.lease_s)
     locked.ready = stage_of_session(locked).kind not in ("questionnaire", "check")
     locked.save(
         update_fields=[changed, "ready", "status", "finished_at", "rejected_because"],
@@ -165,8 +165,8 @@ def _save(locked: Session, changed: str) -> None:
 
 def _screen_out(locked: Session, reason: str) -> None:
     """End a locked session before its trials: its places are open again."""
-    blocks = allocation.lock_blocks_of(locked.pk)
+    blocks = leases.lock_blocks_of(locked.pk)
     locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.GONE)
-    allocation.settle(blocks)
+    leases.settle(blocks)
     locked.status, locked.rejected_because = Session.Status.SCREENED, reason[:300]
     locked.finished_at = timezone.now()

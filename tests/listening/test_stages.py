@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from listening import allocation, sessions, stages
+from listening import leases, sessions, stages
 from listening.checks import check_named
 from listening.design.questionnaires import Incorrect
 from listening.models import Block, Rating, Session, Study, Trial
@@ -425,7 +425,7 @@ def test_checks_that_take_longer_than_the_lease_end_at_a_trial_all_the_same(sess
     fill_in(session, "about")
     pass_check(session, "volume")
     Block.objects.filter(session=session).update(lease_until=timezone.now() - timedelta(hours=1))
-    assert allocation.return_expired_leases() == 1
+    assert leases.return_expired_leases() == 1
     session.refresh_from_db()
     body = {"key": "huggins", "answer": {"answers": truths(session, "huggins"), "attempt": 1}}
     response = client.post(f"/api/s/{session.code}/checks/", body, content_type="application/json")
