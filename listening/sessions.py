@@ -13,14 +13,13 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from listening import allocation, leases
-from listening.answers import Answer, Refused, StoredAnswer, skip_trial, store_answer
+from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.draws import secret_seed
 from listening.layout import lay_out
 from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
+from listening.refusals import LEASE_LOST, Refused
 from listening.statements import rows_of
-
-__all__ = ["Answer", "Arrival", "NoRoom", "Refused", "StoredAnswer"]
 
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
 
@@ -162,19 +161,16 @@ def _take_blocks(
 
 
 def record_answer(session: Session, answer: Answer) -> StoredAnswer:
-    """Store one answer; see `listening.answers` for what is refused and why.
-
-    When the lease ran out but nobody took the block, the rater gets it back and the answer counts.
-    """
+    """Store one answer; see `listening.answers` for what is refused and why."""
     try:
         stored = store_answer(session, answer)
     except Refused as refused:
-        if refused.code != "lease_lost":
+        if refused.code != LEASE_LOST.code:
             raise
-        refresh(session)
+        refresh(session)  # gives the block back to its rater where nobody took it: it is no loss
         stored = store_answer(session, answer)
     if stored.over:
-        refresh(session)
+        refresh(session)  # finishes the session, or finds it something to do
     return stored
 
 

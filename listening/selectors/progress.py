@@ -7,7 +7,7 @@ from typing import TypedDict
 from django.db import connection
 from django.utils import timezone
 
-from listening.answers import TRAINING
+from listening.design.traps import TRAINING
 from listening.leases import ANSWERED, STATUS_NOW
 from listening.models import Block, Session, Study
 

@@ -10,14 +10,15 @@ from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
-from listening.answers import feedback_on, parts_of
-from listening.design.preview import TRAINING, ShownTrial, scales_of, trials_of
+from listening.design.preview import ShownTrial, scales_of, trials_of
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile
-from listening.design.traps import TrapPlan
+from listening.design.traps import TRAINING, TrapPlan
+from listening.feedback import feedback_on
 from listening.methods import Part, method_named
 from listening.previews import Source
 from listening.stages import check_as_asked
+from listening.task_rules import parts_of
 from listening.views import facts
 
 CODE = "PREVIEW"  # in the place of the completion code

@@ -13,14 +13,16 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from listening import audio
-from listening.answers import AHEAD, TRAINING, parts_of, task_rules
+from listening.answers import AHEAD
 from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
+from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
 from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
 from listening.statements import rows_of
+from listening.task_rules import parts_of, task_rules
 from listening.views import facts
 
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"

@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from listening import allocation, leases, sessions
 from listening.models import Block, Rating, Session, Slot, Study, Trial
+from listening.refusals import Refused
 from listening.selectors import study_progress
-from listening.sessions import NoRoom, Refused
+from listening.sessions import NoRoom
 from tests.config.helpers import PATIENCE_S
 from tests.factories import (
     ATT_TRAPS,

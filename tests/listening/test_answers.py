@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from listening import leases, sessions
 from listening.models import Block, Justification, Rater, Rating, Session, Trial
-from listening.sessions import Refused
+from listening.refusals import Refused
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from listening import leases, sessions
 from listening.models import Block, Rating, Session, Study, Trial
-from listening.sessions import Refused
+from listening.refusals import Refused
 from listening.views.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study

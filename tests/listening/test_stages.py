@@ -13,7 +13,7 @@ from listening import leases, sessions, stages
 from listening.checks import check_named
 from listening.design.questionnaires import Incorrect
 from listening.models import Block, Rating, Session, Study, Trial
-from listening.sessions import Refused
+from listening.refusals import Refused
 from listening.stages import NotAsked, attempt_of, check_seed, stage_of_session
 from listening.views.state import state_of
 from tests.config.helpers import PATIENCE_S
