@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.auto_att.labels import LABELS, SCORES
+from listening.methods.att import SCORES
+from metrics.auto_att.labels import LABELS
 
 if TYPE_CHECKING:
     import torch
