@@ -24,7 +24,7 @@ from listening import sessions, stages
 from listening.answers import Answer
 from listening.design.questionnaires import Incorrect
 from listening.languages import speaking
-from listening.methods.base import LONGEST_LABEL
+from listening.methods.method import LONGEST_LABEL
 from listening.models import Session
 from listening.refusals import Refused
 from listening.views.state import state_of

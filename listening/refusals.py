@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from listening import leases
 from listening.checks import Check, Outcome, check_named
-from listening.checks.settings import CheckSettings
+from listening.checks.check_settings import CheckSettings
 from listening.design.questionnaires import checked, screens_out, without_controls
 from listening.draws import secret_seed
 from listening.models import Session, Trial

@@ -12,9 +12,9 @@ from django.db.models import Q
 from redis.exceptions import RedisError
 
 from metrics import remedies, runs
-from metrics.base import Metric, make_metric, registry
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material
+from metrics.metric import Metric, make_metric, registry
 from metrics.models import MetricScore, ScoringRun
 from metrics.presets import Choice, same, shipped
 from metrics.selectors import IMPORTED, Keys, Series

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from metrics.base import canonical_json, outputs, registry
+from metrics.metric import canonical_json, outputs, registry
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, Keys, Series, series_of, study_mark
 from metrics.summary import Summary, student

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from listening.bots.opinions import KnownClip, Truth
-from listening.bots.rater import Kind, Known
+from listening.bots.scripted_rater import Kind, Known
 from listening.methods import method_named
 from listening.models import Criterion, Slot, Study, Task, Trial
 from listening.stages import check_as_asked, check_seed

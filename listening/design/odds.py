@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb, inf, prod
 
 from listening.design.traps import TrapKind, TrapPlan, passing_labels
-from listening.methods.base import Scale
+from listening.methods.method import Scale
 
 Scales = Scale | Mapping[str, Scale]  # of the only criterion, or of each in their order
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.design.ready_questions import SEVERAL_TITLE, TITLES
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 PREFER_NOT = "prefer_not"
 PREFER_NOT_TEXT = gettext_noop("I prefer not to say")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from listening.methods.base import Method, Scale
+from listening.methods.method import Method, Scale
 
 T = TypeVar("T")
 

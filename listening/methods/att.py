@@ -8,8 +8,8 @@ scale here has it, and `analysis` estimates the mean as it does for every method
 from collections.abc import Mapping
 from typing import Any
 
-from listening.methods.base import Method, Scale, Step, gettext_noop, names_in
 from listening.methods.estimand import Estimand
+from listening.methods.method import Method, Scale, Step, gettext_noop, names_in
 
 SCORES = {gettext_noop("Human"): 1.0, gettext_noop("Unclear"): 0.5, gettext_noop("Machine"): 0.0}
 QUESTION = gettext_noop("Is this voice a human or a machine?")

@@ -1,5 +1,6 @@
 """The only reads that leave the room: ratings, sessions, stimuli, progress, whose a study is."""
 
+from listening.selectors.interim import AskedSoFar, PlannedColumn, RaterMean, rated_so_far
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
@@ -9,8 +10,7 @@ from listening.selectors.progress import (
     study_progress,
 )
 from listening.selectors.ratings import RatingRow, rating_rows
-from listening.selectors.sessions import SessionRow, session_columns, session_rows
-from listening.selectors.sofar import AskedSoFar, PlannedColumn, RaterMean, rated_so_far
+from listening.selectors.session_rows import SessionRow, session_columns, session_rows
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
 from listening.selectors.studies import (
     PlannedTrap,

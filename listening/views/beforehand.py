@@ -7,7 +7,7 @@ from math import floor, log10
 from typing import Any
 
 from listening.checks import check_named
-from listening.checks.settings import CheckSettings
+from listening.checks.check_settings import CheckSettings
 from listening.design.odds import TrapOdds, trap_odds
 from listening.design.questionnaires import default_title
 from listening.design.traps import TRAINING, TrapPlan

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.recognisers.base import Recogniser, whisper_code
+from metrics.recognisers.recogniser import Recogniser, whisper_code
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics import texts, vocalisations
-from metrics.base import Output, ParameterError, Score, Take, undefined
 from metrics.judges import asking
 from metrics.judges.client import Reply
 from metrics.judges.judge import Judge, JudgeParameters
 from metrics.judges.question import Question, Sound, sound
 from metrics.judges.verification import asked_for, check_marked, other_types, verified
+from metrics.metric import Output, ParameterError, Score, Take, undefined
 from metrics.suite.nvv import comparison, plain, rates, spoken
 from metrics.vocalisations import Vocalisation
 

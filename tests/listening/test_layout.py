@@ -8,7 +8,7 @@ import pytest
 from listening import allocation, leases, sessions
 from listening.design.traps import TrapPlan, passing_labels
 from listening.methods import method_named
-from listening.methods.base import Scale, Step
+from listening.methods.method import Scale, Step
 from listening.models import Block, Criterion, Rating, Session, Stimulus, Study, Trial
 from tests.factories import add_task, an_answer, answer_all, arrive, current, make_study
 

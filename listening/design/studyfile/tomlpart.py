@@ -18,7 +18,7 @@ from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
-from listening.design.studyfile.wordspart import (
+from listening.design.studyfile.translationpart import (
     check_offered,
     read_study_words,
     read_task_words,
@@ -199,7 +199,7 @@ def _codes(table: Any, notes: Notebook) -> dict[str, str]:
 
 def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str, Any], ...]:
     from listening.checks import Check, check_named  # brings numpy along
-    from listening.checks.settings import Unfit
+    from listening.checks.check_settings import Unfit
 
     checks: list[dict[str, Any]] = []
     for n, raw in enumerate(tables, start=1):

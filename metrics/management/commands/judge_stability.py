@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, runner
-from metrics.base import ParameterError, make_metric, registry
 from metrics.judges.judge import RepeatedJudge
 from metrics.judges.stability import Stability, stability
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.options import chosen_parameters
+from metrics.metric import ParameterError, make_metric, registry
 from metrics.runner import Clip, ScoredClip
 
 
