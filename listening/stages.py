@@ -72,7 +72,7 @@ def stage_of_session(session: Session) -> Stage:
     )
 
 
-def check_as_asked(
+def check_and_settings(
     checks: Sequence[Mapping[str, Any]], key: str, language: str
 ) -> tuple[Check, CheckSettings]:
     """A check of a study with its settings; NotAsked when the study has no such check."""
@@ -101,7 +101,7 @@ def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Sessi
     that is late must not undo a withdrawal's deletion.
     """
     locked = _locked(session)
-    check, asked = check_as_asked(locked.study.checks, key, locked.spoken)
+    check, asked = check_and_settings(locked.study.checks, key, locked.spoken)
     if stage_of_session(locked) != Stage("check", key):
         return locked
     attempt = attempt_of(locked.checks, key)

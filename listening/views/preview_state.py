@@ -17,7 +17,7 @@ from listening.design.traps import TRAINING, TrapPlan
 from listening.feedback import feedback_on
 from listening.methods import Part, method_named
 from listening.previews import Source
-from listening.stages import check_as_asked
+from listening.stages import check_and_settings
 from listening.task_rules import parts_of
 from listening.views import page_facts
 
@@ -72,7 +72,7 @@ def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
 
 def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
     """A first attempt with a seed thrown for it; here the page may know what is right."""
-    check, asked = check_as_asked(file.checks, key, file.language)
+    check, asked = check_and_settings(file.checks, key, file.language)
     seed = secrets.token_hex(16)
     first = page_facts.check_facts(check, asked, seed, 1, partial(addresses.sound, key, seed))
     return {

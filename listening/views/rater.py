@@ -22,7 +22,7 @@ from listening.checks.check import Wave
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
-from listening.stages import NotAsked, check_as_asked, check_seed
+from listening.stages import NotAsked, check_and_settings, check_seed
 from listening.views import page_facts
 from listening.views.state import state_of
 
@@ -196,7 +196,7 @@ def check_sound(request: HttpRequest, token: str) -> HttpResponse:
 @lru_cache(maxsize=64)
 def _check_wav(code: str, key: str, attempt: int, place: int) -> bytes:
     session = Session.objects.select_related("study").get(code=code)
-    check, asked = check_as_asked(session.study.checks, key, session.spoken)
+    check, asked = check_and_settings(session.study.checks, key, session.spoken)
     return as_wav(check.signal(asked, check_seed(code, key, attempt), place), check.sample_rate_hz)
 
 

@@ -20,7 +20,7 @@ from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
-from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
+from listening.stages import Stage, attempt_of, check_and_settings, check_seed, stage_of
 from listening.statements import rows_of
 from listening.task_rules import parts_of, task_rules
 from listening.views import page_facts
@@ -119,7 +119,7 @@ def _check(
     words: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     """The attempt that comes next."""
-    check, asked = check_as_asked(checks, key, sitting.language)
+    check, asked = check_and_settings(checks, key, sitting.language)
     said = words.get(key, {})
     asked = replace(asked, title=said.get("title", asked.title), text=said.get("text", asked.text))
     attempt = attempt_of(outcomes, key)

@@ -54,7 +54,7 @@ def session() -> Session:
 
 
 def truths(session: Session, key: str) -> list[str]:
-    check, asked = stages.check_as_asked(session.study.checks, key, "en")
+    check, asked = stages.check_and_settings(session.study.checks, key, "en")
     seed = check_seed(session.code, key, attempt_of(session.checks, key))
     return [trial.truth for trial in check.plan(asked, seed)]
 
@@ -78,7 +78,7 @@ def fail_check(session: Session, key: str) -> Session:
 
 
 def all_wrong(session: Session, key: str) -> list[str]:
-    check, _ = stages.check_as_asked(session.study.checks, key, "en")
+    check, _ = stages.check_and_settings(session.study.checks, key, "en")
     return [next(o.value for o in check.options if o.value != t) for t in truths(session, key)]
 
 

@@ -81,7 +81,7 @@ def test_a_missing_model_is_named_with_its_place(tmp_path):
     with pytest.raises(weights.Unavailable, match=r"Systran/faster-whisper-large-v3.*model.bin"):
         recogniser.loaded("faster_whisper", Options(), "cpu")
     with pytest.raises(weights.Unavailable, match="mobiuslabsgmbh"):
-        faster_whisper.found("turbo")
+        faster_whisper.model_folder("turbo")
     (tmp_path / "models" / "mine").mkdir(parents=True)
     with pytest.raises(weights.Unavailable, match=r"mine holds no model.bin"):
         recogniser.loaded("faster_whisper", Options("mine"), "cpu")

@@ -143,7 +143,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study = read_table(parts["study"], STUDY, "study", notes) if "study" in top else {}
     if not study:
         return None
-    study["texts"] = _given(read_table(study["texts"], TEXTS, "study.texts", notes))
+    study["texts"] = _without_blanks(read_table(study["texts"], TEXTS, "study.texts", notes))
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
@@ -180,12 +180,12 @@ def _parsed(data: bytes, notes: Notebook) -> dict[str, Any] | None:
     return None
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_blanks(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value not in (None, "")}
 
 
 def _codes(table: Any, notes: Notebook) -> dict[str, str]:
-    codes = _given(read_table(table, CODES, "study.completion_codes", notes))
+    codes = _without_blanks(read_table(table, CODES, "study.completion_codes", notes))
     for key, value in codes.items():
         same = [other for other in codes if other < key and codes[other] == value]
         if same:

@@ -88,12 +88,12 @@ class Command(BaseCommand):
         with Progress(total, self.stderr) as progress:
             self.reasons = Reasons(progress.say)
             for batch in runner.score_work(work, self.device, threads=threads):
-                failed += self.told(batch, progress)
+                failed += self.report(batch, progress)
         for line in self.reasons.lines():
             self.stderr.write(line)
         return failed
 
-    def told(self, batch: ScoredBatch, progress: Progress) -> int:
+    def report(self, batch: ScoredBatch, progress: Progress) -> int:
         """Write a batch's scores wherever they are wanted; how many failed."""
         found = records.records(batch, self.device, self.known)
         if self.store:
