@@ -103,6 +103,8 @@ def _meets(task: Task, item: int, stimulus: int) -> int:
     return stimulus if task.repeat_items else item
 
 
+# SKIP LOCKED: raters who come at once take different blocks instead of waiting for one another.
+# NO KEY: rows that refer to a block (slots, trials) may be written while it is being claimed.
 CLAIM = f"""
 WITH picked AS MATERIALIZED (
     SELECT id FROM listening_block
@@ -123,23 +125,26 @@ def claim_blocks(
     met = met_keys(rater, task.pk)
     claimed: list[int] = []
     while len(claimed) < wanted:
-        found = _claim_one(task.pk, session, lease_s, met, rng)
-        if found is None and return_expired_leases(task.pk):
-            found = _claim_one(task.pk, session, lease_s, met, rng)
-        if found is None:
+        block = _claim_one(task.pk, session, lease_s, met, rng)
+        if block is None and return_expired_leases(task.pk):  # no rater waits for the next beat
+            block = _claim_one(task.pk, session, lease_s, met, rng)
+        if block is None:
             break
-        claimed.append(found[0])
-        met |= set(found[1])
+        claimed.append(block[0])
+        met |= set(block[1])
     return claimed
 
 
 def _claim_one(
     task: int, session: int, lease_s: int, met: set[int], rng: Random
 ) -> tuple[int, list[int]] | None:
-    """From a random place in the queue to its end, then from its start to that place."""
+    """From a random place in the queue to its end, then from its start to that place.
+
+    From one place for all, each claim would walk over all that others hold at this moment.
+    """
     start = rng.getrandbits(31)
     with connection.cursor() as cursor:
-        for low, high in ((start, 2**31 - 1), (0, start)):
+        for low, high in ((start, 2**31), (0, start)):
             cursor.execute(
                 CLAIM,
                 {

@@ -71,7 +71,10 @@ def give_back(blocks: Sequence[int]) -> None:
 
 
 def settle(blocks: Sequence[int]) -> None:
-    """Blocks that have all their counting ratings are done; the others are open again."""
+    """Blocks that have all their counting ratings are done; the others are open again.
+
+    It asks the ratings, not the caller: whoever gave the block back, another may have filled it.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE listening_block SET lease_until = NULL,"

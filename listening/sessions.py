@@ -89,7 +89,7 @@ def start(study: Study, arrival: Arrival) -> Session:
     if existing is not None:
         return existing
     try:
-        with transaction.atomic():
+        with transaction.atomic():  # whoever finds no room leaves no empty session behind
             return _start(study, arrival)
     except IntegrityError:  # the same rater arrived twice at once: the first arrival counts
         existing = session_of(study, arrival)
@@ -182,7 +182,7 @@ def skip(session: Session, trial: str, reason: str, playback: Mapping[str, Any])
 
 def refresh(session: Session) -> Session:
     """Bring a session up to date when its rater comes back: lost blocks are retaken or replaced."""
-    with transaction.atomic():
+    with transaction.atomic():  # locked, so that two tabs do not replace one lost block twice
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
         if locked.status == Session.Status.STARTED:
             _replace_lost(locked)

@@ -345,6 +345,14 @@ def test_material_named_by_conditions_and_dimensions_only_is_rated():
 
 
 @pytest.mark.django_db
+def test_a_block_at_the_very_end_of_the_queue_is_claimed():
+    study = make_study(conditions=2, items=2, task={"ratings_per_stimulus": 1})
+    Block.objects.filter(task__study=study).update(ord=2**31 - 1)
+    session = arrive(study)
+    assert session.trials.exists()
+
+
+@pytest.mark.django_db
 def test_claims_walk_the_index_not_the_table():
     study = make_study(conditions=6, items=50, task={"ratings_per_stimulus": 20})
     with connection.cursor() as cursor:
@@ -352,7 +360,7 @@ def test_claims_walk_the_index_not_the_table():
             f"EXPLAIN {allocation.CLAIM}",
             {
                 **{"task": study.tasks.get().pk, "session": 1, "lease_s": 60},
-                **{"met": [], "low": 5, "high": 2**31 - 1},
+                **{"met": [], "low": 5, "high": 2**31},
             },
         )
         plan = "\n".join(row[0] for row in cursor.fetchall())
