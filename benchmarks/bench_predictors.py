@@ -111,7 +111,7 @@ def all_contenders(task: str, waves: Waves) -> list[Contender]:
 
 def ours(key: str, waves: Waves, **parameters: Any) -> Callable[[], list[float]]:
     """A metric of Earnest on all waves in one call."""
-    from metrics.base import make_metric
+    from metrics.metric import make_metric
 
     metric = make_metric(key, parameters)
     metric.load("cpu")

@@ -83,7 +83,7 @@ def random_wavlm(folder: Path) -> None:
 def preset_rows(asr: str, device: str) -> list[tuple[str, float, float, str]]:
     """(metric, CPU s, wall s) per second of audio for each metric of the preset, and remarks."""
     from metrics import presets, runner, weights
-    from metrics.base import make_metric
+    from metrics.metric import make_metric
 
     rows = []
     with tempfile.TemporaryDirectory() as place:
@@ -125,7 +125,7 @@ def made_clips(folder: Path, number: int, seconds: float) -> list[Path]:
 def one_size(number: int, seconds: float) -> dict[str, float]:
     """CPU and wall milliseconds per clip of the quick metrics over `number` clips, and memory."""
     from metrics import runner
-    from metrics.base import make_metric
+    from metrics.metric import make_metric
 
     metrics = tuple(make_metric(key) for key in QUICK)
     with tempfile.TemporaryDirectory() as name:

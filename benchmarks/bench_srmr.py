@@ -115,7 +115,7 @@ def speech(files: Sequence[Path], seconds: float) -> torch.Tensor:
 
 def all_contenders(wave: torch.Tensor) -> list[Contender]:
     """What is compared: 3 s windows every 2 s, the whole clip, and reverb consistency."""
-    from metrics.base import make_metric
+    from metrics.metric import make_metric
     from metrics.speech import window_starts
 
     def rival(waves: torch.Tensor) -> list[float]:

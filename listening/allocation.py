@@ -1,4 +1,4 @@
-"""Blocks planned, claimed, leased, returned and reopened; exactness is a database constraint."""
+"""Blocks planned and claimed; exactness is a database constraint, leases are `listening.leases`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 from django.db import connection, transaction
 
 from listening.design.blocks import PlannedBlock, plan_blocks
+from listening.leases import FULL_LEASE, LEASED, OPEN, RAN_OUT, return_expired_leases
 from listening.methods import StimulusRef, method_named
-from listening.models import Block, Slot, Stimulus, Study, Task
+from listening.models import Block, Slot, Stimulus, Study, Task, Trial
 
 COPY_BATCH = 2000  # blocks written at a time
 
@@ -75,7 +76,8 @@ def _write_blocks(task: Task, batch: Sequence[PlannedBlock], rng: Random) -> Non
         ) as copy:
             for pk, block in zip(ids, batch, strict=True):
                 keys = [_meets(task, slot.trial.item, slot.trial.rated[0]) for slot in block.slots]
-                copy.write_row((pk, task.pk, block.replicate, rng.getrandbits(31), keys, 0))
+                place = rng.getrandbits(31)
+                copy.write_row((pk, task.pk, block.replicate, place, keys, Block.State.OPEN))
         with cursor.copy(
             "COPY listening_slot (block_id, task_id, position, stimulus_id, versus_id,"
             " versus_first, others, context, replicate, target) FROM STDIN"
@@ -101,16 +103,17 @@ def _meets(task: Task, item: int, stimulus: int) -> int:
     return stimulus if task.repeat_items else item
 
 
-CLAIM = """
+# SKIP LOCKED: raters who come at once take different blocks instead of waiting for one another.
+# NO KEY: rows that refer to a block (slots, trials) may be written while it is being claimed.
+CLAIM = f"""
 WITH picked AS MATERIALIZED (
     SELECT id FROM listening_block
-    WHERE task_id = %(task)s AND state = 0 AND ord >= %(low)s AND ord < %(high)s
+    WHERE task_id = %(task)s AND {OPEN} AND ord >= %(low)s AND ord < %(high)s
       AND NOT keys && %(met)s::bigint[]
     ORDER BY ord LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE listening_block b
-SET state = 1, session_id = %(session)s,
-    lease_until = statement_timestamp() + make_interval(secs => %(lease_s)s)
+SET {LEASED}, session_id = %(session)s, {FULL_LEASE}
 FROM picked WHERE b.id = picked.id RETURNING b.id, b.keys
 """
 
@@ -122,23 +125,26 @@ def claim_blocks(
     met = met_keys(rater, task.pk)
     claimed: list[int] = []
     while len(claimed) < wanted:
-        found = _claim_one(task.pk, session, lease_s, met, rng)
-        if found is None and return_expired_leases(task.pk):
-            found = _claim_one(task.pk, session, lease_s, met, rng)
-        if found is None:
+        block = _claim_one(task.pk, session, lease_s, met, rng)
+        if block is None and return_expired_leases(task.pk):  # no rater waits for the next beat
+            block = _claim_one(task.pk, session, lease_s, met, rng)
+        if block is None:
             break
-        claimed.append(found[0])
-        met |= set(found[1])
+        claimed.append(block[0])
+        met |= set(block[1])
     return claimed
 
 
 def _claim_one(
     task: int, session: int, lease_s: int, met: set[int], rng: Random
 ) -> tuple[int, list[int]] | None:
-    """From a random place in the queue to its end, then from its start to that place."""
+    """From a random place in the queue to its end, then from its start to that place.
+
+    From one place for all, each claim would walk over all that others hold at this moment.
+    """
     start = rng.getrandbits(31)
     with connection.cursor() as cursor:
-        for low, high in ((start, 2**31 - 1), (0, start)):
+        for low, high in ((start, 2**31), (0, start)):
             cursor.execute(
                 CLAIM,
                 {
@@ -170,7 +176,8 @@ def blocks_taken(rater: int, task: int) -> int:
             "SELECT count(*) FROM (SELECT FROM listening_trial"
             " WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %s))"
             " AND task_id = %s GROUP BY block_id"
-            " HAVING bool_or(state IN ('planned', 'answered')) AND NOT bool_or(state = 'gone')) b",
+            f" HAVING bool_or(state IN ('{Trial.State.PLANNED}', '{Trial.State.ANSWERED}'))"
+            f" AND NOT bool_or(state = '{Trial.State.GONE}')) b",
             [rater, task],
         )
         return int(cursor.fetchone()[0])
@@ -181,9 +188,8 @@ def has_room(study: int) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT 1 FROM listening_task k WHERE k.study_id = %s AND ("
-            " EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND state = 0)"
-            " OR EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND state = 1"
-            " AND lease_until < statement_timestamp())))",
+            f" EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND {OPEN})"
+            f" OR EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND {RAN_OUT})))",
             [study],
         )
         return bool(cursor.fetchone()[0])
@@ -200,7 +206,7 @@ def open_share(task: int, rng: Random) -> float:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM listening_block"
-            " WHERE task_id = %s AND state = 0 AND ord >= %s AND ord < %s",
+            f" WHERE task_id = %s AND {OPEN} AND ord >= %s AND ord < %s",
             [task, low, low + width],
         )
         return float(cursor.fetchone()[0]) / max(planned * width / 2**31, 1)
@@ -222,107 +228,3 @@ def open_slots(blocks: Iterable[int]) -> list[Slot]:
             [list(blocks)],
         )
     )
-
-
-@transaction.atomic
-def return_expired_leases(task: int | None = None) -> int:
-    """Give back every block whose lease ran out; locked ones are somebody's, and wait."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM listening_block"
-            " WHERE state = 1 AND lease_until < statement_timestamp()"
-            " AND (%(task)s::bigint IS NULL OR task_id = %(task)s)"
-            " ORDER BY id FOR NO KEY UPDATE SKIP LOCKED",
-            {"task": task},
-        )
-        blocks = [row[0] for row in cursor.fetchall()]
-    give_back(blocks)
-    return len(blocks)
-
-
-def give_back(blocks: Sequence[int]) -> None:
-    """Take locked, leased blocks from their sessions: open trials are void, the block is settled.
-
-    Where a task counts only blocks that pass their traps, half a block cannot be judged: what was
-    answered in it stays, but no longer counts towards the target.
-    """
-    if not blocks:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_rating r SET counts = false FROM listening_trial t,"
-            " listening_block b, listening_task k"
-            " WHERE r.trial_id = t.id AND t.block_id = b.id AND b.task_id = k.id AND r.counts"
-            " AND b.id = ANY(%s) AND b.session_id = t.session_id AND k.reopen_invalid",
-            [list(blocks)],
-        )
-        cursor.execute(
-            "UPDATE listening_trial SET state = 'void'"
-            " WHERE block_id = ANY(%s) AND state = 'planned'",
-            [list(blocks)],
-        )
-    settle(blocks)
-
-
-def settle(blocks: Sequence[int]) -> None:
-    """Blocks that have all their counting ratings are done; the others are open again."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_block SET lease_until = NULL,"
-            " state = CASE WHEN listening_block_is_whole(id) THEN 2 ELSE 0 END,"
-            " session_id = CASE WHEN listening_block_is_whole(id) THEN session_id END"
-            " WHERE id = ANY(%s)",
-            [list(blocks)],
-        )
-
-
-def lock_blocks_of(session: int) -> list[int]:
-    """Lock every block in which the session has a trial, in one order for everybody.
-
-    All are locked, so that nobody finishes one meanwhile; those that another session holds by now
-    are not returned: they are settled when that session is through with them.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT b.id, b.state = 1 AND b.session_id IS DISTINCT FROM %(s)s"
-            " FROM listening_block b"
-            " WHERE b.id IN (SELECT block_id FROM listening_trial WHERE session_id = %(s)s)"
-            " ORDER BY b.id FOR NO KEY UPDATE",
-            {"s": session},
-        )
-        return [block for block, held_by_another in cursor.fetchall() if not held_by_another]
-
-
-def retake_block(block: int, *, session: int, lease_s: int) -> bool:
-    """Lease a lost block again if nobody else took it meanwhile."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_block SET state = 1, session_id = %s,"
-            " lease_until = statement_timestamp() + make_interval(secs => %s)"
-            " WHERE id = %s AND state = 0 RETURNING id",
-            [session, lease_s, block],
-        )
-        return cursor.fetchone() is not None
-
-
-def extend_leases(session: int, lease_s: int) -> None:
-    """The blocks that a session holds stay its own for the whole of another lease."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_block"
-            " SET lease_until = statement_timestamp() + make_interval(secs => %s)"
-            " WHERE session_id = %s AND state = 1",
-            [lease_s, session],
-        )
-
-
-def recount(block: int, session: int) -> None:
-    """Ratings that stopped counting when this session lost the block count again."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_rating r SET counts = true FROM listening_trial t"
-            " WHERE t.id = r.trial_id AND t.block_id = %s AND t.session_id = %s"
-            " AND NOT r.counts AND r.slot_id IS NOT NULL AND NOT EXISTS (SELECT 1"
-            " FROM listening_rating o WHERE o.slot_id = r.slot_id AND o.counts)",
-            [block, session],
-        )

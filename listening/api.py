@@ -1,4 +1,8 @@
-"""The doors of the rater's page: state, checks, questions, answers, skips, comment, withdrawal."""
+"""The doors of the rater's page: state, checks, questions, answers, skips, comment, withdrawal.
+
+Each goes one way: the session is found, what was sent is read, the rules store it or raise, and the
+reply is the session's state. What is raised on the way becomes a reply in `refusal`, nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,12 @@ from django.views.decorators.cache import never_cache
 from rest_framework import serializers
 
 from listening import sessions, stages
+from listening.answers import Answer
 from listening.design.questionnaires import Incorrect
 from listening.languages import speaking
-from listening.methods.base import LONGEST_LABEL
+from listening.methods.method import LONGEST_LABEL
 from listening.models import Session
-from listening.sessions import Answer, Refused
+from listening.refusals import Refused
 from listening.views.state import state_of
 
 STATUS = {"unknown_trial": 404} | dict.fromkeys(
@@ -93,22 +98,81 @@ class RaterView(View):
     """What all doors of a session share: the code in the address is the key, nothing else is."""
 
     http_method_names = ("get", "head", "post")  # OPTIONS describes nothing
+    session: Session | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return super().dispatch(request, *args, **kwargs)
-        except Session.DoesNotExist:
-            message = _("We do not know this session. Please use the link that you were given.")
-            return answered(_error("unknown_session", message), 404)
-        except (serializers.ValidationError, RecursionError):  # their words may quote what was sent
-            return _malformed(Malformed(), kwargs["code"])
-        except Malformed as malformed:
-            return _malformed(malformed, kwargs["code"])
+        except REFUSALS as error:
+            return refusal(error, self.session)
+
+    def session_named(self, code: str) -> Session:
+        """The session, which is kept: a refusal is said in its language, with its state."""
+        self.session = sessions.session_named(code)
+        return self.session
 
 
-def answered(body: dict[str, Any], status: int = 200) -> HttpResponse:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return HttpResponse(text, status=status, content_type="application/json")
+class StateView(RaterView):
+    def get(self, request: HttpRequest, code: str) -> HttpResponse:
+        return replied(state_of(sessions.refresh(self.session_named(code))))
+
+
+class CheckView(RaterView):
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session, attempt = self.session_named(code), sent(request)
+        answer = attempt.get("answer")
+        if not isinstance(answer, dict):
+            raise Malformed
+        stored = stages.record_check(session, str(attempt.get("key")), answer)
+        return replied(state_of(sessions.refresh(stored)))
+
+
+class QuestionnaireView(RaterView):
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session, form = self.session_named(code), sent(request)
+        answers = form.get("answers")
+        if not isinstance(answers, dict) or not is_storable(answers):
+            raise Malformed
+        stored = stages.record_questionnaire(session, str(form.get("key")), answers)
+        return replied(state_of(sessions.refresh(stored)))
+
+
+class AnswerView(RaterView):
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session = self.session_named(code)
+        answer = answer_in(sent(request))
+        stored = sessions.record_answer(session, answer)
+        feedback = _feedback(stored.feedback, session.spoken)
+        body = {"stored": True, "repeat": stored.repeat, "feedback": feedback}
+        return replied({**body, "state": state_of(session)}, 200 if stored.repeat else 201)
+
+
+class SkipView(RaterView):
+    """A clip that this device cannot play is passed over."""
+
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session = self.session_named(code)
+        skip = SKIP.run_validation(sent(request))
+        sessions.skip(session, skip["trial"], skip["reason"], skip["playback"])
+        return replied(state_of(session))
+
+
+class CommentView(RaterView):
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session, text = self.session_named(code), sent(request).get("text")
+        if not isinstance(text, str) or not is_storable(text):
+            raise Malformed
+        return replied(state_of(stages.record_comment(session, text)))
+
+
+class WithdrawView(RaterView):
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session = self.session_named(code)
+        if sent(request).get("confirm") is not True:
+            raise Malformed
+        sessions.withdraw(session)
+        session.refresh_from_db()
+        return replied(state_of(session))
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
@@ -130,129 +194,72 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-class StateView(RaterView):
-    def get(self, request: HttpRequest, code: str) -> HttpResponse:
-        return answered(state_of(sessions.refresh(sessions.session_named(code))))
+def answer_in(data: dict[str, Any]) -> Answer:
+    fields = ANSWER.run_validation(data)
+    return Answer(
+        trial=fields["trial"],
+        labels=fields["answers"],
+        justification=fields.get("justification"),
+        latency_ms=fields["latency_ms"],
+        plays=fields["plays"],
+        heard_fraction=fields["heard_fraction"],
+        playback=fields["playback"],
+    )
 
 
-class CheckView(RaterView):
-    def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, given = sessions.session_named(code), sent(request)
-        answer = given.get("answer")
-        if not isinstance(answer, dict):
-            raise Malformed
-        try:
-            stored = stages.record_check(session, str(given.get("key")), answer)
-        except stages.NotAsked:
-            raise Malformed from None
-        except ValueError as error:
-            raise Malformed(str(error)) from None
-        return answered(state_of(sessions.refresh(stored)))
+def replied(body: dict[str, Any], status: int = 200) -> HttpResponse:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return HttpResponse(text, status=status, content_type="application/json")
 
 
-class QuestionnaireView(RaterView):
-    def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, given = sessions.session_named(code), sent(request)
-        answers = given.get("answers")
-        if not isinstance(answers, dict) or not is_storable(answers):
-            raise Malformed
-        try:
-            stored = stages.record_questionnaire(session, str(given.get("key")), answers)
-        except stages.NotAsked:
-            with speaking(session.spoken):
-                message = _("These questions are answered already. The page goes on.")
-            return answered(_error("wrong_order", message, state_of(session)), 409)
-        except Incorrect as incorrect:
-            with speaking(session.spoken):
-                message, fields = _("Some questions need another look."), incorrect.said(_)
-            return answered({**_error("malformed", message), "fields": fields}, 422)
-        return answered(state_of(sessions.refresh(stored)))
+REFUSALS = (
+    Session.DoesNotExist,
+    serializers.ValidationError,
+    RecursionError,  # JSON nested too deeply
+    Malformed,
+    Incorrect,
+    Refused,
+    stages.NotAsked,
+    stages.Incomplete,
+)
 
 
-class SkipView(RaterView):
-    """A clip that this device cannot play is passed over."""
-
-    def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session = sessions.session_named(code)
-        skip = SKIP.run_validation(sent(request))
-        try:
-            sessions.skip(session, skip["trial"], skip["reason"], skip["playback"])
-        except Refused as refused:
-            return _refused(session, refused)
-        return answered(state_of(session))
-
-
-class CommentView(RaterView):
-    def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, text = sessions.session_named(code), sent(request).get("text")
-        if not isinstance(text, str) or not is_storable(text):
-            raise Malformed
-        return answered(state_of(stages.record_comment(session, text)))
-
-
-class AnswerView(RaterView):
-    def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session = sessions.session_named(code)
-        answer = _answer(ANSWER.run_validation(sent(request)))
-        try:
-            stored = sessions.record_answer(session, answer)
-            feedback = _feedback(stored.feedback, session.spoken)
-        except Refused as refused:
-            return _refused(session, refused)
-        body = {"stored": True, "repeat": stored.repeat, "feedback": feedback}
-        return answered({**body, "state": state_of(session)}, 200 if stored.repeat else 201)
-
-
-class WithdrawView(RaterView):
-    def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session = sessions.session_named(code)
-        if sent(request).get("confirm") is not True:
-            raise Malformed
-        sessions.withdraw(session)
-        session.refresh_from_db()
-        return answered(state_of(session))
-
-
-def _malformed(malformed: Malformed, code: str) -> HttpResponse:
-    try:
-        language = sessions.session_named(code).spoken
-    except Session.DoesNotExist:
-        language = ""
-    with speaking(language):
-        return answered(_error("malformed", _(str(malformed))), malformed.status)
-
-
-def _refused(session: Session, refused: Refused) -> HttpResponse:
-    state = state_of(sessions.refresh(session))
+def refusal(error: Exception, session: Session | None) -> HttpResponse:
+    """What the page is told of an exception: code, sentence, and the state where it must go on."""
+    if session is None or isinstance(error, Session.DoesNotExist):
+        message = _("We do not know this session. Please use the link that you were given.")
+        return replied(_error("unknown_session", message), 404)
     with speaking(session.spoken):
-        message = _(refused.message) % refused.numbers
-    return answered(_error(refused.code, message, state), STATUS.get(refused.code, 422))
+        match error:
+            case Refused():
+                message = _(error.message) % error.numbers
+                body = _error(error.code, message, state_of(sessions.refresh(session)))
+                return replied(body, STATUS.get(error.code, 422))
+            case stages.AnsweredAlready():
+                message = _("These questions are answered already. The page goes on.")
+                return replied(_error("wrong_order", message, state_of(session)), 409)
+            case Incorrect():
+                message = _("Some questions need another look.")
+                return replied({**_error("malformed", message), "fields": error.said(_)}, 422)
+            case Malformed():
+                return replied(_error("malformed", _(str(error))), error.status)
+            case stages.Incomplete():
+                return replied(_error("malformed", _(str(error))), 422)
+        return replied(_error("malformed", _(MALFORMED)), 422)  # others may quote what was sent
 
 
-def _feedback(given: Mapping[str, Any] | None, language: str) -> dict[str, Any] | None:
+def _feedback(stored: Mapping[str, Any] | None, language: str) -> dict[str, Any] | None:
     """What is said after a training trial: the study's words, else ours."""
-    if given is None:
+    if stored is None:
         return None
     with speaking(language):
-        words = _(", ").join(_(word) for word in given["expected"])
+        words = _(", ").join(_(word) for word in stored["expected"])
         ours = {
             True: _("Yes, that is right."),
             False: _("Most listeners answer: %(answer)s.") % {"answer": words},
             None: _("Thank you."),
         }
-        return {"right": given["right"], "text": given["text"] or ours[given["right"]]}
-
-
-def _answer(data: dict[str, Any]) -> Answer:
-    return Answer(
-        trial=data["trial"],
-        labels=data["answers"],
-        justification=data.get("justification"),
-        latency_ms=data["latency_ms"],
-        plays=data["plays"],
-        heard_fraction=data["heard_fraction"],
-        playback=data["playback"],
-    )
+        return {"right": stored["right"], "text": stored["text"] or ours[stored["right"]]}
 
 
 def _error(code: str, message: str, state: dict[str, Any] | None = None) -> dict[str, Any]:

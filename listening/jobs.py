@@ -2,10 +2,10 @@
 
 from celery import shared_task
 
-from listening import allocation
+from listening import leases
 
 
 @shared_task
 def return_expired_leases() -> int:
     """Run by the beat; safe to run twice, and a claim that finds nothing does it too."""
-    return allocation.return_expired_leases()
+    return leases.return_expired_leases()

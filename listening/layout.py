@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from listening import allocation
-from listening.answers import TRAINING, task_rules
-from listening.design.traps import TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
+from listening.design.traps import TRAINING, TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
 from listening.draws import draws_of
 from listening.models import Session, Slot, Stimulus, Task, Trial
+from listening.task_rules import task_rules
 
 # Trials that the rater has had or is to have; what was lost with its block is neither.
 LIVE = (Trial.State.PLANNED, Trial.State.ANSWERED, Trial.State.SKIPPED)

@@ -47,7 +47,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_formats(rated),
         *_about_lengths(rated),
         *_about_duplicates(rated),
-        *_about_traps(stimuli, _asked_about(study, stimuli)),
+        *_about_traps(stimuli, _stimuli_of_tasks(study, stimuli)),
     ]
     return sorted(found, key=lambda finding: finding.level)  # "problem" < "warning"
 
@@ -232,7 +232,7 @@ def _about_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             )
 
 
-def _asked_about(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulus]:
+def _stimuli_of_tasks(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulus]:
     """What the tasks rate: what they name, else all that was not made of lines."""
     named = [task.material.get("conditions") for task in study.tasks.all()]
     return [

@@ -12,15 +12,14 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from listening import allocation
-from listening.answers import Answer, Refused, StoredAnswer, skip_trial, store_answer
+from listening import allocation, leases
+from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.draws import secret_seed
 from listening.layout import lay_out
 from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
+from listening.refusals import LEASE_LOST, Refused
 from listening.statements import rows_of
-
-__all__ = ["Answer", "Arrival", "NoRoom", "Refused", "StoredAnswer"]
 
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
 
@@ -90,7 +89,7 @@ def start(study: Study, arrival: Arrival) -> Session:
     if existing is not None:
         return existing
     try:
-        with transaction.atomic():
+        with transaction.atomic():  # whoever finds no room leaves no empty session behind
             return _start(study, arrival)
     except IntegrityError:  # the same rater arrived twice at once: the first arrival counts
         existing = session_of(study, arrival)
@@ -162,19 +161,16 @@ def _take_blocks(
 
 
 def record_answer(session: Session, answer: Answer) -> StoredAnswer:
-    """Store one answer; see `listening.answers` for what is refused and why.
-
-    When the lease ran out but nobody took the block, the rater gets it back and the answer counts.
-    """
+    """Store one answer; see `listening.answers` for what is refused and why."""
     try:
         stored = store_answer(session, answer)
     except Refused as refused:
-        if refused.code != "lease_lost":
+        if refused.code != LEASE_LOST.code:
             raise
-        refresh(session)
+        refresh(session)  # gives the block back to its rater where nobody took it: it is no loss
         stored = store_answer(session, answer)
     if stored.over:
-        refresh(session)
+        refresh(session)  # finishes the session, or finds it something to do
     return stored
 
 
@@ -186,7 +182,7 @@ def skip(session: Session, trial: str, reason: str, playback: Mapping[str, Any])
 
 def refresh(session: Session) -> Session:
     """Bring a session up to date when its rater comes back: lost blocks are retaken or replaced."""
-    with transaction.atomic():
+    with transaction.atomic():  # locked, so that two tabs do not replace one lost block twice
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
         if locked.status == Session.Status.STARTED:
             _replace_lost(locked)
@@ -202,8 +198,8 @@ def _replace_lost(session: Session) -> None:
     position = session.trials.aggregate(last=Max("position"))["last"] or 0
     rng = Random(secret_seed("session", session.study.seed, session.code, position))
     for block, task in lost:
-        if allocation.retake_block(block, session=session.pk, lease_s=session.study.lease_s):
-            allocation.recount(block, session.pk)
+        if leases.retake_block(block, session=session.pk, lease_s=session.study.lease_s):
+            leases.recount(block, session.pk)
             still_open = [slot.pk for slot in allocation.open_slots([block])]
             mine = Q(slot__isnull=True) | Q(slot__in=still_open)
             void.filter(mine, block=block).update(state=Trial.State.PLANNED)
@@ -239,10 +235,10 @@ def withdraw(session: Session) -> None:
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
         if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
             return
-        blocks = allocation.lock_blocks_of(session.pk)
+        blocks = leases.lock_blocks_of(session.pk)
         with deleting_ratings():
             locked.trials.all().delete()
-        allocation.settle(blocks)
+        leases.settle(blocks)
         was_screened = locked.status == Session.Status.SCREENED
         locked.rejected_because = SCREENED_BEFORE if was_screened else ""
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
@@ -257,7 +253,7 @@ def reject(session: Session, reason: str) -> None:
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
         if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
             return
-        blocks = allocation.lock_blocks_of(session.pk)
+        blocks = leases.lock_blocks_of(session.pk)
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE listening_rating SET counts = false WHERE counts AND trial_id IN"
@@ -265,7 +261,7 @@ def reject(session: Session, reason: str) -> None:
                 [session.pk],
             )
         locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.VOID)
-        allocation.settle(blocks)
+        leases.settle(blocks)
         locked.status, locked.rejected_because = Session.Status.REJECTED, reason
         locked.finished_at = timezone.now()
         locked.save()
@@ -276,10 +272,10 @@ def delete_simulated(study: Study) -> int:
     sessions = list(Session.objects.filter(study=study, rater__simulated=True))
     for session in sessions:
         with transaction.atomic():
-            blocks = allocation.lock_blocks_of(session.pk)
+            blocks = leases.lock_blocks_of(session.pk)
             with deleting_ratings():
                 session.trials.all().delete()
-            allocation.settle(blocks)
+            leases.settle(blocks)
             session.delete()
     Rater.objects.filter(simulated=True, sessions__isnull=True).delete()
     return len(sessions)

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
-from listening import allocation
-from listening.checks import Check, check_named
-from listening.checks.settings import CheckSettings
+from listening import leases
+from listening.checks import Check, Outcome, check_named
+from listening.checks.check_settings import CheckSettings
 from listening.design.questionnaires import checked, screens_out, without_controls
 from listening.draws import secret_seed
 from listening.models import Session, Trial
@@ -20,7 +20,15 @@ LONGEST_COMMENT = 5000
 
 
 class NotAsked(ValueError):
+    """What was sent answers nothing that the study asks."""
+
+
+class AnsweredAlready(NotAsked):
     """What was sent answers nothing that is asked just now; the page should look again."""
+
+
+class Incomplete(ValueError):
+    """Answers of a check lack something; the sentence is a rater's, in English."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def stage_of_session(session: Session) -> Stage:
     )
 
 
-def check_as_asked(
+def check_and_settings(
     checks: Sequence[Mapping[str, Any]], key: str, language: str
 ) -> tuple[Check, CheckSettings]:
     """A check of a study with its settings; NotAsked when the study has no such check."""
@@ -89,17 +97,17 @@ def attempt_of(outcomes: Mapping[str, Mapping[str, Any]], key: str) -> int:
 def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Session:
     """Judge and keep one attempt; a last failed one may end the session.
 
-    ValueError, in a rater's words, when the answer is incomplete. Nothing is kept of a check that
-    is not asked just now: a page that is late must not undo a withdrawal's deletion.
+    Incomplete when answers lack. Nothing is kept of a check that is not asked just now: a page
+    that is late must not undo a withdrawal's deletion.
     """
     locked = _locked(session)
-    check, asked = check_as_asked(locked.study.checks, key, locked.spoken)
+    check, asked = check_and_settings(locked.study.checks, key, locked.spoken)
     if stage_of_session(locked) != Stage("check", key):
         return locked
     attempt = attempt_of(locked.checks, key)
     if answer.get("attempt", attempt) != attempt:
         return locked  # judged already: its reply got lost and the page sent it again
-    outcome = check.judge(asked, check_seed(locked.code, key, attempt), _answers(answer))
+    outcome = _outcome(check, asked, check_seed(locked.code, key, attempt), _answers(answer))
     failed_for_good = not outcome.passed and attempt >= asked.attempts
     done = outcome.passed or failed_for_good
     locked.checks[key] = {**outcome.as_dict(), "attempts": attempt, "done": done}
@@ -107,6 +115,13 @@ def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Sessi
         _screen_out(locked, f"check {key}: {outcome.right} of {outcome.total} right")
     _save(locked, "checks")
     return locked
+
+
+def _outcome(check: Check, asked: CheckSettings, seed: str, answers: list[str]) -> Outcome:
+    try:
+        return check.judge(asked, seed, answers)
+    except ValueError as error:
+        raise Incomplete(str(error)) from None
 
 
 def _answers(answer: Mapping[str, Any]) -> list[str]:
@@ -128,7 +143,7 @@ def record_questionnaire(session: Session, key: str, answers: Mapping[str, Any])
     if key in locked.questionnaires:
         return locked
     if stage_of_session(locked) != Stage("questionnaire", key):
-        raise NotAsked(key)
+        raise AnsweredAlready(key)
     questionnaire = next(q for q in locked.study.questionnaires if q["key"] == key)
     kept = checked(questionnaire, answers)
     locked.questionnaires[key] = {"answers": kept, "at": timezone.now().isoformat()}
@@ -156,7 +171,7 @@ def _locked(session: Session) -> Session:
 
 def _save(locked: Session, changed: str) -> None:
     """Store what was given; a rater who is busy with questions and checks keeps their places."""
-    allocation.extend_leases(locked.pk, locked.study.lease_s)
+    leases.extend_leases(locked.pk, locked.study.lease_s)
     locked.ready = stage_of_session(locked).kind not in ("questionnaire", "check")
     locked.save(
         update_fields=[changed, "ready", "status", "finished_at", "rejected_because"],
@@ -165,8 +180,8 @@ def _save(locked: Session, changed: str) -> None:
 
 def _screen_out(locked: Session, reason: str) -> None:
     """End a locked session before its trials: its places are open again."""
-    blocks = allocation.lock_blocks_of(locked.pk)
+    blocks = leases.lock_blocks_of(locked.pk)
     locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.GONE)
-    allocation.settle(blocks)
+    leases.settle(blocks)
     locked.status, locked.rejected_because = Session.Status.SCREENED, reason[:300]
     locked.finished_at = timezone.now()

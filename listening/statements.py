@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import Cursor
 from psycopg.rows import namedtuple_row
+
+from listening.leases import ANSWERED, EXTENDED, PLANNED, SKIPPED
 
 
 def rows_of(statement: str, **values: Any) -> list[Any]:
@@ -21,3 +23,82 @@ def rows_of(statement: str, **values: Any) -> list[Any]:
         connection.connection.prepare_threshold = 0
         cursor = Cursor(connection.connection, row_factory=namedtuple_row)
         return cursor.execute(statement, values, prepare=True).fetchall()
+
+
+LOCK = "SELECT status, ready FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
+LOAD = f"""  -- what stands around the trial, read after the session's row is locked
+SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
+       t.stimulus_id, t.versus_id, t.others, t.context,
+       t.versus_first, t.trap, t.expected, r.simulated,
+       plan.current, plan.left_in_block, plan.left, plan.available_since,
+       clips.sum_s, clips.longest_s,
+       extract(epoch FROM statement_timestamp()
+           - coalesce(plan.available_since, s.started_at))::float AS open_s
+FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
+JOIN listening_rater r ON r.id = t.rater_id,
+LATERAL (SELECT sum(duration_s) AS sum_s, max(duration_s) AS longest_s FROM listening_stimulus
+    WHERE id IN (t.stimulus_id, t.versus_id) OR id = ANY(t.others) OR id = ANY(t.context)) clips,
+LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
+        count(*) FILTER (WHERE p.{PLANNED}) AS left,
+        count(*) FILTER (WHERE p.{PLANNED} AND p.block_id = t.block_id) AS left_in_block,
+        max(p.answered_at) FILTER (WHERE p.position <= t.position - %(ahead)s) AS available_since
+    FROM listening_trial p WHERE p.session_id = t.session_id) plan
+WHERE t.code = %(code)s AND t.session_id = %(session)s
+"""
+
+
+class LoadedTrial(Protocol):
+    """A row of LOAD: the trial, its clips' lengths, and where its session stands."""
+
+    id: int
+    code: str
+    state: str
+    position: int
+    task_id: int
+    block_id: int
+    slot_id: int | None
+    item_id: int
+    stimulus_id: int
+    versus_id: int | None
+    others: list[int]
+    context: list[int]
+    versus_first: bool
+    trap: str
+    expected: str  # JSON
+    simulated: bool
+    current: int | None  # the position that is to be answered next
+    left_in_block: int  # this trial included, where it is still planned
+    left: int
+    sum_s: float
+    longest_s: float
+    open_s: float  # since the page could first have played it
+
+
+# One statement, so that an answer is stored whole or not at all: no lease, no trial, no rating.
+# The block comes before the trial: who gives blocks back locks them in this order, too.
+WRITE = f"""
+WITH lease AS ({EXTENDED}), answered AS (
+    UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
+        latency_ms = %(latency_ms)s, plays = %(plays)s, heard_fraction = %(heard)s,
+        playback = %(playback)s::jsonb, trap_passed = %(trap_passed)s
+    FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id
+), rated AS (
+    INSERT INTO listening_rating
+        (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
+    SELECT answered.id, %(slot)s, r.criterion, r.stimulus, r.label, r.score, %(counts)s,
+        statement_timestamp()
+    FROM answered, unnest(%(criteria)s::bigint[], %(stimuli)s::bigint[], %(labels)s::text[],
+        %(scores)s::float8[]) AS r(criterion, stimulus, label, score) RETURNING 1
+), reason AS (
+    INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
+    SELECT answered.id, %(text)s, %(keystrokes)s, %(pasted_chars)s, %(typing_ms)s
+    FROM answered WHERE %(text)s <> '' RETURNING 1
+)
+SELECT count(*) FROM rated
+"""
+SKIP = f"""
+WITH lease AS ({EXTENDED})
+UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
+    playback = %(playback)s::jsonb
+FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id
+"""

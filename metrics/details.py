@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics import pages
-from metrics.base import canonical_json
+from metrics.metric import canonical_json
 from metrics.models import MetricScore
 from metrics.selectors import Keys, Series, stored_series
 from metrics.studymaterial import study_stimuli

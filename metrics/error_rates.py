@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metrics import texts, vocalisations
-from metrics.base import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.material import Material
-from metrics.recognisers import base as recognisers
+from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.recognisers import recogniser as recognisers
 
 PRECISIONS = ("float32", "float16", "bfloat16", "int8")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
-from metrics.base import outputs
-from metrics.foreign import ForeignError, ForeignScore, read_scores
+from metrics.imported_scores import ImportedScore, ImportedScoreError, read_scores
+from metrics.metric import outputs
 from metrics.models import MetricScore
 from metrics.scoring import KEY, TOLD
 from metrics.selectors import study_mark
@@ -17,7 +17,7 @@ AT_ONCE = 2_000
 
 
 def import_scores(study: str, path: Path, prefix: str = "", name: str = "") -> dict[str, int]:
-    """Store a file's scores for a study; how many by metric. ForeignError names every problem.
+    """Store a file's scores for a study; how many by metric. ImportedScoreError has all problems.
 
     Scores of the same metric, version and clip that were imported before are replaced.
     """
@@ -25,7 +25,7 @@ def import_scores(study: str, path: Path, prefix: str = "", name: str = "") -> d
 
     stimuli = stimulus_rows(study)
     if not stimuli:
-        raise ForeignError(f"study {study!r}: there is no such study, or it has no stimuli")
+        raise ImportedScoreError(f"study {study!r}: there is no such study, or it has no stimuli")
     scores = read_scores(path, stimuli, outputs(), prefix)
     now = timezone.now()
     rows = [
@@ -51,7 +51,7 @@ def import_scores(study: str, path: Path, prefix: str = "", name: str = "") -> d
     return counted(scores)
 
 
-def counted(scores: list[ForeignScore]) -> dict[str, int]:
+def counted(scores: list[ImportedScore]) -> dict[str, int]:
     """How many scores there are of each metric."""
     found: dict[str, int] = {}
     for score in scores:

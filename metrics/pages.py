@@ -12,9 +12,9 @@ from django.db.models import Q
 from redis.exceptions import RedisError
 
 from metrics import remedies, runs
-from metrics.base import Metric, make_metric, registry
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material
+from metrics.metric import Metric, make_metric, registry
 from metrics.models import MetricScore, ScoringRun
 from metrics.presets import Choice, same, shipped
 from metrics.selectors import IMPORTED, Keys, Series
@@ -86,15 +86,15 @@ def run_state(run: ScoringRun) -> dict[str, Any]:
 
 def page(study: str) -> dict[str, Any]:
     """Everything on the page beside the newest run."""
-    told = study_told(study)
+    overview = clips_and_scores(study)
     return {
-        **told,
-        "presets": [(preset, preset_told(preset.metrics)) for preset in shipped().values()],
-        "groups": choosable(told["lacking"]),
+        **overview,
+        "presets": [(preset, preset_metrics(preset.metrics)) for preset in shipped().values()],
+        "groups": choosable(overview["lacking"]),
     }
 
 
-def study_told(study: str) -> dict[str, Any]:
+def clips_and_scores(study: str) -> dict[str, Any]:
     """What the page says of the clips and their scores; kept until anything of them changes."""
     key = f"metrics-page-{MOST_CONDITIONS}-{MOST_REASONS}-{table_mark(study)}"
     with contextlib.suppress(RedisError):
@@ -105,7 +105,7 @@ def study_told(study: str) -> dict[str, Any]:
     conditions = sorted({row["condition"] for row, _ in rated})
     shown = conditions[:MOST_CONDITIONS]
     hashes = {row["sha256"] for row, _ in stimuli}
-    told = {
+    overview = {
         "files": len(hashes),
         "traps": len(stimuli) - len(rated),
         "conditions": shown,
@@ -114,11 +114,11 @@ def study_told(study: str) -> dict[str, Any]:
         "lacking": {key: lacking(make_metric(key), stimuli) for key in registry()},
     }
     with contextlib.suppress(RedisError):
-        cache.set(key, told, KEPT_S)
-    return told
+        cache.set(key, overview, KEPT_S)
+    return overview
 
 
-def preset_told(choices: Sequence[Choice]) -> str:
+def preset_metrics(choices: Sequence[Choice]) -> str:
     """The metrics of a preset in words."""
     return ", ".join(
         choice.metric + ("*" if not same(choice, Choice(choice.metric)) else "")

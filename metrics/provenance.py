@@ -9,7 +9,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from metrics.base import Metric
+from metrics.metric import Metric
 
 ROOM = Path(__file__).parent
 BESIDE = ("av", "numpy", "soundfile", "soxr")  # these read every clip

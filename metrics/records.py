@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics.base import Metric, Score, canonical_json
 from metrics.inputs import InputClip
+from metrics.metric import Metric, Score, canonical_json
 from metrics.provenance import provenance
 from metrics.runner import Clip, ScoredBatch, Work
 

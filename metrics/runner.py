@@ -11,8 +11,8 @@ from pathlib import Path
 
 from metrics import audio
 from metrics.audio import Wave
-from metrics.base import Metric, Score, canonical_json
 from metrics.material import Material
+from metrics.metric import Metric, Score, canonical_json
 from metrics.provenance import provenance as provenance
 from metrics.weights import Unavailable
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from metrics import runner
-from metrics.base import Metric, Score, canonical_json
+from metrics.metric import Metric, Score, canonical_json
 from metrics.models import MetricScore
 from metrics.runner import Clip, ScoredBatch, ScoredClip, Work
 

@@ -11,7 +11,8 @@ from typing import Any, TypedDict
 from django.db.models import Count, Max, TextField
 from django.db.models.functions import Cast
 
-from metrics.base import (
+from metrics.material import Material
+from metrics.metric import (
     Metric,
     Output,
     ParameterError,
@@ -20,7 +21,6 @@ from metrics.base import (
     make_metric,
     registry,
 )
-from metrics.material import Material
 from metrics.models import MetricScore
 from metrics.studymaterial import study_stimuli
 

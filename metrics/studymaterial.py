@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from metrics.base import Metric
 from metrics.material import Material, Turn
+from metrics.metric import Metric
 from metrics.runner import Clip
 from metrics.turns import turns_of
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
-from metrics.base import Metric, Score
+from metrics.metric import Metric, Score
 
 LEVEL = 0.95
 

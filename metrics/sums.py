@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from metrics.base import canonical_json, outputs, registry
+from metrics.metric import canonical_json, outputs, registry
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, Keys, Series, series_of, study_mark
 from metrics.summary import Summary, student
@@ -120,7 +120,7 @@ def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name
     audio or other material has scores is there without a condition.
     """
     conditions = sorted({row["condition"] for row, _ in keys.stimuli})
-    given, wanted = _given(keys, hashes, conditions, only)
+    given, wanted = _query_values(keys, hashes, conditions, only)
     found: dict[Name, Sums] = {}
     kinds = dict(zip(given["metrics"], given["kinds"], strict=True))
     with transaction.atomic(), connection.cursor() as cursor:
@@ -141,7 +141,7 @@ def _name(about: Sequence[str]) -> Name:
     return metric, version, canonical_json(json.loads(told)), origin
 
 
-def _given(
+def _query_values(
     keys: Keys, hashes: Collection[str], conditions: Sequence[str], only: str
 ) -> tuple[dict[str, Any], Mapping[int | None, int]]:
     """What the queries are told, and how many clips each kind of metric wants.

@@ -14,13 +14,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
-from metrics import details, pages, runs, tables
-from metrics.asked import choices_of
-from metrics.base import ParameterError
-from metrics.foreign import ForeignError
+from metrics import details, pages, runs, score_tables
+from metrics.forms import choices_of
+from metrics.imported_scores import ImportedScoreError
 from metrics.imports import import_scores
 from metrics.inputs import TABLES
 from metrics.jobs import score_shard
+from metrics.metric import ParameterError
 from metrics.models import ScoringRun
 from metrics.presets import PresetError
 from metrics.studymaterial import NoStimuli
@@ -100,11 +100,11 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
 def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
     head_of(request, key)
-    rows = tables.export_rows(key)
+    rows = score_tables.export_rows(key)
     text, kind = (
-        (tables.as_csv(rows), "text/csv; charset=utf-8")
+        (score_tables.as_csv(rows), "text/csv; charset=utf-8")
         if form == "csv"
-        else (tables.as_jsonl(rows), "application/jsonl")
+        else (score_tables.as_jsonl(rows), "application/jsonl")
     )
     name = f"{key}-scores.{form}"
     return HttpResponse(
@@ -129,7 +129,7 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
         prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
         try:
             found = import_scores(key, path, prefix, name)
-        except ForeignError as error:
+        except ImportedScoreError as error:
             told = str(error).replace(str(path), name).replace(path.name, name)
             return _page(request, head, told, 400, title=NO_IMPORT)
     told = ", ".join(f"{metric} ({count})" for metric, count in found.items())

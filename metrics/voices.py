@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import speech
-from metrics.base import ParameterError, Parameters
 from metrics.embeddings import embedding_type
+from metrics.metric import ParameterError, Parameters
 
 if TYPE_CHECKING:
     import torch

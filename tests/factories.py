@@ -6,9 +6,10 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from listening import allocation, sessions
+from listening.answers import Answer
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Session, Stimulus, Study, Task
-from listening.sessions import Answer, Arrival
+from listening.sessions import Arrival
 
 ATT_TRAPS = {
     "placement": "outside",

@@ -1,6 +1,5 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
-from listening.audio.facts import Facts, gain_for, probed, probed_all, sha256_of
 from listening.audio.joined import join
 from listening.audio.links import (
     check_cookie,
@@ -11,6 +10,8 @@ from listening.audio.links import (
     resolve_clip,
     set_clip_cookie,
 )
+from listening.audio.loudness import gain_for
+from listening.audio.probe import Facts, probed, probed_all, sha256_of
 from listening.audio.sources import AudioError
 from listening.audio.store import forget, keep_original, keep_served, local_path
 

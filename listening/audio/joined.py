@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from listening.audio.facts import MAX_DURATION_S
+from listening.audio.probe import MAX_DURATION_S
 from listening.audio.resampled import BLOCK_FRAMES, resampled
 from listening.audio.sources import AudioError, Samples, opened
 from listening.audio.store import plain_flac

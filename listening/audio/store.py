@@ -16,7 +16,7 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from soundfile import LibsndfileError, SoundFile
 
-from listening.audio.facts import sha256_of
+from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
 from listening.audio.sources import AudioError, opened
 

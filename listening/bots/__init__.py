@@ -2,7 +2,7 @@
 
 from listening.bots.crowd import Shares, Summary, planned_kinds, send_crowd
 from listening.bots.opinions import KnownClip, Opinions, Spread, Truth, drawn_qualities
-from listening.bots.rater import Kind, Report, ScriptedRater
+from listening.bots.scripted_rater import Kind, Report, ScriptedRater
 
 __all__ = [
     "Kind",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from listening.bots.opinions import Opinions, Truth
-from listening.bots.rater import Kind, Known, Report, ScriptedRater
+from listening.bots.scripted_rater import Kind, Known, Report, ScriptedRater
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from listening.bots.opinions import KnownClip, Truth
-from listening.bots.rater import Kind, Known
+from listening.bots.scripted_rater import Kind, Known
 from listening.methods import method_named
 from listening.models import Criterion, Slot, Study, Task, Trial
-from listening.stages import check_as_asked, check_seed
+from listening.stages import check_and_settings, check_seed
 
 
 def roles_of(study: Study) -> dict[str, str]:
@@ -22,7 +22,7 @@ def known_to_raters(study: Study) -> Known:
     language, checks = study.language, list(study.checks)
 
     def truths(code: str, key: str, attempt: int) -> list[str]:
-        check, asked = check_as_asked(checks, key, language)
+        check, asked = check_and_settings(checks, key, language)
         return [trial.truth for trial in check.plan(asked, check_seed(code, key, attempt))]
 
     avoided = {

@@ -9,6 +9,8 @@ from itertools import pairwise
 from math import erf, sqrt
 from random import Random
 
+from listening.methods.att import SCORES
+
 # Latent quality: 0 is the middle of a single-clip scale, ±2 are its ends.
 ATT_CUTS = (-0.3, 0.3)
 REFERENCE_QUALITY = 1.4
@@ -107,8 +109,8 @@ class Cuts:
 def cuts_of(labels: Iterable[str]) -> Cuts:
     """Numbers are rounded to the nearest step; Human, Unclear, Machine and others are cut."""
     known = list(labels)
-    if {"Human", "Unclear", "Machine"} == set(known):
-        return Cuts(("Machine", "Unclear", "Human"), ATT_CUTS)
+    if set(SCORES) == set(known):
+        return Cuts(tuple(sorted(SCORES, key=lambda label: SCORES[label])), ATT_CUTS)
     try:
         numbers = sorted(float(label) for label in known)
     except ValueError:

@@ -3,8 +3,8 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from listening.checks.base import Check, CheckOption, CheckTrial, Outcome, check_named
-from listening.checks.settings import CheckSettings, Unfit
+from listening.checks.check import Check, CheckOption, CheckTrial, Outcome, check_named
+from listening.checks.check_settings import CheckSettings, Unfit
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from listening.checks.base import Check, Wave
-from listening.checks.intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
-from listening.checks.settings import CheckSettings
+from listening.checks.check import Check, Wave
+from listening.checks.check_settings import CheckSettings
 from listening.checks.sounds import Samples, faded, in_a_row, rms
-from listening.methods.base import gettext_noop
+from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
+from listening.methods.method import gettext_noop
 
 TONE_HZ = 200.0
 TONE_DBFS = -20.0  # a low tone sounds softer than speech of the same level

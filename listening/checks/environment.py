@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from listening.checks import speech
-from listening.checks.base import Check, CheckOption, Wave, secret_noise
-from listening.checks.settings import CheckSettings, Number, Unfit
+from listening.checks import spoken_digits
+from listening.checks.check import Check, CheckOption, Wave, secret_noise
+from listening.checks.check_settings import CheckSettings, Number, Unfit
 from listening.checks.sounds import LEVEL_DBFS, Samples, at_level, faded, in_a_row, rms
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 SPEECH_DIGITS = 2
 LEAD_S = 0.15  # noise before and after the digits, where it is heard best
@@ -41,9 +41,11 @@ class Environment(Check):
     pass_at_least = 2
     attempts = 4
     on_fail = "continue"  # P.808 pays these sessions and leaves them out of the analysis
-    languages = speech.LANGUAGES
+    languages = spoken_digits.LANGUAGES
     numbers = {"better_db": Number(50.0, 0.0, 70.0), "worse_db": Number(40.0, 0.0, 70.0)}
-    sample_rate_hz = speech.RATE_HZ  # 4.1 s, 131 KB; a lower rate would cut the noise's upper half
+    sample_rate_hz = (
+        spoken_digits.RATE_HZ
+    )  # 4.1 s, 131 KB; a lower rate would cut the noise's upper half
 
     def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
         settings = super().settings(given, language=language)
@@ -59,7 +61,7 @@ class Environment(Check):
     def signal(self, settings: CheckSettings, seed: str, place: int) -> Wave:
         """The same digits in the same white noise twice, at the two ratios."""
         trial = self.plan(settings, seed)[place]
-        words = speech.spoken(settings.language, trial.facts["digits"])
+        words = spoken_digits.spoken(settings.language, trial.facts["digits"])
         words = np.pad(words, round(LEAD_S * self.sample_rate_hz))
         rng = secret_noise(self.key, seed, "noise", place)
         noise = at_level(rng.standard_normal(len(words)), 0.0)

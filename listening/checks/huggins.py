@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from listening.checks.base import Check, Wave, secret_noise
-from listening.checks.intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
-from listening.checks.settings import CheckSettings
+from listening.checks.check import Check, Wave, secret_noise
+from listening.checks.check_settings import CheckSettings
 from listening.checks.sounds import LEVEL_DBFS, Samples, faded, in_a_row, rms
-from listening.methods.base import gettext_noop
+from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
+from listening.methods.method import gettext_noop
 
 # Hearing compares the phases at the ears below 1.5 kHz only. 8 kHz, the lowest rate that every
 # browser decodes, carries noise far beyond that, and a trial of 4.2 s has 134 KB.

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from listening.checks import speech
-from listening.checks.base import Check, CheckOption, Wave
-from listening.checks.settings import CheckSettings
+from listening.checks import spoken_digits
+from listening.checks.check import Check, CheckOption, Wave
+from listening.checks.check_settings import CheckSettings
 from listening.checks.sounds import LEVEL_DBFS, rms
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 SPOKEN = 2
 EDGE_S = 0.1
@@ -37,14 +37,14 @@ class Stereo(Check):
     trials = 4
     pass_at_least = 4
     attempts = 2
-    languages = speech.LANGUAGES
-    sample_rate_hz = speech.RATE_HZ  # 1.6 s of both channels: 102 KB
+    languages = spoken_digits.LANGUAGES
+    sample_rate_hz = spoken_digits.RATE_HZ  # 1.6 s of both channels: 102 KB
 
     def facts(self, settings: CheckSettings, truth: str, rng: Random) -> dict[str, Any]:
         return {"digits": "".join(rng.sample("0123456789", SPOKEN))}
 
     def signal(self, settings: CheckSettings, seed: str, place: int) -> Wave:
         trial = self.plan(settings, seed)[place]
-        words = speech.spoken(settings.language, trial.facts["digits"])
+        words = spoken_digits.spoken(settings.language, trial.facts["digits"])
         words = np.pad(words, round(EDGE_S * self.sample_rate_hz))
         return (rms(LEVEL_DBFS) * np.outer(words, GAINS[trial.truth])).astype(np.float32)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from listening.checks.base import Check, Outcome, Wave
-from listening.checks.settings import CheckSettings
+from listening.checks.check import Check, Outcome, Wave
+from listening.checks.check_settings import CheckSettings
 from listening.checks.sounds import LEVEL_DBFS, at_level, shaped_noise
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 DURATION_S = 2.0
 SYLLABLES_HZ = 4.0  # the rate at which speech rises and falls

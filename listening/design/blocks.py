@@ -8,7 +8,7 @@ from math import gcd
 from random import Random
 from typing import TypeVar
 
-from listening.methods.base import PlannedTrial
+from listening.methods.method import PlannedTrial
 
 
 @dataclass(frozen=True)

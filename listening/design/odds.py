@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb, inf, prod
 
 from listening.design.traps import TrapKind, TrapPlan, passing_labels
-from listening.methods.base import Scale
+from listening.methods.method import Scale
 
 Scales = Scale | Mapping[str, Scale]  # of the only criterion, or of each in their order
 
@@ -51,7 +51,7 @@ def trap_odds(
     sets: int = 1,
     own: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> TrapOdds:
-    """The odds for a block of so many sets, judged as `validity.judge_block` judges it.
+    """The odds for a block of so many sets, judged as `traps.judge_block` judges it.
 
     `own` holds, per kind, the labels that each of its stimuli expects where these differ from the
     kind's. Labels are those that are stored: where the order of a pair is drawn, one button does

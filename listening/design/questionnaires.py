@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.design.ready_questions import SEVERAL_TITLE, TITLES
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 PREFER_NOT = "prefer_not"
 PREFER_NOT_TEXT = gettext_noop("I prefer not to say")
@@ -121,7 +121,7 @@ def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, 
         "title": questionnaire["title"] or translate(default_title(questionnaire["use"])),
         "text": questionnaire["text"],
         "questions": [
-            _asked(question, translate if question["key"] in ready else str, translate)
+            _question_on_page(question, translate if question["key"] in ready else str, translate)
             for question in questionnaire["questions"]
         ],
     }
@@ -146,7 +146,7 @@ def default_title(use: Sequence[str]) -> str:
     return TITLES[use[0]] if len(use) == 1 else SEVERAL_TITLE
 
 
-def _asked(question: Question, translate: Translate, ours: Translate) -> dict[str, Any]:
+def _question_on_page(question: Question, translate: Translate, ours: Translate) -> dict[str, Any]:
     told = {name: value for name, value in question.items() if name != "screen_out"}
     told |= {name: _said(question[name], translate) for name in ("question", "help")}
     told["options"] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 TITLES = {
     "demographics": gettext_noop("About you"),

@@ -1,15 +1,23 @@
-"""Traps: which a block gets, and where they stand, so that no rater can predict the place."""
+"""Traps: which a block gets, where they stand, what passes one, and which blocks are valid.
+
+No rater can predict the place; a trial's expected labels are written when it is laid out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from listening.methods.base import Method, Scale
+from listening.methods.method import Method, Scale
 
 T = TypeVar("T")
+
+TRAINING = "training"  # in the place of a trap's kind: a trial for practice, judged by nobody
+RULE = "traps"
+VERSION = "1"
 
 
 @dataclass(frozen=True)
@@ -132,3 +140,46 @@ def weave(rated: Sequence[T], traps: Sequence[T], sets: int, rng: Random) -> lis
 
 def _share(total: int, parts: int, k: int) -> int:
     return total * k // max(parts, 1)
+
+
+def trap_passed(
+    plan: TrapPlan, kind: str, expected: Sequence[str], labels: Mapping[str, Sequence[str]]
+) -> bool | None:
+    """Whether an answer passes: its labels are expected ones, on the criterion that the kind names.
+
+    `labels` are those of each criterion, by its key, in the task's order; without a named
+    criterion the first is judged. None: nothing is expected, as where training only shows a clip.
+    """
+    if not expected:
+        return None
+    named = next((k.criterion for k in plan.kinds if k.kind == kind), "")
+    judged = labels[named] if named in labels else next(iter(labels.values()))
+    return all(label in expected for label in judged)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a block may count, under which named and versioned rule, and why not."""
+
+    valid: bool
+    reason: str = ""
+    rule: str = RULE
+    version: str = VERSION
+
+
+def judge_block(plan: TrapPlan, outcomes: Iterable[tuple[str, bool]]) -> Verdict:
+    """A block is valid when each kind of trap was passed as often as the plan asks.
+
+    `outcomes` are (kind, passed) of the block's answered traps. A block that holds several sets
+    must pass for each of them; the Audio Turing Test's rule is flawed 1 of 1 and human 1 of 2.
+    """
+    seen = list(outcomes)
+    passed = Counter(kind for kind, ok in seen if ok)
+    shown = Counter(kind for kind, _ in seen)
+    for kind in plan.kinds:
+        sets = max(1, shown[kind.kind] // kind.count)
+        needed = kind.pass_at_least * sets
+        if passed[kind.kind] < needed:
+            got, of = passed[kind.kind], shown[kind.kind]
+            return Verdict(False, f"passed {got} of {of} “{kind.kind}” traps, {needed} needed")
+    return Verdict(True)

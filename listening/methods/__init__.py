@@ -3,7 +3,8 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from listening.methods.base import (
+from listening.methods.estimand import Estimand
+from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,
@@ -12,7 +13,6 @@ from listening.methods.base import (
     StimulusRef,
     method_named,
 )
-from listening.methods.estimand import Estimand
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

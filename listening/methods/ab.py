@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from listening.methods.base import Scale, Step, gettext_noop, names_in
 from listening.methods.estimand import PREFERENCE, Estimand
+from listening.methods.method import Scale, Step, gettext_noop, names_in
 from listening.methods.paired import Paired
 
 QUESTION = gettext_noop("Which clip is better?")

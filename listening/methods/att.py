@@ -1,12 +1,17 @@
-"""One clip called Human, Unclear or Machine, with a reason (Audio Turing Test)."""
+"""One clip called Human, Unclear or Machine, with a reason (Audio Turing Test), and its HLS.
+
+The human-likeness score (HLS) of a clip or a system is the mean of its labels' scores, Human 1,
+Unclear 0.5, Machine 0 (Wang et al. 2025, section 3.4). A rating keeps the score of its label as the
+scale here has it, and `analysis` estimates the mean as it does for every method.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
-from listening.methods.base import Method, Scale, Step, gettext_noop, names_in
 from listening.methods.estimand import Estimand
+from listening.methods.method import Method, Scale, Step, gettext_noop, names_in
 
-LABELS = {gettext_noop("Human"): 1.0, gettext_noop("Unclear"): 0.5, gettext_noop("Machine"): 0.0}
+SCORES = {gettext_noop("Human"): 1.0, gettext_noop("Unclear"): 0.5, gettext_noop("Machine"): 0.0}
 QUESTION = gettext_noop("Is this voice a human or a machine?")
 
 
@@ -21,7 +26,7 @@ class AudioTuringTest(Method):
         ends=(0.0, 1.0),
         decimals=3,
         equivalence=0.02,
-        scores=(0.0, 0.5, 1.0),
+        scores=tuple(sorted(SCORES.values())),
     )
     standard = "Audio Turing Test: Human 1, Unclear 0.5, Machine 0"
     default_question = QUESTION
@@ -30,12 +35,12 @@ class AudioTuringTest(Method):
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         names = names_in(options)
-        order = options.get("order", list(LABELS))
-        if not isinstance(order, list | tuple) or sorted(map(str, order)) != sorted(LABELS):
+        order = options.get("order", list(SCORES))
+        if not isinstance(order, list | tuple) or sorted(map(str, order)) != sorted(SCORES):
             raise ValueError(f"order must hold Human, Unclear and Machine once each, not {order!r}")
         return Scale(
             tuple(
-                Step(label, LABELS[label], names.get(label, label), str(place))
+                Step(label, SCORES[label], names.get(label, label), str(place))
                 for place, label in enumerate(order, start=1)
             ),
             "choice",

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from listening.methods.base import PlannedTrial, StimulusRef, gettext_noop
 from listening.methods.cmos import Cmos
 from listening.methods.estimand import PREFERENCE, Estimand
+from listening.methods.method import PlannedTrial, StimulusRef, gettext_noop
 from listening.methods.together import against_reference
 
 QUESTION = gettext_noop(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any, ClassVar
 
-from listening.methods.base import Scale, gettext_noop, names_in, number_scale
 from listening.methods.estimand import PREFERENCE, Estimand
+from listening.methods.method import Scale, gettext_noop, names_in, number_scale
 from listening.methods.paired import Paired
 
 NAMES = {

@@ -1,7 +1,7 @@
 """A clip rated as the continuation of what comes before it (Clark et al. 2019)."""
 
-from listening.methods.base import gettext_noop
 from listening.methods.estimand import Estimand
+from listening.methods.method import gettext_noop
 from listening.methods.mos import Mos
 
 QUESTION = gettext_noop("How appropriate is the marked part as a continuation of what came before?")

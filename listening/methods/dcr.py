@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from listening.methods.base import (
+from listening.methods.estimand import BESIDE_REFERENCE, Estimand
+from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,
@@ -15,7 +16,6 @@ from listening.methods.base import (
     names_in,
     number_scale,
 )
-from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.together import against_reference
 
 NAMES = {

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from listening.methods.base import (
+from listening.methods.estimand import FREE_ANSWER, Estimand
+from listening.methods.method import (
     JOINT,
     LONGEST_LABEL,
     Method,
@@ -12,7 +13,6 @@ from listening.methods.base import (
     gettext_noop,
     names_in,
 )
-from listening.methods.estimand import FREE_ANSWER, Estimand
 
 MOST_CHOICES = 50
 LONGEST_CHOICE = 80

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from listening.methods.base import Method, Scale, Step, gettext_noop, names_in, number_scale
 from listening.methods.estimand import Estimand
+from listening.methods.method import Method, Scale, Step, gettext_noop, names_in, number_scale
 
 P800_NAMES = {
     "1": gettext_noop("Bad"),

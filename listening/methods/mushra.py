@@ -5,7 +5,8 @@ from random import Random
 from string import ascii_uppercase
 from typing import Any
 
-from listening.methods.base import (
+from listening.methods.estimand import BESIDE_REFERENCE, Estimand
+from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,
@@ -16,7 +17,6 @@ from listening.methods.base import (
     gettext_noop,
     names_in,
 )
-from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.together import TOGETHER, by_item, check_numbers, references
 
 BANDS = {  # the middle of each fifth of the scale

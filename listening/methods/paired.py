@@ -5,7 +5,7 @@ from itertools import combinations
 from random import Random
 from typing import Any, ClassVar
 
-from listening.methods.base import (
+from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,

@@ -1,8 +1,8 @@
 """Two clips of one item: which is preferred, and how clearly, on a scale from -2 to 2."""
 
-from listening.methods.base import gettext_noop
 from listening.methods.cmos import Cmos
 from listening.methods.estimand import PREFERENCE, Estimand
+from listening.methods.method import gettext_noop
 
 PREFERENCES = {
     "-3": gettext_noop("I strongly prefer the first"),

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from listening.methods.base import (
+from listening.methods.estimand import Estimand
+from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,
@@ -13,7 +14,6 @@ from listening.methods.base import (
     context_of,
     gettext_noop,
 )
-from listening.methods.estimand import Estimand
 from listening.methods.mushra import lettered
 from listening.methods.together import MOST_TOGETHER, TOGETHER, by_item, check_numbers
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from listening.methods.base import PlannedTrial, StimulusRef
+from listening.methods.method import PlannedTrial, StimulusRef
 
 MOST_TOGETHER = 12  # clips on one screen (ITU-R BS.1534-3)
 TOGETHER = "all conditions"  # the one column of a design whose screens hold them all

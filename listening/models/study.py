@@ -104,7 +104,7 @@ class Criterion(models.Model):
     question = models.CharField(max_length=300)
     help_text = models.TextField(blank=True)
     options = models.JSONField(default=dict)  # of its own scale, over those of the task
-    scale = models.JSONField()  # Scale.as_dict() of listening.methods.base
+    scale = models.JSONField()  # Scale.as_dict() of listening.methods.method
 
     class Meta:
         verbose_name_plural = "criteria"

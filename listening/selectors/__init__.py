@@ -10,7 +10,7 @@ from listening.selectors.progress import (
     study_progress,
 )
 from listening.selectors.ratings import RatingRow, rating_rows
-from listening.selectors.sessions import SessionRow, session_columns, session_rows
+from listening.selectors.session_rows import SessionRow, session_columns, session_rows
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
 from listening.selectors.studies import (
     PlannedTrap,

@@ -7,7 +7,7 @@ from typing import TypedDict
 from django.db import connection
 
 from listening.methods import Scale, method_named
-from listening.models import Criterion, Study
+from listening.models import Criterion, Session, Study
 
 
 class RaterMean(TypedDict):
@@ -46,10 +46,10 @@ class InterimQuestion(TypedDict):
 
 
 # A rater counts once and for good: with the first session that they finished.
-MEANS = """
+MEANS = f"""
 WITH first AS (
     SELECT DISTINCT ON (s.rater_id) s.id, s.rater_id, s.finished_at
-    FROM listening_session s WHERE s.study_id = %s AND s.status = 'finished'
+    FROM listening_session s WHERE s.study_id = %s AND s.status = '{Session.Status.FINISHED}'
     ORDER BY s.rater_id, s.finished_at, s.id
 ), given AS (
     SELECT q.criterion_id, t.session_id, q.stimulus_id, t.versus_id,

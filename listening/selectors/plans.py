@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 from django.db import connection
 
 from listening.design.traps import TrapPlan
+from listening.leases import ANSWERED
 from listening.methods import method_named
 from listening.models import Study, Task
 
@@ -43,11 +44,11 @@ LEFT JOIN listening_stimulus v ON v.id = p.versus_id
 GROUP BY p.task_id
 """
 # The time from one answer to the next of a session, breaks of ten minutes and more left out.
-PACE = """
+PACE = f"""
 SELECT task_id, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)
 FROM (SELECT t.task_id, extract(epoch FROM t.answered_at - lag(t.answered_at)
         OVER (PARTITION BY t.session_id ORDER BY t.position))::float8 AS seconds
-      FROM listening_trial t WHERE t.task_id = ANY(%s) AND t.state = 'answered') g
+      FROM listening_trial t WHERE t.task_id = ANY(%s) AND t.{ANSWERED}) g
 WHERE seconds > 0 AND seconds < 600 GROUP BY 1
 """
 

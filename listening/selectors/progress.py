@@ -7,8 +7,9 @@ from typing import TypedDict
 from django.db import connection
 from django.utils import timezone
 
-from listening.answers import TRAINING
-from listening.models import Session, Study
+from listening.design.traps import TRAINING
+from listening.leases import ANSWERED, STATUS_NOW
+from listening.models import Block, Session, Study
 
 
 class ConditionProgress(TypedDict):
@@ -47,10 +48,8 @@ class StudyProgress(TypedDict):
     tasks: list[TaskProgress]
 
 
-SESSIONS = """
-SELECT CASE WHEN s.status = 'started' AND NOT EXISTS (
-        SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.state = 1)
-    THEN 'expired' ELSE s.status END AS shown, count(*), count(*) FILTER (WHERE r.simulated)
+SESSIONS = f"""
+SELECT {STATUS_NOW} AS shown, count(*), count(*) FILTER (WHERE r.simulated)
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 WHERE s.study_id = %s GROUP BY shown
 """
@@ -77,9 +76,9 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2
 BLOCKS = (
     "SELECT task_id, state, count(*) FROM listening_block WHERE task_id = ANY(%s) GROUP BY 1, 2"
 )
-TRAPS = """
+TRAPS = f"""
 SELECT task_id, trap, count(*), count(*) FILTER (WHERE trap_passed) FROM listening_trial
-WHERE task_id = ANY(%s) AND trap NOT IN ('', %s) AND state = 'answered'
+WHERE task_id = ANY(%s) AND trap NOT IN ('', %s) AND {ANSWERED}
 GROUP BY 1, 2 ORDER BY 1, 2
 """
 
@@ -101,7 +100,7 @@ def study_progress(study: str) -> StudyProgress:
         blocks = cursor.fetchall()
         cursor.execute(TRAPS, [ids, TRAINING])
         traps = cursor.fetchall()
-    names = {0: "open", 1: "leased", 2: "done"}
+    names = {state.value: state.name.lower() for state in Block.State}
     progress: list[TaskProgress] = []
     for task in tasks:
         conditions = [

@@ -95,8 +95,7 @@ class _Shelf:
         if file not in self.originals:
             self.originals[file] = audio.keep_original(path)
             self.stored.append(self.originals[file])
-        target = self.loudness_lufs
-        gain_db = 0.0 if target is None else audio.gain_for(facts, target)
+        gain_db = audio.gain_for(facts, self.loudness_lufs)
         served, served_sha256 = audio.keep_served(path, gain_db, self.sample_rate_hz)
         self.stored.append(served)
         return {

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from math import floor, log10
 from typing import Any
 
-from listening.answers import TRAINING
 from listening.checks import check_named
-from listening.checks.settings import CheckSettings
+from listening.checks.check_settings import CheckSettings
 from listening.design.odds import TrapOdds, trap_odds
 from listening.design.questionnaires import default_title
-from listening.design.traps import TrapPlan
+from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import Scale
 from listening.models import Stimulus, Study, Task
 from listening.statements import rows_of

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_GET
 from listening.design.studyfile import StudyFile
 from listening.languages import page_words, speaking
 from listening.previews import Source, StoredSource, example, only
-from listening.stages import NotAsked, check_as_asked
-from listening.views import facts
+from listening.stages import NotAsked, check_and_settings
+from listening.views import page_facts
 from listening.views.preview_state import Addresses, preview_state
 from listening.views.rater import as_wav
 from listening.views.researcher import own_studies
@@ -120,7 +120,7 @@ def _door(
 ) -> HttpResponse:
     with speaking(file.language):
         context = {
-            **facts.door_facts(file, file.tasks, source.mean_clip_s),
+            **page_facts.door_facts(file, file.tasks, source.mean_clip_s),
             **{"study": file, "preview": True, "back": back},
             **page_words(file.language),
         }
@@ -160,7 +160,7 @@ def _sound(source: Source, key: str, seed: str, place: int) -> HttpResponse:
     if not SEED.fullmatch(seed):
         raise Http404
     try:
-        check, asked = check_as_asked(source.file.checks, key, source.file.language)
+        check, asked = check_and_settings(source.file.checks, key, source.file.language)
         wave = check.signal(asked, seed, place)
     except (NotAsked, IndexError):
         raise Http404 from None

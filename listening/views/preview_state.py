@@ -10,15 +10,16 @@ from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
-from listening.answers import feedback_on, parts_of
-from listening.design.preview import TRAINING, ShownTrial, scales_of, trials_of
+from listening.design.preview_trials import ShownTrial, scales_of, trials_of
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile
-from listening.design.traps import TrapPlan
+from listening.design.traps import TRAINING, TrapPlan
+from listening.feedback import feedback_on
 from listening.methods import Part, method_named
 from listening.previews import Source
-from listening.stages import check_as_asked
-from listening.views import facts
+from listening.stages import check_and_settings
+from listening.task_rules import parts_of
+from listening.views import page_facts
 
 CODE = "PREVIEW"  # in the place of the completion code
 
@@ -71,12 +72,12 @@ def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
 
 def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
     """A first attempt with a seed thrown for it; here the page may know what is right."""
-    check, asked = check_as_asked(file.checks, key, file.language)
+    check, asked = check_and_settings(file.checks, key, file.language)
     seed = secrets.token_hex(16)
-    told = facts.check_facts(check, asked, seed, 1, lambda place: addresses.sound(key, seed, place))
+    first = page_facts.check_facts(check, asked, seed, 1, partial(addresses.sound, key, seed))
     return {
         "stage": "check",
-        "check": told,
+        "check": first,
         "truths": [trial.truth for trial in check.plan(asked, seed)],
         "pass_at_least": asked.pass_at_least,
     }
@@ -85,7 +86,7 @@ def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
 def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
     task = file.tasks[index]
     criteria = zip(task.criteria, scales_of(task), strict=True)
-    told = facts.task_facts(
+    own = page_facts.task_facts(
         index,
         title=task.title,
         instructions=task.instructions,
@@ -94,7 +95,7 @@ def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
         justification=task.justification,
     )
     examples = [(addresses.clip(e["stimulus"]), e.get("caption", "")) for e in task.examples]
-    return {**told, "examples": facts.example_facts(examples)}
+    return {**own, "examples": page_facts.example_facts(examples)}
 
 
 def _trials(
@@ -112,7 +113,7 @@ def _trials(
             "id": trial.code,
             "position": position,
             "task": trial.task,
-            **facts.clip_facts(own, address, partial(_lines, file, lines)),
+            **page_facts.clip_facts(own, address, partial(_lines, file, lines)),
             "text": _text(file, trial),
             "training": _training(trial, trials),
             "judged": _judged(file, trial),
@@ -129,7 +130,7 @@ def _lines(
 
 def _text(file: StudyFile, trial: ShownTrial) -> str | None:
     task = file.tasks[trial.task]
-    shown = facts.shows_text(task.show_text, TrapPlan.from_dict(task.traps), trial.trap)
+    shown = page_facts.shows_text(task.show_text, TrapPlan.from_dict(task.traps), trial.trap)
     return file.items[trial.item_id].text if shown else None
 
 
@@ -153,5 +154,5 @@ def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
 
 def _end(texts: Mapping[str, str]) -> dict[str, Any]:
     """The end after the last trial; only words of the study's own stand there."""
-    end = facts.end_facts("complete", texts, code=CODE, return_url=None, commented=False)
+    end = page_facts.end_facts("complete", texts, code=CODE, return_url=None, commented=False)
     return {**end, "text": texts.get("end", "")}

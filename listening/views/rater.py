@@ -18,12 +18,12 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
-from listening.checks.base import Wave
+from listening.checks.check import Wave
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
-from listening.stages import NotAsked, check_as_asked, check_seed
-from listening.views import facts
+from listening.stages import NotAsked, check_and_settings, check_seed
+from listening.views import page_facts
 from listening.views.state import state_of
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -66,7 +66,7 @@ def _landing_page(
     with speaking(language):
         error = _("Please tick the box to take part.") if consent_missing else ""
         context = {
-            **facts.door_facts(study, study.tasks.all(), _mean_clip_s(study.pk, study.state)),
+            **page_facts.door_facts(study, study.tasks.all(), _mean_clip_s(study.pk, study.state)),
             "study": study,
             "languages": _languages(request, study, language),
             "problem": problem,
@@ -196,7 +196,7 @@ def check_sound(request: HttpRequest, token: str) -> HttpResponse:
 @lru_cache(maxsize=64)
 def _check_wav(code: str, key: str, attempt: int, place: int) -> bytes:
     session = Session.objects.select_related("study").get(code=code)
-    check, asked = check_as_asked(session.study.checks, key, session.spoken)
+    check, asked = check_and_settings(session.study.checks, key, session.spoken)
     return as_wav(check.signal(asked, check_seed(code, key, attempt), place), check.sample_rate_hz)
 
 

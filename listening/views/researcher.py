@@ -31,7 +31,7 @@ from listening.studies import (
     pause_study,
 )
 from listening.views.beforehand import beforehand
-from listening.views.sittings import SHOWN_AS, UNREJECTABLE, session_page, status_links
+from listening.views.session_table import SHOWN_AS, UNREJECTABLE, session_page, status_links
 
 STUDIES_PER_PAGE = 50
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks

@@ -13,15 +13,17 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from listening import audio
-from listening.answers import AHEAD, TRAINING, parts_of, task_rules
+from listening.answers import AHEAD
 from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
+from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
-from listening.stages import Stage, attempt_of, check_as_asked, check_seed, stage_of
+from listening.stages import Stage, attempt_of, check_and_settings, check_seed, stage_of
 from listening.statements import rows_of
-from listening.views import facts
+from listening.task_rules import parts_of, task_rules
+from listening.views import page_facts
 
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
 
@@ -117,19 +119,19 @@ def _check(
     words: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     """The attempt that comes next."""
-    check, asked = check_as_asked(checks, key, sitting.language)
+    check, asked = check_and_settings(checks, key, sitting.language)
     said = words.get(key, {})
     asked = replace(asked, title=said.get("title", asked.title), text=said.get("text", asked.text))
     attempt = attempt_of(outcomes, key)
     seed = check_seed(sitting.code, key, attempt)
-    return facts.check_facts(
+    return page_facts.check_facts(
         check, asked, seed, attempt, lambda place: audio.check_url(sitting, key, attempt, place)
     )
 
 
 def _task(sitting: Any, pk: int, index: int) -> dict[str, Any]:
     """The task with its examples, whose addresses belong to this session."""
-    examples = facts.example_facts(
+    examples = page_facts.example_facts(
         (audio.clip_url(served, sitting, None, place), caption)
         for place, (served, caption) in enumerate(task_examples(pk, sitting.language))
     )
@@ -158,13 +160,13 @@ def task_facts(pk: int, index: int, language: str) -> dict[str, Any]:
     criteria = zip(task.criteria.order_by("order"), rules.criteria, strict=True)
     words = task.translations.get(language, {})
     own = words.get("criteria", {})
-    return facts.task_facts(
+    return page_facts.task_facts(
         index,
         title=words.get("title") or task.title,
         instructions=words.get("instructions") or task.instructions,
         method=rules.method,
         criteria=[
-            facts.criterion_words(c.question, c.help_text, asked.scale, own.get(asked.key, {}))
+            page_facts.criterion_words(c.question, c.help_text, asked.scale, own.get(asked.key, {}))
             for c, asked in criteria
         ],
         justification={**task.justification, **words.get("justification", {})}
@@ -187,7 +189,7 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
             "id": trial.code,
             "position": plan.answered + place,
             "task": plan.tasks.index(trial.task_id),
-            **facts.clip_facts(
+            **page_facts.clip_facts(
                 parts[trial.pk],
                 partial(address, trial),
                 lambda stimulus: json.loads(clips_of[stimulus].lines),
@@ -208,7 +210,7 @@ def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
 
 def _text(text: str, trial: Any) -> str | None:
     rules = task_rules(trial.task_id)
-    return text if facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
+    return text if page_facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
 
 
 OUTCOMES = {
@@ -230,7 +232,7 @@ def _end(sitting: Any, texts: dict[str, str], plan: Plan) -> dict[str, Any]:
     outcome = "partial" if unplayed else outcome
     code = json.loads(sitting.completion_codes).get(outcome, "")
     url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
-    return facts.end_facts(
+    return page_facts.end_facts(
         outcome,
         texts,
         code=code,

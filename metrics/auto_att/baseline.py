@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metrics import weights
 from metrics.auto_att.dataset import TRAIN, TRAP, LabelledClip
 from metrics.auto_att.sources import DatasetError
-from metrics.base import Score, undefined
+from metrics.metric import Score, undefined
 
 if TYPE_CHECKING:
     import torch

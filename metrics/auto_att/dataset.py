@@ -11,7 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from metrics.auto_att.labels import LABELS, SCORES, final_label, mean_score
+from listening.methods.att import SCORES
+from metrics.auto_att.labels import LABELS, final_label, mean_score
 from metrics.auto_att.sources import TRAINING, DatasetError, Rating, Source
 
 TRAIN, TEST, TRAP = "train", "test", "trap"

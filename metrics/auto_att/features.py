@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.base import Metric, ParameterError, make_metric, registry
+from metrics.metric import Metric, ParameterError, make_metric, registry
 
 if TYPE_CHECKING:
     import torch

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SCORES = {"Human": 1.0, "Unclear": 0.5, "Machine": 0.0}  # Wang et al. (2025), section 3.4
+from listening.methods.att import SCORES
+
 LABELS = tuple(SCORES)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from listening.methods.att import SCORES
 from metrics import weights
-from metrics.auto_att.labels import LABELS, SCORES
+from metrics.auto_att.labels import LABELS
 
 if TYPE_CHECKING:
     import torch

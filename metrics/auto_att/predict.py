@@ -13,7 +13,7 @@ from metrics.auto_att.dataset import LabelledClip
 from metrics.auto_att.labels import LABELS
 from metrics.auto_att.model import SHORTEST_S, Listener, expected_scores
 from metrics.auto_att.sources import DatasetError
-from metrics.base import Score
+from metrics.metric import Score
 from metrics.predictors import lengths
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from metrics.auto_att import baseline, checkpoints, features, model, predict
 from metrics.auto_att.dataset import Dataset, LabelledClip
 from metrics.auto_att.predict import Prediction
 from metrics.auto_att.sources import DatasetError
-from metrics.base import ParameterError, Score
+from metrics.metric import ParameterError, Score
 
 
 def predict_clips(

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-from metrics.embeddings.base import SpeakerEmbedding, embedding_type
+from metrics.embeddings.speaker_embedding import SpeakerEmbedding, embedding_type
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.embeddings.base import SpeakerEmbedding
+from metrics.embeddings.speaker_embedding import SpeakerEmbedding
 
 if TYPE_CHECKING:
     import torch

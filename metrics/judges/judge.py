@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metrics.base import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
 from metrics.judges.question import RATE_HZ, Question, Sound, sound
 from metrics.judges.rubric import Rubric, names, rubric
 from metrics.judges.schema import check_object, object_schema
+from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 
 if TYPE_CHECKING:
     import torch

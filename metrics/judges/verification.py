@@ -11,7 +11,7 @@ from metrics.material import Material
 from metrics.vocalisations import Vocalisation
 
 
-def asked_for(material: Material) -> str:
+def requested_vocalisations(material: Material) -> str:
     """What says which vocalisations were asked for: the attribute nvv_target, else a marked text.
 
     Empty when neither says anything.

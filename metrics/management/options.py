@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from metrics import presets
-from metrics.base import Metric, ParameterError, make_metric
+from metrics.metric import Metric, ParameterError, make_metric
 from metrics.presets import Choice, PresetError
 
 DEFAULT_PRESET = "fast"

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-from metrics.predictors.base import Predictor, predictor_type
+from metrics.predictors.predictor import Predictor, predictor_type
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

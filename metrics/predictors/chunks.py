@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.base import ParameterError, Parameters, Score, undefined
+from metrics.metric import ParameterError, Parameters, Score, undefined
 from metrics.predictors.inference import exact
 from metrics.predictors.lengths import Piece, batches, chunks, stacked, too_short
 

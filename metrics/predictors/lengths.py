@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.base import Score, undefined
+from metrics.metric import Score, undefined
 
 if TYPE_CHECKING:
     import torch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics import weights
-from metrics.predictors.base import Predictor
+from metrics.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch

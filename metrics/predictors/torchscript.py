@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from metrics import weights
-from metrics.predictors.base import Predictor
+from metrics.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metrics import weights
-from metrics.predictors.base import Predictor
+from metrics.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch

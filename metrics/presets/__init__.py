@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metrics.base import Metric, ParameterError, make_metric
+from metrics.metric import Metric, ParameterError, make_metric
 
 FOLDER = Path(__file__).parent
 KNOWN = ("description", "metrics", "judges")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.recognisers.base import Recogniser, whisper_code
+from metrics.recognisers.recogniser import Recogniser, whisper_code
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ class FasterWhisper(Recogniser):
         import torch
 
         logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # else a line per clip
-        folder = found(self.model)
+        folder = model_folder(self.model)
         self.weights = weights.model_hashes(folder, ["model.bin"])
         if not (folder / TOKENIZER).is_file():  # else the package would fetch another model's
             raise weights.Unavailable(f"no weights: {folder / TOKENIZER} is missing; put it there")
@@ -71,7 +71,7 @@ class FasterWhisper(Recogniser):
         return "".join(segment.text for segment in segments)
 
 
-def found(name: str) -> Path:
+def model_folder(name: str) -> Path:
     """The folder of a model: one that is there, a package's, or the hub's."""
     for place in (Path(name), weights.folder() / name):
         if place.is_dir():

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.recognisers.base import Recogniser
+from metrics.recognisers.recogniser import Recogniser
 
 if TYPE_CHECKING:
     import numpy as np

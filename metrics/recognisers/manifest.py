@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metrics.recognisers.base import Recogniser, Transcript
+from metrics.recognisers.recogniser import Recogniser, Transcript
 
 if TYPE_CHECKING:
-    from metrics.base import Take
+    from metrics.metric import Take
 
 
 class Manifest(Recogniser):

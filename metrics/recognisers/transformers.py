@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.recognisers.base import RATE_HZ, Recogniser, whisper_code
+from metrics.recognisers.recogniser import RATE_HZ, Recogniser, whisper_code
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from metrics import weights
-from metrics.base import Metric, Parameters, Score
+from metrics.metric import Metric, Parameters, Score
 
 if TYPE_CHECKING:
     import torch

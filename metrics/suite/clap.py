@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.base import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
 

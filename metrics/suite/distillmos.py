@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import weights
-from metrics.base import Metric, Score
+from metrics.metric import Metric, Score
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
 

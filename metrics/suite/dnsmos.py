@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import weights
-from metrics.base import Metric, Output, ParameterError, Parameters, Score
+from metrics.metric import Metric, Output, ParameterError, Parameters, Score
 from metrics.predictors import dnsmos, lengths, onnxfile
 
 if TYPE_CHECKING:

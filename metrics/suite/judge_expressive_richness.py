@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.base import Score, Take, undefined
 from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range, silent
 from metrics.judges.question import RATE_HZ
+from metrics.metric import Score, Take, undefined
 from metrics.predictors import lengths
 
 if TYPE_CHECKING:

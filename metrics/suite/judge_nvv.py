@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics import texts, vocalisations
-from metrics.base import Output, ParameterError, Score, Take, undefined
 from metrics.judges import asking
 from metrics.judges.client import Reply
 from metrics.judges.judge import Judge, JudgeParameters
 from metrics.judges.question import Question, Sound, sound
-from metrics.judges.verification import asked_for, check_marked, other_types, verified
+from metrics.judges.verification import check_marked, other_types, requested_vocalisations, verified
+from metrics.metric import Output, ParameterError, Score, Take, undefined
 from metrics.suite.nvv import comparison, plain, rates, spoken
 from metrics.vocalisations import Vocalisation
 
@@ -31,7 +31,7 @@ class JudgeNvvParameters(JudgeParameters):
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """A clip's targets, and the text that the judge is given."""
 
     target: tuple[Vocalisation, ...]
@@ -62,26 +62,26 @@ class JudgeNvv(Judge):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take; all questions of the batch are asked together."""
-        asked = [self.asked(take) for take in takes]
+        requests = [self.request_for(take) for take in takes]
         questions = [
             self.verification(heard, known, name)
-            for take, known in zip(takes, asked, strict=True)
-            if isinstance(known, _Asked)
+            for take, known in zip(takes, requests, strict=True)
+            if isinstance(known, _Request)
             for heard in (sound(take.wave),)
             for name in known.types
         ]
         replies = iter(self.ask(questions))
         return [
             self.collected(known, [next(replies) for _ in known.types])
-            if isinstance(known, _Asked)
+            if isinstance(known, _Request)
             else known
-            for known in asked
+            for known in requests
         ]
 
-    def asked(self, take: Take) -> _Asked | Score:
+    def request_for(self, take: Take) -> _Request | Score:
         """What is asked about a take; or why it has no value."""
         material = take.material
-        target = asked_for(material)
+        target = requested_vocalisations(material)
         if not target:
             return undefined("the clip has no attribute nvv_target, and its text no marker")
         if not material.language:
@@ -95,9 +95,9 @@ class JudgeNvv(Judge):
         text = spoken(material)
         if not text:
             return undefined("no text")
-        return self.unfit(take) or _Asked(wanted, text, material.language)
+        return self.unfit(take) or _Request(wanted, text, material.language)
 
-    def verification(self, heard: Sound, known: _Asked, target: str) -> Question:
+    def verification(self, heard: Sound, known: _Request, target: str) -> Question:
         """The question whether one type is heard, and where in the text."""
         question = self.question(heard, text=known.text, language=known.language, target=target)
         fields = question.check
@@ -109,7 +109,7 @@ class JudgeNvv(Judge):
 
         return replace(question, check=check)
 
-    def collected(self, known: _Asked, replies: Sequence[Reply]) -> Score:
+    def collected(self, known: _Request, replies: Sequence[Reply]) -> Score:
         """The score from one reply per type; failed unless all of them are answers."""
         details = self.tally(replies)
         answers = [reply.answer for reply in replies if reply.answer is not None]

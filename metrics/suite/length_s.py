@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metrics.base import Metric, Score, undefined
+from metrics.metric import Metric, Score, undefined
 from metrics.voices import silent
 
 if TYPE_CHECKING:

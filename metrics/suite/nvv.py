@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics import texts, vocalisations
-from metrics.base import Metric, Output, ParameterError, Parameters, Score, Take, undefined
 from metrics.material import Material
+from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
 from metrics.vocalisations import Comparison, Controllability, Vocalisation
 
 LACKING = {

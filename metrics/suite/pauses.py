@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from metrics import speech, texts
-from metrics.base import Metric, Output, ParameterError, Parameters, Score, Take, undefined
 from metrics.material import Material
+from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
 from metrics.speech import Segments
 
 PAD_S = 0.03  # by which silero-vad widens every segment at either end; pauses get it back

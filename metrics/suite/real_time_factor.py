@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from metrics.base import Metric, Score, Take, undefined
+from metrics.metric import Metric, Score, Take, undefined
 from metrics.voices import silent
 
 

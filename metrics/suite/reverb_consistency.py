@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics import modulation, speech
-from metrics.base import Metric, ParameterError, Score, undefined
+from metrics.metric import Metric, ParameterError, Score, undefined
 from metrics.suite.srmr import SrmrParameters
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from metrics import turns
-from metrics.base import Score, Take, undefined
 from metrics.forced_alignment import AlignmentError, TurnAligner
 from metrics.material import Turn
+from metrics.metric import Score, Take, undefined
 from metrics.suite.reverb_consistency import ReverbConsistency, ReverbConsistencyParameters
 from metrics.suite.srmr import check_choice
 

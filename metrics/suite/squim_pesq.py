@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metrics import weights
-from metrics.base import Metric, Output, Score
+from metrics.metric import Metric, Output, Score
 from metrics.predictors import chunks
 
 if TYPE_CHECKING:

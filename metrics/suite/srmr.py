@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metrics import modulation
-from metrics.base import Metric, ParameterError, Parameters, Score
+from metrics.metric import Metric, ParameterError, Parameters, Score
 from metrics.modulation_filters import PRECISIONS
 
 if TYPE_CHECKING:

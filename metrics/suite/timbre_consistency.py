@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metrics import turns, voices
-from metrics.base import Hint, Metric, Score, Take, undefined
 from metrics.forced_alignment import AlignmentError, TurnAligner
+from metrics.metric import Hint, Metric, Score, Take, undefined
 from metrics.suite.srmr import check_choice
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics import audio, turns, voices
-from metrics.base import Metric, ParameterError, Score, Take, undefined
 from metrics.material import Material
+from metrics.metric import Metric, ParameterError, Score, Take, undefined
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics.base import Metric, Score
+from metrics.metric import Metric, Score
 from metrics.predictors import chunks, predictor_type
 
 if TYPE_CHECKING:

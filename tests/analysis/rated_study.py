@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from listening import sessions
 from listening.models import Item, Stimulus, Study
-from metrics.base import make_metric
+from metrics.metric import make_metric
 from metrics.models import MetricScore
 from tests import factories
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from analysis.ratings.table import from_study
 from analysis.statistics.screening import DEFAULT, NotCounted, screen
-from listening import allocation, sessions
+from listening import leases, sessions
 from listening.models import Block, Session
 from tests.factories import ATT_TRAPS, answer_all, arrive, current, make_study
 
@@ -30,7 +30,7 @@ def study(db):
 def run_out_of_time(session: Session) -> None:
     leased = Block.objects.filter(session=session, state=Block.State.LEASED)
     leased.update(lease_until=timezone.now() - timezone.timedelta(seconds=1))
-    assert allocation.return_expired_leases() == 1
+    assert leases.return_expired_leases() == 1
 
 
 def leave_after_the_traps(session: Session) -> int:

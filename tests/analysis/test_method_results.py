@@ -13,9 +13,9 @@ from analysis.report.build import report_of
 from analysis.report.html.page import page_html, sections
 from analysis.statistics.options import Options
 from listening import allocation, sessions
-from listening.answers import parts_of
 from listening.methods import Method, method_named
 from listening.models import Condition, Criterion, Stimulus, Study
+from listening.task_rules import parts_of
 from tests import factories
 
 QUICK = Options(replicates=100)

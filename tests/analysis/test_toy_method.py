@@ -18,7 +18,7 @@ from listening.methods import Method
 from tests.analysis.test_every_method import rows_of, wrote
 
 FILE = """
-from listening.methods.base import Scale, Step
+from listening.methods.method import Scale, Step
 from listening.methods.estimand import PREFERENCE, Estimand
 from listening.methods.paired import Paired
 

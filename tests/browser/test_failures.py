@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone, translation
 from playwright.sync_api import Page, expect
 
-from listening import allocation, sessions
+from listening import leases, sessions
 from listening.languages import interface_language
 from listening.models import Block, Rating, Session, Study
 from tests.browser.driver import (
@@ -280,7 +280,7 @@ def test_who_was_away_too_long_goes_on_or_is_told_why_not(
     answer(page)
     saved(page, 1)
     Block.objects.filter(session=session).update(lease_until=timezone.now() - timedelta(hours=1))
-    allocation.return_expired_leases()
+    leases.return_expired_leases()
     if not taken:
         answer(page)
         at_trial(page, 3)

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from listening.checks import check_named
 from listening.models import Session, Study
-from listening.stages import check_as_asked, check_seed
+from listening.stages import check_and_settings, check_seed
 from listening.studies import create_study, open_study
 from tests.browser.conftest import PHONE
 from tests.factories import make_user
@@ -92,7 +92,7 @@ def answer_questions(page: Page, device: str) -> None:
 
 
 def truths(study: Study, code: str, key: str, attempt: int = 1) -> list[str]:
-    check, asked = check_as_asked(study.checks, key, study.language)
+    check, asked = check_and_settings(study.checks, key, study.language)
     return [trial.truth for trial in check.plan(asked, check_seed(code, key, attempt))]
 
 

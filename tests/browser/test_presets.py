@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from listening.answers import TRAINING, parts_of
 from listening.bots.knowledge import known_to_raters
+from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Session, Stimulus, Study, Trial
 from listening.studies import create_study, open_study
+from listening.task_rules import parts_of
 from tests.browser.conftest import PHONE
 from tests.browser.small import small_copy
 from tests.browser.walker import REASON, Answered, Walk, Walker

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from listening.methods.base import Scale, Step
+from listening.methods.method import Scale, Step
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-from listening.bots.rater import Known
+from listening.bots.scripted_rater import Known
 from listening.design.questionnaires import PREFER_NOT
 
 NEW = "#stage > :not([data-walked]):not(.view-wait):not(.loading)"

@@ -10,10 +10,11 @@ import pytest
 from django.db import connection, connections
 from django.utils import timezone
 
-from listening import allocation, sessions
+from listening import allocation, leases, sessions
 from listening.models import Block, Rating, Session, Slot, Study, Trial
+from listening.refusals import Refused
 from listening.selectors import study_progress
-from listening.sessions import NoRoom, Refused
+from listening.sessions import NoRoom
 from tests.config.helpers import PATIENCE_S
 from tests.factories import (
     ATT_TRAPS,
@@ -344,16 +345,30 @@ def test_material_named_by_conditions_and_dimensions_only_is_rated():
 
 
 @pytest.mark.django_db
+def test_a_block_at_the_very_end_of_the_queue_is_claimed():
+    study = make_study(conditions=2, items=2, task={"ratings_per_stimulus": 1})
+    Block.objects.filter(task__study=study).update(ord=2**31 - 1)
+    session = arrive(study)
+    assert session.trials.exists()
+
+
+@pytest.mark.django_db
 def test_claims_walk_the_index_not_the_table():
     study = make_study(conditions=6, items=50, task={"ratings_per_stimulus": 20})
     with connection.cursor() as cursor:
         cursor.execute(
-            "EXPLAIN SELECT id FROM listening_block WHERE task_id = %s AND state = 0"
-            " AND ord >= 5 ORDER BY ord LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
-            [study.tasks.get().pk],
+            f"EXPLAIN {allocation.CLAIM}",
+            {
+                **{"task": study.tasks.get().pk, "session": 1, "lease_s": 60},
+                **{"met": [], "low": 5, "high": 2**31},
+            },
         )
         plan = "\n".join(row[0] for row in cursor.fetchall())
+        cursor.execute("SET LOCAL enable_seqscan = off")  # of so few blocks all would be read
+        cursor.execute(f"EXPLAIN SELECT id FROM listening_block WHERE {leases.RAN_OUT}")
+        expiry = "\n".join(row[0] for row in cursor.fetchall())
     assert "block_open" in plan
+    assert "block_leased" in expiry
 
 
 @pytest.mark.django_db

@@ -7,9 +7,9 @@ from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from listening import allocation, sessions
+from listening import leases, sessions
 from listening.models import Block, Justification, Rater, Rating, Session, Trial
-from listening.sessions import Refused
+from listening.refusals import Refused
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -159,7 +159,7 @@ def test_a_late_rater_for_whom_nothing_is_left_ends_politely():
 
 def lose_lease(session) -> None:
     session.blocks.update(lease_until=timezone.now() - timezone.timedelta(seconds=1))
-    assert allocation.return_expired_leases() == 1
+    assert leases.return_expired_leases() == 1
 
 
 def take_block(study, block: Block) -> Session:

@@ -8,7 +8,7 @@ import soundfile
 from django.core.files.storage import FileSystemStorage
 
 from listening.audio import forget, keep_original, keep_served, local_path
-from listening.audio.facts import sha256_of
+from listening.audio.probe import sha256_of
 
 RATE = 22_050
 SECRET = "flite-slt telltale"

@@ -15,7 +15,7 @@ MEGABYTE = 1024**2
 MEASURE = """
 import re, sys
 from pathlib import Path
-from listening.audio.facts import probed
+from listening.audio.probe import probed
 from listening.audio.store import write_plain_flac
 
 def highest():

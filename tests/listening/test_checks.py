@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from listening.checks import Check, CheckSettings, CheckTrial, check_named
-from listening.checks.base import evenly_drawn
+from listening.checks.check import evenly_drawn
 
 KEYS = sorted(Check.registry)
 ASKED = [key for key in KEYS if check_named(key).trials]

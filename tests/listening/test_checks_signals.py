@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from listening.checks import CheckTrial, check_named, speech
+from listening.checks import CheckTrial, check_named, spoken_digits
 from listening.checks import antiphase as anti
 from listening.checks import huggins as hug
-from listening.checks.base import secret_noise
-from listening.checks.intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES
+from listening.checks.check import secret_noise
 from listening.checks.sounds import LEVEL_DBFS, Samples
+from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES
 from listening.checks.volume import SYLLABLES_HZ
 
 RATE_HZ = hug.RATE_HZ
@@ -182,26 +182,32 @@ def test_in_the_air_the_inverted_tone_is_the_quietest_so_loudspeakers_lead_astra
 
 
 def test_there_are_ten_digits_of_each_language_equally_loud_and_short_enough():
-    assert {"en", "zh"} <= set(speech.LANGUAGES)
-    for language in speech.LANGUAGES:
-        waves = [speech.digit(language, number) for number in "0123456789"]
+    assert {"en", "zh"} <= set(spoken_digits.LANGUAGES)
+    for language in spoken_digits.LANGUAGES:
+        waves = [spoken_digits.digit(language, number) for number in "0123456789"]
         assert len({wave.tobytes() for wave in waves}) == 10
         for wave in waves:
-            assert 0.2 * speech.RATE_HZ < len(wave) < speech.SLOT_S * speech.RATE_HZ
+            assert (
+                0.2 * spoken_digits.RATE_HZ
+                < len(wave)
+                < spoken_digits.SLOT_S * spoken_digits.RATE_HZ
+            )
             assert np.mean(wave**2) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("language", speech.LANGUAGES)
+@pytest.mark.parametrize("language", spoken_digits.LANGUAGES)
 def test_the_noise_has_the_long_term_spectrum_of_the_digits(language):
     """The band of the pitch, then third octaves to 6.3 kHz, by an independent long analysis."""
-    every = np.concatenate([speech.digit(language, number) for number in "0123456789"])
-    noise = speech.voice_noise(language, 30 * speech.RATE_HZ, np.random.default_rng(5))
+    every = np.concatenate([spoken_digits.digit(language, number) for number in "0123456789"])
+    noise = spoken_digits.voice_noise(
+        language, 30 * spoken_digits.RATE_HZ, np.random.default_rng(5)
+    )
     centres_hz = 315 * 2 ** (np.arange(14) / 3)
     edges_hz = [100.0, *(centres_hz * 2 ** (-1 / 6)), centres_hz[-1] * 2 ** (1 / 6)]
     shares = []
     for wave in (every, noise):
         power = np.abs(np.fft.rfft(wave)) ** 2
-        bands = np.searchsorted(edges_hz, np.fft.rfftfreq(len(wave), 1 / speech.RATE_HZ))
+        bands = np.searchsorted(edges_hz, np.fft.rfftfreq(len(wave), 1 / spoken_digits.RATE_HZ))
         shares.append(np.bincount(bands, power)[1:-1] / power.sum())
     assert db(shares[1] / shares[0]) == pytest.approx(0, abs=1.5)
 
@@ -213,12 +219,12 @@ def test_the_digits_have_the_ratio_that_was_asked_for(language, snr_db):
     """Means over 48 trials: in one trial speech and noise are alike by chance to some degree."""
     check = check_named("digits_in_noise")
     settings = check.settings({"snr_db": snr_db, "language": language})
-    start = round(0.5 * speech.RATE_HZ)
+    start = round(0.5 * spoken_digits.RATE_HZ)
     gains, noises = [], []
     for seed in range(12):
         for place, trial in enumerate(check.plan(settings, f"s{seed}")):
             assert trial.facts["clean"] == (place == 0)
-            words = speech.spoken(language, trial.truth)
+            words = spoken_digits.spoken(language, trial.truth)
             whole = check.signal(settings, f"s{seed}", place).astype(float)
             wave = whole[start : start + len(words)]
             gain = wave @ words / (words @ words)
@@ -258,9 +264,12 @@ def test_a_triplet_counts_when_all_digits_are_right_and_single_digits_are_kept_a
 @pytest.mark.parametrize("place", range(4))
 def test_the_same_words_come_twice_with_40_and_50_db_of_white_noise(place):
     trial, wave = heard("environment", "s", place)
-    lead, half = round(0.15 * speech.RATE_HZ), round((2 * 0.15 + 1.4) * speech.RATE_HZ)
-    starts = [round(0.1 * speech.RATE_HZ), round((0.1 + 0.5) * speech.RATE_HZ) + half]
-    words = speech.spoken("en", trial.facts["digits"])
+    lead, half = (
+        round(0.15 * spoken_digits.RATE_HZ),
+        round((2 * 0.15 + 1.4) * spoken_digits.RATE_HZ),
+    )
+    starts = [round(0.1 * spoken_digits.RATE_HZ), round((0.1 + 0.5) * spoken_digits.RATE_HZ) + half]
+    words = spoken_digits.spoken("en", trial.facts["digits"])
     ratios_db = []
     for start in starts:
         part = wave[start : start + half]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from listening.views.facts import door_facts
+from listening.views.page_facts import door_facts
 
 PLAN = {
     "placement": "outside",

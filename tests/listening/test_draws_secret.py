@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from listening.answers import parts_of
 from listening.methods import PlannedTrial, method_named
 from listening.models import Session, Study
+from listening.task_rules import parts_of
 from listening.views.state import state_of
 from tests import factories
 

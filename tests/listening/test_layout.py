@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from listening import allocation, sessions
+from listening import allocation, leases, sessions
 from listening.design.traps import TrapPlan, passing_labels
 from listening.methods import method_named
-from listening.methods.base import Scale, Step
+from listening.methods.method import Scale, Step
 from listening.models import Block, Criterion, Rating, Session, Stimulus, Study, Trial
 from tests.factories import add_task, an_answer, answer_all, arrive, current, make_study
 
@@ -60,7 +60,7 @@ def test_a_rater_practises_a_task_once():
 def lose_first_block(session: Session) -> Block:
     """Its lease runs out, somebody else gets it, and the rater comes back."""
     first = session.trials.order_by("position")[0].block
-    allocation.give_back([first.pk])
+    leases.give_back([first.pk])
     other = arrive(session.study)
     sessions.withdraw(other)
     other.status = Session.Status.STARTED

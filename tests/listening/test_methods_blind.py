@@ -8,7 +8,7 @@ import pytest
 
 from listening import sessions
 from listening.methods import Method, PlannedTrial, method_named
-from listening.views.facts import shown_roles
+from listening.views.page_facts import shown_roles
 from listening.views.state import state_of
 from tests import factories
 

@@ -5,10 +5,9 @@ from random import Random
 import pytest
 
 from listening.design.odds import at_least, in_attempts, trap_odds
-from listening.design.traps import TrapKind, TrapPlan, passing_labels
+from listening.design.traps import TrapKind, TrapPlan, judge_block, passing_labels
 from listening.methods import method_named
-from listening.methods.base import Scale, Step, number_scale
-from listening.validity import judge_block
+from listening.methods.method import Scale, Step, number_scale
 
 ATT = TrapPlan((TrapKind("flawed", 1, ("Machine",), 1), TrapKind("human", 2, ("Human",), 1)))
 THREE = method_named("att").scale({})

@@ -17,7 +17,7 @@ from listening.design.questionnaires import (
 )
 from listening.design.ready_questions import READY_MADE, SEVERAL_TITLE, TITLES
 from listening.design.studyfile.questionpart import questionnaire_table
-from tests.listening.asked import ABOUT, about, read
+from tests.listening.sample_questionnaire import ABOUT, about, read
 
 WHOLE = {"hearing": "normal", "age": 30, "tired": "2"}
 

@@ -8,6 +8,7 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
+from listening import sessions
 from listening.models import Rater, Rating, Session, Study
 from tests.factories import ATT_TRAPS, arrive, current, make_study
 
@@ -282,3 +283,12 @@ def test_the_api_lists_nobody_and_takes_json_only(client, study):
         f"/api/s/{session.code}/answers/", "{not json", content_type="application/json"
     )
     assert broken.status_code == 400
+
+
+def test_a_rejected_rater_sees_the_end_of_a_complete_session(client, study):
+    session = enter(client, study)
+    sessions.reject(session, "answered without listening")
+    state = client.get(f"/api/s/{session.code}/").json()
+    assert (state["stage"], state["end"]["outcome"]) == ("end", "complete")
+    assert state["end"]["code"] == "DONE1234"
+    assert "reject" not in json.dumps(state)

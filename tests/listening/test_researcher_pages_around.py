@@ -9,7 +9,7 @@ from listening.checks import Check, check_named
 from listening.models import Session, Stimulus, Study
 from listening.selectors import study_progress
 from listening.views.beforehand import chance_text
-from listening.views.sittings import ANSWERS_SHOWN, LONGEST_SHOWN
+from listening.views.session_table import ANSWERS_SHOWN, LONGEST_SHOWN
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 from tests.listening.test_researcher_pages import page_of, words_of
 from tests.listening.test_stages import all_wrong, questionnaire, truths

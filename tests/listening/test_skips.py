@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from listening import allocation, sessions
+from listening import leases, sessions
 from listening.models import Block, Rating, Session, Study, Trial
-from listening.sessions import Refused
+from listening.refusals import Refused
 from listening.views.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
@@ -166,7 +166,7 @@ def test_a_later_trial_and_that_of_another_session_cannot_be_skipped(study):
 def test_a_block_that_somebody_else_has_by_now_is_left_alone(study):
     session = arrive(study)
     trial = current(session)
-    allocation.give_back([trial.block_id])
+    leases.give_back([trial.block_id])
     assert refused(lambda: skip(session, trial)) == "lease_lost"
     trial.refresh_from_db()
     assert trial.state == "void"
@@ -208,7 +208,7 @@ def test_a_last_skip_and_a_lease_that_runs_out_do_not_wait_for_each_other():
         Block.objects.filter(session=session).update(lease_until=timezone.now())
         at_once(
             lambda s=session, t=trial: sessions.skip(s, t.code, "load", {}),
-            allocation.return_expired_leases,
+            leases.return_expired_leases,
         )
         session.refresh_from_db()
         held = Block.objects.filter(session=session, state=Block.State.LEASED)

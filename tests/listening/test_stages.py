@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from listening import allocation, sessions, stages
+from listening import leases, sessions, stages
 from listening.checks import check_named
 from listening.design.questionnaires import Incorrect
 from listening.models import Block, Rating, Session, Study, Trial
-from listening.sessions import Refused
+from listening.refusals import Refused
 from listening.stages import NotAsked, attempt_of, check_seed, stage_of_session
 from listening.views.state import state_of
 from tests.config.helpers import PATIENCE_S
@@ -54,7 +54,7 @@ def session() -> Session:
 
 
 def truths(session: Session, key: str) -> list[str]:
-    check, asked = stages.check_as_asked(session.study.checks, key, "en")
+    check, asked = stages.check_and_settings(session.study.checks, key, "en")
     seed = check_seed(session.code, key, attempt_of(session.checks, key))
     return [trial.truth for trial in check.plan(asked, seed)]
 
@@ -78,7 +78,7 @@ def fail_check(session: Session, key: str) -> Session:
 
 
 def all_wrong(session: Session, key: str) -> list[str]:
-    check, _ = stages.check_as_asked(session.study.checks, key, "en")
+    check, _ = stages.check_and_settings(session.study.checks, key, "en")
     return [next(o.value for o in check.options if o.value != t) for t in truths(session, key)]
 
 
@@ -425,7 +425,7 @@ def test_checks_that_take_longer_than_the_lease_end_at_a_trial_all_the_same(sess
     fill_in(session, "about")
     pass_check(session, "volume")
     Block.objects.filter(session=session).update(lease_until=timezone.now() - timedelta(hours=1))
-    assert allocation.return_expired_leases() == 1
+    assert leases.return_expired_leases() == 1
     session.refresh_from_db()
     body = {"key": "huggins", "answer": {"answers": truths(session, "huggins"), "attempt": 1}}
     response = client.post(f"/api/s/{session.code}/checks/", body, content_type="application/json")

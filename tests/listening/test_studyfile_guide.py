@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from listening.audio import facts
+from listening.audio import probe
 from listening.design.ready_questions import READY_MADE
 from listening.design.settings import form_named
 from listening.design.studyfile import (
@@ -16,7 +16,7 @@ from listening.design.studyfile import (
     settingspart,
     shapes,
     tomlpart,
-    wordspart,
+    translationpart,
 )
 from listening.methods import Method
 
@@ -35,7 +35,7 @@ SHAPES = {
     "questionnaires": questionpart.QUESTIONNAIRE,
     "questions": questionpart.QUESTION,
     "columns": csvpart.COLUMNS,
-    **{f"words of {name}": shape for name, shape in wordspart.SHAPES.items()},
+    **{f"words of {name}": shape for name, shape in translationpart.SHAPES.items()},
 }
 
 
@@ -72,8 +72,8 @@ def test_the_limits_of_the_guide_are_those_of_the_code() -> None:
     assert f"| characters of a text | {shapes.LONGEST_TEXT:,} |" in GUIDE
     assert f"| characters of an attribute | {csvpart.ATTRIBUTE.longest:,} |" in GUIDE
     assert f"| {fit.MAX_PLANNED // 10**6} million |" in GUIDE
-    rates = f"{facts.MIN_RATE_HZ // 1000} to {facts.MAX_RATE_HZ // 1000} kHz"
-    size = f"{facts.MAX_DURATION_S // 60} minutes and {facts.MAX_BYTES // 1024**2} MB"
+    rates = f"{probe.MIN_RATE_HZ // 1000} to {probe.MAX_RATE_HZ // 1000} kHz"
+    size = f"{probe.MAX_DURATION_S // 60} minutes and {probe.MAX_BYTES // 1024**2} MB"
     assert rates in GUIDE
     assert size in GUIDE
 

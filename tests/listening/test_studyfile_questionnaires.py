@@ -9,7 +9,7 @@ import pytest
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import questionnaire_table, read_questionnaires
-from tests.listening.asked import ABOUT, about, read
+from tests.listening.sample_questionnaire import ABOUT, about, read
 
 
 def test_a_questionnaire_is_read_into_plain_json() -> None:

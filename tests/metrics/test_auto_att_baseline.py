@@ -12,7 +12,7 @@ from metrics.auto_att import baseline, run
 from metrics.auto_att.baseline import Ridge
 from metrics.auto_att.dataset import LabelledClip
 from metrics.auto_att.sources import DatasetError
-from metrics.base import make_metric
+from metrics.metric import make_metric
 from tests.metrics.tiny_listener import save_voice
 
 torch = pytest.importorskip("torch")

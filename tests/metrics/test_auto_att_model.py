@@ -11,7 +11,7 @@ from metrics.auto_att.dataset import Rule, build
 from metrics.auto_att.model import ModelError, ModelPlan
 from metrics.auto_att.sources import Rating, Source
 from metrics.auto_att.train import TrainingPlan
-from metrics.base import ParameterError, make_metric
+from metrics.metric import ParameterError, make_metric
 from tests.metrics.tiny_listener import SECONDS, save_tiny, save_voice
 
 torch = pytest.importorskip("torch")

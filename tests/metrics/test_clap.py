@@ -3,8 +3,8 @@
 import pytest
 
 from metrics import weights
-from metrics.base import ParameterError, make_metric
 from metrics.material import Material
+from metrics.metric import ParameterError, make_metric
 from tests.metrics import tiny_models
 
 torch = pytest.importorskip("torch")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics.base import make_metric
+from metrics.metric import make_metric
 from metrics.suite import distillmos
 from tests.metrics import reference
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from metrics import base, weights
-from metrics.base import ParameterError, make_metric
+from metrics import metric as contract
+from metrics import weights
+from metrics.metric import ParameterError, make_metric
 from metrics.predictors import dnsmos, onnxfile
 from tests.metrics import reference
 
@@ -130,7 +131,7 @@ def test_weights_are_named_and_unknown_rules_are_refused(published):
     assert set(published.weights) == {"sig_bak_ovr.onnx", "model_v8.onnx"}
     with pytest.raises(ParameterError, match="speechmos or all_hops"):
         make_metric("dnsmos", {"rule": "half"})
-    assert {"dnsmos", *OUTPUTS} <= set(base.outputs())
+    assert {"dnsmos", *OUTPUTS} <= set(contract.outputs())
 
 
 def test_a_file_that_is_no_onnx_is_refused(tmp_path):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from metrics import weights
-from metrics.base import ParameterError
 from metrics.embeddings import embedding_type
 from metrics.embeddings.resemblyzer import partial_starts
+from metrics.metric import ParameterError
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

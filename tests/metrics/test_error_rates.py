@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metrics.base import ParameterError, make_metric
 from metrics.material import Material
+from metrics.metric import ParameterError, make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

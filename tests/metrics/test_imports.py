@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from metrics import selectors
-from metrics.foreign import ForeignError
+from metrics.imported_scores import ImportedScoreError
 from metrics.imports import import_scores
 from metrics.models import MetricScore
 
@@ -94,7 +94,7 @@ def test_every_mistake_is_named_at_once_and_nothing_is_stored(file):
         "nobody,x,1,\n,x,1,\na_one,x,much,\na_one,x,inf,\na_one,x,1,perhaps\n"
         "a_one,bad name!,1,\nb_one,x,1,\nb_one,x,2,\nb_one,srmr,2,\n"
     )
-    with pytest.raises(ForeignError) as caught:
+    with pytest.raises(ImportedScoreError) as caught:
         import_scores("mine", path)
     found = str(caught.value).splitlines()
     for row, said in [
@@ -114,7 +114,7 @@ def test_every_mistake_is_named_at_once_and_nothing_is_stored(file):
 
 def test_a_prefix_makes_another_name(file):
     path = file("stimulus,srmr\na_one,2\n")
-    with pytest.raises(ForeignError, match="give a prefix"):
+    with pytest.raises(ImportedScoreError, match="give a prefix"):
         import_scores("mine", path)
     assert import_scores("mine", path, prefix="versa_") == {"versa_srmr": 1}
 
@@ -173,7 +173,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_with_a_reason(file, name):
     text, told = HOSTILE[name]
-    with pytest.raises(ForeignError, match=told):
+    with pytest.raises(ImportedScoreError, match=told):
         import_scores("mine", file(text, name))
     assert not MetricScore.objects.exists()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from metrics import presets
-from metrics.base import registry
+from metrics.metric import registry
 from metrics.presets import Choice, PresetError
 
 

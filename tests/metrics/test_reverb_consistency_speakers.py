@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from metrics import modulation
-from metrics.base import make_metric
 from metrics.forced_alignment import AlignmentError
 from metrics.material import Material, Turn
+from metrics.metric import make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

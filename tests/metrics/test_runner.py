@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import base, runner
-from metrics.base import Metric
+from metrics import metric as contract
+from metrics import runner
+from metrics.metric import Metric
 from metrics.runner import Clip
 
 torch = pytest.importorskip("torch")
@@ -36,7 +37,7 @@ def loudness():
             return [float(wave.abs().max()) for wave in waves]
 
     yield Loudness()
-    del base.REGISTRY["test_loudness"]
+    del contract.REGISTRY["test_loudness"]
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import audio, base, runner
-from metrics.base import Metric, Output, Score
+from metrics import audio, runner
+from metrics import metric as contract
+from metrics.metric import Metric, Output, Score
 from metrics.weights import Unavailable
 
 torch = pytest.importorskip("torch")
@@ -61,7 +62,7 @@ def kinds():
     yield {"peak": Peak, "missing": Missing, "greedy": Greedy, "two": Two}
     runner.forget_models()
     for key in ("test_peak", "test_missing", "test_greedy", "test_two"):
-        base.REGISTRY.pop(key, None)
+        contract.REGISTRY.pop(key, None)
 
 
 @pytest.fixture

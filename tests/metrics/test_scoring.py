@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from metrics import audio, runner, scoring, selectors
-from metrics.base import Score, make_metric
+from metrics.metric import Score, make_metric
 from metrics.models import MetricScore
 from metrics.runner import ScoredBatch, ScoredClip
 from metrics.studymaterial import study_clips

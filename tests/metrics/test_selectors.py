@@ -2,8 +2,9 @@
 
 import pytest
 
-from metrics import base, runner, scoring, selectors, tables
-from metrics.base import Metric, Output, Score, make_metric
+from metrics import metric as contract
+from metrics import runner, score_tables, scoring, selectors
+from metrics.metric import Metric, Output, Score, make_metric
 from metrics.models import MetricScore
 from metrics.runner import Clip, ScoredBatch, ScoredClip
 from metrics.studymaterial import material_of
@@ -31,7 +32,7 @@ def errors():
 
     yield Errors()
     runner.forget_models()
-    del base.REGISTRY["test_errors"]
+    del contract.REGISTRY["test_errors"]
 
 
 def keep(metric, row, value, more=None, failed=False):
@@ -66,9 +67,9 @@ def test_other_parameters_have_a_name_of_their_own(rows):
     (row,) = selectors.score_rows("demo", "srmr[variant=slow_norm128]")
     assert (row["higher_is_better"], row["low"], row["high"]) == (True, 0.0, None)
     rows[0].update(condition="", item="", role="")
-    exported = list(tables.export_rows("demo"))
+    exported = list(score_tables.export_rows("demo"))
     assert [(each["low"], each["high"]) for each in exported] == [(0.0, None)] * 2
-    assert "higher_is_better,low,high" in tables.as_csv(exported)
+    assert "higher_is_better,low,high" in score_tables.as_csv(exported)
     assert (row["value"], row["higher_is_better"]) == (3.0, True)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from metrics import weights
-from metrics.base import ParameterError, make_metric
+from metrics.metric import ParameterError, make_metric
 from metrics.suite import squim_pesq
 from tests.metrics import reference, tiny_predictors
 

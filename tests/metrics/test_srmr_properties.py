@@ -15,7 +15,7 @@ from metrics import (
     modulation_filters,
     quick_envelopes,
 )
-from metrics.base import make_metric
+from metrics.metric import make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

@@ -5,8 +5,8 @@ from statistics import fmean, stdev
 import pytest
 from django.utils import timezone
 
-from metrics.base import make_metric
 from metrics.material import Material
+from metrics.metric import make_metric
 from metrics.models import MetricScore
 from metrics.selectors import Keys, study_mark
 from metrics.summary import interval

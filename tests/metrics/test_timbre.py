@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from metrics import audio, voices, weights
-from metrics.base import ParameterError, Take, make_metric
 from metrics.forced_alignment import AlignmentError
 from metrics.material import Material, Turn
+from metrics.metric import ParameterError, Take, make_metric
 from metrics.turns import turns_of
 from tests.metrics import reference
 from tests.metrics.test_embeddings import tiny_wavlm  # noqa: F401

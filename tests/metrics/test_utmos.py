@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metrics import weights
-from metrics.base import ParameterError, make_metric
+from metrics.metric import ParameterError, make_metric
 from tests.metrics import reference, tiny_predictors
 
 torch = pytest.importorskip("torch")

@@ -8,12 +8,11 @@ from typing import Any
 from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.traps import TrapKind, TrapPlan
+from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.together import ItemsError
 
 MAX_PLANNED = 20_000_000  # presentations of one task
-TRAINING = "training"  # in the column trap: for training and examples only
 
 
 def check_fit(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:

@@ -18,7 +18,7 @@ from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
-from listening.design.studyfile.wordspart import (
+from listening.design.studyfile.translationpart import (
     check_offered,
     read_study_words,
     read_task_words,
@@ -143,7 +143,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study = read_table(parts["study"], STUDY, "study", notes) if "study" in top else {}
     if not study:
         return None
-    study["texts"] = _given(read_table(study["texts"], TEXTS, "study.texts", notes))
+    study["texts"] = _without_blanks(read_table(study["texts"], TEXTS, "study.texts", notes))
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
@@ -180,12 +180,12 @@ def _parsed(data: bytes, notes: Notebook) -> dict[str, Any] | None:
     return None
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_blanks(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value not in (None, "")}
 
 
 def _codes(table: Any, notes: Notebook) -> dict[str, str]:
-    codes = _given(read_table(table, CODES, "study.completion_codes", notes))
+    codes = _without_blanks(read_table(table, CODES, "study.completion_codes", notes))
     for key, value in codes.items():
         same = [other for other in codes if other < key and codes[other] == value]
         if same:
@@ -199,7 +199,7 @@ def _codes(table: Any, notes: Notebook) -> dict[str, str]:
 
 def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str, Any], ...]:
     from listening.checks import Check, check_named  # brings numpy along
-    from listening.checks.settings import Unfit
+    from listening.checks.check_settings import Unfit
 
     checks: list[dict[str, Any]] = []
     for n, raw in enumerate(tables, start=1):

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.base import Metric, Output, ParameterError, make_metric, outputs
 from metrics.management.commands.list_metrics import DIRECTIONS, needed
+from metrics.metric import Metric, Output, ParameterError, make_metric, outputs
 
 
 class Command(BaseCommand):

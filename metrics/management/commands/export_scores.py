@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import tables
+from metrics import score_tables
 
 
 class Command(BaseCommand):
@@ -23,10 +23,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         number = itertools.count()
-        rows = (row for row, _ in zip(tables.export_rows(options["study"]), number, strict=False))
+        rows = (
+            row for row, _ in zip(score_tables.export_rows(options["study"]), number, strict=False)
+        )
         out = options["out"]
         jsonl = options["jsonl"] or str(out or "").endswith(".jsonl")
-        text = tables.as_jsonl(rows) if jsonl else tables.as_csv(rows)
+        text = score_tables.as_jsonl(rows) if jsonl else score_tables.as_csv(rows)
         count = next(number)  # of rows that were written
         if not count:
             raise CommandError(f"study {options['study']!r} has no stored scores; score it first")

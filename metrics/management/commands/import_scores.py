@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.foreign import ForeignError
+from metrics.imported_scores import ImportedScoreError
 from metrics.imports import import_scores, remove_scores
 
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError("name a file of scores, or --remove METRIC")
         try:
             found = import_scores(options["study"], Path(options["file"]), options["prefix"])
-        except ForeignError as error:
+        except ImportedScoreError as error:
             raise CommandError(str(error)) from error
         for metric, count in found.items():
             self.stdout.write(f"{metric}: {count} scores imported")

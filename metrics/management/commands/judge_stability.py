@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, runner
-from metrics.base import ParameterError, make_metric, registry
 from metrics.judges.judge import RepeatedJudge
 from metrics.judges.stability import Stability, stability
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.options import chosen_parameters
+from metrics.metric import ParameterError, make_metric, registry
 from metrics.runner import Clip, ScoredClip
 
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         scores = {scored.clip.name: repeated(scored) for scored in found}
         repeats = {clip.name: scores[clip.name] for clip in clips}
         self.stdout.write(report(stability(repeats)))
-        self.stdout.write(asked(found))
+        self.stdout.write(cost_line(found))
         if parameters.get("temperature", judge.parameters_dict()["temperature"]) == 0:
             self.stdout.write(
                 "The temperature is 0: most servers then answer the same each time, whatever the "
@@ -87,7 +87,7 @@ def report(found: Stability) -> str:
     )
 
 
-def asked(found: list[ScoredClip]) -> str:
+def cost_line(found: list[ScoredClip]) -> str:
     """How many questions there were, how many failed, and what they cost."""
     details = [s.score.details for s in found if "n_asked" in s.score.details]
     sums = {

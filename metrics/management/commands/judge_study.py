@@ -32,7 +32,7 @@ from metrics.judges.panel import (
 from metrics.judges.question import RATE_HZ, Sound, sound_of
 from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.stability import stability
-from metrics.judges.verification import asked_for
+from metrics.judges.verification import requested_vocalisations
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.progress import Progress
 from metrics.suite.nvv import spoken
@@ -160,7 +160,7 @@ def candidates_of(clips: list[InputClip], task: str) -> tuple[list[Candidate], l
 def known_of(clip: InputClip, task: str) -> dict[str, str]:
     """What fills the blanks of the rubric, by the clip's material."""
     material = clip.material
-    target = asked_for(material)
+    target = requested_vocalisations(material)
     known = {"language": material.language}
     if task == "tags":
         marked = target if target and "@" not in target else material.text

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from metrics.base import Metric, registry
+from metrics.metric import Metric, registry
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no direction"}
 

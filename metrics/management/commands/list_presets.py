@@ -23,12 +23,12 @@ class Command(BaseCommand):
 def described(preset: Preset) -> str:
     """A preset in a few lines of text."""
     lines = [f"{preset.name}: {preset.description}"]
-    lines += [f"    {told(choice)}" for choice in preset.metrics]
-    lines += [f"    {told(choice)} (with --judges)" for choice in preset.judges]
+    lines += [f"    {choice_text(choice)}" for choice in preset.metrics]
+    lines += [f"    {choice_text(choice)} (with --judges)" for choice in preset.judges]
     return "\n".join(lines)
 
 
-def told(choice: Choice) -> str:
+def choice_text(choice: Choice) -> str:
     """A metric with the parameters that its preset sets."""
     given = ", ".join(f"{name}={value}" for name, value in choice.parameters.items())
     return f"{choice.metric} with {given}" if given else choice.metric

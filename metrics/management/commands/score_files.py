@@ -8,11 +8,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, records, runner, summary
-from metrics.base import Metric
 from metrics.inputs import InputClip, InputError, clips_of
 from metrics.management.options import add_metric_options, chosen
 from metrics.management.progress import Progress
 from metrics.management.reasons import Reasons, one_line
+from metrics.metric import Metric
 from metrics.records import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch
 from metrics.selectors import label_of
@@ -88,12 +88,12 @@ class Command(BaseCommand):
         with Progress(total, self.stderr) as progress:
             self.reasons = Reasons(progress.say)
             for batch in runner.score_work(work, self.device, threads=threads):
-                failed += self.told(batch, progress)
+                failed += self.report(batch, progress)
         for line in self.reasons.lines():
             self.stderr.write(line)
         return failed
 
-    def told(self, batch: ScoredBatch, progress: Progress) -> int:
+    def report(self, batch: ScoredBatch, progress: Progress) -> int:
         """Write a batch's scores wherever they are wanted; how many failed."""
         found = records.records(batch, self.device, self.known)
         if self.store:

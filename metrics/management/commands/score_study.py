@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import runner, scoring
-from metrics.base import Metric
 from metrics.management.options import add_metric_options, chosen
 from metrics.management.progress import Progress
 from metrics.management.reasons import Reasons
+from metrics.metric import Metric
 from metrics.presets import Choice
 from metrics.runner import ScoredBatch
 from metrics.selectors import label_of

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from metrics import weights
-from metrics.base import ParameterError
+from metrics.metric import ParameterError
 
 if TYPE_CHECKING:
     import torch

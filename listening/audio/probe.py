@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import floor, log10
+from math import log10
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +23,6 @@ MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000
 FULL_SCALE = 32_766.5 / 32_768  # a 16-bit sample at either end of its range reaches this
 SILENCE_BELOW_PEAK_DB = 40
 STREAMED_BYTES = 0x7FFF_0000  # programs that write to a pipe put this or more into the header
-HIGHEST_PEAK_DBFS = -1.0  # after a gain
 LOST_TAIL_S = 0.1  # what lossy formats may declare too much
 
 
@@ -77,14 +76,6 @@ def probed_all(paths: Sequence[Path]) -> list[Facts | AudioError]:
     """
     with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="probe") as pool:
         return list(pool.map(_facts_or_error, paths))
-
-
-def gain_for(facts: Facts, target_lufs: float) -> float:
-    """The gain in dB that brings a clip to a loudness, as far as its peak stays below -1 dBFS."""
-    if facts.loudness_lufs is None or facts.peak_dbfs is None:
-        return 0.0
-    room_db = floor((HIGHEST_PEAK_DBFS - facts.peak_dbfs) * 100) / 100
-    return min(round(target_lufs - facts.loudness_lufs, 2), room_db)
 
 
 def sha256_of(path: Path) -> str:

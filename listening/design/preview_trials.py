@@ -10,12 +10,11 @@ from typing import Any
 
 from listening.design.blocks import PlannedSlot, plan_blocks
 from listening.design.studyfile import StimulusEntry, StudyFile, TaskEntry
-from listening.design.traps import TrapKind, TrapPlan, labels_to_pass, weave
+from listening.design.traps import TRAINING, TrapKind, TrapPlan, labels_to_pass, weave
 from listening.methods import Scale, StimulusRef, method_named
 
 FEW = 3  # rated trials of a task; its training and one trap of each kind come on top
 ENOUGH = 20  # items to draw them from
-TRAINING = "training"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Value, When
 
-from listening.answers import TRAINING
 from listening.checks import check_named
+from listening.design.traps import TRAINING
 from listening.models import Block, Session, Study, Trial
 from listening.views.beforehand import questionnaire_title
 

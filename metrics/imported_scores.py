@@ -22,7 +22,7 @@ LONGEST = {"version": 40, "unit": 40, "reason": 500}  # characters
 
 
 @dataclass(frozen=True)
-class ForeignScore:
+class ImportedScore:
     """One value of one audio file; None: the metric gave none."""
 
     sha256: str
@@ -34,7 +34,7 @@ class ForeignScore:
     unit: str = ""
 
 
-class ForeignError(ValueError):
+class ImportedScoreError(ValueError):
     """A file of scores that does not fit; a line per problem."""
 
 
@@ -76,8 +76,8 @@ def file_names(row: Mapping[str, Any]) -> list[str]:
 
 def read_scores(
     path: Path, stimuli: Iterable[Mapping[str, Any]], taken: Collection[str], prefix: str = ""
-) -> list[ForeignScore]:
-    """The file's scores, every one of an audio file of the study; ForeignError says what is wrong.
+) -> list[ImportedScore]:
+    """The file's scores, each of an audio file of the study; ImportedScoreError says what is wrong.
 
     ``stimuli``: the study's StimulusRows. ``taken``: names that an imported metric may not have,
     unless ``prefix`` makes others of them. Empty values and null are scores without a value.
@@ -85,9 +85,9 @@ def read_scores(
     try:
         rows = list(table_rows(path))
     except InputError as error:
-        raise ForeignError(str(error)) from error
+        raise ImportedScoreError(str(error)) from error
     if not rows:
-        raise ForeignError(f"{path.name}: no rows; add one per clip")
+        raise ImportedScoreError(f"{path.name}: no rows; add one per clip")
     table = _Table(Clips(stimuli), prefix)
     for where, row in rows:
         table.add(where, row)
@@ -101,11 +101,11 @@ def read_scores(
     if problems:
         more = len(problems) - MOST_PROBLEMS
         told = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
-        raise ForeignError("\n".join(told))
+        raise ImportedScoreError("\n".join(told))
     return found
 
 
-def two_meanings(scores: Iterable[ForeignScore]) -> list[str]:
+def two_meanings(scores: Iterable[ImportedScore]) -> list[str]:
     """Metrics that are said to have two directions or two units."""
     said: dict[str, set[tuple[bool | None, str]]] = {}
     for score in scores:
@@ -122,7 +122,7 @@ class _Table:
 
     def __init__(self, clips: Clips, prefix: str) -> None:
         self.clips, self.prefix = clips, prefix
-        self.found: dict[tuple[str, str, str], ForeignScore] = {}
+        self.found: dict[tuple[str, str, str], ImportedScore] = {}
         self.words: set[str] = set()  # columns of text, such as VERSA's transcripts: no metrics
         self.problems: list[str] = []
 
@@ -143,13 +143,13 @@ class _Table:
                 self.problems.append(f"{where}: {told}")
 
 
-def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[ForeignScore]:
+def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[ImportedScore]:
     """The scores of a row: one of the long form, all numbers of the wide one."""
     if "metric" in row:
         for name, most in LONGEST.items():
             if len(_text(row.get(name))) > most:
                 raise InputError(f"{name} is longer than {most} characters; shorten it")
-        yield ForeignScore(
+        yield ImportedScore(
             sha256,
             metric_name(prefix, _text(row["metric"])),
             _text(row.get("version")) or "1",
@@ -163,7 +163,7 @@ def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[For
             continue
         if not isinstance(told, str | int | float | None):
             continue  # VERSA's lists and words beside its numbers
-        yield ForeignScore(sha256, metric_name(prefix, name), "1", *_wide_value(name, told))
+        yield ImportedScore(sha256, metric_name(prefix, name), "1", *_wide_value(name, told))
 
 
 NO_VALUE, NO_NUMBER = "no value in the imported file", "no number"

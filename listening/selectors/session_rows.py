@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from django.db import connection, transaction
 
+from listening.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.models import Study
 
 CHECK_FACTS = ("passed", "right", "total", "attempts")
@@ -42,9 +43,7 @@ class SessionRow(TypedDict):
 
 
 SESSIONS = """
-SELECT 's' || s.id, r.code, CASE WHEN s.status = 'started' AND NOT EXISTS (
-        SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.state = 1)
-    THEN 'expired' ELSE s.status END,
+SELECT 's' || s.id, r.code, {status_now},
     s.device, coalesce(nullif(s.language, ''), st.language), r.simulated, s.consent_version,
     to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
@@ -54,8 +53,8 @@ SELECT 's' || s.id, r.code, CASE WHEN s.status = 'started' AND NOT EXISTS (
 FROM listening_session s
 JOIN listening_study st ON st.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id,
-LATERAL (SELECT count(*) FILTER (WHERE state = 'answered') AS answered,
-        count(*) FILTER (WHERE state = 'skipped') AS skipped,
+LATERAL (SELECT count(*) FILTER (WHERE {answered}) AS answered,
+        count(*) FILTER (WHERE {skipped}) AS skipped,
         coalesce(sum({hidden_ms}), 0)::bigint AS hidden_ms,
         coalesce(sum({stalls}), 0)::bigint AS stalls
     FROM listening_trial WHERE session_id = s.id) t
@@ -97,7 +96,13 @@ def session_rows(study: str) -> Iterator[SessionRow]:
     questions = _questions(row.questionnaires)
     names = tuple(SessionRow.__annotations__)
     checks_at = names.index("checks")
-    query = SESSIONS.format(hidden_ms=NUMBER.format("hidden_ms"), stalls=NUMBER.format("stalls"))
+    query = SESSIONS.format(
+        status_now=STATUS_NOW,
+        answered=ANSWERED,
+        skipped=SKIPPED,
+        hidden_ms=NUMBER.format("hidden_ms"),
+        stalls=NUMBER.format("stalls"),
+    )
     with transaction.atomic(), connection.connection.cursor(name="session_rows") as cursor:
         cursor.itersize = 2000
         cursor.execute(query, [study])

@@ -1,7 +1,7 @@
 """What the checks share that play three sounds in a row and ask which one differs."""
 
-from listening.checks.base import CheckOption
-from listening.methods.base import gettext_noop
+from listening.checks.check import CheckOption
+from listening.methods.method import gettext_noop
 
 PLACES = ("first", "second", "third")
 WHICH = (

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from listening.checks.settings import CheckSettings, Number, read_settings
+from listening.checks.check_settings import CheckSettings, Number, read_settings
 from listening.design.odds import at_least, in_attempts
-from listening.methods.base import gettext_noop
+from listening.methods.method import gettext_noop
 
 Wave = npt.NDArray[np.float32]
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from metrics.base import Metric
 from metrics.material import Material
+from metrics.metric import Metric
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
@@ -35,7 +35,7 @@ def export_rows(study: str) -> Iterator[dict[str, Any]]:
 def _rows_of(
     study: str, stimuli: Sequence[tuple[Mapping[str, Any], Material]]
 ) -> Iterator[dict[str, Any]]:
-    from metrics.base import outputs
+    from metrics.metric import outputs
 
     known, mark = outputs(), study_mark(study)
     hashes = sorted({row["sha256"] for row, _ in stimuli})

@@ -67,7 +67,9 @@ def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Wor
 
     def words(given: Any, where: str) -> Words:
         fields = read_table(given, STUDY_WORDS, where, notes)
-        fields["texts"] = _given(read_table(fields["texts"], TEXTS, f"{where}.texts", notes))
+        fields["texts"] = _without_blanks(
+            read_table(fields["texts"], TEXTS, f"{where}.texts", notes)
+        )
         known = _Known(checks, "The study has no check", f"{where}.checks", notes)
         fields["checks"] = known.read(fields["checks"], CHECK_WORDS)
         known = _Known(asked, "The study has no questionnaire", f"{where}.questionnaires", notes)
@@ -75,7 +77,7 @@ def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Wor
         for key, form in forms.items():
             place = f"{where}.questionnaires.{key}.questions"
             _read_questions(form, asked[key], place, notes)
-        return _given(fields | {"questionnaires": forms})
+        return _without_blanks(fields | {"questionnaires": forms})
 
     found = _by_language(study["translations"], "study.translations", notes, words)
     if study["language"] in found:
@@ -120,7 +122,9 @@ def read_task_words(
         for key, each in asked.items():
             at = f"{place}.criteria.{key}.names"
             _check_names(each.get("names", {}), labels[key], at, notes)
-        return _given(fields | {"justification": _given(reason), "criteria": asked})
+        return _without_blanks(
+            fields | {"justification": _without_blanks(reason), "criteria": asked}
+        )
 
     return _by_language(task["translations"], f"{where}.translations", notes, words)
 
@@ -139,7 +143,7 @@ class _Known:
         for key, given in table.items():
             place = f"{self.where}.{key}"
             if key in self.keys:
-                found[key] = _given(read_table(given, shape, place, self.notes))
+                found[key] = _without_blanks(read_table(given, shape, place, self.notes))
             else:
                 what = f"{self.lacking} “{key}”."
                 self.notes.toml(place, what, did_you_mean(key, self.keys))
@@ -190,7 +194,7 @@ def _check_names(
             notes.toml(f"{where}.{label}", f"There is no answer “{label}”.", remedy)
 
 
-def _given(fields: Mapping[str, Any]) -> Words:
+def _without_blanks(fields: Mapping[str, Any]) -> Words:
     return {name: value for name, value in fields.items() if value not in ("", (), [], {})}
 
 

@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from listening.checks.base import Check
+    from listening.checks.check import Check
 
 MOST_TRIALS = 20
 MOST_ATTEMPTS = 10

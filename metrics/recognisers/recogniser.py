@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from metrics.base import Take
+    from metrics.metric import Take
 
 RATE_HZ = 16_000
 SHORTEST_S = 0.1  # of audio; below it nothing is asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from metrics.base import ParameterError
+from metrics.metric import ParameterError
 from metrics.predictors.inference import exact
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import QueryDict
 
-from metrics.base import registry
+from metrics.metric import registry
 from metrics.presets import Choice, PresetError, preset
 
 OWN = "own"  # in place of a preset's name: the metrics that are ticked

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-from listening.bots.answers import question_answers, trial_answers
+from listening.bots.bot_answers import question_answers, trial_answers
 from listening.bots.browser import Browser, Page, Unreachable
 from listening.bots.opinions import KnownClip, Opinions
 from listening.bots.reasons import lazy_reason, reason, typing_facts

@@ -1,0 +1,71 @@
+"""What a task asks of an answer, read once per process; and the clips of a trial under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from listening.design.traps import TrapPlan
+from listening.draws import draws_of
+from listening.methods import Method, Part, PlannedTrial, Scale, method_named
+from listening.models import Task
+
+
+@dataclass(frozen=True)
+class CriterionRules:
+    """A criterion as answers are checked against it."""
+
+    pk: int
+    key: str
+    scale: Scale
+
+
+@dataclass(frozen=True)
+class TaskRules:
+    """What a task asks of an answer; tasks do not change once their blocks are planned."""
+
+    method: Method
+    criteria: tuple[CriterionRules, ...]
+    justification: Mapping[str, Any]
+    traps: TrapPlan
+    reopen_invalid: bool
+    show_text: bool
+    training: tuple[Mapping[str, Any], ...]
+    translations: Mapping[str, Mapping[str, Any]]
+    lease_s: int
+
+
+@lru_cache(maxsize=512)
+def task_rules(task: int) -> TaskRules:
+    row = Task.objects.select_related("study").get(pk=task)
+    criteria = tuple(
+        CriterionRules(c.pk, c.key, Scale.from_dict(c.scale))
+        for c in row.criteria.order_by("order")
+    )
+    return TaskRules(
+        method_named(row.method),
+        criteria,
+        row.justification,
+        TrapPlan.from_dict(row.traps),
+        row.reopen_invalid,
+        row.show_text,
+        tuple(row.training),
+        row.translations,
+        row.study.lease_s,
+    )
+
+
+def parts_of(method: Method, trial: Any, draws: str = "") -> list[Part]:
+    """The clips of a trial as its rater meets them; a preview brings draws of its own."""
+    planned = PlannedTrial(
+        item=trial.item_id,
+        column="",
+        rated=(trial.stimulus_id, *trial.others),
+        versus=trial.versus_id,
+        context=tuple(trial.context),
+    )
+    rng = Random(draws or draws_of(trial.code))
+    return method.parts(planned, versus_first=trial.versus_first, rng=rng)
