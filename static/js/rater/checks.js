@@ -1,0 +1,82 @@
+/** The checks before the trials; one class per kind, each fires "answer" (detail: what to send). */
+
+import { ChoicesCheck, DigitsCheck } from "./checktrials.js";
+import { setEnabled, setText, view } from "../shared/dom.js";
+import { Player } from "./player.js";
+import { say } from "./strings.js";
+
+const LISTEN_S = 2.5; // nobody sets a volume in less
+
+/** A clip in a loop, while the rater turns the volume to where it is comfortable. */
+export class VolumeCheck extends EventTarget {
+  /**
+   * @param {{key: string, title: string, text: string, clip: string}} check
+   * @param {import("./clips.js").ClipStore} clips
+   */
+  constructor(check, clips) {
+    super();
+    const { root, part } = view("view-check");
+    this.root = root;
+    this.part = part;
+    this.played_s = 0;
+    this.seen_at = 0;
+    this.sent = false;
+    setText(part("title"), check.title);
+    setText(part("text"), check.text);
+    this.player = new Player({ name: say("check_clip"), clip: clips.get(check.clip), loop: true });
+    part("player").append(this.player.root);
+    this.player.addEventListener("change", () => this.update());
+    part("confirm").addEventListener("click", () => this.confirm());
+    this.update();
+  }
+
+  update() {
+    const now = performance.now();
+    const playing = this.player.state === "playing";
+    if (playing && this.seen_at) this.played_s += Math.min(0.5, (now - this.seen_at) / 1000);
+    this.seen_at = playing ? now : 0;
+    const enough = this.played_s >= LISTEN_S;
+    setEnabled(this.part("confirm"), enough);
+    const begun = this.played_s > 0;
+    const key = enough ? "check_ready" : begun ? "check_listen_on" : "check_hear";
+    setText(this.part("missing"), say(key));
+  }
+
+  confirm() {
+    if (this.sent) return;
+    if (this.played_s < LISTEN_S) {
+      this.player.part("toggle").focus();
+      return;
+    }
+    this.sent = true;
+    this.player.stop();
+    const played_s = Math.round(10 * this.played_s) / 10;
+    const answer = { comfortable: true, played_s, plays: this.player.plays };
+    this.dispatchEvent(new CustomEvent("answer", { detail: answer }));
+  }
+
+  /** The server refused: the rater may press again. */
+  reopen() {
+    this.sent = false;
+  }
+
+  /** @returns {import("./keys.js").KeyDoors} */
+  get keys() {
+    return {
+      play: () => this.player.toggle(),
+      again: () => this.player.again(),
+      playAt: () => undefined,
+      choose: () => false,
+      step: () => false,
+      write: () => false,
+      next: () => this.confirm(),
+    };
+  }
+
+  destroy() {
+    this.player.destroy();
+  }
+}
+
+/** @type {Record<string, new (check: any, clips: any, memory: any) => any>} */
+export const checks = { volume: VolumeCheck, choices: ChoicesCheck, digits: DigitsCheck };
