@@ -93,9 +93,9 @@ def test_the_outbox_keeps_answers_without_a_store_and_sends_them_in_order(run: R
         const sent = [];
         let fail = 1;
         const box = new m.Outbox("x", null, async (answer) => {
-            if (fail-- > 0) return { status: 0, body: null, retry: true, wait_s: 0 };
+            if (fail-- > 0) return { status: 0, body: null, retry: true, waitS: 0 };
             sent.push(answer.trial);
-            return { status: 201, body: {}, retry: false, wait_s: 0 };
+            return { status: 201, body: {}, retry: false, waitS: 0 };
         });
         box.put({ trial: "a" }); box.put({ trial: "b" }); box.put({ trial: "a" });
         const durable = box.durable;

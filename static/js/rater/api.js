@@ -1,11 +1,16 @@
 /** Requests to the session's API: one at a time, with a time limit and a fresh token when the old one is refused. */
 
 /**
+ * @typedef {import("../shared/wire.js").Body} Body
+ * @typedef {import("../shared/wire.js").Posts} Posts
+ * @typedef {import("../shared/wire.js").Refusal} Refusal
+ * @typedef {import("../shared/wire.js").State} State
+ *
  * @typedef {object} Reply
  * @property {number} status 0 when the network failed or the time ran out
- * @property {any} body the JSON answer, or null
+ * @property {Body | null} body the JSON answer, or null
  * @property {boolean} retry true when the same request may succeed later
- * @property {number} wait_s what the server asked us to wait (Retry-After), or 0
+ * @property {number} waitS what the server asked us to wait (Retry-After), or 0
  */
 
 const TIME_LIMIT_MS = 20_000;
@@ -36,8 +41,9 @@ export class Api {
   }
 
   /**
-   * @param {"checks" | "questionnaires" | "answers" | "skips" | "comments" | "withdraw"} door
-   * @param {object} body
+   * @template {keyof Posts} D
+   * @param {D} door
+   * @param {Posts[D]} body
    * @returns {Promise<Reply>}
    */
   post(door, body) {
@@ -85,7 +91,7 @@ export class Api {
       });
       return await replyFrom(response);
     } catch {
-      return { status: 0, body: null, retry: true, wait_s: 0 };
+      return { status: 0, body: null, retry: true, waitS: 0 };
     } finally {
       clearTimeout(timer);
     }
@@ -131,8 +137,8 @@ async function replyFrom(response) {
     // An error page of a proxy in between: the status says enough.
   }
   const broken = response.ok && body === null;
-  const wait_s = Number(response.headers.get("Retry-After")) || 0;
-  return { status: response.status, body, retry: broken || mayRetry(response.status), wait_s };
+  const waitS = Number(response.headers.get("Retry-After")) || 0;
+  return { status: response.status, body, retry: broken || mayRetry(response.status), waitS };
 }
 
 /**
@@ -140,7 +146,27 @@ async function replyFrom(response) {
  * @returns {boolean}
  */
 function isCsrf(reply) {
-  return reply.status === 403 && (reply.body === null || reply.body.error === "csrf" || !reply.body.error);
+  const { error = "" } = refusalOf(reply.body);
+  return reply.status === 403 && (error === "csrf" || !error);
+}
+
+/**
+ * What the server has against it; empty where it has taken what was sent.
+ * @param {Body | null} body
+ * @returns {Partial<Refusal>}
+ */
+export function refusalOf(body) {
+  return body && "error" in body ? body : {};
+}
+
+/**
+ * The state of the session in what the server answered, if it is there.
+ * @param {Body | null} body
+ * @returns {State | null}
+ */
+export function stateIn(body) {
+  if (!body) return null;
+  return "stage" in body ? body : body.state;
 }
 
 /**

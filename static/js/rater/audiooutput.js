@@ -20,7 +20,7 @@ const decoded = new WeakMap();
 const LONGEST_AHEAD_S = 200;
 
 /** @type {WeakMap<Blob, number>} */
-const lengths_s = new WeakMap();
+const lengthsS = new WeakMap();
 
 /**
  * The output; null while the rater has not touched the page, for it would be born asleep.
@@ -73,7 +73,7 @@ export function decode(blob, sound) {
  * @returns {Promise<number>} seconds; 0 when the browser cannot tell
  */
 async function durationOf({ blob, source }) {
-  const known = blob && lengths_s.get(blob);
+  const known = blob && lengthsS.get(blob);
   if (known) return known;
   const audio = new Audio();
   audio.preload = "metadata";
@@ -82,21 +82,21 @@ async function durationOf({ blob, source }) {
     audio.addEventListener("error", () => resolve(0), { once: true });
     audio.src = source;
   });
-  if (blob) lengths_s.set(blob, length);
+  if (blob) lengthsS.set(blob, length);
   return length;
 }
 
 /**
  * Whether these clips, all here, are short enough to be decoded whole.
  * @param {Clip[]} clips
- * @param {number} [limit_s]
+ * @param {number} [limitS]
  */
-export async function fitsMemory(clips, limit_s = LONGEST_DECODED_S) {
+export async function fitsMemory(clips, limitS = LONGEST_DECODED_S) {
   if (clips.some((clip) => clip.streamed || !clip.blob)) return false;
   const bytes = clips.reduce((sum, clip) => sum + (clip.blob?.size ?? 0), 0);
-  if (bytes < SURELY_SHORT_BYTES && limit_s === LONGEST_DECODED_S) return true;
+  if (bytes < SURELY_SHORT_BYTES && limitS === LONGEST_DECODED_S) return true;
   const lengths = await Promise.all(clips.map((clip) => durationOf(clip)));
-  return lengths.reduce((sum, length) => sum + length, 0) <= limit_s;
+  return lengths.reduce((sum, length) => sum + length, 0) <= limitS;
 }
 
 /**

@@ -1,13 +1,18 @@
 /** The answers of a parallel trial: a slider for each clip, or the clips put into an order. */
 
-import { partOf, setText, view } from "../shared/dom.js";
-import { layWords, Slider } from "./slider.js";
+import { partsOf, setText, view } from "../shared/dom.js";
+import { layWords, Slider, spanned } from "./slider.js";
 import { say } from "./strings.js";
 
 /**
  * @typedef {import("./deck.js").Deck} Deck
  * @typedef {import("./deck.js").Track} Track
- * @typedef {import("./criteria.js").Plan} Plan
+ * @typedef {import("../shared/wire.js").Criterion} Plan
+ * @typedef {import("../shared/wire.js").Labels} Labels
+ * @typedef {import("../shared/views.js").SlidersParts} SlidersParts
+ * @typedef {import("../shared/views.js").SlidersRowParts} SlidersRowParts
+ * @typedef {import("../shared/views.js").RankingParts} RankingParts
+ * @typedef {import("../shared/views.js").RankingRowParts} RankingRowParts
  */
 
 /**
@@ -51,7 +56,11 @@ export class ClipButton {
   }
 }
 
-/** What both boards share; fires "change" when an answer changes. */
+/**
+ * What both boards share; fires "change" when an answer changes.
+ * @template P its places
+ * @template {{button: HTMLElement}} R the places of a row
+ */
 class Board extends EventTarget {
   /**
    * @param {HTMLFieldSetElement} fieldset
@@ -65,14 +74,17 @@ class Board extends EventTarget {
     this.index = plan.index;
     this.plan = plan;
     this.deck = deck;
-    this.part = (/** @type {string} */ name) => partOf(fieldset, name);
+    /** @type {import("../shared/views.js").Finder<P>} */
+    this.part = partsOf(fieldset);
     const template = /** @type {HTMLTemplateElement} */ (fieldset.querySelector("template"));
     this.rows = rated.map((track) => {
       const copy = /** @type {DocumentFragment} */ (template.content.cloneNode(true));
       const root = /** @type {HTMLElement} */ (copy.firstElementChild);
+      /** @type {import("../shared/views.js").Finder<R>} */
+      const part = partsOf(root);
       const button = new ClipButton(deck, deck.tracks.indexOf(track));
-      partOf(root, "button").replaceWith(button.root);
-      return { track, root, button };
+      part("button").replaceWith(button.root);
+      return { track, root, part, button };
     });
   }
 
@@ -85,7 +97,7 @@ class Board extends EventTarget {
     return [];
   }
 
-  /** @returns {Record<string, string>} */
+  /** @returns {Labels} */
   get answers() {
     const { labels } = this;
     return Object.fromEntries(
@@ -114,7 +126,10 @@ function isFifths({ span: [low, high], steps }) {
   return steps.length === 5 && steps.every(({ label }, k) => Number(label) === middle(k));
 }
 
-/** One slider for each clip (BS.1534). */
+/**
+ * One slider for each clip (BS.1534).
+ * @extends {Board<SlidersParts, SlidersRowParts>}
+ */
 export class SlidersBoard extends Board {
   /**
    * @param {HTMLFieldSetElement} fieldset
@@ -124,11 +139,12 @@ export class SlidersBoard extends Board {
    */
   constructor(fieldset, plan, deck, rated) {
     super(fieldset, plan, deck, rated);
-    layWords(this.part("words"), plan.scale);
-    if (isFifths(plan.scale)) fieldset.dataset.bands = "5";
-    this.sliders = this.rows.map(({ root, button }) => {
+    const scale = spanned(plan.scale);
+    layWords(this.part("words"), scale);
+    if (isFifths(scale)) fieldset.dataset.bands = "5";
+    this.sliders = this.rows.map(({ part, button }) => {
       const name = say("clip_score", { name: button.spoken });
-      const slider = new Slider(partOf(root, "slider"), partOf(root, "score"), plan.scale, name);
+      const slider = new Slider(part("slider"), part("score"), scale, name);
       slider.addEventListener("change", () => this.changed());
       return slider;
     });
@@ -156,7 +172,7 @@ export class SlidersBoard extends Board {
     setText(this.part("sort"), say(this.sorted ? "sort_names" : "sort_scores"));
   }
 
-  /** @param {Record<string, string>} answers */
+  /** @param {Labels} answers */
   restore(answers) {
     this.rows.forEach(({ track }, k) => {
       this.sliders[k].restore(answers[`${this.index}.${track.place}`] ?? "");
@@ -198,7 +214,10 @@ export class SlidersBoard extends Board {
   }
 }
 
-/** The clips in an order, the best first; nothing is placed until the rater places it. */
+/**
+ * The clips in an order, the best first; nothing is placed until the rater places it.
+ * @extends {Board<RankingParts, RankingRowParts>}
+ */
 export class RankingBoard extends Board {
   /**
    * @param {HTMLFieldSetElement} fieldset
@@ -211,9 +230,9 @@ export class RankingBoard extends Board {
     /** @type {Track[]} the best first */
     this.order = [];
     this.locked = true;
-    for (const { track, root } of this.rows) {
-      partOf(root, "up").addEventListener("click", () => this.move(track, -1, "up"));
-      partOf(root, "down").addEventListener("click", () => this.move(track, 1, "down"));
+    for (const { track, part } of this.rows) {
+      part("up").addEventListener("click", () => this.move(track, -1, "up"));
+      part("down").addEventListener("click", () => this.move(track, 1, "down"));
     }
     this.lay();
   }
@@ -233,9 +252,9 @@ export class RankingBoard extends Board {
   /**
    * @param {Track} track
    * @param {1 | -1} way
-   * @param {string} [button] that keeps the focus
+   * @param {"up" | "down"} [button] that keeps the focus
    */
-  move(track, way, button = "") {
+  move(track, way, button) {
     const place = this.order.indexOf(track);
     const target = place < 0 ? this.order.length : place + way;
     return this.put(track, target, button);
@@ -244,9 +263,9 @@ export class RankingBoard extends Board {
   /**
    * @param {Track} track
    * @param {number} place from 0
-   * @param {string} [button]
+   * @param {"up" | "down"} [button]
    */
-  put(track, place, button = "") {
+  put(track, place, button) {
     if (this.locked || this.rowOf(track) < 0) return false;
     const others = this.order.filter((each) => each !== track);
     const target = Math.max(0, Math.min(place, others.length));
@@ -263,12 +282,12 @@ export class RankingBoard extends Board {
   /**
    * The button that was pressed has moved; at the edge the other one takes over.
    * @param {Track} track
-   * @param {string} button
+   * @param {"up" | "down"} button
    */
   refocus(track, button) {
-    const { root } = this.rows[this.rowOf(track)];
-    const pressed = partOf(root, button);
-    const other = partOf(root, button === "up" ? "down" : "up");
+    const { part } = this.rows[this.rowOf(track)];
+    const pressed = part(button);
+    const other = part(button === "up" ? "down" : "up");
     (pressed.disabled ? other : pressed).focus();
   }
 
@@ -284,19 +303,19 @@ export class RankingBoard extends Board {
   }
 
   drawMoves() {
-    for (const { track, root, button } of this.rows) {
+    for (const { track, part, button } of this.rows) {
       const place = this.order.indexOf(track);
       const name = button.spoken;
-      setText(partOf(root, "place"), place < 0 ? "–" : String(place + 1));
-      partOf(root, "up").disabled = this.locked || place === 0;
-      partOf(root, "down").hidden = place < 0;
-      partOf(root, "down").disabled = this.locked || place === this.order.length - 1;
-      setText(partOf(root, "up-name"), say(place < 0 ? "rank_put" : "rank_up", { name }));
-      setText(partOf(root, "down-name"), say("rank_down", { name }));
+      setText(part("place"), place < 0 ? "–" : String(place + 1));
+      part("up").disabled = this.locked || place === 0;
+      part("down").hidden = place < 0;
+      part("down").disabled = this.locked || place === this.order.length - 1;
+      setText(part("up-name"), say(place < 0 ? "rank_put" : "rank_up", { name }));
+      setText(part("down-name"), say("rank_down", { name }));
     }
   }
 
-  /** @param {Record<string, string>} answers */
+  /** @param {Labels} answers */
   restore(answers) {
     const place = (/** @type {Track} */ track) => Number(answers[`${this.index}.${track.place}`]);
     const known = this.rows.map(({ track }) => track).filter((track) => place(track) > 0);
@@ -329,7 +348,7 @@ export class RankingBoard extends Board {
   /** @param {Track} track */
   focus(track) {
     const row = this.rows[this.rowOf(track)];
-    if (row && !this.locked) partOf(row.root, "up").focus();
+    if (row && !this.locked) row.part("up").focus();
   }
 
   /**

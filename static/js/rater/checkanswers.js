@@ -10,9 +10,7 @@ const WRITTEN = "零一二三四五六七八九"; // digits as Chinese keyboards
 const SHORT_OPTION = 11;
 const FEW = 3;
 
-/**
- * @typedef {{clip: string, question: string, options: {value: string, text: string, hotkey: string}[]}} CheckTrial
- */
+/** @typedef {import("../shared/wire.js").CheckTrial} CheckTrial */
 
 /** One of a few options; fires "change". */
 export class ChoiceEntry extends EventTarget {
@@ -41,7 +39,7 @@ export class ChoiceEntry extends EventTarget {
    */
   build(option, at, place) {
     const { root, part } = view("view-check-option");
-    const input = /** @type {HTMLInputElement} */ (part("input"));
+    const input = part("input");
     input.name = `check-${at}`;
     input.value = option.value;
     setText(part("text"), option.text);
@@ -100,7 +98,7 @@ export class DigitsEntry extends EventTarget {
     super();
     const { root, part } = view("view-check-digits");
     this.root = /** @type {HTMLFieldSetElement} */ (root);
-    this.field = /** @type {HTMLInputElement} */ (part("field"));
+    this.field = part("field");
     this.field.name = `check-${at}`;
     setText(part("question"), trial.question);
     this.field.addEventListener("input", (event) => {

@@ -5,21 +5,27 @@ import { setEnabled, setText, view } from "../shared/dom.js";
 import { Player } from "./player.js";
 import { say } from "./strings.js";
 
+/**
+ * @typedef {import("../shared/wire.js").Check} Check
+ * @typedef {import("./clips.js").ClipStore} ClipStore
+ * @typedef {import("./memory.js").Memory} Memory
+ */
+
 const LISTEN_S = 2.5; // nobody sets a volume in less
 
 /** A clip in a loop, while the rater turns the volume to where it is comfortable. */
 export class VolumeCheck extends EventTarget {
   /**
-   * @param {{key: string, title: string, text: string, clip: string}} check
-   * @param {import("./clips.js").ClipStore} clips
+   * @param {Check} check
+   * @param {ClipStore} clips
    */
   constructor(check, clips) {
     super();
     const { root, part } = view("view-check");
     this.root = root;
     this.part = part;
-    this.played_s = 0;
-    this.seen_at = 0;
+    this.playedS = 0;
+    this.seenAt = 0;
     this.sent = false;
     setText(part("title"), check.title);
     setText(part("text"), check.text);
@@ -33,25 +39,29 @@ export class VolumeCheck extends EventTarget {
   update() {
     const now = performance.now();
     const playing = this.player.state === "playing";
-    if (playing && this.seen_at) this.played_s += Math.min(0.5, (now - this.seen_at) / 1000);
-    this.seen_at = playing ? now : 0;
-    const enough = this.played_s >= LISTEN_S;
+    if (playing && this.seenAt) this.playedS += Math.min(0.5, (now - this.seenAt) / 1000);
+    this.seenAt = playing ? now : 0;
+    const enough = this.playedS >= LISTEN_S;
     setEnabled(this.part("confirm"), enough);
-    const begun = this.played_s > 0;
+    const begun = this.playedS > 0;
     const key = enough ? "check_ready" : begun ? "check_listen_on" : "check_hear";
     setText(this.part("missing"), say(key));
   }
 
   confirm() {
     if (this.sent) return;
-    if (this.played_s < LISTEN_S) {
+    if (this.playedS < LISTEN_S) {
       this.player.part("toggle").focus();
       return;
     }
     this.sent = true;
     this.player.stop();
-    const played_s = Math.round(10 * this.played_s) / 10;
-    const answer = { comfortable: true, played_s, plays: this.player.plays };
+    /** @type {import("../shared/wire.js").VolumeAnswer} */
+    const answer = {
+      comfortable: true,
+      played_s: Math.round(10 * this.playedS) / 10,
+      plays: this.player.plays,
+    };
     this.dispatchEvent(new CustomEvent("answer", { detail: answer }));
   }
 
@@ -78,5 +88,8 @@ export class VolumeCheck extends EventTarget {
   }
 }
 
-/** @type {Record<string, new (check: any, clips: any, memory: any) => any>} */
+/**
+ * @typedef {VolumeCheck | ChoicesCheck | DigitsCheck} CheckView
+ * @type {Record<string, new (check: Check, clips: ClipStore, memory: Memory) => CheckView>}
+ */
 export const checks = { volume: VolumeCheck, choices: ChoicesCheck, digits: DigitsCheck };

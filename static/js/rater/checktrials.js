@@ -7,9 +7,8 @@ import { dress } from "./stylesheet.js";
 import { say } from "./strings.js";
 
 /**
- * @typedef {import("./checkanswers.js").CheckTrial} CheckTrial
- * @typedef {{key: string, title: string, text: string, kind: string, attempt: number, attempts: number,
- *            feedback: string, trials: CheckTrial[]}} Check
+ * @typedef {import("../shared/wire.js").Check} Check
+ * @typedef {import("../shared/wire.js").CheckDraft} CheckDraft
  */
 
 /** Fires "answer" (detail: {answers, attempt}) after the last sound. */
@@ -34,7 +33,7 @@ class TrialsCheck extends EventTarget {
     this.sent = false;
     dress("view-check-trials", root);
     this.introduce();
-    /** @type {any} */
+    /** @type {CheckDraft | null} */
     const draft = memory.draftOf(this.name);
     /** @type {string[]} */
     this.answers = this.usable(draft?.answers);
@@ -48,7 +47,8 @@ class TrialsCheck extends EventTarget {
   introduce() {
     const { part, check } = this;
     setText(part("title"), check.title);
-    for (const name of ["text", "text-again"]) setText(part(name), check.text);
+    setText(part("text"), check.text);
+    setText(part("text-again"), check.text);
     const again = check.attempts > 1 && check.attempt > 1;
     part("attempt").hidden = !again;
     setText(part("attempt"), say("check_attempt", { n: check.attempt, total: check.attempts }));

@@ -32,7 +32,7 @@ export class Clip extends EventTarget {
     /** @type {HTMLAudioElement | null} made before the clip is played */
     this.primed = null;
     this.taken = false;
-    this.retry_at = 0;
+    this.retryAt = 0;
     /** @type {number | undefined} */
     this.timer = undefined;
     /** @type {AbortController | null} */
@@ -118,7 +118,7 @@ export class Clip extends EventTarget {
     this.failures += 1;
     this.tries += 1;
     this.status = "failed";
-    this.retry_at = Date.now() + wait;
+    this.retryAt = Date.now() + wait;
     this.timer = window.setTimeout(() => this.load(), wait);
     this.changed();
   }

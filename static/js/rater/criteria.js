@@ -3,11 +3,7 @@
 import { ManyScale, Scale, SliderScale, TextScale } from "./scales.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {{label: string, text: string, hotkey: string, apart?: boolean}} Step
- * @typedef {{index: number, question: string, help?: string,
- *            scale: {widget: string, steps: Step[], span: any, longest: number}}} Plan
- */
+/** @typedef {import("../shared/wire.js").Criterion} Plan */
 
 /** Words longer than this do not fit on a narrow step: such a scale becomes a list on a phone. */
 const SHORT_WORD = 11;

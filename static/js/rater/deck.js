@@ -13,8 +13,9 @@ const MAX_DECODE_ERRORS = 3;
 
 /**
  * @typedef {import("./clips.js").Clip} Clip
- * @typedef {{ranges: [number, number][], plays: number}} TrackDraft
- * @typedef {{tracks?: TrackDraft[], switches?: number, loops?: number, loop?: import("./mixer.js").Loop}} DeckDraft
+ * @typedef {import("../shared/wire.js").DeckPlayback} DeckPlayback
+ * @typedef {import("../shared/wire.js").SoundDraft} TrackDraft
+ * @typedef {import("../shared/wire.js").DeckDraft} DeckDraft
  */
 
 /** One clip: what it is for, and what of it was heard. */
@@ -30,9 +31,10 @@ export class Track {
     this.heard = new Heard(draft?.ranges);
     this.plays = draft?.plays ?? 0;
     this.duration = 0;
-    this.facts = { stalls: 0, stalled_ms: 0, blocked: 0, skips: 0, decode_errors: 0 };
+    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, skips: 0, decodeErrors: 0 };
   }
 
+  /** @returns {TrackDraft} */
   get draft() {
     return { ranges: this.heard.ranges, plays: this.plays };
   }
@@ -61,17 +63,17 @@ export class Deck extends EventTarget {
     this.selected = 0;
     this.switches = draft.switches ?? 0;
     this.loops = draft.loops ?? 0;
-    this.wished_loop = draft.loop ?? null;
+    this.wishedLoop = draft.loop ?? null;
     /** @type {Mixer | ElementMixer | null} */
     this.mixer = null;
     /** @type {Promise<void> | null} */
     this.preparing = null;
     this.wanted = false; // play was asked for before all was there
     this.blocked = false;
-    this.decode_errors = 0;
+    this.decodeErrors = 0;
     this.broken = false;
     this.closed = false;
-    this.ready_at = 0;
+    this.readyAt = 0;
     this.onClip = () => this.prepare();
     for (const { clip } of tracks) clip.addEventListener("change", this.onClip);
     this.stop = new AbortController();
@@ -140,7 +142,7 @@ export class Deck extends EventTarget {
           this.prepare();
         });
     }
-    if (this.arrived) this.ready_at ||= performance.now();
+    if (this.arrived) this.readyAt ||= performance.now();
     this.changed();
   }
 
@@ -155,7 +157,7 @@ export class Deck extends EventTarget {
       track.duration = mixer.durations[k];
     });
     mixer.select(this.selected);
-    if (this.wished_loop) mixer.setLoop(this.wished_loop);
+    if (this.wishedLoop) mixer.setLoop(this.wishedLoop);
     this.mixer = mixer;
     sound.addEventListener("statechange", () => this.slept(sound), { signal: this.stop.signal });
     if (this.wanted) await this.start(mixer);
@@ -163,13 +165,13 @@ export class Deck extends EventTarget {
 
   /** A clip is no sound that this browser knows: fetched anew a few times, then given up. */
   undecodable() {
-    this.decode_errors += 1;
-    this.tracks[0].facts.decode_errors = this.decode_errors;
-    this.broken = this.decode_errors >= MAX_DECODE_ERRORS;
+    this.decodeErrors += 1;
+    this.tracks[0].facts.decodeErrors = this.decodeErrors;
+    this.broken = this.decodeErrors >= MAX_DECODE_ERRORS;
     if (!this.broken) for (const { clip } of this.tracks) clip.undecodable();
   }
 
-  /** Why trying on is no use, as far as anyone can tell: "load", "decode" or "". */
+  /** Why trying on is no use, as far as anyone can tell. @returns {"" | "load" | "decode"} */
   get lost() {
     if (this.broken) return "decode";
     return this.tracks.some(({ clip }) => clip.lost) ? "load" : "";
@@ -177,7 +179,7 @@ export class Deck extends EventTarget {
 
   retry() {
     this.broken = false;
-    this.decode_errors = 0;
+    this.decodeErrors = 0;
     for (const { clip } of this.tracks) clip.load();
     this.prepare();
   }
@@ -256,7 +258,7 @@ export class Deck extends EventTarget {
 
   /** @param {import("./mixer.js").Loop} loop */
   setLoop(loop) {
-    this.wished_loop = loop;
+    this.wishedLoop = loop;
     this.mixer?.setLoop(loop);
     this.changed();
   }
@@ -281,7 +283,7 @@ export class Deck extends EventTarget {
     this.mixer.wraps = 0;
   }
 
-  /** What the answer tells about the listening, beside what each track tells. */
+  /** What the answer tells about the listening, beside what each track tells. @returns {DeckPlayback} */
   get facts() {
     const { from, to } = this.loop;
     const { switches, loops } = this;
@@ -293,7 +295,7 @@ export class Deck extends EventTarget {
   get draft() {
     const { switches, loops } = this;
     const tracks = this.tracks.map((track) => track.draft);
-    return { tracks, switches, loops, loop: this.mixer?.loop ?? this.wished_loop ?? undefined };
+    return { tracks, switches, loops, loop: this.mixer?.loop ?? this.wishedLoop ?? undefined };
   }
 
   close() {

@@ -54,8 +54,8 @@ export class ElementMixer {
     this.wraps = 0;
     /** @type {Span[]} */
     this.spans = [];
-    this.seen_at = 0; // of the element heard
-    this.seen_ms = 0;
+    this.seenAt = 0; // of the element heard
+    this.seenMs = 0;
   }
 
   get leader() {
@@ -120,17 +120,17 @@ export class ElementMixer {
 
   /** @param {number} place from which on hearing is counted */
   mark(place) {
-    this.seen_at = place;
-    this.seen_ms = performance.now();
+    this.seenAt = place;
+    this.seenMs = performance.now();
   }
 
   collect() {
     if (!this.playing) return;
     const place = this.position;
-    const passed = (performance.now() - this.seen_ms) / 1000;
-    const heard = place - this.seen_at;
+    const passed = (performance.now() - this.seenMs) / 1000;
+    const heard = place - this.seenAt;
     if (heard > 0 && heard <= passed * 1.06 + 0.5) {
-      this.spans.push([this.selected, this.seen_at, place]);
+      this.spans.push([this.selected, this.seenAt, place]);
     }
     this.mark(place);
   }

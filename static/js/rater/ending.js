@@ -1,13 +1,18 @@
 /** The last page: what became of the session, the code or link to take along, a last word. */
 
 import { setText, view } from "../shared/dom.js";
+import { refusalOf } from "./api.js";
 import { canSay, say } from "./strings.js";
 
 /**
- * @param {{outcome: string, code: string, return_url: string | null, text: string, debrief?: string,
- *          comment?: boolean, comment_prompt?: string}} end
+ * @typedef {import("./api.js").Reply} Reply
+ * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").EndParts>} Finder
+ */
+
+/**
+ * @param {import("../shared/wire.js").End} end
  * @param {string} language
- * @param {(text: string) => Promise<{status: number, body: any}>} sendComment
+ * @param {(text: string) => Promise<Reply>} sendComment
  * @returns {{root: HTMLElement, focus: HTMLElement}}
  */
 export function endView(end, language, sendComment) {
@@ -29,7 +34,7 @@ export function endView(end, language, sendComment) {
   part("debrief").lang = language;
   part("comment-box").hidden = !end.comment;
   if (end.comment_prompt) setText(part("comment-name"), end.comment_prompt);
-  part("comment-box").addEventListener("submit", (/** @type {Event} */ event) => {
+  part("comment-box").addEventListener("submit", (event) => {
     event.preventDefault();
     comment(part, sendComment);
   });
@@ -59,8 +64,8 @@ async function copy(code, told) {
 }
 
 /**
- * @param {(name: string) => any} part
- * @param {(text: string) => Promise<{status: number, body: any}>} send
+ * @param {Finder} part
+ * @param {(text: string) => Promise<Reply>} send
  */
 async function comment(part, send) {
   const text = part("comment").value.trim();
@@ -70,6 +75,6 @@ async function comment(part, send) {
   const { status, body } = await send(text);
   part("comment-send").disabled = false;
   const good = status < 300;
-  setText(part("comment-told"), good ? say("comment_sent") : body?.message || say("answer_refused"));
+  setText(part("comment-told"), good ? say("comment_sent") : refusalOf(body).message || say("answer_refused"));
   part("comment-fields").hidden = good;
 }

@@ -36,26 +36,26 @@ export class Heard {
 
   /**
    * Playing begins, or goes on, at this place of the clip.
-   * @param {number} media_s
-   * @param {number} wall_ms
+   * @param {number} mediaS
+   * @param {number} wallMs
    */
-  begin(media_s, wall_ms) {
-    this.start = { media: media_s, wall: wall_ms };
+  begin(mediaS, wallMs) {
+    this.start = { media: mediaS, wall: wallMs };
   }
 
   /**
    * The clip has got to this place; what lies between counts if there was time to hear it.
-   * @param {number} media_s
-   * @param {number} wall_ms
+   * @param {number} mediaS
+   * @param {number} wallMs
    */
-  advance(media_s, wall_ms) {
+  advance(mediaS, wallMs) {
     if (!this.start) return;
-    const played = media_s - this.start.media;
-    const passed = ((wall_ms - this.start.wall) / 1000) * SPEED + SLACK_S;
+    const played = mediaS - this.start.media;
+    const passed = ((wallMs - this.start.wall) / 1000) * SPEED + SLACK_S;
     if (played < 0 || played > passed) {
-      this.begin(media_s, wall_ms);
+      this.begin(mediaS, wallMs);
     } else if (played > 0) {
-      this.ranges = joined(this.ranges, [this.start.media, media_s]);
+      this.ranges = joined(this.ranges, [this.start.media, mediaS]);
     }
   }
 
@@ -76,22 +76,22 @@ export class Heard {
   }
 
   /**
-   * @param {number} duration_s
+   * @param {number} durationS
    * @returns {boolean}
    */
-  complete(duration_s) {
-    if (!Number.isFinite(duration_s) || duration_s <= 0) return false;
-    return duration_s - this.seconds <= Math.max(TOLERANCE_S, TOLERANCE * duration_s);
+  complete(durationS) {
+    if (!Number.isFinite(durationS) || durationS <= 0) return false;
+    return durationS - this.seconds <= Math.max(TOLERANCE_S, TOLERANCE * durationS);
   }
 
   /**
    * The share heard, 0 to 1; 1 when complete.
-   * @param {number} duration_s
+   * @param {number} durationS
    * @returns {number}
    */
-  fraction(duration_s) {
-    if (this.complete(duration_s)) return 1;
-    if (!Number.isFinite(duration_s) || duration_s <= 0) return 0;
-    return Math.min(0.999, Math.floor((1000 * this.seconds) / duration_s) / 1000);
+  fraction(durationS) {
+    if (this.complete(durationS)) return 1;
+    if (!Number.isFinite(durationS) || durationS <= 0) return 0;
+    return Math.min(0.999, Math.floor((1000 * this.seconds) / durationS) / 1000);
   }
 }

@@ -6,8 +6,8 @@ import { say } from "./strings.js";
 const PAUSE_MS = 2_000; // a longer pause between two keys is thinking, not typing
 
 /**
- * @typedef {{required: boolean, min_chars: number, prompt: string, good: string[], poor: string[]}} Plan
- * @typedef {{text: string, keystrokes: number, pasted_chars: number, typing_ms: number}} Reason
+ * @typedef {import("../shared/wire.js").JustificationRules} Plan
+ * @typedef {import("../shared/wire.js").Reason} Reason
  */
 
 /**
@@ -23,7 +23,7 @@ export function counted(text) {
 export class Justification extends EventTarget {
   /**
    * @param {Plan} plan
-   * @param {Reason} [draft]
+   * @param {Reason | null} [draft]
    */
   constructor(plan, draft) {
     super();
@@ -32,10 +32,9 @@ export class Justification extends EventTarget {
     this.part = part;
     this.plan = plan;
     this.keystrokes = draft?.keystrokes ?? 0;
-    this.pasted_chars = draft?.pasted_chars ?? 0;
-    this.typing_ms = draft?.typing_ms ?? 0;
-    this.last_key_at = 0;
-    /** @type {HTMLTextAreaElement} */
+    this.pastedChars = draft?.pasted_chars ?? 0;
+    this.typingMs = draft?.typing_ms ?? 0;
+    this.lastKeyAt = 0;
     this.area = part("text");
     this.area.value = draft?.text ?? "";
     this.area.required = plan.required;
@@ -68,13 +67,13 @@ export class Justification extends EventTarget {
     const now = performance.now();
     if (event.inputType === "insertFromPaste" || event.inputType === "insertFromDrop") {
       const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
-      this.pasted_chars += text.length;
+      this.pastedChars += text.length;
       return;
     }
     this.keystrokes += 1;
-    const pause = now - this.last_key_at;
-    if (this.last_key_at && pause < PAUSE_MS) this.typing_ms += pause;
-    this.last_key_at = now;
+    const pause = now - this.lastKeyAt;
+    if (this.lastKeyAt && pause < PAUSE_MS) this.typingMs += pause;
+    this.lastKeyAt = now;
   }
 
   /** @param {boolean} locked */
@@ -96,10 +95,10 @@ export class Justification extends EventTarget {
   }
 
   draw() {
-    const { min_chars } = this.plan;
-    const enough = this.length >= min_chars && this.length > 0;
-    const text = enough ? say("reason_enough") : say("reason_count", { n: this.length, min: min_chars });
-    setText(this.part("count"), min_chars ? text : "");
+    const least = this.plan.min_chars;
+    const enough = this.length >= least && this.length > 0;
+    const text = enough ? say("reason_enough") : say("reason_count", { n: this.length, min: least });
+    setText(this.part("count"), least ? text : "");
     this.part("count").classList.toggle("enough", enough);
   }
 
@@ -109,8 +108,11 @@ export class Justification extends EventTarget {
 
   /** @returns {Reason} */
   get reason() {
-    const { keystrokes, pasted_chars } = this;
-    const typing_ms = Math.round(this.typing_ms);
-    return { text: this.area.value.trim(), keystrokes, pasted_chars, typing_ms };
+    return {
+      text: this.area.value.trim(),
+      keystrokes: this.keystrokes,
+      pasted_chars: this.pastedChars,
+      typing_ms: Math.round(this.typingMs),
+    };
   }
 }

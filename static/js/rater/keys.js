@@ -1,6 +1,9 @@
 /** The keys of the session page, the same on every trial. */
 
 /**
+ * @typedef {import("../shared/wire.js").Task} Task
+ * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").ParallelParts>} Finder
+ *
  * @typedef {object} KeyDoors what the keys may do just now
  * @property {() => void} play
  * @property {() => void} again
@@ -90,21 +93,21 @@ export function handleKey(event, doors) {
 /**
  * Leaves only those keys in the list that do something in this task.
  * @param {Element} root
- * @param {{criteria: any[], justification: unknown}} task
- * @param {string[]} clip_keys of the clips, one each
+ * @param {Task} task
+ * @param {string[]} clipKeys of the clips, one each
  */
-export function trimKeys(root, task, clip_keys) {
+export function trimKeys(root, task, clipKeys) {
   const steps = task.criteria.flatMap((each) => each.scale.steps);
   const keys = steps.map((step) => step.hotkey).filter(Boolean).sort();
   /** @type {Record<string, boolean>} */
   const shown = {
-    clips: clip_keys.length > 1,
+    clips: clipKeys.length > 1,
     choose: keys.length > 0,
     steps: task.criteria.some((each) => each.scale.widget === "steps"),
     justification: task.justification !== null,
   };
   for (const place of root.querySelectorAll("[data-keys-clips]")) {
-    place.replaceChildren(...clip_keys.flatMap((key) => [kbd(key.toUpperCase()), " "]));
+    place.replaceChildren(...clipKeys.flatMap((key) => [kbd(key.toUpperCase()), " "]));
   }
   for (const edge of root.querySelectorAll("[data-keys-edge]")) {
     const last = edge instanceof HTMLElement && edge.dataset.keysEdge === "last";
@@ -117,16 +120,16 @@ export function trimKeys(root, task, clip_keys) {
 
 /**
  * Leaves only those keys in the list of a parallel task that do something in it.
- * @param {(name: string) => any} part
- * @param {{criteria: any[]}} task
- * @param {{name: string, role: string}[]} parts
+ * @param {Finder} part
+ * @param {Task} task
+ * @param {import("../shared/wire.js").Part[]} parts
  */
 export function trimParallelKeys(part, task, parts) {
   const rated = parts.filter(({ role }) => role === "rated");
   const letters = rated.map(({ name }) => name.match(/(\S{1,2})$/)?.[1] ?? name);
   const has = (/** @type {string} */ widget) => task.criteria.some((each) => each.scale.widget === widget);
-  part("key-first").textContent = letters[0];
-  part("key-last").textContent = letters.at(-1);
+  part("key-first").textContent = letters[0] ?? "";
+  part("key-last").textContent = letters.at(-1) ?? "";
   part("key-reference").hidden = !parts.some(({ role }) => role === "reference");
   part("key-slider").hidden = !has("sliders");
   part("key-rank").hidden = !has("ranking");

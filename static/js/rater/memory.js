@@ -1,6 +1,9 @@
 /** What this browser remembers of a session beside unsent answers: the draft of a trial, tasks begun, the last break. */
 
-/** @typedef {import("./outbox.js").Store} Store */
+/**
+ * @typedef {import("./outbox.js").Store} Store
+ * @typedef {import("../shared/wire.js").Draft} Draft
+ */
 
 export class Memory {
   /**
@@ -9,16 +12,16 @@ export class Memory {
    */
   constructor(code, store) {
     this.store = store;
-    this.draft_key = `earnest:draft:${code}`;
-    this.begun_key = `earnest:begun:${code}`;
-    this.rested_key = `earnest:rested:${code}`;
+    this.draftKey = `earnest:draft:${code}`;
+    this.begunKey = `earnest:begun:${code}`;
+    this.restedKey = `earnest:rested:${code}`;
     /** @type {Map<string, unknown>} where the browser keeps nothing, the page does */
     this.own = new Map();
   }
 
   /**
    * @param {string} key
-   * @returns {any}
+   * @returns {unknown}
    */
   read(key) {
     try {
@@ -42,42 +45,47 @@ export class Memory {
     }
   }
 
-  /** @param {string} trial */
+  /**
+   * What was kept of the trial or form with this name, by who draws it.
+   * @template {Draft} D
+   * @param {string} trial
+   * @returns {D | null}
+   */
   draftOf(trial) {
-    const draft = this.read(this.draft_key);
+    const draft = /** @type {D | null} */ (this.read(this.draftKey));
     return draft?.trial === trial ? draft : null;
   }
 
-  /** @param {{trial: string}} draft */
+  /** @param {Draft} draft */
   keepDraft(draft) {
-    this.write(this.draft_key, draft);
+    this.write(this.draftKey, draft);
   }
 
   /** @returns {number[]} */
   get begun() {
-    const begun = this.read(this.begun_key);
+    const begun = this.read(this.begunKey);
     return Array.isArray(begun) ? begun : [];
   }
 
   /** @param {number} task */
   begin(task) {
-    this.write(this.begun_key, [...new Set([...this.begun, task])]);
+    this.write(this.begunKey, [...new Set([...this.begun, task])]);
   }
 
   /** After how many trials the last break was taken. */
   get rested() {
-    return Number(this.read(this.rested_key)) || 0;
+    return Number(this.read(this.restedKey)) || 0;
   }
 
   /** @param {number} trials */
   rest(trials) {
-    this.write(this.rested_key, trials);
+    this.write(this.restedKey, trials);
   }
 
   clear() {
     this.own.clear();
-    this.store?.removeItem(this.rested_key);
-    this.store?.removeItem(this.draft_key);
-    this.store?.removeItem(this.begun_key);
+    this.store?.removeItem(this.restedKey);
+    this.store?.removeItem(this.draftKey);
+    this.store?.removeItem(this.begunKey);
   }
 }

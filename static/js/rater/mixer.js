@@ -28,7 +28,7 @@ export class Fader {
   /** @param {BaseAudioContext} context */
   constructor(context) {
     this.context = context;
-    this.free_at = 0;
+    this.freeAt = 0;
   }
 
   /**
@@ -37,24 +37,24 @@ export class Fader {
    */
   cross(falling, rising) {
     const { currentTime, sampleRate } = this.context;
-    const at = Math.max(currentTime + LEAD_S / 4, this.free_at);
+    const at = Math.max(currentTime + LEAD_S / 4, this.freeAt);
     falling.gain.setValueCurveAtTime(FALL, at, FADE_S);
     rising.gain.setValueCurveAtTime(RISE, at, FADE_S);
-    this.free_at = at + FADE_S + 128 / sampleRate;
+    this.freeAt = at + FADE_S + 128 / sampleRate;
   }
 }
 
 /**
  * The loop within a material of this length; the whole where the wish is too short.
  * @param {Loop} wish
- * @param {number} duration_s
+ * @param {number} durationS
  * @returns {Loop}
  */
-export function loopWithin({ on, from, to }, duration_s) {
-  const start = Math.max(0, Math.min(from, duration_s));
-  const end = Math.max(0, Math.min(to, duration_s));
-  const shortest = Math.min(SHORTEST_LOOP_S, duration_s);
-  return end - start < shortest - 1e-6 ? { on, from: 0, to: duration_s } : { on, from: start, to: end };
+export function loopWithin({ on, from, to }, durationS) {
+  const start = Math.max(0, Math.min(from, durationS));
+  const end = Math.max(0, Math.min(to, durationS));
+  const shortest = Math.min(SHORTEST_LOOP_S, durationS);
+  return end - start < shortest - 1e-6 ? { on, from: 0, to: durationS } : { on, from: start, to: end };
 }
 
 /** Decoded clips on one clock. All of them always run; the gains decide which one is heard. */
@@ -83,7 +83,7 @@ export class Mixer {
     this.run = null;
     /** @type {Span[]} */
     this.spans = [];
-    this.seen_at = 0; // what was heard before this time is in the spans
+    this.seenAt = 0; // what was heard before this time is in the spans
   }
 
   get playing() {
@@ -180,7 +180,7 @@ export class Mixer {
       return gain;
     });
     this.run = { out, gains, sources: [], passes: [], begun: 1 };
-    this.seen_at = Math.max(this.seen_at, at);
+    this.seenAt = Math.max(this.seenAt, at);
     this.addPass(place, at);
     this.extend();
   }
@@ -238,17 +238,17 @@ export class Mixer {
   collect() {
     const now = this.context.currentTime;
     const { run } = this;
-    if (!run || now <= this.seen_at) return;
+    if (!run || now <= this.seenAt) return;
     run.passes.forEach((pass, k) => {
       const end = Math.min(now, pass.at + pass.to - pass.from, run.passes[k + 1]?.at ?? Infinity);
-      const start = Math.max(this.seen_at, pass.at);
+      const start = Math.max(this.seenAt, pass.at);
       if (end <= start) return;
       this.spans.push([this.selected, pass.from + start - pass.at, pass.from + end - pass.at]);
     });
     const begun = run.passes.filter((pass) => pass.at <= now).length;
     this.wraps += Math.max(0, begun - run.begun);
     run.begun = Math.max(run.begun, begun);
-    this.seen_at = now;
+    this.seenAt = now;
     this.prune(run, now);
   }
 

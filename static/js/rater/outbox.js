@@ -4,7 +4,8 @@ import { backoffMs } from "../shared/backoff.js";
 
 /**
  * @typedef {import("./api.js").Reply} Reply
- * @typedef {{trial: string} & Record<string, unknown>} Answer
+ * @typedef {import("../shared/wire.js").Answer | import("../shared/wire.js").Skip} Answer
+ * @typedef {{at: number, answer: Answer}} Entry one answer as this browser keeps it
  * @typedef {object} Store what localStorage offers, or a stand-in
  * @property {number} length
  * @property {(index: number) => string | null} key
@@ -27,7 +28,7 @@ export function deviceStore() {
 
 /**
  * @param {string} text
- * @returns {any}
+ * @returns {Partial<Entry> | null}
  */
 function parsed(text) {
   try {
@@ -35,6 +36,14 @@ function parsed(text) {
   } catch {
     return null;
   }
+}
+
+/**
+ * @param {Partial<Entry> | null} entry
+ * @returns {entry is Entry}
+ */
+function isWhole(entry) {
+  return typeof entry?.answer?.trial === "string";
 }
 
 /**
@@ -82,7 +91,7 @@ export class Outbox extends EventTarget {
       const key = this.store?.key(k) ?? "";
       if (key.startsWith(this.prefix)) kept.push(parsed(this.store?.getItem(key) ?? ""));
     }
-    const whole = kept.filter((entry) => typeof entry?.answer?.trial === "string");
+    const whole = kept.filter(isWhole);
     return whole.sort((a, b) => a.at - b.at).map((entry) => entry.answer);
   }
 
@@ -155,7 +164,7 @@ export class Outbox extends EventTarget {
 
   /** @param {Reply} reply */
   async rest(reply) {
-    const wait = Math.max(backoffMs(this.tries), reply.wait_s * 1000);
+    const wait = Math.max(backoffMs(this.tries), reply.waitS * 1000);
     this.tries += 1;
     this.changed("waiting");
     await new Promise((resolve) => {

@@ -13,11 +13,12 @@ import { Criteria } from "./criteria.js";
 export { decodeAhead } from "./audiooutput.js";
 
 /**
- * @typedef {{role: string, start_s: number, end_s: number, text: string | null}} Line
- * @typedef {{name: string, role: string, lines?: Line[]}} Part
- * @typedef {{id: string, position: number, task: number, clips: string[], parts: Part[], text: string | null}} Trial
- * @typedef {{index: number, title: string, instructions: string, heard_out: boolean,
- *            criteria: import("./criteria.js").Plan[], justification: any}} Task
+ * @typedef {import("../shared/wire.js").Answer} Answer
+ * @typedef {import("../shared/wire.js").Criterion} CriterionPlan
+ * @typedef {import("../shared/wire.js").Labels} Labels
+ * @typedef {import("../shared/wire.js").Reason} Reason
+ * @typedef {import("../shared/wire.js").Skip} Skip
+ * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
  */
 
 const BOARDS = ["sliders", "ranking"];
@@ -28,8 +29,7 @@ const BOARDS = ["sliders", "ranking"];
  */
 export class ParallelTrialView extends EventTarget {
   /**
-   * @param {{trial: Trial, task: Task, total: number, language: string,
-   *          clips: import("./clips.js").ClipStore, draft: any}} options
+   * @param {import("./trial.js").TrialOptions} options
    */
   constructor({ trial, task, total, language, clips, draft }) {
     super();
@@ -46,7 +46,7 @@ export class ParallelTrialView extends EventTarget {
     this.open = [];
     this.count = -1; // of clips heard enough
     setText(part("title"), say("trial_title", { n: trial.position, total }));
-    const kept = draft?.players ?? {};
+    const kept = draft && !Array.isArray(draft.players) ? draft.players : {};
     const tracks = trial.parts.map(
       ({ name, role }, place) =>
         new Track({ place, name, role, clip: clips.get(trial.clips[place]), draft: kept.tracks?.[place] }),
@@ -92,13 +92,13 @@ export class ParallelTrialView extends EventTarget {
   }
 
   /**
-   * @param {Record<string, string>} answers
+   * @param {Labels} answers
    * @param {string} language
    */
   buildCriteria(answers, language) {
     const { task, part } = this;
     const fragment = cloned(`task-${task.index}`);
-    const onBoard = (/** @type {import("./criteria.js").Plan} */ plan) => BOARDS.includes(plan.scale.widget);
+    const onBoard = (/** @type {CriterionPlan} */ plan) => BOARDS.includes(plan.scale.widget);
     this.boards = task.criteria
       .filter(onBoard)
       .map((plan) => boardFor(fragment, plan, this.deck, this.rated));
@@ -118,7 +118,7 @@ export class ParallelTrialView extends EventTarget {
     this.part("open").hidden = !this.open.length;
   }
 
-  /** @param {any} draft */
+  /** @param {Reason | null} [draft] */
   buildJustification(draft) {
     if (!this.task.justification) return null;
     const justification = new Justification(this.task.justification, draft);
@@ -140,6 +140,7 @@ export class ParallelTrialView extends EventTarget {
       });
     }
     this.part("skip").addEventListener("click", () => {
+      /** @type {Skip} */
       const detail = { trial: this.trial.id, reason: this.deck.lost || "load", playback: this.playback };
       this.dispatchEvent(new CustomEvent("skip", { detail }));
     });
@@ -195,7 +196,7 @@ export class ParallelTrialView extends EventTarget {
   update() {
     const { part, deck, heard, missing } = this;
     this.count = this.tracks.filter((track) => this.enough(track)).length;
-    if (deck.ready_at) this.facts.ready();
+    if (deck.readyAt) this.facts.ready();
     const opened = (/** @type {Track} */ track) => this.opened(track);
     const enough = (/** @type {Track} */ track) => this.enough(track);
     for (const board of this.boards) board.draw(enough, opened);
@@ -290,27 +291,30 @@ export class ParallelTrialView extends EventTarget {
     return true;
   }
 
+  /** @returns {Labels} */
   get answers() {
     return Object.assign({}, ...this.boards.map((board) => board.answers), this.criteria.answers);
   }
 
   get playback() {
-    return { ...this.facts.playback(/** @type {any} */ (this.tracks)), ...this.deck.facts };
+    return { ...this.facts.playback(this.tracks), ...this.deck.facts };
   }
 
+  /** @returns {Answer} */
   get answer() {
     const { trial, justification, facts, tracks } = this;
     return {
       trial: trial.id,
       answers: this.answers,
       justification: justification?.reason ?? null,
-      latency_ms: facts.latency_ms,
+      latency_ms: facts.latencyMs,
       plays: tracks.reduce((sum, track) => sum + track.plays, 0),
       heard_fraction: Math.min(...tracks.map((track) => track.fraction)),
       playback: this.playback,
     };
   }
 
+  /** @returns {TrialDraft} */
   get draft() {
     return {
       trial: this.trial.id,

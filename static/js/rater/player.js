@@ -11,7 +11,7 @@ export { MAX_DECODE_ERRORS } from "./sound.js";
 export class Player extends Sound {
   /**
    * @param {{name: string, clip: import("./clips.js").Clip, loop?: boolean,
-   *          draft?: import("./sound.js").SoundDraft}} options
+   *          draft?: import("../shared/wire.js").SoundDraft}} options
    */
   constructor(options) {
     super(options);

@@ -3,7 +3,24 @@
 import { setEnabled, setText } from "../shared/dom.js";
 import { clock, say } from "./strings.js";
 
-/** @typedef {any} Face a Player or a Sequence: what both can tell is drawn here */
+/**
+ * @typedef {object} Face a Player or a Sequence: what both can tell is drawn here
+ * @property {HTMLElement} root
+ * @property {import("../shared/views.js").Finder<import("../shared/views.js").PlayerParts>} part
+ * @property {string} state
+ * @property {number} duration
+ * @property {HTMLAudioElement} audio
+ * @property {import("./clips.js").Clip} clip
+ * @property {string} name
+ * @property {string} title
+ * @property {number} plays
+ * @property {boolean} loop
+ * @property {boolean} wanted
+ * @property {boolean} blocked
+ * @property {"" | "load" | "decode"} lost
+ * @property {string} [locked] why it may not be played yet
+ * @property {boolean} [skippable]
+ */
 
 /** @param {Face} player */
 export function drawPlayer(player) {
@@ -59,7 +76,7 @@ function barValue(player, state, at) {
  */
 function statusText(player, state) {
   const { percent, status } = player.clip;
-  if (state === "locked") return player.locked;
+  if (state === "locked") return player.locked ?? "";
   if (state === "failed") return "";
   if (state === "loading" && percent && status === "loading") {
     return say("loading_percent", { percent });
@@ -104,7 +121,7 @@ export function drawSegment(sequence, { root, part }, k) {
   const sound = sequence.sounds[k];
   const { audio, duration, name } = sound;
   const present = k === sequence.at;
-  const reason = sequence.locked(k);
+  const reason = sequence.lockOf(k);
   const state = reason ? "locked" : sound.state;
   const waiting = present && sequence.gap !== undefined;
   if (root.dataset.state !== state) root.dataset.state = state;

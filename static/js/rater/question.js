@@ -16,29 +16,25 @@ const SHORT_OPTION = 22;
 const FEW_POINTS = 5;
 
 /**
- * @typedef {{value: string, text: string}} Option
- * @typedef {object} Plan
- * @property {string} key
- * @property {string} question
- * @property {string} help
- * @property {"one" | "many" | "text" | "number" | "scale"} kind
- * @property {Option[]} options
- * @property {boolean} required
- * @property {number | null} low
- * @property {number | null} high
- * @property {number} longest
- * @property {{question: string, answers: string[]} | null} show_if
+ * @typedef {import("../shared/wire.js").Option} Option
+ * @typedef {import("../shared/wire.js").Question} Plan
+ * @typedef {import("../shared/wire.js").Given} Given
+ * @typedef {import("../shared/views.js").QuestionOptionParts} QuestionOptionParts
+ */
+
+/**
+ * @template P
+ * @typedef {import("../shared/views.js").View<P>} View
  */
 
 /**
  * The questions that these answers lead to; one that is hidden hides what hangs on it.
- * @template {{key: string, show_if: Plan["show_if"]}} Q
- * @param {Q[]} questions
- * @param {Record<string, string | string[]>} answers
- * @returns {Q[]}
+ * @param {Plan[]} questions
+ * @param {Given} answers
+ * @returns {Plan[]}
  */
 export function visible(questions, answers) {
-  /** @type {Q[]} */
+  /** @type {Plan[]} */
   const shown = [];
   for (const question of questions) {
     const rule = question.show_if;
@@ -58,6 +54,16 @@ function limitsOf({ low, high }) {
   return high !== null ? say("number_high", { high }) : "";
 }
 
+/**
+ * @param {string} number
+ * @returns {View<QuestionOptionParts>}
+ */
+function stepView(number) {
+  const step = view("view-question-step");
+  setText(step.part("number"), number.replace("-", "−"));
+  return step;
+}
+
 /** Fires "change" when the answer changes. */
 export class Question extends EventTarget {
   /** @param {Plan} plan */
@@ -65,7 +71,6 @@ export class Question extends EventTarget {
     super();
     this.plan = plan;
     this.key = plan.key;
-    this.show_if = plan.show_if;
     const { root, part } = view("view-question");
     this.root = /** @type {HTMLFieldSetElement} */ (root);
     this.part = part;
@@ -111,13 +116,12 @@ export class Question extends EventTarget {
   buildOption(option) {
     const apart = option.value === PREFER_NOT;
     const step = this.plan.kind === "scale" && !apart;
-    const { root, part } = view(step ? "view-question-step" : "view-question-option");
-    const box = /** @type {HTMLInputElement} */ (part("box"));
+    const { root, part } = step ? stepView(option.value) : view("view-question-option");
+    const box = part("box");
     box.type = ["one", "scale"].includes(this.plan.kind) ? "radio" : "checkbox";
     box.name = `question-${this.key}`;
     box.value = option.value;
     setText(part("text"), option.text);
-    if (step) setText(part("number"), option.value.replace("-", "−"));
     if (apart) root.classList.add("apart");
     this.part(apart ? "apart" : "answer").append(root);
     return box;
@@ -151,7 +155,7 @@ export class Question extends EventTarget {
   describe() {
     const { root, part, plan, key } = this;
     const described = [];
-    for (const name of ["help", "limits", "error"]) {
+    for (const name of /** @type {const} */ (["help", "limits", "error"])) {
       part(name).id = `${name}-${key}`;
       if (name === "error" || !part(name).hidden) described.push(part(name).id);
     }
@@ -197,7 +201,7 @@ export class Question extends EventTarget {
     return chosen[0] ?? this.field?.value ?? "";
   }
 
-  /** @param {any} value as it was given once */
+  /** @param {string | string[] | undefined} value as it was given once */
   restore(value) {
     const given = [value ?? []].flat().map(String);
     for (const box of this.boxes) box.checked = given.includes(box.value);

@@ -5,13 +5,17 @@ import { Question, visible } from "./question.js";
 import { dress } from "./stylesheet.js";
 import { say } from "./strings.js";
 
-/** @typedef {{key: string, title: string, text: string, questions: import("./question.js").Plan[]}} Plan */
+/**
+ * @typedef {import("../shared/wire.js").Questionnaire} Plan
+ * @typedef {import("../shared/wire.js").Given} Given
+ * @typedef {import("../shared/wire.js").QuestionnaireDraft} QuestionnaireDraft
+ */
 
 /** Fires "draft" (something worth keeping) and "answer" (detail: the answers to send). */
 export class Questionnaire extends EventTarget {
   /**
    * @param {Plan} plan
-   * @param {{language: string, draft: any}} options
+   * @param {{language: string, draft: Given | undefined}} options
    */
   constructor(plan, { language, draft }) {
     super();
@@ -39,14 +43,15 @@ export class Questionnaire extends EventTarget {
     this.branch();
   }
 
-  /** Everything that was given, on hidden questions too. */
+  /** Everything that was given, on hidden questions too. @returns {Given} */
   get given() {
     const filled = this.questions.filter((each) => !each.empty);
     return Object.fromEntries(filled.map((each) => [each.key, each.value]));
   }
 
   get asked() {
-    return visible(this.questions, this.given);
+    const plans = visible(this.questions.map((each) => each.plan), this.given);
+    return this.questions.filter((each) => plans.includes(each.plan));
   }
 
   branch() {
@@ -76,7 +81,7 @@ export class Questionnaire extends EventTarget {
     if (this.sending) return;
     const { asked, given } = this;
     const missing = Object.fromEntries(asked.map((each) => [each.key, each.missing]));
-    if (this.complain(missing)) return;
+    if (this.showErrors(missing)) return;
     const answers = Object.fromEntries(
       asked.filter((each) => each.key in given).map((each) => [each.key, given[each.key]]),
     );
@@ -89,7 +94,7 @@ export class Questionnaire extends EventTarget {
    * @param {Record<string, string>} sentences one for each question, "" where all is well
    * @returns {boolean} whether anything is wrong
    */
-  complain(sentences) {
+  showErrors(sentences) {
     for (const question of this.questions) question.complain(sentences[question.key] ?? "");
     const wrong = this.asked.filter((each) => sentences[each.key]);
     this.say(wrong.length);
@@ -118,11 +123,11 @@ export class Questionnaire extends EventTarget {
 
   /**
    * The server found something to correct.
-   * @param {{fields?: Record<string, string>} | null} body
+   * @param {Partial<import("../shared/wire.js").Refusal>} body
    * @returns {boolean} whether the questions themselves say what
    */
   refused(body) {
-    return this.complain(body?.fields ?? {});
+    return this.showErrors(body.fields ?? {});
   }
 }
 
@@ -134,11 +139,11 @@ export class Questionnaire extends EventTarget {
 export function questionnaireStage(page, plan) {
   const name = `questionnaire:${plan.key}`;
   const { language } = page.state.study;
-  /** @type {any} */
+  /** @type {QuestionnaireDraft | null} */
   const draft = page.memory.draftOf(name);
   const shown = new Questionnaire(plan, { language, draft: draft?.answers });
   shown.addEventListener("draft", () => {
-    page.memory.keepDraft(/** @type {any} */ ({ trial: name, answers: shown.given }));
+    page.memory.keepDraft({ trial: name, answers: shown.given });
   });
   return shown;
 }

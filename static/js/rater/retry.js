@@ -22,7 +22,7 @@ export async function insist(ask) {
       return reply;
     }
     if (tries > 0) tell("warn", say("state_retry"));
-    const wait = Math.max(backoffMs(tries), reply.wait_s * 1000);
+    const wait = Math.max(backoffMs(tries), reply.waitS * 1000);
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }

@@ -1,10 +1,10 @@
 /** The scales that are not one button of several: a slider, several choices, words of one's own. */
 
-import { setText } from "../shared/dom.js";
-import { layWords, Slider } from "./slider.js";
+import { partsOf, setText } from "../shared/dom.js";
+import { layWords, Slider, spanned } from "./slider.js";
 import { say } from "./strings.js";
 
-/** @typedef {import("./criteria.js").Plan} Plan */
+/** @typedef {import("../shared/wire.js").Criterion} Plan */
 
 /** What all scales have in common; fires "change" when the answer changes. */
 export class Scale extends EventTarget {
@@ -74,10 +74,11 @@ export class SliderScale extends Scale {
   constructor(fieldset, plan) {
     super(fieldset, plan);
     this.asks = "missing_slider";
-    const part = (/** @type {string} */ name) =>
-      /** @type {any} */ (fieldset.querySelector(`[data-part=${name}]`));
-    this.slider = new Slider(part("slider"), part("score"), plan.scale, plan.question);
-    layWords(part("words"), plan.scale);
+    /** @type {import("../shared/views.js").Finder<import("../shared/views.js").SliderParts>} */
+    const part = partsOf(fieldset);
+    const scale = spanned(plan.scale);
+    this.slider = new Slider(part("slider"), part("score"), scale, plan.question);
+    layWords(part("words"), scale);
     this.slider.addEventListener("change", () => this.changed());
   }
 

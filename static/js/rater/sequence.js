@@ -8,14 +8,15 @@ import { say } from "./strings.js";
 const GAP_MS = 500; // of silence between two clips
 
 /**
- * @typedef {import("./timeline.js").Part} Part
- * @typedef {{root: HTMLElement, part: (name: string) => any}} Segment
+ * @typedef {import("../shared/wire.js").Part} Part
+ * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
+ * @typedef {import("../shared/views.js").View<import("../shared/views.js").SegmentParts>} Segment
  */
 
 /**
  * One key per clip: their one-letter names, else F and S for two, else digits that no scale uses.
  * @param {Part[]} parts
- * @param {any[]} criteria
+ * @param {import("../shared/wire.js").Criterion[]} criteria
  * @returns {string[]}
  */
 export function clipKeys(parts, criteria) {
@@ -34,24 +35,24 @@ export function clipKeys(parts, criteria) {
 /** Fires "change" (heard more) and "skip" (detail: why): the rater goes on without a lost clip. */
 export class Sequence extends EventTarget {
   /**
-   * @param {{parts: Part[], clips: import("./clips.js").Clip[], drafts: any[], keys: string[],
-   *          in_order: boolean, timeline: import("./timeline.js").Timeline}} options
+   * @param {{parts: Part[], clips: import("./clips.js").Clip[], drafts: SoundDraft[], keys: string[],
+   *          inOrder: boolean, timeline: import("./timeline.js").Timeline}} options
    */
-  constructor({ parts, clips, drafts, keys, in_order, timeline }) {
+  constructor({ parts, clips, drafts, keys, inOrder, timeline }) {
     super();
     const { root, part } = view("view-player");
     this.root = root;
     this.part = part;
     this.parts = parts;
     this.keys = keys;
-    this.in_order = in_order;
+    this.inOrder = inOrder;
     this.timeline = timeline;
     this.skippable = true;
     this.skipped = false;
     this.loop = false;
     this.at = 0;
     /** Whether the next clip follows by itself. */
-    this.goes_on = false;
+    this.goesOn = false;
     /** @type {number | undefined} between two clips */
     this.gap = undefined;
     this.role = "";
@@ -65,7 +66,7 @@ export class Sequence extends EventTarget {
   /**
    * @param {string} name
    * @param {import("./clips.js").Clip} clip
-   * @param {any} draft
+   * @param {SoundDraft | undefined} draft
    */
   soundOf(name, clip, draft) {
     const sound = new Sound({ name, clip, draft });
@@ -157,8 +158,8 @@ export class Sequence extends EventTarget {
     return this.troubled.lost;
   }
 
-  get first_ready_at() {
-    return this.sounds[0].first_ready_at;
+  get firstReadyAt() {
+    return this.sounds[0].firstReadyAt;
   }
 
   get playing() {
@@ -178,8 +179,8 @@ export class Sequence extends EventTarget {
    * Why a clip may not be played yet; "" when it may.
    * @param {number} place
    */
-  locked(place) {
-    if (!this.in_order) return "";
+  lockOf(place) {
+    if (!this.inOrder) return "";
     const before = this.sounds.slice(0, place).find((sound) => !sound.complete);
     return before ? say("after_first", { name: before.name }) : "";
   }
@@ -205,7 +206,7 @@ export class Sequence extends EventTarget {
 
   /** @param {number} place */
   playAt(place) {
-    if (!this.sounds[place] || this.locked(place)) return;
+    if (!this.sounds[place] || this.lockOf(place)) return;
     const present = place === this.at;
     if (present && this.playing) this.stop();
     else this.start(place, false, !(present && this.sound.state === "paused"));
@@ -221,13 +222,13 @@ export class Sequence extends EventTarget {
 
   /**
    * @param {number} place
-   * @param {boolean} goes_on
+   * @param {boolean} goesOn
    * @param {boolean} [anew] from the clip's start
    */
-  start(place, goes_on, anew = false) {
+  start(place, goesOn, anew = false) {
     this.stop();
     this.at = place;
-    this.goes_on = goes_on;
+    this.goesOn = goesOn;
     if (anew && this.audio.currentTime > 0) this.audio.currentTime = 0;
     this.sound.play();
     for (const sound of this.sounds) if (sound !== this.sound) sound.unlock();
@@ -243,7 +244,7 @@ export class Sequence extends EventTarget {
 
   /** @param {Sound} sound that has come to its end */
   ended(sound) {
-    if (sound !== this.sound || !this.goes_on || this.at + 1 >= this.sounds.length) return;
+    if (sound !== this.sound || !this.goesOn || this.at + 1 >= this.sounds.length) return;
     this.at += 1;
     if (this.audio.currentTime > 0) this.audio.currentTime = 0;
     this.gap = window.setTimeout(() => {

@@ -1,6 +1,6 @@
 /** The session page: moves from questions and checks over trials to the end, as state and outbox say. */
 
-import { Api } from "./api.js";
+import { Api, refusalOf, stateIn } from "./api.js";
 import { ClipStore } from "./clips.js";
 import { cookiesWork } from "./cookies.js";
 import { byId } from "../shared/dom.js";
@@ -24,16 +24,28 @@ import { Tabs } from "./tabs.js";
 import { TrialView } from "./trial.js";
 import { offerWithdrawal } from "./withdraw.js";
 
+/**
+ * @typedef {import("./api.js").Reply} Reply
+ * @typedef {import("./outbox.js").Answer} Answer
+ * @typedef {import("./stages.js").Shown} Shown
+ * @typedef {import("../shared/wire.js").Feedback} Feedback
+ * @typedef {import("../shared/wire.js").State} State
+ * @typedef {import("../shared/wire.js").Task} Task
+ * @typedef {import("../shared/wire.js").Trial} Trial
+ * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
+ * @typedef {typeof TrialView | typeof import("./parallel.js").ParallelTrialView} TrialKind
+ * @typedef {{trial: Trial, feedback: Feedback | null}} Practice
+ */
+
 export class SessionPage {
   /**
-   * @param {any} state
-   * @param {any} api
+   * @param {State} state
+   * @param {Pick<Api, "state" | "post" | "refused">} api
    * @param {string} code
    */
   constructor(state, api, code) {
     const store = state.preview ? null : deviceStore();
     this.state = state;
-    /** @type {Api} */
     this.api = api;
     this.api.refused = () => tell("bad", say("cookies_off"));
     this.clips = new ClipStore();
@@ -41,18 +53,19 @@ export class SessionPage {
     this.outbox = new Outbox(
       code,
       store,
-      (answer) => this.api.post("reason" in answer ? "skips" : "answers", answer),
+      (answer) =>
+        "reason" in answer ? this.api.post("skips", answer) : this.api.post("answers", answer),
       (answers) => this.sendable(answers),
     );
     this.tabs = new Tabs(code);
     this.refresher = new Refresher(() => this.api.state(), (reply) => this.refreshed(reply));
-    /** @type {Map<string, any>} drafts of trials left in this page load */
+    /** @type {Map<string, TrialDraft>} drafts of trials left in this page load */
     this.drafts = new Map();
-    /** @type {{trial: any, feedback: any} | null} a practice trial that was answered */
+    /** @type {Practice | null} a practice trial that was answered */
     this.practice = null;
-    /** @type {any} what is on the screen: {keys?, destroy?} */
+    /** @type {Shown | null} */
     this.shown = null;
-    this.shown_key = "";
+    this.shownKey = "";
     this.stage = byId("stage");
   }
 
@@ -63,8 +76,8 @@ export class SessionPage {
       if (this.practice && this.outbox.status === "waiting") this.render();
     });
     this.outbox.addEventListener("settled", (event) => {
-      const { answer, reply } = /** @type {CustomEvent} */ (event).detail;
-      this.settled(answer, reply);
+      const { detail } = /** @type {CustomEvent<{answer: Answer, reply: Reply}>} */ (event);
+      this.settled(detail.answer, detail.reply);
     });
     this.clips.addEventListener("gone", () => this.refresh());
     document.addEventListener("keydown", (event) => {
@@ -92,23 +105,21 @@ export class SessionPage {
     return this.upcoming[0] ?? null;
   }
 
-  /** @returns {import("./trial.js").Trial[]} */
   get upcoming() {
-    return this.state.trials.filter((/** @type {any} */ trial) => !this.outbox.has(trial.id));
+    return this.state.trials.filter((trial) => !this.outbox.has(trial.id));
   }
 
   /**
    * Answers go in the order of the trials: one that must be corrected holds back the later ones.
-   * @param {import("./outbox.js").Answer[]} answers
+   * @param {Answer[]} answers
    */
   sendable(answers) {
-    /** @type {string[]} */
-    const planned = this.state.trials.map((/** @type {any} */ trial) => trial.id);
+    const planned = this.state.trials.map((trial) => trial.id);
     const first = answers.find((answer) => answer.trial === planned[0]);
     return first ?? answers.find((answer) => !planned.includes(answer.trial)) ?? null;
   }
 
-  /** @param {any} state */
+  /** @param {State | null} state */
   accept(state) {
     if (state) this.state = state;
     this.render();
@@ -116,23 +127,26 @@ export class SessionPage {
 
   /**
    * What a trial's answer has come to.
-   * @param {any} answer
-   * @param {import("./api.js").Reply} reply
+   * @param {Answer} answer
+   * @param {Reply} reply
    */
   settled(answer, reply) {
     const { status, body } = reply;
+    const state = stateIn(body);
+    const { error, message } = refusalOf(body);
+    const feedback = body && "feedback" in body ? body.feedback : null;
     const practised = this.practice?.trial.id === answer.trial;
-    if (practised && !(status < 300 && body.feedback)) this.practice = null;
+    if (practised && !(status < 300 && feedback)) this.practice = null;
     if (status < 300) {
       this.drafts.delete(answer.trial);
-      if (practised && this.practice) this.practice.feedback = body.feedback;
-      this.accept("stage" in body ? body : body.state);
-    } else if (body?.error === "unknown_session") {
+      if (practised && this.practice) this.practice.feedback = feedback;
+      this.accept(state);
+    } else if (error === "unknown_session") {
       this.trouble(say("unknown"));
     } else if (status === 409 || status === 404) {
-      const known = body?.error === "lease_lost" ? "lease_lost" : "answer_elsewhere";
-      tell("warn", body?.message || say(known));
-      if (body?.state) this.accept(body.state);
+      const known = error === "lease_lost" ? "lease_lost" : "answer_elsewhere";
+      tell("warn", message || say(known));
+      if (state) this.accept(state);
       else this.refresh();
     } else {
       this.refused(answer, reply);
@@ -141,28 +155,36 @@ export class SessionPage {
 
   /**
    * The answer needs correcting: its trial comes back as it was left.
-   * @param {any} answer
-   * @param {import("./api.js").Reply} reply
+   * @param {Answer} answer
+   * @param {Reply} reply
    */
   refused(answer, { body }) {
-    const draft = this.drafts.get(answer.trial) ?? { ...answer, players: [] };
-    if (body?.error === "not_heard") draft.players = [];
+    const { error, message = "" } = refusalOf(body);
+    /** @type {TrialDraft} */
+    const draft = this.drafts.get(answer.trial) ?? { answers: {}, ...answer, players: [] };
+    if (error === "not_heard") draft.players = [];
     this.keepDraft();
     this.drafts.set(answer.trial, draft);
-    this.accept(body?.state);
-    if (this.current?.id === answer.trial) this.shown?.complain?.(body?.message || say("answer_refused"));
-    else tell("warn", body?.message || say("answer_refused"));
+    this.accept(stateIn(body));
+    const said = message || say("answer_refused");
+    if (this.current?.id === answer.trial) this.shown?.complain?.(said);
+    else tell("warn", said);
   }
 
   /** Shows what state and outbox ask for, unless it is on the screen already. */
   render(focus = true) {
-    const { stage } = this.state;
-    const trial = stage === "trial" ? this.current : null;
+    const { state } = this;
+    const trial = state.stage === "trial" ? this.current : null;
     this.preload(trial);
-    showProgress(this.state, this.practice?.trial ?? trial, this.outbox.size);
+    showProgress(state, this.practice?.trial ?? trial, this.outbox.size);
     if (this.practice) this.showPractice(this.practice, focus);
-    else if (stage === "check" || stage === "questionnaire") this.showBefore(stage, focus);
-    else if (stage === "end") this.show("end", () => endStage(this), focus);
+    else if (state.stage === "check") {
+      const { check } = state;
+      this.show(`check:${check.key}:${check.attempt}`, () => checkStage(this, check), focus);
+    } else if (state.stage === "questionnaire") {
+      const { questionnaire: asked } = state;
+      this.show(`questionnaire:${asked.key}`, () => questionStage(this, asked), focus);
+    } else if (state.stage === "end") this.show("end", () => endStage(this, state.end), focus);
     else if (trial) this.showTrial(trial, focus);
     else {
       this.show("wait", () => waitStage(this), focus);
@@ -171,18 +193,7 @@ export class SessionPage {
   }
 
   /**
-   * @param {"check" | "questionnaire"} stage
-   * @param {boolean} focus
-   */
-  showBefore(stage, focus) {
-    const asked = this.state[stage];
-    const key = `${stage}:${asked.key}:${asked.attempt ?? ""}`;
-    const build = stage === "check" ? checkStage : questionStage;
-    this.show(key, () => build(this, asked), focus);
-  }
-
-  /**
-   * @param {import("./trial.js").Trial} trial
+   * @param {Trial} trial
    * @param {boolean} focus
    */
   showTrial(trial, focus) {
@@ -199,7 +210,7 @@ export class SessionPage {
 
   /**
    * The trial stays until the server has said what its answer was worth.
-   * @param {{trial: any, feedback: any}} practice
+   * @param {Practice} practice
    * @param {boolean} focus
    */
   showPractice({ trial, feedback }, focus) {
@@ -216,13 +227,12 @@ export class SessionPage {
     this.render();
   }
 
-  /** @param {any} trial the present one */
+  /** @param {Trial | null} trial the present one */
   preload(trial) {
     const { check, tasks } = this.state;
-    const before = check ? [check.clip, ...(check.trials ?? []).map((/** @type {any} */ one) => one.clip)] : [];
-    const task = trial && tasks[trial.task];
+    const before = check ? [check.clip, ...(check.trials ?? []).map((one) => one.clip)] : [];
     const fresh = trial && !this.memory.begun.includes(trial.task);
-    const examples = fresh ? task.examples.map((/** @type {any} */ one) => one.clip) : [];
+    const examples = fresh ? tasks[trial.task].examples.map((one) => one.clip) : [];
     const upcoming = this.upcoming.slice(0, 3);
     const urls = upcoming.flatMap((each) => each.clips);
     const practice = this.practice?.trial.clips ?? [];
@@ -237,25 +247,25 @@ export class SessionPage {
 
   /**
    * @param {string} key
-   * @param {() => any} build what to show, or a promise of it
+   * @param {() => Shown | Promise<Shown>} build what to show, or a promise of it
    * @param {boolean} focus
    */
   show(key, build, focus) {
-    if (key === this.shown_key) return;
+    if (key === this.shownKey) return;
     this.keepDraft();
     this.shown?.destroy?.();
-    this.shown_key = key;
+    this.shownKey = key;
     this.shown = null;
     const shown = build();
     if (!(shown instanceof Promise)) return this.place(shown, focus);
     shown.then(
-      (later) => (this.shown_key === key ? this.place(later, focus) : later.destroy?.()),
+      (later) => (this.shownKey === key ? this.place(later, focus) : later.destroy?.()),
       () => this.trouble(say("part_missing")),
     );
   }
 
   /**
-   * @param {{root: HTMLElement, keys?: any, focus?: HTMLElement, destroy?: () => void}} shown
+   * @param {Shown} shown
    * @param {boolean} focus
    */
   place(shown, focus) {
@@ -267,7 +277,7 @@ export class SessionPage {
     (target ?? this.stage).focus({ preventScroll: true });
   }
 
-  /** @param {import("./trial.js").Trial} trial */
+  /** @param {Trial} trial */
   trialStage(trial) {
     const task = this.state.tasks[trial.task];
     if (!isParallel(task)) return this.trialView(trial, TrialView);
@@ -275,8 +285,8 @@ export class SessionPage {
   }
 
   /**
-   * @param {import("./trial.js").Trial} trial
-   * @param {any} kind
+   * @param {Trial} trial
+   * @param {TrialKind} kind
    */
   trialView(trial, kind) {
     const { tasks, progress, study } = this.state;
@@ -290,15 +300,17 @@ export class SessionPage {
     });
     shown.addEventListener("draft", () => this.memory.keepDraft(shown.draft));
     for (const name of ["answer", "skip"]) {
-      shown.addEventListener(name, (/** @type {CustomEvent} */ event) => this.take(shown, event));
+      shown.addEventListener(name, (event) => {
+        this.take(shown, /** @type {CustomEvent<Answer>} */ (event));
+      });
     }
     return shown;
   }
 
   /**
    * The rater has answered a trial, or goes on without it.
-   * @param {any} shown
-   * @param {CustomEvent} event
+   * @param {{draft: TrialDraft}} shown
+   * @param {CustomEvent<Answer>} event
    */
   take(shown, { type, detail }) {
     tell("", "");
@@ -323,10 +335,10 @@ export class SessionPage {
     if (this.tabs.active) this.memory.keepDraft(draft);
   }
 
-  /** @param {import("./api.js").Reply} reply */
+  /** @param {Reply} reply */
   refreshed({ status, body }) {
-    if (status < 300) this.accept(body);
-    else this.trouble(body?.message || say("unknown"));
+    if (status < 300) this.accept(stateIn(body));
+    else this.trouble(refusalOf(body).message || say("unknown"));
   }
 
   /** Fetches the state anew. */
@@ -348,7 +360,7 @@ export class SessionPage {
     this.drafts.clear();
     this.shown?.destroy?.();
     this.shown = null;
-    this.shown_key = "";
+    this.shownKey = "";
     this.outbox.paused = false;
     this.outbox.reload();
     this.outbox.flush();
@@ -359,20 +371,21 @@ export class SessionPage {
     const reply = await this.api.post("withdraw", { confirm: true });
     if (reply.status >= 300 || reply.status === 0) return false;
     for (const { trial } of [...this.outbox.answers]) this.outbox.remove(trial);
-    this.accept(reply.body);
+    this.accept(stateIn(reply.body));
     return true;
   }
 }
 
-/** @param {{screen: string, several: boolean}} task */
+/** @param {Task} task */
 function isParallel(task) {
   return task.screen === "parallel" || task.several;
 }
 
 async function open() {
+  /** @type {State | import("../shared/wire.js").PreviewState} */
   const state = JSON.parse(byId("state").textContent ?? "null");
   const code = location.pathname.match(/\/s\/([^/]+)/)?.[1] ?? "";
-  if (!state.preview) return new SessionPage(state, new Api(`/api/s/${code}/`), code).start();
+  if (!("preview_stages" in state)) return new SessionPage(state, new Api(`/api/s/${code}/`), code).start();
   const { PreviewApi } = await import("./preview.js");
   byId("withdraw").hidden = true;
   const api = new PreviewApi(state);

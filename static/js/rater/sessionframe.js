@@ -6,8 +6,8 @@ import { say } from "./strings.js";
 const SLOW_MS = 1_500; // sending that takes longer than this is worth a word
 
 /**
- * @param {any} state
- * @param {{position: number, training?: {n: number, total: number} | null} | null} trial
+ * @param {import("../shared/wire.js").State} state
+ * @param {import("../shared/wire.js").Trial | null} trial
  * @param {number} unsent
  */
 export function showProgress(state, trial, unsent) {

@@ -5,8 +5,18 @@ import { say } from "./strings.js";
 
 /**
  * @typedef {{label: string, text: string}} Word one of the words along a scale
- * @typedef {{span: [number, number, number], steps: Word[]}} Span low, high, step
+ * @typedef {{span: [low: number, high: number, step: number], steps: Word[]}} Span
  */
+
+/**
+ * The scale of a slider, which always has a span.
+ * @param {import("../shared/wire.js").Scale} scale
+ * @returns {Span}
+ */
+export function spanned({ span, steps }) {
+  if (!span) throw new Error("a slider needs a span");
+  return { span, steps };
+}
 
 /**
  * The word whose place is nearest to the value; "" where the scale has no words.

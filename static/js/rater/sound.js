@@ -7,10 +7,7 @@ export const MAX_DECODE_ERRORS = 4;
 
 /**
  * @typedef {import("./clips.js").Clip} Clip
- * @typedef {object} SoundDraft
- * @property {[number, number][]} ranges
- * @property {number} plays
- * @property {number} [starts]
+ * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
  */
 
 /** @type {Sound | null} only one sounds at a time */
@@ -27,19 +24,19 @@ export class Sound extends EventTarget {
     this.heard = new Heard(draft?.ranges);
     this.plays = draft?.plays ?? 0;
     this.starts = draft?.starts ?? this.plays;
-    this.facts = { stalls: 0, stalled_ms: 0, blocked: 0, skips: 0, decode_errors: 0 };
+    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, skips: 0, decodeErrors: 0 };
     this.wanted = false; // pressed before the clip was there
     this.blocked = false;
-    this.stalled_at = 0;
+    this.stalledAt = 0;
     /** @type {{media: number, wall: number} | null} from where and when it sounds, once it does */
     this.mark = null;
-    this.first_ready_at = 0;
+    this.firstReadyAt = 0;
     this.audio = clip.element();
     this.audio.loop = loop;
     this.follow();
     this.onClip = () => this.takeClip();
     clip.addEventListener("change", this.onClip);
-    if (this.audio.readyState >= 3) this.first_ready_at = performance.now();
+    if (this.audio.readyState >= 3) this.firstReadyAt = performance.now();
     this.takeClip();
   }
 
@@ -98,7 +95,7 @@ export class Sound extends EventTarget {
   }
 
   canPlay() {
-    this.first_ready_at ||= performance.now();
+    this.firstReadyAt ||= performance.now();
     this.changed();
   }
 
@@ -149,7 +146,7 @@ export class Sound extends EventTarget {
   }
 
   retry() {
-    if (this.facts.decode_errors >= MAX_DECODE_ERRORS) this.facts.decode_errors = 0;
+    if (this.facts.decodeErrors >= MAX_DECODE_ERRORS) this.facts.decodeErrors = 0;
     this.clip.load();
   }
 
@@ -165,8 +162,8 @@ export class Sound extends EventTarget {
     this.mark = null;
     this.starts += 1;
     if (from.media < 0.25) this.plays += 1;
-    if (this.stalled_at) this.facts.stalled_ms += Math.round(now - this.stalled_at);
-    this.stalled_at = 0;
+    if (this.stalledAt) this.facts.stalledMs += Math.round(now - this.stalledAt);
+    this.stalledAt = 0;
     this.heard.begin(from.media, from.wall);
     this.heard.advance(this.audio.currentTime, now);
     sampleRate();
@@ -200,7 +197,7 @@ export class Sound extends EventTarget {
     this.heard.end();
     this.setMark();
     this.facts.stalls += 1;
-    this.stalled_at = performance.now();
+    this.stalledAt = performance.now();
     this.draw();
   }
 
@@ -223,16 +220,16 @@ export class Sound extends EventTarget {
 
   broken() {
     if (!this.audio.getAttribute("src")) return;
-    this.facts.decode_errors += 1;
+    this.facts.decodeErrors += 1;
     this.audio.removeAttribute("src");
     delete this.audio.dataset.source;
-    if (this.facts.decode_errors < MAX_DECODE_ERRORS) this.clip.undecodable();
+    if (this.facts.decodeErrors < MAX_DECODE_ERRORS) this.clip.undecodable();
     this.changed();
   }
 
   /** @returns {"" | "load" | "decode"} why this clip is given up after several tries */
   get lost() {
-    if (this.facts.decode_errors >= MAX_DECODE_ERRORS) return "decode";
+    if (this.facts.decodeErrors >= MAX_DECODE_ERRORS) return "decode";
     return this.clip.lost ? "load" : "";
   }
 
@@ -241,7 +238,7 @@ export class Sound extends EventTarget {
     const { audio, clip } = this;
     if (clip.status === "failed" || this.lost) return "failed";
     if (clip.status !== "ready" || audio.readyState < 1) return "loading";
-    if (!audio.paused && !audio.ended) return this.stalled_at ? "buffering" : "playing";
+    if (!audio.paused && !audio.ended) return this.stalledAt ? "buffering" : "playing";
     if (this.complete) return "heard";
     return audio.currentTime > 0 && !audio.ended ? "paused" : "ready";
   }

@@ -1,6 +1,7 @@
 /** The stages of the session page beside the trial: questions, check, introduction, practice, break, end. */
 
 import { byId, setText, view } from "../shared/dom.js";
+import { refusalOf, stateIn } from "./api.js";
 import { endView } from "./ending.js";
 import { trimKeys, trimParallelKeys } from "./keys.js";
 import { insist } from "./retry.js";
@@ -12,7 +13,24 @@ import { titleOf } from "./trial.js";
 
 /**
  * @typedef {import("./session.js").SessionPage} SessionPage
- * @typedef {{root: HTMLElement, keys?: import("./keys.js").KeyDoors, focus?: HTMLElement, destroy?: () => void}} Shown
+ * @typedef {import("../shared/wire.js").Posts} Posts
+ * @typedef {import("../shared/wire.js").Trial} Trial
+ *
+ * @typedef {object} Shown what is on the screen
+ * @property {HTMLElement} root
+ * @property {import("./keys.js").KeyDoors} [keys]
+ * @property {HTMLElement} [focus]
+ * @property {() => void} [destroy]
+ * @property {import("../shared/wire.js").TrialDraft} [draft]
+ * @property {(text: string) => void} [complain]
+ * @property {{stop: () => void}} [player]
+ * @property {{stop: () => void}[]} [players]
+ *
+ * @typedef {object} Asking what a form does when the server has answered
+ * @property {() => void} reopen
+ * @property {(refusal: Partial<import("../shared/wire.js").Refusal>) => boolean} [refused]
+ *
+ * @typedef {{checks: Posts["checks"]["answer"], questionnaires: Posts["questionnaires"]["answers"]}} Details
  */
 
 /**
@@ -29,27 +47,31 @@ function keysOf(next, players = []) {
 
 /**
  * Sends what the stage asks for, until the server has it.
+ * @template {"checks" | "questionnaires"} D
  * @param {SessionPage} page
- * @param {any} shown
- * @param {"checks" | "questionnaires"} door
- * @param {(detail: any) => object} body
+ * @param {EventTarget & Shown & Asking} shown
+ * @param {D} door
+ * @param {(detail: Details[D]) => Posts[D]} body
+ * @returns {Shown}
  */
 function sendAnswers(page, shown, door, body) {
-  shown.addEventListener("answer", async (/** @type {CustomEvent} */ event) => {
-    const reply = await insist(() => page.api.post(door, body(event.detail)));
-    shown.reopen?.();
+  shown.addEventListener("answer", async (event) => {
+    const { detail } = /** @type {CustomEvent<Details[D]>} */ (event);
+    const reply = await insist(() => page.api.post(door, body(detail)));
+    shown.reopen();
     const good = reply.status < 300;
-    const refused = !good && shown.refused?.(reply.body);
-    const fine = good || refused;
-    tell(fine ? "" : "warn", fine ? "" : reply.body?.message || say("answer_refused"));
-    if (good || reply.body?.state) page.accept(good ? reply.body : reply.body.state);
+    const refusal = refusalOf(reply.body);
+    const fine = good || shown.refused?.(refusal);
+    tell(fine ? "" : "warn", fine ? "" : refusal.message || say("answer_refused"));
+    const state = stateIn(reply.body);
+    if (good || state) page.accept(state);
   });
   return shown;
 }
 
 /**
  * @param {SessionPage} page
- * @param {any} check
+ * @param {import("../shared/wire.js").Check} check
  * @returns {Promise<Shown>}
  */
 export async function checkStage(page, check) {
@@ -62,7 +84,7 @@ export async function checkStage(page, check) {
 
 /**
  * @param {SessionPage} page
- * @param {any} questionnaire
+ * @param {import("../shared/wire.js").Questionnaire} questionnaire
  * @returns {Promise<Shown>}
  */
 export async function questionStage(page, questionnaire) {
@@ -96,7 +118,7 @@ const destroyAll = (players) => players.forEach((player) => player.destroy());
 
 /**
  * @param {SessionPage} page
- * @param {import("./trial.js").Trial} trial
+ * @param {Trial} trial
  * @returns {Shown}
  */
 export function introStage(page, trial) {
@@ -108,7 +130,7 @@ export function introStage(page, trial) {
   part("eyebrow").hidden = !several;
   setText(part("title"), task.title || say("task"));
   setText(part("instructions"), task.instructions);
-  for (const name of ["title", "instructions", "examples"]) part(name).lang = study.language;
+  part("title").lang = part("instructions").lang = part("examples").lang = study.language;
   const players = smallPlayers(page, task.examples, part("examples"));
   part("examples-title").hidden = !players.length;
   showKeys(root, task, trial);
@@ -124,8 +146,8 @@ export function introStage(page, trial) {
 /**
  * The keys of the task's trials: those of clips that play together are listed in their own view.
  * @param {HTMLElement} root
- * @param {import("./trial.js").Task} task
- * @param {import("./trial.js").Trial} trial
+ * @param {import("../shared/wire.js").Task} task
+ * @param {Trial} trial
  */
 function showKeys(root, task, trial) {
   if (task.screen !== "parallel" && !task.several) {
@@ -140,9 +162,8 @@ function showKeys(root, task, trial) {
 /**
  * What the answer of a practice trial was worth, with its clips to be heard again.
  * @param {SessionPage} page
- * @param {import("./trial.js").Trial} trial
- * @param {{right: boolean | null, text: string, expected?: string[]}} feedback right is null where
- *   no answer is right or wrong
+ * @param {Trial} trial
+ * @param {import("../shared/wire.js").Feedback} feedback right is null where no answer is right or wrong
  * @returns {Shown}
  */
 export function feedbackStage(page, trial, feedback) {
@@ -211,12 +232,13 @@ export function troubleStage(text, retry) {
 
 /**
  * @param {SessionPage} page
+ * @param {import("../shared/wire.js").End} end
  * @returns {Shown}
  */
-export function endStage(page) {
+export function endStage(page, end) {
   page.memory.clear();
   byId("withdraw").hidden = true;
-  byId("saved").hidden = page.state.end.outcome === "withdrawn" || page.state.preview;
+  byId("saved").hidden = end.outcome === "withdrawn" || page.state.preview;
   const send = (/** @type {string} */ text) => insist(() => page.api.post("comments", { text }));
-  return endView(page.state.end, page.state.study.language, send);
+  return endView(end, page.state.study.language, send);
 }

@@ -4,8 +4,8 @@ import { setText, view } from "../shared/dom.js";
 import { say } from "./strings.js";
 
 /**
- * @typedef {{role: "context" | "rated", start_s: number, end_s: number, text: string | null}} Line
- * @typedef {{name: string, role: string, lines: Line[]}} Part
+ * @typedef {import("../shared/wire.js").Line} Line
+ * @typedef {import("../shared/wire.js").Part} Part
  */
 
 const LOOSE_S = 0.05; // the clock of an audio element is this imprecise
@@ -30,37 +30,37 @@ export class Timeline {
   /**
    * The line of a clip that is heard at this second.
    * @param {number} place
-   * @param {number} at_s
+   * @param {number} atS
    */
-  lineAt(place, at_s) {
+  lineAt(place, atS) {
     const { lines } = this.parts[place];
-    return lines.findIndex((line) => at_s >= line.start_s - LOOSE_S && at_s < line.end_s);
+    return lines.findIndex((line) => atS >= line.start_s - LOOSE_S && atS < line.end_s);
   }
 
   /**
    * @param {number} place
-   * @param {number} at_s
+   * @param {number} atS
    * @returns {string} "context", "rated", or "" between the two and where nothing is marked
    */
-  roleAt(place, at_s) {
+  roleAt(place, atS) {
     if (!this.marked) return "";
     const { lines, role } = this.parts[place];
     if (!lines.length) return role === "rated" || role === "context" ? role : "";
-    return lines[this.lineAt(place, at_s)]?.role ?? "";
+    return lines[this.lineAt(place, atS)]?.role ?? "";
   }
 
   /**
    * Shows the words of a clip's lines, the one that is heard marked.
    * @param {number} place
-   * @param {number} at_s
+   * @param {number} atS
    * @param {boolean} playing
    */
-  draw(place, at_s, playing) {
+  draw(place, atS, playing) {
     if (this.shown !== place) this.write(place);
-    const now = playing ? this.lineAt(place, at_s) : -1;
+    const now = playing ? this.lineAt(place, atS) : -1;
     for (const row of this.list.children) {
-      const is_now = row instanceof HTMLElement && row.dataset.line === String(now);
-      row.classList.toggle("now", is_now);
+      const isNow = row instanceof HTMLElement && row.dataset.line === String(now);
+      row.classList.toggle("now", isNow);
     }
   }
 
@@ -76,15 +76,15 @@ export class Timeline {
   /**
    * Where the rated lines lie on a clip's bar, as shares of its length.
    * @param {number} place
-   * @param {number} duration_s
+   * @param {number} durationS
    * @returns {[number, number][]}
    */
-  marks(place, duration_s) {
-    if (!this.marked || !duration_s) return [];
+  marks(place, durationS) {
+    if (!this.marked || !durationS) return [];
     const rated = this.parts[place].lines.filter((line) => line.role === "rated");
-    return rated.map(({ start_s, end_s }) => [
-      Math.min(1, start_s / duration_s),
-      Math.min(1, end_s / duration_s),
+    return rated.map((line) => [
+      Math.min(1, line.start_s / durationS),
+      Math.min(1, line.end_s / durationS),
     ]);
   }
 }

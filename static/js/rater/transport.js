@@ -5,13 +5,18 @@ import { SHORTEST_LOOP_S } from "./mixer.js";
 import { clock, say } from "./strings.js";
 import { namesOf } from "./board.js";
 
-/** @typedef {import("./deck.js").Deck} Deck */
+/**
+ * @typedef {import("./deck.js").Deck} Deck
+ * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").ParallelParts>} Finder
+ */
+
+const HANDLES = /** @type {const} */ (["loop-from", "loop-to"]);
 
 export class Transport {
   /**
-   * @param {(name: string) => any} part finds places in the view
+   * @param {Finder} part finds places in the view
    * @param {Deck} deck
-   * @param {{lines?: import("./parallel.js").Line[]}[]} parts of the trial
+   * @param {import("../shared/wire.js").Part[]} parts of the trial
    */
   constructor(part, deck, parts) {
     this.part = part;
@@ -24,7 +29,7 @@ export class Transport {
     part("retry").addEventListener("click", () => deck.retry());
     part("repeat").addEventListener("click", () => deck.setLoop({ ...deck.loop, on: !deck.loop.on }));
     this.listenSeek(part("seek"));
-    for (const name of ["loop-from", "loop-to"]) {
+    for (const name of HANDLES) {
       part(name).addEventListener("input", () => this.limit(name));
       part(name).addEventListener("change", () => this.setLoop());
     }
@@ -44,7 +49,7 @@ export class Transport {
     });
   }
 
-  /** Keeps the handles apart. @param {string} name */
+  /** Keeps the handles apart. @param {(typeof HANDLES)[number]} name */
   limit(name) {
     const [from, to] = this.ends;
     const gap = Math.min(Math.max(SHORTEST_LOOP_S, this.deck.duration / 50), this.deck.duration);
@@ -54,7 +59,7 @@ export class Transport {
   }
 
   get ends() {
-    return ["loop-from", "loop-to"].map((name) => Number(this.part(name).value));
+    return HANDLES.map((name) => Number(this.part(name).value));
   }
 
   setLoop() {
@@ -134,10 +139,10 @@ export class Transport {
   putLoop() {
     const { duration, loop } = this.deck;
     if (!duration || this.part("loop").matches(":active")) return;
-    for (const [name, value] of /** @type {[string, number][]} */ ([["loop-from", loop.from], ["loop-to", loop.to]])) {
+    HANDLES.forEach((name, k) => {
       this.part(name).max = String(Math.ceil(duration * 20) / 20);
-      this.part(name).value = String(value);
-    }
+      this.part(name).value = String([loop.from, loop.to][k]);
+    });
     this.drawLoop();
   }
 
@@ -152,7 +157,7 @@ export class Transport {
   }
 
   get lines() {
-    return this.parts[this.deck.tracks[this.deck.selected].place].lines ?? [];
+    return this.parts[this.deck.tracks[this.deck.selected].place].lines;
   }
 
   /** What is rated of a clip that holds context too, on the time line. */
@@ -162,10 +167,10 @@ export class Transport {
     this.marked = deck.selected;
     const several = lines.some((line) => line.role === "context");
     const rated = several ? lines.filter((line) => line.role === "rated") : [];
-    const marks = rated.map(({ start_s, end_s }) => {
+    const marks = rated.map((line) => {
       const mark = document.createElement("span");
-      mark.style.setProperty("--from", String(Math.min(1, start_s / deck.duration)));
-      mark.style.setProperty("--to", String(Math.min(1, end_s / deck.duration)));
+      mark.style.setProperty("--from", String(Math.min(1, line.start_s / deck.duration)));
+      mark.style.setProperty("--to", String(Math.min(1, line.end_s / deck.duration)));
       return mark;
     });
     this.part("marks").replaceChildren(...marks);

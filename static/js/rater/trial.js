@@ -11,11 +11,21 @@ import { Criteria } from "./criteria.js";
 
 /**
  * @typedef {import("./clips.js").ClipStore} ClipStore
- * @typedef {{id: string, position: number, task: number, clips: string[], text: string | null,
- *            parts: import("./timeline.js").Part[], training: {n: number, total: number} | null}} Trial
- * @typedef {{index: number, title: string, instructions: string, screen: string, several: boolean,
- *            heard_out: boolean, examples: any[], criteria: any[],
- *            justification: import("./justification.js").Plan | null}} Task
+ * @typedef {import("../shared/wire.js").Answer} Answer
+ * @typedef {import("../shared/wire.js").Reason} Reason
+ * @typedef {import("../shared/wire.js").Skip} Skip
+ * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
+ * @typedef {import("../shared/wire.js").Task} Task
+ * @typedef {import("../shared/wire.js").Trial} Trial
+ * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
+ *
+ * @typedef {object} TrialOptions
+ * @property {Trial} trial
+ * @property {Task} task
+ * @property {number} total
+ * @property {string} language
+ * @property {ClipStore} clips
+ * @property {TrialDraft | null} draft
  */
 
 /**
@@ -31,9 +41,7 @@ export function titleOf({ training, position }, total) {
  * played) and "draft" (something worth keeping has changed).
  */
 export class TrialView extends EventTarget {
-  /**
-   * @param {{trial: Trial, task: Task, total: number, language: string, clips: ClipStore, draft: any}} options
-   */
+  /** @param {TrialOptions} options */
   constructor({ trial, task, total, language, clips, draft }) {
     super();
     this.trial = trial;
@@ -44,7 +52,8 @@ export class TrialView extends EventTarget {
     this.facts = new Facts(draft?.facts);
     this.complaint = "";
     setText(part("title"), titleOf(trial, total));
-    this.player = this.buildPlayer(clips, draft?.players ?? [], language);
+    const kept = Array.isArray(draft?.players) ? draft.players : [];
+    this.player = this.buildPlayer(clips, kept, language);
     this.players = [this.player];
     this.buildText(language);
     this.criteria = new Criteria(cloned(`task-${task.index}`), task.criteria);
@@ -72,7 +81,7 @@ export class TrialView extends EventTarget {
 
   /**
    * @param {ClipStore} clips
-   * @param {any[]} drafts
+   * @param {SoundDraft[]} drafts
    * @param {string} language
    */
   buildPlayer(clips, drafts, language) {
@@ -82,14 +91,14 @@ export class TrialView extends EventTarget {
       clips: trial.clips.map((url) => clips.get(url)),
       drafts,
       keys: clipKeys(trial.parts, task.criteria),
-      in_order: task.heard_out,
+      inOrder: task.heard_out,
       timeline: new Timeline(trial.parts, this.part("lines"), language),
     });
     this.part("players").replaceChildren(player.root);
     return player;
   }
 
-  /** @param {any} draft */
+  /** @param {Reason | null} [draft] */
   buildJustification(draft) {
     if (!this.task.justification) return null;
     const justification = new Justification(this.task.justification, draft);
@@ -145,7 +154,7 @@ export class TrialView extends EventTarget {
 
   update() {
     const { part, player, heard, missing } = this;
-    if (player.first_ready_at) this.facts.ready();
+    if (player.firstReadyAt) this.facts.ready();
     this.criteria.lock(!heard);
     this.justification?.lock(!heard);
     part("lock").hidden = heard;
@@ -190,7 +199,8 @@ export class TrialView extends EventTarget {
   /** @param {Event} event the reason is its detail */
   skip(event) {
     const { trial, facts, player } = this;
-    const reason = /** @type {CustomEvent} */ (event).detail;
+    const { detail: reason } = /** @type {CustomEvent<Skip["reason"]>} */ (event);
+    /** @type {Skip} */
     const detail = { trial: trial.id, reason, playback: facts.playback(player.sounds) };
     this.dispatchEvent(new CustomEvent("skip", { detail }));
   }
@@ -224,19 +234,21 @@ export class TrialView extends EventTarget {
     return true;
   }
 
+  /** @returns {Answer} */
   get answer() {
     const { trial, criteria, justification, player, facts } = this;
     return {
       trial: trial.id,
       answers: criteria.answers,
       justification: justification?.reason ?? null,
-      latency_ms: facts.latency_ms,
+      latency_ms: facts.latencyMs,
       plays: player.plays,
       heard_fraction: player.fraction,
       playback: facts.playback(player.sounds),
     };
   }
 
+  /** @returns {TrialDraft} */
   get draft() {
     return {
       trial: this.trial.id,

@@ -1,16 +1,15 @@
 // The metrics page while clips are scored: looks again every few seconds. Without this file the page reloads.
 
+import { setText } from "../shared/dom.js";
+
 const place = document.querySelector("#run");
 
-/**
- * @typedef {{run: number, state: string, works: boolean, total: number, done: number, failed: number,
- *   percent: number, shards: number, workers: number, stuck: number, doing: string}} Told
- */
+/** @typedef {import("../shared/wire.js").ScoringRun} ScoringRun */
 
 /**
  * How far the run is now; null when the server does not answer.
  * @param {string} url
- * @returns {Promise<Told | null>}
+ * @returns {Promise<ScoringRun | null>}
  */
 async function asked(url) {
   try {
@@ -23,36 +22,38 @@ async function asked(url) {
 }
 
 /**
- * The sentences of the page about a run.
- * @param {Told} told
- * @returns {Record<string, string>}
+ * The sentences of the page about a run, with the place of each.
+ * @param {ScoringRun} run
+ * @returns {[place: string, text: string][]}
  */
-function words(told) {
-  const workers = `${told.workers} worker${told.workers === 1 ? "" : "s"}`;
-  const waits = told.stuck ? "" : "Waiting for a worker.";
-  return {
-    done: String(told.done),
-    total: String(told.total),
-    failed_told: told.failed ? `, ${told.failed} failed` : "",
-    doing_told: told.workers ? workers + (told.doing ? `: ${told.doing}` : "") : waits,
-    stuck_told: told.stuck
-      ? `${told.stuck} of ${told.shards} parts have heard nothing of their worker for over a minute. `
-        + "They are taken up again by themselves as soon as a worker is there."
-      : "",
-  };
+function sentences(run) {
+  const workers = `${run.workers} worker${run.workers === 1 ? "" : "s"}`;
+  const waits = run.stuck ? "" : "Waiting for a worker.";
+  const stuck = `${run.stuck} of ${run.shards} parts have heard nothing of their worker for over a minute. `
+    + "They are taken up again by themselves as soon as a worker is there.";
+  return [
+    ["done", String(run.done)],
+    ["total", String(run.total)],
+    ["failed_told", run.failed ? `, ${run.failed} failed` : ""],
+    ["doing_told", run.workers ? workers + (run.doing ? `: ${run.doing}` : "") : waits],
+    ["stuck_told", run.stuck ? stuck : ""],
+  ];
 }
 
 async function look() {
   if (!(place instanceof HTMLElement)) return;
-  const told = document.hidden ? null : await asked(place.dataset.url ?? "");
-  if (told) {
-    if (!told.works || String(told.run) !== place.dataset.run) return location.reload();
-    for (const [name, text] of Object.entries(words(told))) {
+  const run = document.hidden ? null : await asked(place.dataset.url ?? "");
+  if (run) {
+    if (!run.works || String(run.run) !== place.dataset.run) {
+      location.reload();
+      return;
+    }
+    for (const [name, text] of sentences(run)) {
       const shown = place.querySelector(`[data-told="${name}"]`);
-      if (shown && shown.textContent !== text) shown.textContent = text;
+      if (shown) setText(shown, text);
     }
     const bar = place.querySelector("progress");
-    if (bar) bar.value = told.percent;
+    if (bar) bar.value = run.percent;
   }
   setTimeout(look, 1000 * Number(place.dataset.every));
 }

@@ -1,17 +1,23 @@
 // The planning page while a job is at work: the pieces that wait are fetched anew, the form is left alone.
 
+import { byId } from "../shared/dom.js";
+
 const EVERY_MS = 3000;
 const PIECES = ["plan", "pilot"];
 
+/** @param {Document} page */
 function waits(page) {
   return page.querySelector("[data-waits]") !== null;
 }
 
-/** New sources to choose from, with the choice that was made. */
+/**
+ * New sources to choose from, with the choice that was made.
+ * @param {Document} fresh
+ */
 function offer(fresh) {
-  const select = document.querySelector("#source");
+  const select = /** @type {HTMLSelectElement} */ (byId("source"));
   const chosen = select.value;
-  select.replaceChildren(...fresh.querySelector("#source").children);
+  select.replaceChildren(...(fresh.getElementById("source")?.children ?? []));
   select.value = chosen;
 }
 
@@ -19,8 +25,9 @@ async function look() {
   try {
     const answer = await fetch(location.pathname + location.search, { redirect: "error" });
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (PIECES.every((id) => fresh.getElementById(id))) {
-      for (const id of PIECES) document.getElementById(id).replaceWith(fresh.getElementById(id));
+    const pieces = PIECES.flatMap((id) => fresh.getElementById(id) ?? []);
+    if (pieces.length === PIECES.length) {
+      for (const piece of pieces) byId(piece.id).replaceWith(piece);
       offer(fresh);
     }
   } catch {

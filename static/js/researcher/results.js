@@ -1,5 +1,7 @@
 // The results page while an analysis runs: looks again every few seconds, in place. Without this file the page reloads.
 
+import { setText } from "../shared/dom.js";
+
 const place = document.querySelector("#state");
 const form = document.querySelector("#run-title ~ form");
 let touched = false;
@@ -28,7 +30,7 @@ function follow(shown, news) {
   for (const name of ["p", "progress"]) {
     const [old, fresh] = [shown.querySelector(name), news.querySelector(name)];
     if (!old || !fresh) continue;
-    if (old.textContent !== fresh.textContent) old.textContent = fresh.textContent;
+    setText(old, fresh.textContent ?? "");
     if (old instanceof HTMLProgressElement && fresh instanceof HTMLProgressElement) {
       old.value = fresh.value;
     }
@@ -58,7 +60,10 @@ async function look() {
   const found = document.hidden ? null : await asked(place.dataset.url ?? "");
   if (found) {
     const [shown, news] = [place.querySelector("[data-state]"), found.querySelector("[data-state]")];
-    if (!news) return end();
+    if (!news) {
+      end();
+      return;
+    }
     if (shown?.getAttribute("data-state") === news.getAttribute("data-state")) follow(shown, news);
     else place.replaceChildren(...found.body.children);
   }

@@ -1,5 +1,17 @@
 /** Templates of the page cloned into views, and places in them found by name. */
 
+/** @typedef {import("./views.js").Views} Views */
+
+/**
+ * @template P
+ * @typedef {import("./views.js").Finder<P>} Finder
+ */
+
+/**
+ * @template P
+ * @typedef {import("./views.js").View<P>} View
+ */
+
 /**
  * @param {string} id
  * @returns {HTMLElement}
@@ -23,26 +35,29 @@ export function cloned(id) {
 
 /**
  * A view: the template's one element and a finder for its data-part places.
- * @param {string} id
- * @returns {{root: HTMLElement, part: (name: string) => any}}
+ * @template {keyof Views} V
+ * @param {V} id
+ * @returns {View<Views[V]>}
  */
 export function view(id) {
   const root = cloned(id).firstElementChild;
   if (!(root instanceof HTMLElement)) throw new Error(`#${id} is empty`);
-  return { root, part: (name) => partOf(root, name) };
+  return { root, part: partsOf(root) };
 }
 
 /**
+ * @template P
  * @param {Element} root
- * @param {string} name
- * @returns {any}
+ * @returns {Finder<P>}
  */
-export function partOf(root, name) {
-  const found = root.matches(`[data-part="${name}"]`)
-    ? root
-    : root.querySelector(`[data-part="${name}"]`);
-  if (!found) throw new Error(`the view lacks the part ${name}`);
-  return found;
+export function partsOf(root) {
+  return (name) => {
+    const place = `[data-part="${name}"]`;
+    /** @type {unknown} */
+    const found = root.matches(place) ? root : root.querySelector(place);
+    if (!found) throw new Error(`the view lacks the part ${name}`);
+    return /** @type {P[typeof name]} */ (found);
+  };
 }
 
 /**
