@@ -17,10 +17,12 @@
  * @property {string} value
  * @property {string} text
  *
+ * @typedef {Option & {hotkey: string}} CheckOption
+ *
  * @typedef {object} CheckTrial one sound of a check
  * @property {string} clip
  * @property {string} question
- * @property {(Option & {hotkey: string})[]} options
+ * @property {CheckOption[]} options
  *
  * @typedef {object} Check one attempt of a check
  * @property {string} key
@@ -64,6 +66,8 @@
  * @property {string[]} good
  * @property {string[]} poor
  *
+ * @typedef {{clip: string, name: string, caption: string}} Example
+ *
  * @typedef {object} Task
  * @property {number} index
  * @property {string} title
@@ -71,7 +75,7 @@
  * @property {string} screen
  * @property {boolean} heard_out
  * @property {boolean} several
- * @property {{clip: string, name: string, caption: string}[]} examples
+ * @property {Example[]} examples
  * @property {Criterion[]} criteria
  * @property {JustificationRules | null} justification
  *
@@ -125,7 +129,8 @@
  * @property {string[]} [truths]
  * @property {number} [pass_at_least]
  *
- * @typedef {Trial & {judged: {labels: string[], right: Feedback, wrong: Feedback} | null}} PreviewTrial
+ * @typedef {{labels: string[], right: Feedback, wrong: Feedback}} Judged what answers to a practice trial are worth
+ * @typedef {Trial & {judged: Judged | null}} PreviewTrial
  *
  * @typedef {object} Previewed
  * @property {PreviewStage[]} preview_stages
