@@ -80,7 +80,7 @@ def differences(value: Any, kind: str, path: str) -> Iterator[str]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "part", ["task=att", "task=mushra", "task=nvv", "check=huggins", "check=volume"]
+    "part", ["task=att", "task=mushra", "questionnaire=hearing", "check=huggins", "check=volume"]
 )
 def test_a_session_is_told_what_the_scripts_have_declared(client: Client, part: str) -> None:
     client.force_login(make_user("ada"))
