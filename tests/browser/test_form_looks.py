@@ -75,7 +75,7 @@ def test_a_stage_that_comes_later_is_seen_when_its_looks_are_there(
     page = new_page()
     page.goto(f"{serve_forms().url}/lost/")
     script = """async (sheet) => {
-        const { dress } = await import("/static/js/sheet.js");
+        const { dress } = await import("/static/js/rater/stylesheet.js");
         const template = document.createElement("template");
         template.id = "later";
         template.dataset.sheet = `/static/css/${sheet}`;

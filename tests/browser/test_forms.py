@@ -21,7 +21,7 @@ from tests.browser.form_driver import (
 from tests.browser.forms import ABOUT
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("questionnaire", "question", "checktrials", "entries", "sheet")
+MODULES = ("questionnaire", "question", "checktrials", "checkanswers", "stylesheet")
 
 
 def test_a_questionnaire_is_filled_in_and_sent(serve_forms: Serve, new_page: NewPage) -> None:
@@ -230,7 +230,8 @@ def test_every_sentence_of_the_forms_is_on_the_page_and_none_is_idle() -> None:
     for name in ("strings", "strings_forms"):
         text = (ROOT / f"templates/rater/{name}.html").read_text("utf-8")
         there |= set(re.findall(r'<data value="(\w+)"', text))
-    scripts = "\n".join((ROOT / f"static/js/{name}.js").read_text("utf-8") for name in MODULES)
+    folder = ROOT / "static/js/rater"
+    scripts = "\n".join((folder / f"{name}.js").read_text("utf-8") for name in MODULES)
     assert set(re.findall(r'say\("(\w+)"', scripts)) <= there
     ours = set(re.findall(r'<data value="(\w+)"', text))
     assert ours <= set(re.findall(r'"(\w+)"', scripts))
@@ -254,7 +255,7 @@ def test_the_page_branches_as_the_server_does(serve_forms: Serve, new_page: NewP
     page = new_page()
     page.goto(f"{serve_forms().url}/lost/")
     script = """async ([questions, cases]) => {
-        const m = await import("/static/js/question.js");
+        const m = await import("/static/js/rater/question.js");
         return cases.map((answers) => m.visible(questions, answers).map((each) => each.key));
     }"""
     expected = [[each["key"] for each in visible(questions, case)] for case in cases]

@@ -21,7 +21,7 @@ FADE = 480  # samples of every fade: 10 ms
 
 # Waves come as expressions of t (seconds) and n (samples); acts as [time, code over m].
 RENDER = """async () => {
-    const { Mixer } = await import("/static/js/mixer.js");
+    const { Mixer } = await import("/static/js/rater/mixer.js");
     const rate = 48000, length = LENGTH, waves = WAVES, acts = ACTS;
     const context = new OfflineAudioContext(2, length * rate, rate);
     const buffers = waves.map((channels) => {
@@ -187,7 +187,7 @@ def test_mono_is_in_both_ears_and_stereo_stays_stereo(render: Render) -> None:
 
 
 LENGTHS = """async (files) => {
-    const { Mixer } = await import("/static/js/mixer.js");
+    const { Mixer } = await import("/static/js/rater/mixer.js");
     const context = new OfflineAudioContext(2, 2 * 48000, 48000);
     const buffers = [];
     for (const file of files) {

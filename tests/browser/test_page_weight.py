@@ -64,7 +64,7 @@ def trial(
 def code_of(answers: list[Response]) -> list[Response]:
     """Scripts and styles; the stand-in for the server that only previews have is not a rater's."""
     found = [each for each in answers if each.url.endswith((".js", ".css"))]
-    return [each for each in found if "/js/preview." not in each.url]
+    return [each for each in found if "/js/rater/preview." not in each.url]
 
 
 @pytest.mark.parametrize("method", sorted(Method.registry))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -257,19 +258,31 @@ def test_pages_of_trouble_say_what_to_do(serve: Serve, new_page: NewPage, path: 
     assert page.evaluate(FAINT) == []
 
 
+SCRIPTS = ROOT / "static/js"
+
+
 def imported_by(module: str, seen: set[str]) -> set[str]:
-    text = (ROOT / "static/js" / module).read_text()
-    for name in re.findall(r'^(?:import|\}) .*?from "\./(\w+\.js)";$', text, re.MULTILINE):
+    """Modules, as paths under static/js, that are fetched with this one."""
+    text = (SCRIPTS / module).read_text()
+    for path in re.findall(r'^(?:import|\}) .*?from "(\.[\w./]+\.js)";$', text, re.MULTILINE):
+        name = beside(module, path)
         if name not in seen:
             seen.add(name)
             imported_by(name, seen)
     return seen
 
 
+def beside(module: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(module), path))
+
+
 def later_imports(modules: set[str]) -> set[str]:
     """What these modules fetch only when a session needs it."""
-    text = "\n".join((ROOT / "static/js" / name).read_text() for name in modules)
-    return set(re.findall(r'import\("\./(\w+\.js)"\)', code_of(text)))
+    later = set()
+    for name in modules:
+        text = code_of((SCRIPTS / name).read_text())
+        later |= {beside(name, path) for path in re.findall(r'import\("(\.[\w./]+\.js)"\)', text)}
+    return later
 
 
 def code_of(text: str) -> str:
@@ -279,14 +292,16 @@ def code_of(text: str) -> str:
 
 def test_the_session_page_fetches_all_its_modules_at_once() -> None:
     always, _if, sometimes = (ROOT / "templates/rater/modules.html").read_text().partition("{% if")
-    needed = imported_by("session.js", set())
-    later = later_imports(needed | {"session.js"})
-    assert later == {"checks.js", "questionnaire.js", "parallel.js", "preview.js"}
-    assert set(re.findall(r"js/(\w+\.js)", always)) == needed | {"session.js"}
+    needed = imported_by("rater/session.js", set())
+    later = later_imports(needed | {"rater/session.js"})
+    assert later == {
+        f"rater/{name}.js" for name in ("checks", "questionnaire", "parallel", "preview")
+    }
+    assert set(re.findall(r"js/(\w+/\w+\.js)", always)) == needed | {"rater/session.js"}
     reached = later.union(*(imported_by(name, {name}) for name in later))
-    assert set(re.findall(r"js/(\w+\.js)", sometimes)) <= reached
-    parallel = imported_by("parallel.js", {"parallel.js"}) - needed
-    assert parallel <= set(re.findall(r"js/(\w+\.js)", sometimes))
+    assert set(re.findall(r"js/(\w+/\w+\.js)", sometimes)) <= reached
+    parallel = imported_by("rater/parallel.js", {"rater/parallel.js"}) - needed
+    assert parallel <= set(re.findall(r"js/(\w+/\w+\.js)", sometimes))
     assert not later & needed
 
 
@@ -294,10 +309,10 @@ def test_every_sentence_of_the_scripts_is_on_the_page_and_none_is_idle() -> None
     templates = sorted((ROOT / "templates/rater").glob("strings*.html"))
     strings = "\n".join(template.read_text() for template in templates)
     there = set(re.findall(r'<data value="(\w+)"', strings))
-    modules = imported_by("session.js", {"session.js"})
+    modules = imported_by("rater/session.js", {"rater/session.js"})
     for name in later_imports(modules):
         modules |= imported_by(name, {name})
-    text = "\n".join((ROOT / "static/js" / name).read_text() for name in modules)
+    text = "\n".join((SCRIPTS / name).read_text() for name in modules)
     used = set(re.findall(r'say\("(\w+)"', text))
     quoted = set(re.findall(r'"(\w+)"', text))
     assert used <= there

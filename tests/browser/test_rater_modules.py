@@ -36,7 +36,7 @@ def test_heard_counts_what_there_was_time_to_hear(run: Run) -> None:
         heard.begin(5, 3000); heard.advance(6, 4000);
         return [heard.seconds, heard.frontier, heard.fraction(10), heard.complete(10)];
     """
-    assert run("heard", body) == [3, 2, 0.3, False]
+    assert run("rater/heard", body) == [3, 2, 0.3, False]
 
 
 def test_heard_refuses_a_jump_and_fast_playing(run: Run) -> None:
@@ -48,7 +48,7 @@ def test_heard_refuses_a_jump_and_fast_playing(run: Run) -> None:
         for (let k = 1; k <= 40; k += 1) fast.advance(k, k * 250);
         return [jump.ranges, fast.seconds < 12];
     """
-    assert run("heard", body) == [[[0, 1], [9, 10]], True]
+    assert run("rater/heard", body) == [[[0, 1], [9, 10]], True]
 
 
 def test_heard_twice_counts_once_and_a_hair_at_the_end_is_forgiven(run: Run) -> None:
@@ -57,22 +57,22 @@ def test_heard_twice_counts_once_and_a_hair_at_the_end_is_forgiven(run: Run) -> 
         return [heard.seconds, heard.complete(3), heard.fraction(3), heard.complete(3.3),
                 heard.fraction(3.3) < 1, heard.complete(NaN), heard.fraction(Infinity)];
     """
-    assert run("heard", body) == [2.95, True, 1, False, True, False, 0]
+    assert run("rater/heard", body) == [2.95, True, 1, False, True, False, 0]
 
 
 def test_waits_double_up_to_a_limit(run: Run) -> None:
     body = "return [0, 1, 2, 3, 9, 30].map((tries) => m.backoffMs(tries, 0.5));"
-    assert run("api", body) == [1000, 2000, 4000, 8000, 20000, 20000]
+    assert run("shared/backoff", body) == [1000, 2000, 4000, 8000, 20000, 20000]
 
 
 def test_only_what_may_pass_is_tried_again(run: Run) -> None:
     body = "return [0, 200, 201, 403, 404, 409, 422, 429, 500, 503].filter(m.mayRetry);"
-    assert run("api", body) == [0, 429, 500, 503]
+    assert run("rater/api", body) == [0, 429, 500, 503]
 
 
 def test_blank_space_does_not_count_as_a_reason(run: Run) -> None:
     body = "return ['', '  a   b  ', '停顿很自然', '👍👍'].map(m.counted);"
-    assert run("justification", body) == [0, 3, 5, 2]
+    assert run("rater/justification", body) == [0, 3, 5, 2]
 
 
 def test_scales_lie_as_their_words_and_steps_ask_for(run: Run) -> None:
@@ -85,7 +85,7 @@ def test_scales_lie_as_their_words_and_steps_ask_for(run: Run) -> None:
             m.layoutOf(steps(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"])),
         ];
     """
-    assert run("widgets", body) == ["halves", "short", "long", "long"]
+    assert run("rater/criteria", body) == ["halves", "short", "long", "long"]
 
 
 def test_the_outbox_keeps_answers_without_a_store_and_sends_them_in_order(run: Run) -> None:
@@ -93,16 +93,16 @@ def test_the_outbox_keeps_answers_without_a_store_and_sends_them_in_order(run: R
         const sent = [];
         let fail = 1;
         const box = new m.Outbox("x", null, async (answer) => {
-            if (fail-- > 0) return { status: 0, body: null, retry: true, wait_s: 0 };
+            if (fail-- > 0) return { status: 0, body: null, retry: true, waitS: 0 };
             sent.push(answer.trial);
-            return { status: 201, body: {}, retry: false, wait_s: 0 };
+            return { status: 201, body: {}, retry: false, waitS: 0 };
         });
         box.put({ trial: "a" }); box.put({ trial: "b" }); box.put({ trial: "a" });
         const durable = box.durable;
         while (box.size) await new Promise((resolve) => setTimeout(resolve, 50));
         return [sent, durable];
     """
-    assert run("outbox", body) == [["a", "b"], False]
+    assert run("rater/outbox", body) == [["a", "b"], False]
 
 
 def test_the_outbox_survives_a_full_disk(run: Run) -> None:
@@ -113,9 +113,9 @@ def test_the_outbox_survives_a_full_disk(run: Run) -> None:
         box.put({ trial: "a" });
         return [box.size, box.durable];
     """
-    assert run("outbox", body) == [1, False]
+    assert run("rater/outbox", body) == [1, False]
 
 
 def test_the_clock_rounds_up(run: Run) -> None:
     body = "return [0, 0.02, 0.5, 59.5, 61, 600].map(m.clock);"
-    assert run("strings", body) == ["0:00", "0:00", "0:01", "1:00", "1:01", "10:00"]
+    assert run("rater/strings", body) == ["0:00", "0:00", "0:01", "1:00", "1:01", "10:00"]

@@ -94,6 +94,6 @@ def test_our_scripts_are_served_without_comments_and_those_of_others_whole(tmp_p
 
 
 def test_no_string_of_our_scripts_spans_lines():
-    for script in (Path(__file__).parents[2] / "static/js").glob("*.js"):
+    for script in (Path(__file__).parents[2] / "static/js").rglob("*.js"):
         for number, line in enumerate(script.read_text().splitlines(), start=1):
             assert line.count("`") % 2 == 0, f"{script.name}:{number}"

@@ -1,0 +1,181 @@
+/** Requests to the session's API: one at a time, with a time limit and a fresh token when the old one is refused. */
+
+/**
+ * @typedef {import("../shared/wire.js").Body} Body
+ * @typedef {import("../shared/wire.js").Posts} Posts
+ * @typedef {import("../shared/wire.js").Refusal} Refusal
+ * @typedef {import("../shared/wire.js").State} State
+ *
+ * @typedef {object} Reply
+ * @property {number} status 0 when the network failed or the time ran out
+ * @property {Body | null} body the JSON answer, or null
+ * @property {boolean} retry true when the same request may succeed later
+ * @property {number} waitS what the server asked us to wait (Retry-After), or 0
+ */
+
+const TIME_LIMIT_MS = 20_000;
+
+/**
+ * Whether the same request may succeed later.
+ * @param {number} status
+ * @returns {boolean}
+ */
+export function mayRetry(status) {
+  return status === 0 || status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
+export class Api {
+  /** @param {string} base the address of the session, ending in a slash */
+  constructor(base) {
+    this.base = base;
+    /** @type {Promise<unknown>} */
+    this.last = Promise.resolve();
+    this.token = "";
+    /** @type {() => void} told when a fresh token is refused too: mostly for want of cookies */
+    this.refused = () => undefined;
+  }
+
+  /** @returns {Promise<Reply>} */
+  state() {
+    return this.inTurn(() => this.request("GET", ""));
+  }
+
+  /**
+   * @template {keyof Posts} D
+   * @param {D} door
+   * @param {Posts[D]} body
+   * @returns {Promise<Reply>}
+   */
+  post(door, body) {
+    return this.inTurn(async () => {
+      const reply = await this.request("POST", `${door}/`, body);
+      if (!isCsrf(reply)) return reply;
+      const renewed = await this.renewToken();
+      const again = renewed ? await this.request("POST", `${door}/`, body) : reply;
+      if (!isCsrf(again)) return again;
+      if (renewed) this.refused();
+      return { ...again, retry: true };
+    });
+  }
+
+  /**
+   * States must arrive in the order in which they were asked for.
+   * @template T
+   * @param {() => Promise<T>} job
+   * @returns {Promise<T>}
+   */
+  inTurn(job) {
+    const run = this.last.then(job, job);
+    this.last = run.catch(() => undefined);
+    return run;
+  }
+
+  /**
+   * @param {string} method
+   * @param {string} door
+   * @param {object} [body]
+   * @returns {Promise<Reply>}
+   */
+  async request(method, door, body) {
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), TIME_LIMIT_MS);
+    try {
+      const response = await fetch(this.base + door, {
+        method,
+        headers: this.headers(body !== undefined),
+        body: body === undefined ? undefined : JSON.stringify(body),
+        credentials: "same-origin",
+        cache: "no-store",
+        keepalive: method === "POST",
+        signal: stop.signal,
+      });
+      return await replyFrom(response);
+    } catch {
+      return { status: 0, body: null, retry: true, waitS: 0 };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * @param {boolean} writes
+   * @returns {Record<string, string>}
+   */
+  headers(writes) {
+    /** @type {Record<string, string>} */
+    const headers = { Accept: "application/json" };
+    if (writes) {
+      headers["Content-Type"] = "application/json";
+      headers["X-CSRFToken"] = this.token || tokenOf(document);
+    }
+    return headers;
+  }
+
+  /** Fetches the page once more for a fresh token. */
+  async renewToken() {
+    try {
+      const response = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      this.token = tokenOf(page);
+      return this.token !== "";
+    } catch {
+      return false;
+    }
+  }
+}
+
+/**
+ * @param {Response} response
+ * @returns {Promise<Reply>}
+ */
+async function replyFrom(response) {
+  const text = await response.text();
+  let body = null;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // An error page of a proxy in between: the status says enough.
+  }
+  const broken = response.ok && body === null;
+  const waitS = Number(response.headers.get("Retry-After")) || 0;
+  return { status: response.status, body, retry: broken || mayRetry(response.status), waitS };
+}
+
+/**
+ * @param {Reply} reply
+ * @returns {boolean}
+ */
+function isCsrf(reply) {
+  const { error = "" } = refusalOf(reply.body);
+  return reply.status === 403 && (error === "csrf" || !error);
+}
+
+/**
+ * What the server has against it; empty where it has taken what was sent.
+ * @param {Body | null} body
+ * @returns {Partial<Refusal>}
+ */
+export function refusalOf(body) {
+  return body && "error" in body ? body : {};
+}
+
+/**
+ * The state of the session in what the server answered, if it is there.
+ * @param {Body | null} body
+ * @returns {State | null}
+ */
+export function stateIn(body) {
+  if (!body) return null;
+  return "stage" in body ? body : body.state;
+}
+
+/**
+ * @param {Document} page
+ * @returns {string}
+ */
+function tokenOf(page) {
+  const field = page.querySelector('input[name="csrfmiddlewaretoken"]');
+  if (field instanceof HTMLInputElement && field.value) return field.value;
+  const cookie = page.cookie.split("; ").find((part) => part.startsWith("csrftoken="));
+  return cookie ? decodeURIComponent(cookie.slice("csrftoken=".length)) : "";
+}

@@ -1,0 +1,309 @@
+/** The clips of a parallel trial and the mixer that plays them: loading, waking, counting what is heard. */
+
+import { ElementMixer, loadedElement } from "./elementmixer.js";
+import { Heard, joined } from "./heard.js";
+import { Mixer } from "./mixer.js";
+import { awake, decode, fitsMemory, output } from "./audiooutput.js";
+
+/** Where a task does not ask for all of a clip, so much must have been heard. */
+const ENOUGH_S = 2;
+const HAIR_S = 0.1;
+const TICK_MS = 80;
+const MAX_DECODE_ERRORS = 3;
+
+/**
+ * @typedef {import("./clips.js").Clip} Clip
+ * @typedef {import("../shared/wire.js").DeckPlayback} DeckPlayback
+ * @typedef {import("../shared/wire.js").SoundDraft} TrackDraft
+ * @typedef {import("../shared/wire.js").DeckDraft} DeckDraft
+ */
+
+/** One clip: what it is for, and what of it was heard. */
+export class Track {
+  /**
+   * @param {{place: number, name: string, role: string, clip: Clip, draft?: TrackDraft}} options
+   */
+  constructor({ place, name, role, clip, draft }) {
+    this.place = place;
+    this.name = name;
+    this.role = role;
+    this.clip = clip;
+    this.heard = new Heard(draft?.ranges);
+    this.plays = draft?.plays ?? 0;
+    this.duration = 0;
+    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, skips: 0, decodeErrors: 0 };
+  }
+
+  /** @returns {TrackDraft} */
+  get draft() {
+    return { ranges: this.heard.ranges, plays: this.plays };
+  }
+
+  get fraction() {
+    return this.heard.fraction(this.duration);
+  }
+
+  /** @param {boolean} whole does the task ask for all of it? */
+  enough(whole) {
+    const { heard, duration } = this;
+    if (heard.complete(duration)) return true;
+    return !whole && duration > 0 && heard.seconds >= Math.min(ENOUGH_S, duration - HAIR_S);
+  }
+}
+
+/** Fires "change" (state, what is heard, selection) and "tick" (a little further on). */
+export class Deck extends EventTarget {
+  /**
+   * @param {Track[]} tracks
+   * @param {DeckDraft} [draft]
+   */
+  constructor(tracks, draft = {}) {
+    super();
+    this.tracks = tracks;
+    this.selected = 0;
+    this.switches = draft.switches ?? 0;
+    this.loops = draft.loops ?? 0;
+    this.wishedLoop = draft.loop ?? null;
+    /** @type {Mixer | ElementMixer | null} */
+    this.mixer = null;
+    /** @type {Promise<void> | null} */
+    this.preparing = null;
+    this.wanted = false; // play was asked for before all was there
+    this.blocked = false;
+    this.decodeErrors = 0;
+    this.broken = false;
+    this.closed = false;
+    this.readyAt = 0;
+    this.onClip = () => this.prepare();
+    for (const { clip } of tracks) clip.addEventListener("change", this.onClip);
+    this.stop = new AbortController();
+    for (const kind of ["pointerdown", "keydown"]) {
+      const options = { signal: this.stop.signal, capture: true };
+      document.addEventListener(kind, () => this.touched(), options);
+    }
+    this.timer = window.setInterval(() => this.tick(), TICK_MS);
+    this.prepare();
+  }
+
+  /** The first tap anywhere wakes the sound, so that decoding can begin. */
+  touched() {
+    if (this.mixer || !output(true)) return;
+    this.prepare();
+  }
+
+  get arrived() {
+    return this.tracks.every(({ clip }) => clip.status === "ready");
+  }
+
+  /** @returns {"failed" | "loading" | "playing" | "ready"} */
+  get state() {
+    if (this.broken || this.tracks.some(({ clip }) => clip.status === "failed")) return "failed";
+    if (!this.arrived || this.preparing) return "loading";
+    return this.playing ? "playing" : "ready";
+  }
+
+  /** Of all the clips, 0 to 100. */
+  get percent() {
+    const sum = this.tracks.reduce(
+      (all, { clip }) => all + (clip.status === "ready" ? 100 : clip.percent),
+      0,
+    );
+    return Math.floor(sum / this.tracks.length);
+  }
+
+  get playing() {
+    return this.mixer?.playing ?? false;
+  }
+
+  get duration() {
+    return this.mixer?.duration ?? 0;
+  }
+
+  get position() {
+    return this.mixer?.position ?? 0;
+  }
+
+  get loop() {
+    return this.mixer?.loop ?? { on: true, from: 0, to: 0 };
+  }
+
+  changed() {
+    if (!this.closed) this.dispatchEvent(new Event("change"));
+  }
+
+  /** Makes the mixer as soon as all clips are here and the sound may be made. */
+  prepare() {
+    const sound = output();
+    if (this.arrived && !this.mixer && !this.preparing && !this.broken && sound && !this.closed) {
+      this.preparing = this.assemble(sound)
+        .catch(() => this.undecodable())
+        .finally(() => {
+          this.preparing = null;
+          this.prepare();
+        });
+    }
+    if (this.arrived) this.readyAt ||= performance.now();
+    this.changed();
+  }
+
+  /** @param {AudioContext} sound */
+  async assemble(sound) {
+    const clips = this.tracks.map(({ clip }) => clip);
+    const mixer = (await fitsMemory(clips))
+      ? new Mixer(sound, await Promise.all(clips.map((clip) => decode(/** @type {Blob} */ (clip.blob), sound))))
+      : new ElementMixer(sound, await Promise.all(clips.map(({ source }) => loadedElement(source))));
+    if (this.closed) return mixer.close();
+    this.tracks.forEach((track, k) => {
+      track.duration = mixer.durations[k];
+    });
+    mixer.select(this.selected);
+    if (this.wishedLoop) mixer.setLoop(this.wishedLoop);
+    this.mixer = mixer;
+    sound.addEventListener("statechange", () => this.slept(sound), { signal: this.stop.signal });
+    if (this.wanted) await this.start(mixer);
+  }
+
+  /** A clip is no sound that this browser knows: fetched anew a few times, then given up. */
+  undecodable() {
+    this.decodeErrors += 1;
+    this.tracks[0].facts.decodeErrors = this.decodeErrors;
+    this.broken = this.decodeErrors >= MAX_DECODE_ERRORS;
+    if (!this.broken) for (const { clip } of this.tracks) clip.undecodable();
+  }
+
+  /** Why trying on is no use, as far as anyone can tell. @returns {"" | "load" | "decode"} */
+  get lost() {
+    if (this.broken) return "decode";
+    return this.tracks.some(({ clip }) => clip.lost) ? "load" : "";
+  }
+
+  retry() {
+    this.broken = false;
+    this.decodeErrors = 0;
+    for (const { clip } of this.tracks) clip.load();
+    this.prepare();
+  }
+
+  /** Must be called from a tap, a click or a key, or the browser may hold the sound back. */
+  async play() {
+    this.wanted = true;
+    const sound = output(true);
+    const running = sound ? awake(sound) : Promise.resolve(false);
+    this.prepare();
+    if (!(await running)) return this.held();
+    if (this.mixer && this.wanted) await this.start(this.mixer);
+  }
+
+  /** @param {Mixer | ElementMixer} mixer */
+  async start(mixer) {
+    this.wanted = false;
+    this.blocked = false;
+    if (!mixer.playing) this.tracks[this.selected].plays += 1;
+    try {
+      await mixer.play();
+    } catch {
+      this.held();
+    }
+    this.changed();
+  }
+
+  /** The browser or another programme holds the sound back: a tap more may free it. */
+  held() {
+    this.mixer?.pause();
+    this.wanted = false;
+    this.blocked = true;
+    this.tracks[this.selected].facts.blocked += 1;
+    this.changed();
+  }
+
+  /** @param {AudioContext} sound */
+  slept(sound) {
+    if (sound.state !== "running" && this.playing) this.held();
+  }
+
+  pause() {
+    this.wanted = false;
+    this.mixer?.pause();
+    this.take();
+    this.changed();
+  }
+
+  toggle() {
+    if (this.playing || this.wanted) this.pause();
+    else this.play();
+  }
+
+  /** Selects a clip and lets it be heard; the one that is heard pauses. @param {number} place */
+  choose(place) {
+    if (place === this.selected && this.playing) return this.pause();
+    this.select(place);
+    if (!this.playing) this.play();
+  }
+
+  /** @param {number} place */
+  select(place) {
+    if (place === this.selected) return;
+    this.selected = place;
+    this.switches += 1;
+    if (this.playing) this.tracks[place].plays += 1;
+    this.mixer?.select(place);
+    this.changed();
+  }
+
+  /** @param {number} position */
+  seek(position) {
+    this.mixer?.seek(position);
+    this.changed();
+  }
+
+  /** @param {import("./mixer.js").Loop} loop */
+  setLoop(loop) {
+    this.wishedLoop = loop;
+    this.mixer?.setLoop(loop);
+    this.changed();
+  }
+
+  tick() {
+    if (!this.mixer?.playing) return;
+    this.mixer.tick();
+    this.take();
+    if (this.mixer.playing) this.dispatchEvent(new Event("tick"));
+    else this.changed();
+  }
+
+  /** Notes what the mixer says was heard. */
+  take() {
+    for (const [place, from, to] of this.mixer?.take() ?? []) {
+      const track = this.tracks[place];
+      const end = Math.min(to, track.duration);
+      if (end > from) track.heard.ranges = joined(track.heard.ranges, [from, end]);
+    }
+    if (!this.mixer?.wraps) return;
+    this.loops += this.mixer.wraps;
+    this.mixer.wraps = 0;
+  }
+
+  /** What the answer tells about the listening, beside what each track tells. @returns {DeckPlayback} */
+  get facts() {
+    const { from, to } = this.loop;
+    const { switches, loops } = this;
+    const region = [from, to].map((place) => Math.round(1000 * place) / 1000);
+    return { mixer: this.mixer?.kind ?? "", switches, loops, loop_s: region };
+  }
+
+  /** @returns {DeckDraft} */
+  get draft() {
+    const { switches, loops } = this;
+    const tracks = this.tracks.map((track) => track.draft);
+    return { tracks, switches, loops, loop: this.mixer?.loop ?? this.wishedLoop ?? undefined };
+  }
+
+  close() {
+    this.closed = true;
+    clearInterval(this.timer);
+    this.stop.abort();
+    for (const { clip } of this.tracks) clip.removeEventListener("change", this.onClip);
+    this.mixer?.close();
+    this.mixer = null;
+  }
+}

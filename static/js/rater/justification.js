@@ -1,0 +1,118 @@
+/** The reason in words: guidance while it is typed, and how it was typed (keys, pasted text, time). */
+
+import { fillList, setText, view } from "../shared/dom.js";
+import { say } from "./strings.js";
+
+const PAUSE_MS = 2_000; // a longer pause between two keys is thinking, not typing
+
+/**
+ * @typedef {import("../shared/wire.js").JustificationRules} Plan
+ * @typedef {import("../shared/wire.js").Reason} Reason
+ */
+
+/**
+ * Characters that count: white space at the ends and repeated blanks do not.
+ * @param {string} text
+ * @returns {number}
+ */
+export function counted(text) {
+  return [...text.trim().replace(/\s+/g, " ")].length;
+}
+
+/** Fires "change" whenever the text changes. */
+export class Justification extends EventTarget {
+  /**
+   * @param {Plan} plan
+   * @param {Reason | null} [draft]
+   */
+  constructor(plan, draft) {
+    super();
+    const { root, part } = view("view-justification");
+    this.root = root;
+    this.part = part;
+    this.plan = plan;
+    this.keystrokes = draft?.keystrokes ?? 0;
+    this.pastedChars = draft?.pasted_chars ?? 0;
+    this.typingMs = draft?.typing_ms ?? 0;
+    this.lastKeyAt = 0;
+    this.area = part("text");
+    this.area.value = draft?.text ?? "";
+    this.area.required = plan.required;
+    const prompt = plan.prompt || say("reason_prompt");
+    setText(part("prompt"), plan.required ? prompt : `${prompt} ${say("reason_optional")}`);
+    this.examples();
+    this.listen();
+    this.draw();
+  }
+
+  examples() {
+    const { good = [], poor = [] } = this.plan;
+    this.part("examples").hidden = !good.length && !poor.length;
+    this.part("good-box").hidden = !good.length;
+    this.part("poor-box").hidden = !poor.length;
+    fillList(this.part("good"), good);
+    fillList(this.part("poor"), poor);
+  }
+
+  listen() {
+    this.area.addEventListener("beforeinput", (event) => this.typed(event));
+    this.area.addEventListener("input", () => {
+      this.draw();
+      this.dispatchEvent(new Event("change"));
+    });
+  }
+
+  /** @param {InputEvent} event */
+  typed(event) {
+    const now = performance.now();
+    if (event.inputType === "insertFromPaste" || event.inputType === "insertFromDrop") {
+      const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+      this.pastedChars += text.length;
+      return;
+    }
+    this.keystrokes += 1;
+    const pause = now - this.lastKeyAt;
+    if (this.lastKeyAt && pause < PAUSE_MS) this.typingMs += pause;
+    this.lastKeyAt = now;
+  }
+
+  /** @param {boolean} locked */
+  lock(locked) {
+    const fieldset = this.part("fieldset");
+    if (fieldset.disabled !== locked) fieldset.disabled = locked;
+  }
+
+  get length() {
+    return counted(this.area.value);
+  }
+
+  /** What is still missing, in words; "" when nothing is. */
+  get missing() {
+    const short = this.plan.min_chars - this.length;
+    if (!this.plan.required && this.length === 0) return "";
+    if (this.length === 0) return say("missing_reason");
+    return short > 0 ? say("missing_chars") : "";
+  }
+
+  draw() {
+    const least = this.plan.min_chars;
+    const enough = this.length >= least && this.length > 0;
+    const text = enough ? say("reason_enough") : say("reason_count", { n: this.length, min: least });
+    setText(this.part("count"), least ? text : "");
+    this.part("count").classList.toggle("enough", enough);
+  }
+
+  focus() {
+    this.area.focus();
+  }
+
+  /** @returns {Reason} */
+  get reason() {
+    return {
+      text: this.area.value.trim(),
+      keystrokes: this.keystrokes,
+      pasted_chars: this.pastedChars,
+      typing_ms: Math.round(this.typingMs),
+    };
+  }
+}

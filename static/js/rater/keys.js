@@ -1,0 +1,143 @@
+/** The keys of the session page, the same on every trial. */
+
+/**
+ * @typedef {import("../shared/wire.js").Task} Task
+ * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").ParallelParts>} Finder
+ *
+ * @typedef {object} KeyDoors what the keys may do just now
+ * @property {() => void} play
+ * @property {() => void} again
+ * @property {(place: number) => void} playAt
+ * @property {(key: string) => boolean} [sound] plays the clip that has this key
+ * @property {(key: string) => boolean} choose
+ * @property {(direction: 1 | -1) => boolean} step
+ * @property {() => boolean} write
+ * @property {() => void} next
+ */
+
+/**
+ * @param {EventTarget | null} target
+ * @returns {"text" | "radio" | "range" | "button" | ""} what the key already means where it was pressed
+ */
+function placeOf(target) {
+  if (!(target instanceof HTMLElement)) return "";
+  if (target.matches("input[type=range]")) return "range";
+  if (target.matches("input[type=radio]")) return "radio";
+  if (target.matches("textarea, input:not([type=checkbox]), select")) return "text";
+  return target.matches("button, a[href], summary, input") ? "button" : "";
+}
+
+/** Touch keyboards have an Enter of their own: there it makes a new line. */
+const hasKeyboard = () => matchMedia("(any-hover: hover) and (any-pointer: fine)").matches;
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {KeyDoors} doors
+ * @returns {boolean} whether the key was used
+ */
+function inText(event, doors) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Escape") {
+    target.blur();
+    return true;
+  }
+  if (event.key !== "Enter" || event.shiftKey) return false;
+  if (!hasKeyboard() && !event.ctrlKey && !event.metaKey) return false;
+  doors.next();
+  return true;
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {KeyDoors} doors
+ * @returns {boolean}
+ */
+function onPage(event, doors) {
+  const place = placeOf(event.target);
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const chosen = place === "radio" && /** @type {HTMLInputElement} */ (event.target).checked;
+  if (key === " " && place !== "" && place !== "range" && !chosen) return false;
+  if (key === "Enter" && place === "button") return false;
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    if (place === "radio" || place === "range") return false;
+    return doors.step(key === "ArrowRight" ? 1 : -1);
+  }
+  if (doors.sound?.(key)) return true;
+  /** @type {Record<string, () => boolean | void>} */
+  const meanings = {
+    " ": doors.play,
+    p: doors.play,
+    r: doors.again,
+    f: () => doors.playAt(0),
+    s: () => doors.playAt(1),
+    w: doors.write,
+    Enter: doors.next,
+  };
+  const meaning = meanings[key];
+  if (meaning) return meaning() !== false;
+  return doors.choose(key);
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {KeyDoors} doors
+ */
+export function handleKey(event, doors) {
+  if (event.defaultPrevented || event.isComposing || event.repeat) return;
+  if (document.querySelector("dialog[open]")) return;
+  const text = placeOf(event.target) === "text";
+  if (!text && (event.ctrlKey || event.metaKey || event.altKey)) return;
+  if (text ? inText(event, doors) : onPage(event, doors)) event.preventDefault();
+}
+
+/**
+ * Leaves only those keys in the list that do something in this task.
+ * @param {Element} root
+ * @param {Task} task
+ * @param {string[]} clipKeys of the clips, one each
+ */
+export function trimKeys(root, task, clipKeys) {
+  const steps = task.criteria.flatMap((each) => each.scale.steps);
+  const keys = steps.map((step) => step.hotkey).filter(Boolean).sort();
+  /** @type {Record<string, boolean>} */
+  const shown = {
+    clips: clipKeys.length > 1,
+    choose: keys.length > 0,
+    steps: task.criteria.some((each) => each.scale.widget === "steps"),
+    justification: task.justification !== null,
+  };
+  for (const place of root.querySelectorAll("[data-keys-clips]")) {
+    place.replaceChildren(...clipKeys.flatMap((key) => [kbd(key.toUpperCase()), " "]));
+  }
+  for (const edge of root.querySelectorAll("[data-keys-edge]")) {
+    const last = edge instanceof HTMLElement && edge.dataset.keysEdge === "last";
+    edge.textContent = (last ? keys.at(-1) : keys[0]) ?? "";
+  }
+  for (const entry of root.querySelectorAll("[data-keys-for]")) {
+    if (entry instanceof HTMLElement) entry.hidden = !shown[entry.dataset.keysFor ?? ""];
+  }
+}
+
+/**
+ * Leaves only those keys in the list of a parallel task that do something in it.
+ * @param {Finder} part
+ * @param {Task} task
+ * @param {import("../shared/wire.js").Part[]} parts
+ */
+export function trimParallelKeys(part, task, parts) {
+  const rated = parts.filter(({ role }) => role === "rated");
+  const letters = rated.map(({ name }) => name.match(/(\S{1,2})$/)?.[1] ?? name);
+  const has = (/** @type {string} */ widget) => task.criteria.some((each) => each.scale.widget === widget);
+  part("key-first").textContent = letters[0] ?? "";
+  part("key-last").textContent = letters.at(-1) ?? "";
+  part("key-reference").hidden = !parts.some(({ role }) => role === "reference");
+  part("key-slider").hidden = !has("sliders");
+  part("key-rank").hidden = !has("ranking");
+}
+
+/** @param {string} text */
+function kbd(text) {
+  const key = document.createElement("kbd");
+  key.textContent = text;
+  return key;
+}

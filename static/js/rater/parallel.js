@@ -1,0 +1,333 @@
+/** A trial whose clips play together and are switched between: MUSHRA (BS.1534), ranking. */
+
+import { boardFor, ClipButton, namesOf } from "./board.js";
+import { Deck, Track } from "./deck.js";
+import { cloned, setEnabled, setText, view } from "../shared/dom.js";
+import { Facts } from "./playbackfacts.js";
+import { Justification } from "./justification.js";
+import { trimParallelKeys } from "./keys.js";
+import { say } from "./strings.js";
+import { Transport } from "./transport.js";
+import { Criteria } from "./criteria.js";
+
+export { decodeAhead } from "./audiooutput.js";
+
+/**
+ * @typedef {import("../shared/wire.js").Answer} Answer
+ * @typedef {import("../shared/wire.js").Criterion} CriterionPlan
+ * @typedef {import("../shared/wire.js").Labels} Labels
+ * @typedef {import("../shared/wire.js").Reason} Reason
+ * @typedef {import("../shared/wire.js").Skip} Skip
+ * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
+ */
+
+const BOARDS = ["sliders", "ranking"];
+
+/**
+ * Fires "answer" (detail: the body to send), "draft" (something worth keeping has changed) and
+ * "skip" (the rater goes on without clips that do not come).
+ */
+export class ParallelTrialView extends EventTarget {
+  /**
+   * @param {import("./trial.js").TrialOptions} options
+   */
+  constructor({ trial, task, total, language, clips, draft }) {
+    super();
+    this.trial = trial;
+    this.task = task;
+    const { root, part } = view("view-parallel");
+    this.root = root;
+    this.part = part;
+    this.facts = new Facts(draft?.facts);
+    this.complaint = "";
+    /** @type {import("./board.js").AnyBoard[]} */
+    this.boards = [];
+    /** @type {ClipButton[]} */
+    this.open = [];
+    this.count = -1; // of clips heard enough
+    setText(part("title"), say("trial_title", { n: trial.position, total }));
+    const kept = draft && !Array.isArray(draft.players) ? draft.players : {};
+    const tracks = trial.parts.map(
+      ({ name, role }, place) =>
+        new Track({ place, name, role, clip: clips.get(trial.clips[place]), draft: kept.tracks?.[place] }),
+    );
+    this.deck = new Deck(tracks, kept);
+    this.transport = new Transport(part, this.deck, trial.parts);
+    this.buildText(language);
+    this.criteria = this.buildCriteria(draft?.answers ?? {}, language);
+    this.buildOpen();
+    this.justification = this.buildJustification(draft?.justification);
+    this.listen();
+    this.update();
+  }
+
+  /** For the page, which stops what plays. */
+  get players() {
+    return [{ stop: () => this.deck.pause() }];
+  }
+
+  get tracks() {
+    return this.deck.tracks;
+  }
+
+  get rated() {
+    return this.tracks.filter((track) => track.role === "rated");
+  }
+
+  get reference() {
+    return this.tracks.find((track) => track.role === "reference");
+  }
+
+  /** @param {string} language */
+  buildText(language) {
+    const { part, trial, task } = this;
+    part("text").hidden = !trial.text;
+    part("text").lang = language;
+    setText(part("text"), trial.text ?? "");
+    part("words").lang = part("instructions").lang = language;
+    setText(part("instructions"), task.instructions);
+    trimParallelKeys(part, task, trial.parts);
+    const sliders = task.criteria.some((each) => each.scale.widget === "sliders");
+    part("hint").hidden = !sliders || !this.reference || task.instructions.includes("100");
+  }
+
+  /**
+   * @param {Labels} answers
+   * @param {string} language
+   */
+  buildCriteria(answers, language) {
+    const { task, part } = this;
+    const fragment = cloned(`task-${task.index}`);
+    const onBoard = (/** @type {CriterionPlan} */ plan) => BOARDS.includes(plan.scale.widget);
+    this.boards = task.criteria
+      .filter(onBoard)
+      .map((plan) => boardFor(fragment, plan, this.deck, this.rated));
+    const criteria = new Criteria(fragment, task.criteria.filter((plan) => !onBoard(plan)));
+    for (const each of [...this.boards, criteria]) each.restore(answers);
+    part("criteria").append(...fragment.querySelectorAll("fieldset"));
+    part("criteria").lang = language;
+    return criteria;
+  }
+
+  /** Buttons for the clips that no board shows: the reference, a context. */
+  buildOpen() {
+    const all = this.tracks.map((track, index) => ({ track, index }));
+    const shown = all.filter(({ track }) => track.role !== "rated" || !this.boards.length);
+    this.open = shown.map(({ index }) => new ClipButton(this.deck, index));
+    this.part("open").append(...this.open.map((button) => button.root));
+    this.part("open").hidden = !this.open.length;
+  }
+
+  /** @param {Reason | null} [draft] */
+  buildJustification(draft) {
+    if (!this.task.justification) return null;
+    const justification = new Justification(this.task.justification, draft);
+    this.part("justification").append(justification.root);
+    return justification;
+  }
+
+  listen() {
+    this.deck.addEventListener("change", () => {
+      this.update();
+      this.kept();
+    });
+    this.deck.addEventListener("tick", () => this.heardMore());
+    for (const part of [...this.boards, this.criteria, this.justification]) {
+      part?.addEventListener("change", () => {
+        this.complaint = "";
+        this.update();
+        this.kept();
+      });
+    }
+    this.part("skip").addEventListener("click", () => {
+      /** @type {Skip} */
+      const detail = { trial: this.trial.id, reason: this.deck.lost || "load", playback: this.playback };
+      this.dispatchEvent(new CustomEvent("skip", { detail }));
+    });
+    this.root.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.next();
+    });
+  }
+
+  kept() {
+    this.dispatchEvent(new Event("draft"));
+  }
+
+  /** While it plays, the page changes only when a clip has been heard enough. */
+  heardMore() {
+    const count = this.tracks.filter((track) => this.enough(track)).length;
+    if (count === this.count) return;
+    this.update();
+    this.kept();
+  }
+
+  /** @param {Track} track */
+  enough(track) {
+    return track.enough(this.task.heard_out);
+  }
+
+  /** A clip can be scored once it was heard, and what it is compared with. @param {Track} track */
+  opened(track) {
+    const others = this.tracks.filter((each) => each.role !== "rated");
+    return [track, ...others].every((each) => this.enough(each));
+  }
+
+  get heard() {
+    return this.tracks.every((track) => this.enough(track));
+  }
+
+  /** What is still missing, in words; "" when the answer can go. */
+  get missing() {
+    const unheard = this.tracks.find((track) => !this.enough(track));
+    if (unheard) {
+      const name = namesOf(unheard).spoken;
+      return say(this.task.heard_out ? "missing_listen_whole" : "missing_listen", { name });
+    }
+    const board = this.boards.find((each) => each.missing);
+    return board?.missing || this.criteria.missing || this.justification?.missing || "";
+  }
+
+  get lockText() {
+    if (this.boards.some((board) => board.plan.scale.widget === "ranking")) return say("lock_ranking");
+    return say(this.task.heard_out ? "lock_sliders_whole" : "lock_sliders");
+  }
+
+  update() {
+    const { part, deck, heard, missing } = this;
+    this.count = this.tracks.filter((track) => this.enough(track)).length;
+    if (deck.readyAt) this.facts.ready();
+    const opened = (/** @type {Track} */ track) => this.opened(track);
+    const enough = (/** @type {Track} */ track) => this.enough(track);
+    for (const board of this.boards) board.draw(enough, opened);
+    for (const button of this.open) button.draw(this.enough(this.tracks[button.index]));
+    this.criteria.lock(!heard);
+    this.justification?.lock(!heard);
+    part("lock").hidden = heard;
+    setText(part("lock-text"), this.lockText);
+    setEnabled(part("next"), !missing);
+    setText(part("missing"), this.complaint || missing || say("complete"));
+    part("missing").classList.toggle("all-set", !missing && !this.complaint);
+    part("missing").classList.toggle("complaint", this.complaint !== "");
+  }
+
+  /** Shows why the server refused the answer, until the rater changes it. @param {string} text */
+  complain(text) {
+    this.complaint = text;
+    this.update();
+  }
+
+  next() {
+    if (!this.missing) {
+      this.deck.pause();
+      this.dispatchEvent(new CustomEvent("answer", { detail: this.answer }));
+      return;
+    }
+    this.part("missing").classList.remove("nudge");
+    requestAnimationFrame(() => this.part("missing").classList.add("nudge"));
+    this.focusMissing();
+  }
+
+  focusMissing() {
+    const unheard = this.tracks.find((track) => !this.enough(track));
+    const board = this.boards.find((each) => each.missing);
+    const buttons = [...this.open, ...(this.boards[0]?.rows.map((row) => row.button) ?? [])];
+    if (unheard) buttons.find((each) => this.tracks[each.index] === unheard)?.root.focus();
+    else if (board) board.focus(board.rows[board.labels.indexOf("")].track);
+    else if (this.criteria.unanswered) this.criteria.unanswered.focus();
+    else this.justification?.focus();
+  }
+
+  /**
+   * Selects a clip by key: its slider has the keys then.
+   * @param {Track | undefined} track
+   */
+  pick(track) {
+    if (!track) return false;
+    this.deck.choose(this.tracks.indexOf(track));
+    if (this.deck.tracks[this.deck.selected] === track) this.boards[0]?.focus(track);
+    return true;
+  }
+
+  /** @param {string} key a letter chooses a clip, a digit too where it does not answer */
+  choose(key) {
+    const { rated, boards, deck } = this;
+    if (key === "0" && this.reference) return this.pick(this.reference);
+    const selected = this.tracks[deck.selected];
+    if (/^[1-9]$/.test(key)) {
+      if (boards.some((board) => board.digit(selected, Number(key)))) return true;
+      const digits = boards.length > 0 && !boards.some((board) => board.plan.scale.widget === "ranking");
+      if (digits) return this.pick(rated[Number(key) - 1]);
+    }
+    const named = rated.find((track) => namesOf(track).short.toLowerCase() === key);
+    if (named) return this.pick(named);
+    return this.criteria.list.length > 0 && this.criteria.active.hotkey(key);
+  }
+
+  /** @returns {import("./keys.js").KeyDoors} */
+  get keys() {
+    return {
+      sound: (key) => this.choose(key),
+      play: () => this.deck.toggle(),
+      again: () => this.pick(this.reference) || this.deck.seek(0),
+      playAt: () => false,
+      choose: () => false,
+      step: (direction) => this.step(direction),
+      write: () => this.write(),
+      next: () => this.next(),
+    };
+  }
+
+  /** @param {1 | -1} direction */
+  step(direction) {
+    const selected = this.tracks[this.deck.selected];
+    if (this.boards.some((board) => board.step(selected, direction))) return true;
+    return this.criteria.list.length > 0 && this.criteria.active.step(direction);
+  }
+
+  write() {
+    if (!this.heard || !this.justification) return false;
+    this.justification.focus();
+    return true;
+  }
+
+  /** @returns {Labels} */
+  get answers() {
+    return Object.assign({}, ...this.boards.map((board) => board.answers), this.criteria.answers);
+  }
+
+  get playback() {
+    return { ...this.facts.playback(this.tracks), ...this.deck.facts };
+  }
+
+  /** @returns {Answer} */
+  get answer() {
+    const { trial, justification, facts, tracks } = this;
+    return {
+      trial: trial.id,
+      answers: this.answers,
+      justification: justification?.reason ?? null,
+      latency_ms: facts.latencyMs,
+      plays: tracks.reduce((sum, track) => sum + track.plays, 0),
+      heard_fraction: Math.min(...tracks.map((track) => track.fraction)),
+      playback: this.playback,
+    };
+  }
+
+  /** @returns {TrialDraft} */
+  get draft() {
+    return {
+      trial: this.trial.id,
+      answers: this.answers,
+      justification: this.justification?.reason,
+      players: this.deck.draft,
+      facts: this.facts.draft,
+    };
+  }
+
+  destroy() {
+    this.facts.end();
+    this.transport.destroy();
+    this.deck.close();
+  }
+}

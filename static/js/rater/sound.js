@@ -1,0 +1,253 @@
+/** One clip that sounds: its audio element, the seconds really heard, what went wrong; no looks. */
+
+import { sampleRate } from "./playbackfacts.js";
+import { Heard } from "./heard.js";
+
+export const MAX_DECODE_ERRORS = 4;
+
+/**
+ * @typedef {import("./clips.js").Clip} Clip
+ * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
+ */
+
+/** @type {Sound | null} only one sounds at a time */
+let sounding = null;
+
+/** Fires "draw" (looks may change), "change" (heard more), "play" (asked to start) and "end". */
+export class Sound extends EventTarget {
+  /** @param {{name: string, clip: Clip, loop?: boolean, draft?: SoundDraft}} options */
+  constructor({ name, clip, loop = false, draft }) {
+    super();
+    this.name = name;
+    this.clip = clip;
+    this.loop = loop;
+    this.heard = new Heard(draft?.ranges);
+    this.plays = draft?.plays ?? 0;
+    this.starts = draft?.starts ?? this.plays;
+    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, skips: 0, decodeErrors: 0 };
+    this.wanted = false; // pressed before the clip was there
+    this.blocked = false;
+    this.stalledAt = 0;
+    /** @type {{media: number, wall: number} | null} from where and when it sounds, once it does */
+    this.mark = null;
+    this.firstReadyAt = 0;
+    this.audio = clip.element();
+    this.audio.loop = loop;
+    this.follow();
+    this.onClip = () => this.takeClip();
+    clip.addEventListener("change", this.onClip);
+    if (this.audio.readyState >= 3) this.firstReadyAt = performance.now();
+    this.takeClip();
+  }
+
+  follow() {
+    const { audio } = this;
+    audio.addEventListener("timeupdate", () => this.tick());
+    audio.addEventListener("playing", () => this.playing());
+    audio.addEventListener("pause", () => this.halted());
+    audio.addEventListener("waiting", () => this.waiting());
+    audio.addEventListener("seeking", () => this.seeking());
+    audio.addEventListener("ended", () => this.ended());
+    audio.addEventListener("error", () => this.broken());
+    audio.addEventListener("durationchange", () => this.draw());
+    audio.addEventListener("canplay", () => this.canPlay());
+    audio.addEventListener("ratechange", () => {
+      if (audio.playbackRate !== 1) audio.playbackRate = 1;
+    });
+  }
+
+  draw() {
+    this.dispatchEvent(new Event("draw"));
+  }
+
+  changed() {
+    this.dispatchEvent(new Event("change"));
+    this.draw();
+  }
+
+  get duration() {
+    return Number.isFinite(this.audio.duration) ? this.audio.duration : 0;
+  }
+
+  get complete() {
+    return this.heard.complete(this.audio.duration);
+  }
+
+  get fraction() {
+    return this.heard.fraction(this.audio.duration);
+  }
+
+  /** @returns {SoundDraft} */
+  get draft() {
+    return { ranges: this.heard.ranges, plays: this.plays, starts: this.starts };
+  }
+
+  /** The clip has moved on: put it into the audio element once it is here. */
+  takeClip() {
+    const { clip, audio } = this;
+    if (clip.status === "ready" && audio.dataset.source !== clip.source) {
+      clip.fill(audio);
+      if (this.wanted) this.play();
+    } else if (audio.error) {
+      this.broken();
+    }
+    this.draw();
+  }
+
+  canPlay() {
+    this.firstReadyAt ||= performance.now();
+    this.changed();
+  }
+
+  toggle() {
+    if (!this.audio.paused) this.audio.pause();
+    else if (this.wanted && this.clip.status !== "ready") this.wanted = false;
+    else this.play();
+    this.draw();
+  }
+
+  again() {
+    this.audio.currentTime = 0;
+    this.play();
+  }
+
+  /** Must be called from a tap, a click or a key, or the browser may hold the sound back. */
+  async play() {
+    this.wanted = true;
+    if (this.clip.status !== "ready") {
+      this.clip.load();
+      return;
+    }
+    if (sounding !== this) sounding?.stop();
+    sounding = this;
+    this.dispatchEvent(new Event("play"));
+    this.setMark();
+    try {
+      await this.audio.play();
+      this.blocked = false;
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "NotAllowedError") {
+        this.blocked = true;
+        this.facts.blocked += 1;
+      }
+    }
+    this.wanted = false;
+    this.draw();
+  }
+
+  /** iOS lets an element play later, without a tap of its own, when a tap has loaded it once. */
+  unlock() {
+    if (this.clip.status === "ready" && this.audio.paused && !this.starts) this.audio.load();
+  }
+
+  stop() {
+    this.wanted = false;
+    this.audio.pause();
+  }
+
+  retry() {
+    if (this.facts.decodeErrors >= MAX_DECODE_ERRORS) this.facts.decodeErrors = 0;
+    this.clip.load();
+  }
+
+  setMark() {
+    const { audio } = this;
+    this.mark = { media: audio.ended ? 0 : audio.currentTime, wall: performance.now() };
+  }
+
+  /** A busy device tells late that it sounds: what was heard by then counts from the mark on. */
+  playing() {
+    const now = performance.now();
+    const from = this.mark ?? { media: this.audio.currentTime, wall: now };
+    this.mark = null;
+    this.starts += 1;
+    if (from.media < 0.25) this.plays += 1;
+    if (this.stalledAt) this.facts.stalledMs += Math.round(now - this.stalledAt);
+    this.stalledAt = 0;
+    this.heard.begin(from.media, from.wall);
+    this.heard.advance(this.audio.currentTime, now);
+    sampleRate();
+    this.frame();
+    this.draw();
+  }
+
+  /** Follows the clip smoothly while it plays; timeupdate does it coarsely, in a hidden tab too. */
+  frame() {
+    if (this.audio.paused || this.audio.ended) return;
+    this.heard.advance(this.audio.currentTime, performance.now());
+    this.draw();
+    requestAnimationFrame(() => this.frame());
+  }
+
+  tick() {
+    if (this.audio.paused || this.audio.seeking) return;
+    this.heard.advance(this.audio.currentTime, performance.now());
+    this.changed();
+  }
+
+  halted() {
+    this.heard.advance(this.audio.currentTime, performance.now());
+    this.heard.end();
+    this.changed();
+  }
+
+  waiting() {
+    if (this.audio.seeking || this.audio.paused) return;
+    this.heard.advance(this.audio.currentTime, performance.now());
+    this.heard.end();
+    this.setMark();
+    this.facts.stalls += 1;
+    this.stalledAt = performance.now();
+    this.draw();
+  }
+
+  /** Media keys may jump: back is fine, forward only over what was heard. */
+  seeking() {
+    this.heard.end();
+    const limit = this.complete ? Infinity : this.heard.frontier + 0.3;
+    if (!this.loop && this.audio.currentTime > limit) {
+      this.facts.skips += 1;
+      this.audio.currentTime = this.heard.frontier;
+    }
+  }
+
+  ended() {
+    this.heard.advance(this.duration, performance.now());
+    this.heard.end();
+    this.changed();
+    this.dispatchEvent(new Event("end"));
+  }
+
+  broken() {
+    if (!this.audio.getAttribute("src")) return;
+    this.facts.decodeErrors += 1;
+    this.audio.removeAttribute("src");
+    delete this.audio.dataset.source;
+    if (this.facts.decodeErrors < MAX_DECODE_ERRORS) this.clip.undecodable();
+    this.changed();
+  }
+
+  /** @returns {"" | "load" | "decode"} why this clip is given up after several tries */
+  get lost() {
+    if (this.facts.decodeErrors >= MAX_DECODE_ERRORS) return "decode";
+    return this.clip.lost ? "load" : "";
+  }
+
+  /** @returns {string} the one word that the looks depend on */
+  get state() {
+    const { audio, clip } = this;
+    if (clip.status === "failed" || this.lost) return "failed";
+    if (clip.status !== "ready" || audio.readyState < 1) return "loading";
+    if (!audio.paused && !audio.ended) return this.stalledAt ? "buffering" : "playing";
+    if (this.complete) return "heard";
+    return audio.currentTime > 0 && !audio.ended ? "paused" : "ready";
+  }
+
+  destroy() {
+    this.clip.removeEventListener("change", this.onClip);
+    this.stop();
+    if (sounding === this) sounding = null;
+    this.audio.removeAttribute("src");
+    this.audio.load();
+  }
+}

@@ -1,0 +1,106 @@
+/** What is context and what is rated along the clips of a trial, in time and in words. */
+
+import { setText, view } from "../shared/dom.js";
+import { say } from "./strings.js";
+
+/**
+ * @typedef {import("../shared/wire.js").Line} Line
+ * @typedef {import("../shared/wire.js").Part} Part
+ */
+
+const LOOSE_S = 0.05; // the clock of an audio element is this imprecise
+
+export class Timeline {
+  /**
+   * @param {Part[]} parts
+   * @param {HTMLElement} list where lines with words are shown
+   * @param {string} language
+   */
+  constructor(parts, list, language) {
+    this.parts = parts;
+    this.list = list;
+    this.list.lang = language;
+    this.shown = -1;
+    /** Whether the rater has to tell context from what is rated. */
+    this.marked = parts.some(
+      (part) => part.role === "context" || part.lines.some((line) => line.role === "context"),
+    );
+  }
+
+  /**
+   * The line of a clip that is heard at this second.
+   * @param {number} place
+   * @param {number} atS
+   */
+  lineAt(place, atS) {
+    const { lines } = this.parts[place];
+    return lines.findIndex((line) => atS >= line.start_s - LOOSE_S && atS < line.end_s);
+  }
+
+  /**
+   * @param {number} place
+   * @param {number} atS
+   * @returns {string} "context", "rated", or "" between the two and where nothing is marked
+   */
+  roleAt(place, atS) {
+    if (!this.marked) return "";
+    const { lines, role } = this.parts[place];
+    if (!lines.length) return role === "rated" || role === "context" ? role : "";
+    return lines[this.lineAt(place, atS)]?.role ?? "";
+  }
+
+  /**
+   * Shows the words of a clip's lines, the one that is heard marked.
+   * @param {number} place
+   * @param {number} atS
+   * @param {boolean} playing
+   */
+  draw(place, atS, playing) {
+    if (this.shown !== place) this.write(place);
+    const now = playing ? this.lineAt(place, atS) : -1;
+    for (const row of this.list.children) {
+      const isNow = row instanceof HTMLElement && row.dataset.line === String(now);
+      row.classList.toggle("now", isNow);
+    }
+  }
+
+  /** @param {number} place */
+  write(place) {
+    this.shown = place;
+    const { lines } = this.parts[place];
+    const rows = lines.flatMap((line, k) => (line.text ? [rowOf(line, k, this.marked)] : []));
+    this.list.replaceChildren(...rows);
+    this.list.hidden = !rows.length;
+  }
+
+  /**
+   * Where the rated lines lie on a clip's bar, as shares of its length.
+   * @param {number} place
+   * @param {number} durationS
+   * @returns {[number, number][]}
+   */
+  marks(place, durationS) {
+    if (!this.marked || !durationS) return [];
+    const rated = this.parts[place].lines.filter((line) => line.role === "rated");
+    return rated.map((line) => [
+      Math.min(1, line.start_s / durationS),
+      Math.min(1, line.end_s / durationS),
+    ]);
+  }
+}
+
+/**
+ * @param {Line} line
+ * @param {number} k
+ * @param {boolean} marked
+ */
+function rowOf(line, k, marked) {
+  const { root, part } = view("view-line");
+  root.dataset.line = String(k);
+  root.dataset.role = line.role;
+  const silent = line.end_s <= line.start_s;
+  part("role").hidden = !marked;
+  setText(part("role"), say(silent ? "line_read" : `line_${line.role}`));
+  setText(part("words"), line.text ?? "");
+  return root;
+}

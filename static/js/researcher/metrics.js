@@ -1,0 +1,68 @@
+// The metrics page while clips are scored: looks again every few seconds. Without this file the page reloads.
+
+import { setText } from "../shared/dom.js";
+
+const place = document.querySelector("#run");
+
+/** @typedef {import("../shared/wire.js").ScoringRun} ScoringRun */
+
+/**
+ * How far the run is now; null when the server does not answer.
+ * @param {string} url
+ * @returns {Promise<ScoringRun | null>}
+ */
+async function asked(url) {
+  try {
+    const answer = await fetch(url, { headers: { Accept: "application/json" } });
+    if (!answer.ok || answer.redirected) return null;
+    return await answer.json();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The sentences of the page about a run, with the place of each.
+ * @param {ScoringRun} run
+ * @returns {[place: string, text: string][]}
+ */
+function sentences(run) {
+  const workers = `${run.workers} worker${run.workers === 1 ? "" : "s"}`;
+  const waits = run.stuck ? "" : "Waiting for a worker.";
+  const stuck = `${run.stuck} of ${run.shards} parts have heard nothing of their worker for over a minute. `
+    + "They are taken up again by themselves as soon as a worker is there.";
+  return [
+    ["done", String(run.done)],
+    ["total", String(run.total)],
+    ["failed_told", run.failed ? `, ${run.failed} failed` : ""],
+    ["doing_told", run.workers ? workers + (run.doing ? `: ${run.doing}` : "") : waits],
+    ["stuck_told", run.stuck ? stuck : ""],
+  ];
+}
+
+async function look() {
+  if (!(place instanceof HTMLElement)) return;
+  const run = document.hidden ? null : await asked(place.dataset.url ?? "");
+  if (run) {
+    if (!run.works || String(run.run) !== place.dataset.run) {
+      location.reload();
+      return;
+    }
+    for (const [name, text] of sentences(run)) {
+      const shown = place.querySelector(`[data-told="${name}"]`);
+      if (shown) setText(shown, text);
+    }
+    const bar = place.querySelector("progress");
+    if (bar) bar.value = run.percent;
+  }
+  setTimeout(look, 1000 * Number(place.dataset.every));
+}
+
+/** Ticking a metric chooses the ticked ones. */
+document.addEventListener("change", ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.name !== "metric" || !target.checked) return;
+  const own = document.querySelector('input[name="preset"][value="own"]');
+  if (own instanceof HTMLInputElement) own.checked = true;
+});
+
+if (place instanceof HTMLElement) setTimeout(look, 1000 * Number(place.dataset.every));

@@ -1,0 +1,279 @@
+/**
+ * What the server sends, what it is sent, and what a browser keeps between two page loads: JSON, whose
+ * keys are written with underscores. All other names of our scripts are camelCase; ESLint reads here
+ * which keys may have an underscore, tsc sees a key that is misspelt. No page fetches this file.
+ */
+
+/**
+ * The state of a session.
+ *
+ * @typedef {object} Study
+ * @property {string} title
+ * @property {string} language
+ * @property {string} contact
+ * @property {number} break_every
+ *
+ * @typedef {object} Option
+ * @property {string} value
+ * @property {string} text
+ *
+ * @typedef {Option & {hotkey: string}} CheckOption
+ *
+ * @typedef {object} CheckTrial one sound of a check
+ * @property {string} clip
+ * @property {string} question
+ * @property {CheckOption[]} options
+ *
+ * @typedef {object} Check one attempt of a check
+ * @property {string} key
+ * @property {string} title
+ * @property {string} text
+ * @property {string} kind
+ * @property {number} attempt
+ * @property {number} attempts
+ * @property {string} feedback
+ * @property {string} clip
+ * @property {CheckTrial[]} trials
+ *
+ * @typedef {object} Question
+ * @property {string} key
+ * @property {string} question
+ * @property {string} help
+ * @property {"one" | "many" | "text" | "number" | "scale"} kind
+ * @property {Option[]} options
+ * @property {boolean} required
+ * @property {number | null} low
+ * @property {number | null} high
+ * @property {number} longest
+ * @property {{question: string, answers: string[]} | null} show_if
+ *
+ * @typedef {{key: string, title: string, text: string, questions: Question[]}} Questionnaire
+ *
+ * @typedef {{label: string, text: string, hotkey: string, apart: boolean}} Step
+ *
+ * @typedef {object} Scale
+ * @property {string} widget
+ * @property {Step[]} steps
+ * @property {[low: number, high: number, step: number] | null} span
+ * @property {number} longest
+ *
+ * @typedef {{index: number, question: string, help: string, scale: Scale}} Criterion
+ *
+ * @typedef {object} JustificationRules
+ * @property {boolean} required
+ * @property {number} min_chars
+ * @property {string} prompt
+ * @property {string[]} good
+ * @property {string[]} poor
+ *
+ * @typedef {{clip: string, name: string, caption: string}} Example
+ *
+ * @typedef {object} Task
+ * @property {number} index
+ * @property {string} title
+ * @property {string} instructions
+ * @property {string} screen
+ * @property {boolean} heard_out
+ * @property {boolean} several
+ * @property {Example[]} examples
+ * @property {Criterion[]} criteria
+ * @property {JustificationRules | null} justification
+ *
+ * @typedef {object} Line
+ * @property {string} role
+ * @property {number} start_s
+ * @property {number} end_s
+ * @property {string | null} text
+ *
+ * @typedef {{name: string, role: string, lines: Line[]}} Part
+ *
+ * @typedef {object} Trial
+ * @property {string} id
+ * @property {number} position
+ * @property {number} task
+ * @property {string[]} clips
+ * @property {Part[]} parts
+ * @property {string | null} text
+ * @property {{n: number, total: number} | null} training
+ *
+ * @typedef {object} End
+ * @property {string} outcome
+ * @property {string} code
+ * @property {string | null} return_url
+ * @property {string} text
+ * @property {string} debrief
+ * @property {string} comment_prompt
+ * @property {boolean} comment
+ *
+ * @typedef {object} Session what all stages share
+ * @property {boolean} preview
+ * @property {Study} study
+ * @property {{done: number, total: number}} progress
+ * @property {Task[]} tasks
+ * @property {Trial[]} trials
+ *
+ * @typedef {{stage: "check", check: Check, questionnaire: null, end: null}} AtCheck
+ * @typedef {{stage: "questionnaire", check: null, questionnaire: Questionnaire, end: null}} AtQuestionnaire
+ * @typedef {{stage: "trial", check: null, questionnaire: null, end: null}} AtTrial
+ * @typedef {{stage: "end", check: null, questionnaire: null, end: End}} AtEnd
+ * @typedef {Session & (AtCheck | AtQuestionnaire | AtTrial | AtEnd)} State
+ */
+
+/**
+ * A preview's state holds all that comes later.
+ *
+ * @typedef {object} PreviewStage
+ * @property {"check" | "questionnaire" | "trial" | "end"} stage
+ * @property {Check} [check]
+ * @property {Questionnaire} [questionnaire]
+ * @property {string[]} [truths]
+ * @property {number} [pass_at_least]
+ *
+ * @typedef {{labels: string[], right: Feedback, wrong: Feedback}} Judged what answers to a practice trial are worth
+ * @typedef {Trial & {judged: Judged | null}} PreviewTrial
+ *
+ * @typedef {object} Previewed
+ * @property {PreviewStage[]} preview_stages
+ * @property {PreviewTrial[]} preview_trials
+ * @property {End} preview_end
+ *
+ * @typedef {State & Previewed} PreviewState
+ */
+
+/**
+ * What the page sends.
+ *
+ * @typedef {object} Reason a justification and how it was typed
+ * @property {string} text
+ * @property {number} keystrokes
+ * @property {number} pasted_chars
+ * @property {number} typing_ms
+ *
+ * @typedef {object} Playback
+ * @property {number} stalls
+ * @property {number} stalled_ms
+ * @property {number} hidden_ms
+ * @property {number} sample_rate_hz
+ * @property {number} channels
+ * @property {number} device_changes
+ * @property {number} reloads
+ * @property {number} blocked
+ * @property {number} skips
+ * @property {number} decode_errors
+ * @property {number} load_failures
+ * @property {boolean} streamed
+ * @property {number[]} plays_each
+ * @property {number[]} starts_each
+ * @property {number[]} heard_s
+ * @property {number[]} duration_s
+ *
+ * @typedef {object} DeckPlayback how clips that play together were listened to
+ * @property {string} mixer
+ * @property {number} switches
+ * @property {number} loops
+ * @property {number[]} loop_s
+ *
+ * @typedef {Record<string, string>} Labels the answers of a trial, by the places of their criteria
+ *
+ * @typedef {object} Answer
+ * @property {string} trial
+ * @property {Labels} answers
+ * @property {Reason | null} justification
+ * @property {number} latency_ms
+ * @property {number} plays
+ * @property {number} heard_fraction
+ * @property {Playback & Partial<DeckPlayback>} playback
+ *
+ * @typedef {object} Skip
+ * @property {string} trial
+ * @property {"load" | "decode"} reason
+ * @property {Playback & Partial<DeckPlayback>} playback
+ *
+ * @typedef {object} VolumeAnswer
+ * @property {boolean} comfortable
+ * @property {number} played_s
+ * @property {number} plays
+ *
+ * @typedef {{answers: string[], attempt: number}} TrialsAnswer
+ *
+ * @typedef {Record<string, string | string[]>} Given the answers of a questionnaire
+ *
+ * @typedef {object} Posts what each door takes
+ * @property {{key: string, answer: VolumeAnswer | TrialsAnswer}} checks
+ * @property {{key: string, answers: Given}} questionnaires
+ * @property {Answer} answers
+ * @property {Skip} skips
+ * @property {{text: string}} comments
+ * @property {{confirm: true}} withdraw
+ */
+
+/**
+ * What the server answers.
+ *
+ * @typedef {{right: boolean | null, text: string, expected?: string[]}} Feedback
+ *
+ * @typedef {{stored: boolean, repeat: boolean, feedback: Feedback | null, state: State}} Stored
+ *
+ * @typedef {object} Refusal
+ * @property {string} error
+ * @property {string} message
+ * @property {State | null} state
+ * @property {Record<string, string>} [fields] what is wrong with each answer of a questionnaire
+ *
+ * @typedef {State | Stored | Refusal} Body
+ */
+
+/**
+ * What a browser keeps of a trial that is not answered yet, so that a reload costs nothing: written by
+ * one version of our scripts and perhaps read by the next.
+ *
+ * @typedef {{ranges: [number, number][], plays: number, starts?: number}} SoundDraft
+ *
+ * @typedef {object} DeckDraft
+ * @property {SoundDraft[]} [tracks]
+ * @property {number} [switches]
+ * @property {number} [loops]
+ * @property {{on: boolean, from: number, to: number}} [loop]
+ *
+ * @typedef {object} FactsDraft
+ * @property {number} elapsed_ms
+ * @property {number} hidden_ms
+ * @property {number} device_changes
+ * @property {number} reloads
+ *
+ * @typedef {object} TrialDraft
+ * @property {string} trial
+ * @property {Labels} answers
+ * @property {Reason | null} [justification]
+ * @property {SoundDraft[] | DeckDraft} players
+ * @property {FactsDraft} [facts]
+ *
+ * @typedef {{trial: string, answers: string[]}} CheckDraft
+ * @typedef {{trial: string, answers: Given}} QuestionnaireDraft
+ * @typedef {TrialDraft | CheckDraft | QuestionnaireDraft} Draft
+ */
+
+/**
+ * What researchers' pages are told.
+ *
+ * @typedef {object} ScoringRun
+ * @property {number} run
+ * @property {string} state
+ * @property {boolean} works
+ * @property {number} total
+ * @property {number} done
+ * @property {number} failed
+ * @property {number} percent
+ * @property {number} shards
+ * @property {number} workers
+ * @property {number} stuck
+ * @property {string} doing
+ *
+ * @typedef {null | string | number | boolean | Json[] | {[key: string]: Json}} Json
+ *
+ * @typedef {{type: "progress", progress: {[key: string]: Json}}} ProgressMessage
+ * @typedef {{type: "heartbeat", counting: boolean}} Heartbeat
+ * @typedef {ProgressMessage | Heartbeat} MonitorMessage
+ */
+
+export {};
