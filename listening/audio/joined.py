@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from listening.audio.opening import opened
 from listening.audio.probe import MAX_DURATION_S
 from listening.audio.resampled import BLOCK_FRAMES, resampled
-from listening.audio.sources import AudioError, Samples, opened
+from listening.audio.sources import AudioError, Samples
 from listening.audio.store import plain_flac
 
 FADE_S = 0.005  # at both sides of a joint, so that it does not click

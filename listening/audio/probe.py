@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from listening.audio.loudness import LoudnessMeter
-from listening.audio.sources import AudioError, Samples, Source, opened
+from listening.audio.opening import opened
+from listening.audio.sources import AudioError, Samples, Source
 
 MAX_BYTES = 500 * 1024**2
 MAX_DURATION_S = 30 * 60

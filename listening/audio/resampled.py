@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from listening.audio.sources import Samples, opened
+from listening.audio.opening import opened
+from listening.audio.sources import Samples
 
 BLOCK_FRAMES = 65_536
 

@@ -61,18 +61,6 @@ class Source(ABC):
         self.close()
 
 
-def opened(path: Path) -> Source:
-    """The file, open for reading, if it is in a format that is accepted."""
-    try:
-        return PlainSource(path)
-    except (soundfile.LibsndfileError, TypeError, ValueError, OSError) as error:
-        if isinstance(error, AudioError):
-            raise
-    from listening.audio.containers import ContainerSource  # FFmpeg: most studies never need it
-
-    return ContainerSource(path)
-
-
 def damaged(after_s: float, what: str) -> AudioError:
     words = what.strip().rstrip(".")
     return AudioError(

@@ -16,9 +16,10 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from soundfile import LibsndfileError, SoundFile
 
+from listening.audio.opening import opened
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
-from listening.audio.sources import AudioError, opened
+from listening.audio.sources import AudioError
 
 NAME = re.compile(r"(served|originals)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
 SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show in a header

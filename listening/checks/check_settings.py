@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from listening.checks.check import Check
+from typing import Any, ClassVar, Protocol
 
 MOST_TRIALS = 20
 MOST_ATTEMPTS = 10
@@ -50,7 +47,22 @@ class CheckSettings:
     numbers: Mapping[str, float] = field(default_factory=dict)  # the check's own, such as snr_db
 
 
-def read_settings(check: Check, given: Mapping[str, Any], language: str) -> CheckSettings:
+class Defaults(Protocol):
+    """What a check brings of its own, and a study may change in part; `check.Check` is one."""
+
+    key: ClassVar[str]
+    title: ClassVar[str]
+    text: ClassVar[str]
+    trials: ClassVar[int]
+    pass_at_least: ClassVar[int]
+    attempts: ClassVar[int]
+    on_fail: ClassVar[str]
+    feedback: ClassVar[bool]
+    languages: ClassVar[tuple[str, ...]]
+    numbers: ClassVar[Mapping[str, Number]]
+
+
+def read_settings(check: Defaults, given: Mapping[str, Any], language: str) -> CheckSettings:
     """The check's defaults with what the study changes; Unfit names field and remedy."""
     known = names_of(check)
     for name in given:
@@ -81,7 +93,7 @@ def read_settings(check: Check, given: Mapping[str, Any], language: str) -> Chec
     )
 
 
-def names_of(check: Check) -> tuple[str, ...]:
+def names_of(check: Defaults) -> tuple[str, ...]:
     """The settings that a study may give this check."""
     if not check.trials:
         return WORDS
@@ -90,7 +102,7 @@ def names_of(check: Check) -> tuple[str, ...]:
     return (*marks, *spoken, *check.numbers, *WORDS)
 
 
-def _marks(check: Check, given: Mapping[str, Any]) -> tuple[int, int]:
+def _marks(check: Defaults, given: Mapping[str, Any]) -> tuple[int, int]:
     """Trials and how many must be right: without a mark, the default's share of the trials."""
     if not check.trials:
         return 0, 0
@@ -128,7 +140,7 @@ def _words(value: Any, name: str) -> str:
     return value
 
 
-def _language(check: Check, given: Any, study: str) -> str:
+def _language(check: Defaults, given: Any, study: str) -> str:
     """The language asked for, which must be there; else the study's, else the first there is."""
     if not check.languages:
         return ""

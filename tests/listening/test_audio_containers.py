@@ -11,7 +11,7 @@ from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame
 
 from listening.audio import AudioError, probed
-from listening.audio.sources import opened
+from listening.audio.opening import opened
 from listening.audio.store import write_plain_flac
 from tests.listening.encoded import chirp, encode
 

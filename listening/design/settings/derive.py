@@ -10,7 +10,7 @@ from typing import Any
 from listening.design.settings.manifest import Manifest, Mistake, Paragraph, neighbours
 from listening.design.settings.names import BadName, Form, Voice, form_named
 from listening.design.settings.recipe import Line, Recipe
-from listening.design.studyfile import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
+from listening.design.studyfile.entries import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
 from listening.design.studyfile.problems import did_you_mean
 
 LONGEST_KEY, LONGEST_LABEL, LONGEST_STIMULUS = 80, 120, 120

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from listening.design.studyfile import ItemEntry, StimulusEntry, StudyFile
+from listening.design.studyfile.entries import ItemEntry, StimulusEntry, StudyFile
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from listening.design.studyfile import StimulusEntry
+from listening.design.studyfile.entries import StimulusEntry
 
 Sound = TypeVar("Sound")
 
