@@ -6,7 +6,7 @@ import pytest
 from analysis.ratings.table import from_csv, from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
-from analysis.report.part import parts
+from analysis.report.part import Part
 from analysis.statistics.comparisons.clustered_variance import spread_of_means
 from analysis.statistics.intervals import clustered, t_interval
 from analysis.statistics.justifications import (
@@ -288,7 +288,7 @@ def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):
 
 def test_a_report_without_reasons_has_no_such_part():
     rows = [row | {"codes": "", "justification": ""} for row in reasoned()]
-    assert not parts()["justifications"]().applies(given_of(from_rows(rows)))
+    assert not Part.registry["justifications"]().applies(given_of(from_rows(rows)))
 
 
 def test_a_code_of_every_reason_tells_nothing():

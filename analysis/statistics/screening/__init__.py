@@ -9,7 +9,7 @@ from analysis.statistics.screening.rater_rules import (
     InconsistentRepeats,
     Variance,
 )
-from analysis.statistics.screening.rule import Rule, rules
+from analysis.statistics.screening.rule import Rule
 from analysis.statistics.screening.rule_text import rule_from, rule_text, versioned_text
 from analysis.statistics.screening.screened import (
     DEFAULT,
@@ -67,7 +67,6 @@ __all__ = [
     "optional_rules",
     "rule_from",
     "rule_text",
-    "rules",
     "screen",
     "study_rules",
     "versioned_text",

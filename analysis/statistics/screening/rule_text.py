@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 from urllib.parse import quote, unquote
 
-from analysis.statistics.screening.rule import Rule, rules
+from analysis.statistics.screening.rule import Rule
 from analysis.statistics.screening.trap_rules import AttTraps, TaskTraps, needed_of, task_traps
 
 _UNSAFE = re.compile(r"[%,=+\s]")
@@ -24,9 +24,9 @@ def rule_from(text: str) -> Rule:
     """
     named, _, rest = text.partition(":")
     key, _, version = named.partition("@")
-    if key not in rules():
-        raise ValueError(f"no rule {key!r}; known are {', '.join(rules())}")
-    rule = rules()[key]
+    if key not in Rule.registry:
+        raise ValueError(f"no rule {key!r}; known are {', '.join(Rule.registry)}")
+    rule = Rule.registry[key]
     if version not in ("", rule.version):
         told = f"rule {key} is at version {rule.version} here, not {version!r}"
         raise ValueError(f"{told}; it may leave out other ratings: take the version away")
