@@ -18,9 +18,10 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from xdist.scheduler import LoadFileScheduling
 
-from config.embedded import EmbeddedError
+from config.embedded import POSTGRES, EmbeddedError
 from config.keeper import join
 
 if TYPE_CHECKING:
@@ -52,9 +53,15 @@ def servers() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    servers: None, django_db_modify_db_settings_parallel_suffix: None
+    servers: None, django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: Any
 ) -> None:
-    """Before the database of the tests is made, its server runs."""
+    """Before the database of the tests is made, its server runs, and there is one to copy."""
+    if POSTGRES in settings.EMBEDDED:
+        from tests.migrated import template
+
+        with django_db_blocker.unblock():
+            name = template(settings.EARNEST_VAR)
+        connection.settings_dict["TEST"]["TEMPLATE"] = name
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
