@@ -218,6 +218,7 @@ def test_wavlm_scores_through_the_metric(tiny_wavlm: Path):  # noqa: F811
     assert "transformers" in metric.packages
 
 
+@pytest.mark.slow
 def test_wavlm_without_weights_says_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.setattr(weights._Place, "folder", tmp_path)
     monkeypatch.setattr(weights._Place, "offline", True)
