@@ -53,5 +53,5 @@ def waiting_run(study_id: int, parameters: dict[str, Any], **same: str) -> Analy
 
 
 def _alike(study_id: int, parameters: dict[str, Any]) -> QuerySet[AnalysisRun]:
-    found: QuerySet[AnalysisRun] = AnalysisRun.objects.filter(study_id=study_id)
-    return found.filter(parameters=parameters).defer("result", "brief")
+    runs: QuerySet[AnalysisRun] = AnalysisRun.objects.filter(study_id=study_id)
+    return runs.filter(parameters=parameters).defer("result", "brief")

@@ -77,9 +77,9 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
         if stem == rows:
             return _attached(table_csv(report, rows), CSV, f"{key}-{name}")
     if kind == "svg":
-        found = [plot.standalone for plot in plots(report) if plot.key == stem]
-        if found:
-            return _attached(found[0], SVG, f"{key}-{name}")
+        drawn = [plot.standalone for plot in plots(report) if plot.key == stem]
+        if drawn:
+            return _attached(drawn[0], SVG, f"{key}-{name}")
     text = _part_file(report, stem, kind)
     if text:
         return _attached(text, JSON if kind == "json" else CSV, f"{key}-{name}")

@@ -38,19 +38,19 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
     head = _head(request, key)
     plans = task_plans(key)
     task = next((p for p in plans if p["task"] == request.GET.get("task")), None)
-    found = pilot_state(key)
+    pilot = pilot_state(key)
     values = _values(request, task or (plans[0] if plans else None))
     context = {
         "study": head,
         "tasks": plans,
         "task": task or (plans[0] if plans else None),
         "values": values,
-        "sources": _sources(found),
-        "pilot": found,
-        "pilot_waits": bool(found and found["state"] == RUNNING),
+        "sources": _sources(pilot),
+        "pilot": pilot,
+        "pilot_waits": bool(pilot and pilot["state"] == RUNNING),
         "query": request.GET.urlencode(),
     }
-    context |= _result(values, found) if "size" in request.GET else {}
+    context |= _result(values, pilot) if "size" in request.GET else {}
     status = 400 if context.get("problem") else 200
     return render(request, "analysis/planning.html", context, status=status)
 
@@ -90,20 +90,20 @@ def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:
     return values | {k: v for k in values if (v := request.GET.get(k)) is not None}
 
 
-def _sources(found: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _sources(pilot: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Where components may come from: value of the form, and its words."""
-    pilots = _pilots(found)
+    pilots = _pilots(pilot)
     rows = [(f"{PILOT}{number}", f"This study: {p['title']}") for number, p in enumerate(pilots)]
     return [*rows, *PRESET_WORDS.items(), ("own", "My own standard deviations, below")]
 
 
-def _pilots(found: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    done = found if found and "pilots" in found else (found or {}).get("before") or {}
+def _pilots(pilot: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    done = pilot if pilot and "pilots" in pilot else (pilot or {}).get("before") or {}
     pilots: list[dict[str, Any]] = done.get("pilots", [])
     return pilots
 
 
-def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[str, Any]:
+def _result(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> dict[str, Any]:
     """The plan that was asked for, or in words why there is none."""
     from analysis.report.figures import figure_svg
     from analysis.report.html.part_html import table_html
@@ -114,7 +114,7 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
     from analysis.statistics.planning.proposal import propose
 
     try:
-        components = _components(values, found)
+        components = _components(values, pilot)
         proposal = propose(requirements_from(values, components))
     except PlanningError as error:
         return {"problem": str(error)}
@@ -135,7 +135,7 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
     }
 
 
-def _components(values: Mapping[str, str], found: Mapping[str, Any] | None) -> Any:
+def _components(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> Any:
     from analysis.report.planning.form_fields import own_components
     from analysis.statistics.planning import Components, PlanningError, preset
 
@@ -144,7 +144,7 @@ def _components(values: Mapping[str, str], found: Mapping[str, Any] | None) -> A
         return own_components(values)
     if not source.startswith(PILOT):
         return preset(source)
-    number, pilots = source.removeprefix(PILOT), _pilots(found)
+    number, pilots = source.removeprefix(PILOT), _pilots(pilot)
     if not number.isdecimal() or int(number) >= len(pilots):
         raise PlanningError(
             "The components of this study's ratings are not there (any more): estimate them again."
@@ -219,7 +219,7 @@ def _box(asked: Any, matters: float | None) -> dict[str, Any]:
     from analysis.report.planning.interim_narrative import box
     from analysis.statistics.planning.interim import interim
 
-    found = interim(
+    so_far = interim(
         asked["means"],
         asked["ends"],
         columns=asked["columns"],
@@ -227,7 +227,7 @@ def _box(asked: Any, matters: float | None) -> dict[str, Any]:
         references=asked["references"],
         matters=matters,
     )
-    return box(found, asked)
+    return box(so_far, asked)
 
 
 def _head(request: HttpRequest, key: str) -> Any:

@@ -56,12 +56,12 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
         options = options_of(request.POST, key)
     except OptionsError as error:
         return _page(request, head, problem=str(error), status=400)
-    found = asked_run(head["pk"], key, options)
-    if found.state != AnalysisRun.State.DONE:
+    asked = asked_run(head["pk"], key, options)
+    if asked.state != AnalysisRun.State.DONE:
         return redirect("results", key)
     messages.success(request, STORED)
     newest = runs_of(key).defer(*LONG).first()
-    stored = f"?run={found.pk}" if found != newest else ""
+    stored = f"?run={asked.pk}" if asked != newest else ""
     return redirect(f"{reverse('results', args=[key])}{stored}")
 
 
@@ -96,8 +96,8 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
     """Have a worker make one of the files that take long."""
     head_of(request, key)
-    found = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
-    if asked_file(found, name) is None:
+    finished = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
+    if asked_file(finished, name) is None:
         raise Http404(f"There is no file {name} to be made.")
     return redirect(f"{reverse('results', args=[key])}?run={pk}#files-title")
 

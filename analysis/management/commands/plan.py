@@ -136,8 +136,8 @@ def _components(
     for note in reading.notes:
         say(f"note: {note}")
     rules = default_rules(reading.table)
-    found = pilots(screen(reading.table, rules).kept(rules))
-    chosen = chosen_pilot(found, given["task"], given["criterion"])
+    every = pilots(screen(reading.table, rules).kept(rules))
+    chosen = chosen_pilot(every, given["task"], given["criterion"])
     return chosen.components, chosen
 
 

@@ -35,8 +35,8 @@ def brief_of(report: Report, most: int = MOST_ROWS) -> Report:
 def counted(report: Report) -> dict[str, list[int]]:
     """For each slice and family: differences (of ratings), those tested, those claimed."""
     if "counted" in report:
-        found: dict[str, list[int]] = report["counted"]
-        return found
+        counts: dict[str, list[int]] = report["counted"]
+        return counts
     groups: dict[str, list[Line]] = {}
     for line in lines_of(report["contrasts"]):
         if line.weighting == "ratings":
