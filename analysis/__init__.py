@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from analysis.statistics.agreement import kendall_w as kendall_w
     from analysis.statistics.agreement import krippendorff_alpha as krippendorff_alpha
     from analysis.statistics.agreement import versus_rest as versus_rest
-    from analysis.statistics.comparisons import cliffs_delta as cliffs_delta
-    from analysis.statistics.comparisons import cohen_d as cohen_d
-    from analysis.statistics.comparisons import pair_tests as pair_tests
-    from analysis.statistics.comparisons import tiers_of as tiers_of
+    from analysis.statistics.comparisons.effect_sizes import cliffs_delta as cliffs_delta
+    from analysis.statistics.comparisons.effect_sizes import cohen_d as cohen_d
+    from analysis.statistics.comparisons.tests_by_name import pair_tests as pair_tests
+    from analysis.statistics.comparisons.tiers import tiers_of as tiers_of
     from analysis.statistics.estimator import Contrast as Contrast
     from analysis.statistics.estimator import Estimate as Estimate
     from analysis.statistics.estimators.mean_score import MeanScore as MeanScore
@@ -61,7 +61,9 @@ _HOMES = {
     "analysis.statistics.estimator": ("Contrast", "Estimate"),
     "analysis.ratings.breakdowns": ("cells", "families"),
     "analysis.statistics.single_clips": ("clip_scores",),
-    "analysis.statistics.comparisons": ("cliffs_delta", "cohen_d", "pair_tests", "tiers_of"),
+    "analysis.statistics.comparisons.effect_sizes": ("cliffs_delta", "cohen_d"),
+    "analysis.statistics.comparisons.tests_by_name": ("pair_tests",),
+    "analysis.statistics.comparisons.tiers": ("tiers_of",),
     "analysis.statistics.estimators.mean_score": ("MeanScore",),
     "analysis.statistics.mixed.table_model": ("mixed_model",),
     "analysis.ratings.grouping": ("Breakdown",),

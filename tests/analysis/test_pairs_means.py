@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.statistics.comparisons import Undefined
+from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs import (
     circular_triads,
     from_table,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons import Undefined
+from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs import (
     Disconnected,
     PairRatings,

@@ -9,15 +9,16 @@ from scipy import special
 from analysis.arrays import Codes, Floats
 from analysis.statistics.binomial import effective, exact_bounds
 from analysis.statistics.comparisons.effect_sizes import (
+    CLIFFS_DELTA,
+    COHEN_D,
     NO_SPREAD,
-    Effect,
     asymmetric_interval,
     dominance,
     no_spread,
 )
+from analysis.statistics.comparisons.test_result import Effect
 from analysis.statistics.intervals import has_no_width, t_interval
 
-COHEN_D, CLIFFS_DELTA = "Cohen's d (pooled SD)", "Cliff's delta"
 TOO_FEW = "one rater or item only: how they differ cannot be estimated"
 CANCELLED = "the sums per rater and per item cancel out: no interval"
 Bools = NDArray[np.bool_]
@@ -26,7 +27,7 @@ Bools = NDArray[np.bool_]
 def clustered_d(y: Floats, first: Bools, rater: Codes, item: Codes, level: float = 0.95) -> Effect:
     """(mean of the first - mean of the others) over their pooled SD, of ratings (n,).
 
-    As `effects.cohen_d`; the interval is a t one over the two-way clustered variance of what each
+    As `cohen_d`; the interval is a t one over the two-way clustered variance of what each
     rating contributes (delta method: its distance from its mean, and d / 2 times what its square
     adds to the variance), with the fewest raters or items of either condition minus 1 as degrees.
     """
@@ -52,7 +53,7 @@ def clustered_delta(
 ) -> Effect:
     """P(first above others) - P(below) over all pairs of ratings (n,), in [-1, 1].
 
-    As `effects.cliffs_delta`; the interval is Feng and Cliff's (2004), with the two-way clustered
+    As `cliffs_delta`; the interval is Feng and Cliff's (2004), with the two-way clustered
     variance of each rating's mean dominance and a t quantile. Where every rating of one side is
     above every one of the other, it is Clopper and Pearson's with each rater (or item) one answer.
     """

@@ -87,8 +87,8 @@ def variance_and_df(means: Clustered, a: int, b: int | None = None) -> tuple[flo
         return spread_of_one(rater, item, both, raters, items)
     row = np.zeros((1, len(means.value)))
     row[0, a], row[0, b] = 1.0, -1.0
-    found = spread_of(row, means)
-    return float(found.variance[0]), float(found.df[0])
+    spread = spread_of(row, means)
+    return float(spread.variance[0]), float(spread.df[0])
 
 
 def spread_of_one(

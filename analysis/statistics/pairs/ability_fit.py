@@ -97,7 +97,6 @@ class AbilityFit:
         kind: str = CLUSTERED,
         adjustment: str = "holm",
         level: float = 0.95,
-        seed: int = 0,
     ) -> list[Comparison]:
         """Differences of abilities, all pairs by default, adjusted as `compare` does.
 
@@ -114,7 +113,6 @@ class AbilityFit:
             adjustment=adjustment,
             level=level,
             floors=floors,
-            seed=seed,
             note="" if kind == CLUSTERED else NAIVE_WARNING,
         )
 
