@@ -25,12 +25,12 @@ _MOST_EXACT = 50
 
 def welch_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = RATINGS) -> TestResult:
     """Welch's (1947) t test of mean a - mean b, unequal variances; effect: Cohen's d, pooled SD."""
-    return _t_test(WELCH, *finite(a, b), level, unit)
+    return _t_test(WELCH, a, b, level, unit)
 
 
 def student_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = RATINGS) -> TestResult:
     """Student's (1908) t test of mean a - mean b, equal variances; effect: Cohen's d, pooled SD."""
-    return _t_test(STUDENT, *finite(a, b), level, unit)
+    return _t_test(STUDENT, a, b, level, unit)
 
 
 def mann_whitney(
@@ -80,7 +80,8 @@ def tie_sum(values: Floats) -> float:
     return float(np.sum(counts**3 - counts))
 
 
-def _t_test(name: str, x: Floats, y: Floats, level: float, unit: str) -> TestResult:
+def _t_test(name: str, a: ArrayLike, b: ArrayLike, level: float, unit: str) -> TestResult:
+    x, y = finite(a, b)
     n, m = len(x), len(y)
     result = TestResult(name, "t", n=(n, m), level=level, unit=unit)
     if min(n, m) < 2:

@@ -198,12 +198,12 @@ def summarised(
     }
     n_raters, n_items = len(np.unique(ratings.rater)), len(np.unique(ratings.item))
     enough = min(n_raters, n_items) > 1
-    made = []
+    estimates = []
     for name, i in terms.items():
-        parts = [float(sandwich[way][i, i]) for way in ("rater", "item", "both")]
-        variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
+        rater, item, both = (float(matrix[i, i]) for matrix in sandwich.values())
+        variance = max(rater + item - both, rater, item)
         se = float(inverse[i, i]) ** 0.5
-        made.append(Term(name, float(parameters[i]), se, variance**0.5 if enough else None))
+        estimates.append(Term(name, float(parameters[i]), se, variance**0.5 if enough else None))
     return AbilityFit(
         model=model,
         scale=scale,
@@ -213,7 +213,7 @@ def summarised(
         by_rater=ability["rater"],
         by_item=ability["item"],
         by_both=ability["both"],
-        terms=tuple(made),
+        terms=tuple(estimates),
         log_likelihood=log_likelihood,
         n_ratings=len(ratings.y),
         n_raters=n_raters,

@@ -54,11 +54,10 @@ def circular_triads(ratings: PairRatings, by: Sequence[str] = ("rater",)) -> lis
     judges, judge = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     order = np.argsort(judge.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(judge.reshape(-1)))[:-1]
-    found = []
-    for rows, name in zip(np.split(order, ends), judges, strict=True):
-        code = tuple(int(part) for part in name) if by else ()
-        found.append(_triads(code, ratings, rows))
-    return found
+    return [
+        _triads(tuple(int(part) for part in name) if by else (), ratings, rows)
+        for rows, name in zip(np.split(order, ends), judges, strict=True)
+    ]
 
 
 def most_circular(conditions: int) -> int:
@@ -95,12 +94,12 @@ def _closed(matrix: Floats) -> float:
     return float(np.trace(matrix @ matrix @ matrix))
 
 
-def triads_summary(found: Sequence[Triads]) -> dict[str, Any]:
+def triads_summary(judges: Sequence[Triads]) -> dict[str, Any]:
     """All judges together: triads, circular ones, their share, and the mean coefficient."""
-    triads, circular = sum(one.triads for one in found), sum(one.circular for one in found)
-    zetas = [one.consistence for one in found if one.consistence is not None]
+    triads, circular = sum(one.triads for one in judges), sum(one.circular for one in judges)
+    zetas = [one.consistence for one in judges if one.consistence is not None]
     return {
-        "judges": len(found),
+        "judges": len(judges),
         "triads": triads,
         "circular": circular,
         "share": circular / triads if triads else None,

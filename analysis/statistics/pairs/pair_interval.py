@@ -91,9 +91,9 @@ def mean_of(
     by default that of these.
     """
     value, n = float(y.mean()), len(y)
-    found = measured(rater, item, np.full(n, 1 / n) * (y - value), value, y, level, y)
+    mean = measured(rater, item, np.full(n, 1 / n) * (y - value), value, y, level, y)
     most = float(np.max(np.abs(y))) if farthest is None else farthest
-    return found.at_least(edge_of(y, rater, item, level, most))
+    return mean.at_least(edge_of(y, rater, item, level, most))
 
 
 def jointly(make: Sequence[Callable[[float], Measured]], level: float) -> list[Measured]:
@@ -102,15 +102,13 @@ def jointly(make: Sequence[Callable[[float], Measured]], level: float) -> list[M
     By Šidák, who needs no t intervals: it holds for means at the edge too. An interval leaves the
     origin out if and only if its adjusted p is below 1 - level.
     """
-    found = [one(level) for one in make]
-    m = sum(one.p is not None for one in found)
-    told = []
-    for one, again in zip(found, make, strict=True):
+    family = [one(level) for one in make]
+    m = sum(one.p is not None for one in family)
+    for i, (one, again) in enumerate(zip(family, make, strict=True)):
         if one.p is not None:
             wider, p = again(sidak_level(level, m)), sidak(one.p, m)
-            one = replace(one, low_all=wider.low, high_all=wider.high, p_adjusted=p)
-        told.append(one)
-    return told
+            family[i] = replace(one, low_all=wider.low, high_all=wider.high, p_adjusted=p)
+    return family
 
 
 def share_right(right: Floats, rater: Codes, item: Codes, level: float = 0.95) -> Measured:
