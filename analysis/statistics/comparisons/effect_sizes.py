@@ -87,7 +87,8 @@ def asymmetric_interval(delta: float, half: float) -> tuple[float, float]:
 def noncentral_interval(t: float, df: float, level: float) -> tuple[float, float]:
     """The noncentralities that put an observed t at the two tails (Steiger and Fouladi 1997).
 
-    Beyond |t| of 10,000, where the noncentral t cannot be computed, its limit t √(χ²/df).
+    Beyond |t| of 10,000, where the noncentral t cannot be computed, its limit t √(χ²/df). By root
+    finding, as SciPy's own inverse (nctdtrinc) is right to 1e-6 only.
     """
     if abs(t) > _MOST_T:
         spread = stats.chi2.ppf([(1 - level) / 2, (1 + level) / 2], df)

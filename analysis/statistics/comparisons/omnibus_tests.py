@@ -2,6 +2,9 @@
 
 Samples are finite float arrays (n_i,); a matrix is (units, conditions), complete, one value per
 rater or item and condition. A post-hoc result is a list of `PostHoc`, one for every pair.
+
+ANOVA and Kruskal-Wallis are SciPy's. Friedman is ours, as SciPy's refuses two conditions, and so is
+what follows: scikit-posthocs gives the same p without statistics, and brings statsmodels along.
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ from analysis.statistics.comparisons.effect_sizes import no_spread
 from analysis.statistics.comparisons.p_adjustment import adjusted, tukey
 from analysis.statistics.comparisons.pairwise_contrasts import all_pairs
 from analysis.statistics.comparisons.test_result import RATINGS, TestResult, Undefined, finite
-from analysis.statistics.comparisons.two_sample_tests import tie_sum
 
 ANOVA, KRUSKAL, FRIEDMAN = "one-way ANOVA", "Kruskal-Wallis test", "Friedman test"
 TOO_FEW = "fewer than two conditions, or no two values in any: no test"
@@ -47,27 +49,23 @@ def anova(samples: Sequence[ArrayLike], level: float = 0.95, unit: str = RATINGS
     """One-way ANOVA (Fisher 1925): F on k - 1 and N - k; effect ω²; ``also`` η²."""
     groups = _groups(samples)
     result = TestResult(ANOVA, "F", n=tuple(map(len, groups)), level=level, unit=unit)
-    total, k = sum(result.n), len(groups)
-    if k < 2 or total <= k:
+    df, df2 = len(groups) - 1, sum(result.n) - len(groups)
+    if df < 1 or df2 < 1:
         return replace(result, note=TOO_FEW)
-    every = np.concatenate(groups)
-    around = float(np.sum((every - every.mean()) ** 2))
-    within = sum(float(np.sum((group - group.mean()) ** 2)) for group in groups)
     if all(no_spread(group) for group in groups):
         why = "the values of each condition are all equal: a test is undefined"
         return replace(result, note=why)
-    between, df, df2 = around - within, k - 1, total - k
-    error = within / df2
-    f = between / df / error
+    test = stats.f_oneway(*groups)
+    f = float(test.statistic)
     return replace(
         result,
         statistic=f,
         df=df,
         df2=df2,
-        p=float(stats.f.sf(f, df, df2)),
+        p=float(test.pvalue),
         effect_name="omega squared",
-        effect=(between - df * error) / (around + error),
-        also={"eta squared": between / around},
+        effect=df * (f - 1) / (df * f + df2 + 1),
+        also={"eta squared": df * f / (df * f + df2)},
     )
 
 
@@ -83,17 +81,14 @@ def kruskal_wallis(
     every = np.concatenate(groups)
     if no_spread(every):
         return replace(result, note=ALL_EQUAL)
-    total, df = len(every), len(n) - 1
-    means = _mean_ranks(groups)
-    h = 12 / (total * (total + 1)) * float(np.sum(np.array(n) * (means - (total + 1) / 2) ** 2))
-    h /= 1 - tie_sum(every) / (total**3 - total)
+    test = stats.kruskal(*groups)
     return replace(
         result,
-        statistic=h,
-        df=df,
-        p=float(stats.chi2.sf(h, df)),
+        statistic=float(test.statistic),
+        df=len(n) - 1,
+        p=float(test.pvalue),
         effect_name="epsilon squared",
-        effect=h / (total - 1),
+        effect=float(test.statistic) / (len(every) - 1),
     )
 
 
@@ -104,7 +99,8 @@ def dunn(samples: Sequence[ArrayLike], adjustment: str = "holm") -> list[PostHoc
     if len(groups) < 2 or no_spread(every):
         raise Undefined(ALL_EQUAL if len(groups) > 1 else TOO_FEW)
     total = len(every)
-    variance = total * (total + 1) / 12 - tie_sum(every) / (12 * (total - 1))
+    ties = np.unique(every, return_counts=True)[1].astype(np.float64)
+    variance = total * (total + 1) / 12 - float(np.sum(ties**3 - ties)) / (12 * (total - 1))
     means, pairs = _mean_ranks(groups), all_pairs(len(groups))
     difference = np.array([means[a] - means[b] for a, b in pairs])
     inverse = np.array([1 / len(groups[a]) + 1 / len(groups[b]) for a, b in pairs])

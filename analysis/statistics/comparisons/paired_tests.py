@@ -1,7 +1,7 @@
 """Tests of matched values, one pair per rater or per item: paired t, Wilcoxon signed rank.
 
-Both take float arrays (n,) in the same order of units. The results are R's; V and its p are
-SciPy's, with sentences where SciPy gives NaN.
+Both take float arrays (n,) in the same order of units. The results are R's, by
+SciPy; ours are the sentences where SciPy gives NaN, and the effect sizes.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from analysis.arrays import Floats
 from analysis.statistics.comparisons.effect_sizes import cohen_d_paired, no_spread
 from analysis.statistics.comparisons.test_result import TestResult, Undefined, finite
-from analysis.statistics.comparisons.two_sample_tests import tie_sum
-from analysis.statistics.intervals import t_interval
+from analysis.statistics.comparisons.two_sample_tests import t_numbers
 
 PAIRED_T, WILCOXON = "paired t test", "Wilcoxon signed rank test"
 TOO_FEW = "fewer than two units have both conditions: no paired test"
@@ -34,16 +33,9 @@ def paired_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
     result = replace(result, estimand="mean difference", estimate=mean)
     if no_spread(d):
         return replace(result, note="the differences are all equal: a test is undefined")
-    se, df = float(np.std(d, ddof=1)) / len(d) ** 0.5, len(d) - 1
-    low, high = t_interval(mean, se, df, level)
-    return replace(
-        result.with_effect(cohen_d_paired(d, level)),
-        statistic=mean / se,
-        df=df,
-        p=float(2 * stats.t.sf(abs(mean) / se, df)),
-        low=low,
-        high=high,
-    )
+    test = stats.ttest_1samp(d, 0.0)
+    numbers = t_numbers(test, level) | {"df": len(d) - 1}
+    return replace(result.with_effect(cohen_d_paired(d, level)), **numbers)
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "raters") -> TestResult:
@@ -67,7 +59,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
         why = "the two never differ: a test is undefined (every difference is dropped)"
         return replace(result, note=why)
     n, size = len(kept), np.abs(kept)
-    positive, p, continuity = _signed_ranks(size, kept > 0)
+    positive, p, continuity = _signed_ranks(kept)
     whole = n * (n + 1) / 2
     also = {
         "W, scipy's: the smaller sum": min(positive, whole - positive),
@@ -75,7 +67,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
     }
     tied = np.asarray(np.round(size / np.max(size), 12), dtype=np.float64)
     if len(np.unique(tied)) < len(np.unique(size)):
-        v, p_tied, _ = _signed_ranks(tied, kept > 0)
+        v, p_tied, _ = _signed_ranks(np.copysign(tied, kept))
         also |= {"V, ties to 12 digits": v, "p, ties to 12 digits": p_tied}
     if n == len(d) <= _MOST_EXACT and len(np.unique(tied)) == n:
         also["p, exact"] = float(stats.wilcoxon(kept, method="exact").pvalue)
@@ -102,13 +94,10 @@ def _pseudomedian(d: Floats) -> float:
     return float(np.median((d[first] + d[second]) / 2))
 
 
-def _signed_ranks(size: Floats, positive: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """The sum of the positive ranks, p without and p with continuity correction."""
-    n = len(size)
-    v = float(np.sum(stats.rankdata(size)[positive]))
-    sd = (n * (n + 1) * (2 * n + 1) / 24 - tie_sum(size) / 48) ** 0.5
-    away = abs(v - n * (n + 1) / 4)
+def _signed_ranks(d: Floats) -> tuple[float, float, float]:
+    """The sum of the positive ranks of d (n,), p without and p with continuity correction."""
+    above = stats.wilcoxon(d, method="asymptotic", alternative="greater")  # its W is V
     plain, continuity = (
-        float(2 * stats.norm.sf(max(distance, 0.0) / sd)) for distance in (away, away - 0.5)
+        stats.wilcoxon(d, correction=corrected, method="asymptotic") for corrected in (False, True)
     )
-    return v, plain, min(1.0, continuity)
+    return float(above.statistic), float(plain.pvalue), min(1.0, float(continuity.pvalue))

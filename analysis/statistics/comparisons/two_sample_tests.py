@@ -1,21 +1,21 @@
 """Tests of two samples as if their values were independent: Welch, Student, Mann-Whitney.
 
-Samples are finite float arrays (n,). The results are R's t.test and wilcox.test; U and its p are
-SciPy's, with sentences where SciPy gives NaN.
+Samples are finite float arrays (n,). The results are R's t.test and wilcox.test, by SciPy; ours
+are the sentences where SciPy gives NaN, and the effect sizes.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from analysis.arrays import Floats
 from analysis.statistics.comparisons.effect_sizes import cliffs_delta, cohen_d, no_spread
 from analysis.statistics.comparisons.test_result import RATINGS, TestResult, finite
-from analysis.statistics.intervals import t_interval
 
 WELCH, STUDENT, MANN_WHITNEY = "Welch t test", "Student t test", "Mann-Whitney U test"
 TOO_FEW = "fewer than two values on one side: no test"
@@ -74,12 +74,6 @@ def mann_whitney(
     )
 
 
-def tie_sum(values: Floats) -> float:
-    """Σ (t³ - t) over groups of t equal values, which corrects variances of ranks."""
-    counts = np.unique(values, return_counts=True)[1].astype(np.float64)
-    return float(np.sum(counts**3 - counts))
-
-
 def _t_test(name: str, a: ArrayLike, b: ArrayLike, level: float, unit: str) -> TestResult:
     x, y = finite(a, b)
     n, m = len(x), len(y)
@@ -90,20 +84,19 @@ def _t_test(name: str, a: ArrayLike, b: ArrayLike, level: float, unit: str) -> T
     result = replace(result, estimand="difference of means", estimate=difference)
     if no_spread(x) and no_spread(y):
         return replace(result, note=NO_SPREAD)
-    vx, vy = float(np.var(x, ddof=1)), float(np.var(y, ddof=1))
-    if name == STUDENT:
-        df = float(n + m - 2)
-        se = (((n - 1) * vx + (m - 1) * vy) / df * (1 / n + 1 / m)) ** 0.5
-    else:
-        sx, sy = vx / n, vy / m
-        df = (sx + sy) ** 2 / (sx**2 / (n - 1) + sy**2 / (m - 1))
-        se = (sx + sy) ** 0.5
-    low, high = t_interval(difference, se, df, level)
-    return replace(
-        result.with_effect(cohen_d(x, y, level)),
-        statistic=difference / se,
-        df=df,
-        p=float(2 * stats.t.sf(abs(difference) / se, df)),
-        low=low,
-        high=high,
-    )
+    with warnings.catch_warnings():  # SciPy warns where one side alone is constant: it may be
+        warnings.simplefilter("ignore", RuntimeWarning)
+        test = stats.ttest_ind(x, y, equal_var=name == STUDENT)
+    return replace(result.with_effect(cohen_d(x, y, level)), **t_numbers(test, level))
+
+
+def t_numbers(test: Any, level: float) -> dict[str, Any]:
+    """Statistic, df, p and interval of SciPy's result of a t test."""
+    interval = test.confidence_interval(level)
+    return {
+        "statistic": float(test.statistic),
+        "df": float(test.df),
+        "p": float(test.pvalue),
+        "low": float(interval.low),
+        "high": float(interval.high),
+    }
