@@ -15,7 +15,7 @@ from scipy import stats
 from analysis.arrays import Floats
 from analysis.statistics.comparisons.effect_sizes import cohen_d_paired, no_spread
 from analysis.statistics.comparisons.test_result import TestResult, Undefined, finite
-from analysis.statistics.comparisons.two_sample_tests import t_numbers
+from analysis.statistics.comparisons.two_sample_tests import with_t_test
 
 PAIRED_T, WILCOXON = "paired t test", "Wilcoxon signed rank test"
 TOO_FEW = "fewer than two units have both conditions: no paired test"
@@ -34,8 +34,8 @@ def paired_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
     if no_spread(d):
         return replace(result, note="the differences are all equal: a test is undefined")
     test = stats.ttest_1samp(d, 0.0)
-    numbers = t_numbers(test, level) | {"df": len(d) - 1}
-    return replace(result.with_effect(cohen_d_paired(d, level)), **numbers)
+    result = with_t_test(result.with_effect(cohen_d_paired(d, level)), test)
+    return replace(result, df=len(d) - 1)
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "raters") -> TestResult:

@@ -87,16 +87,17 @@ def _t_test(name: str, a: ArrayLike, b: ArrayLike, level: float, unit: str) -> T
     with warnings.catch_warnings():  # SciPy warns where one side alone is constant: it may be
         warnings.simplefilter("ignore", RuntimeWarning)
         test = stats.ttest_ind(x, y, equal_var=name == STUDENT)
-    return replace(result.with_effect(cohen_d(x, y, level)), **t_numbers(test, level))
+    return with_t_test(result.with_effect(cohen_d(x, y, level)), test)
 
 
-def t_numbers(test: Any, level: float) -> dict[str, Any]:
-    """Statistic, df, p and interval of SciPy's result of a t test."""
-    interval = test.confidence_interval(level)
-    return {
-        "statistic": float(test.statistic),
-        "df": float(test.df),
-        "p": float(test.pvalue),
-        "low": float(interval.low),
-        "high": float(interval.high),
-    }
+def with_t_test(result: TestResult, test: Any) -> TestResult:
+    """The result with statistic, df, p and interval of SciPy's t test."""
+    low, high = test.confidence_interval(result.level)
+    return replace(
+        result,
+        statistic=float(test.statistic),
+        df=float(test.df),
+        p=float(test.pvalue),
+        low=float(low),
+        high=float(high),
+    )

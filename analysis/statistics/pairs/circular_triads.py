@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -37,6 +37,19 @@ class Triads:
     def share(self) -> float | None:
         """Circular among decided triads; 0.25 by chance. None where there is none."""
         return self.circular / self.triads if self.triads else None
+
+
+class TriadsSummary(TypedDict):
+    """All judges together, as a row of a table."""
+
+    judges: int
+    triads: int
+    circular: int
+    share: float | None
+    share_by_chance: float
+    mean_consistence: float | None
+    judges_with_all_pairs: int
+    note: str
 
 
 def circular_triads(ratings: PairRatings, by: Sequence[str] = ("rater",)) -> list[Triads]:
@@ -94,7 +107,7 @@ def _closed(matrix: Floats) -> float:
     return float(np.trace(matrix @ matrix @ matrix))
 
 
-def triads_summary(judges: Sequence[Triads]) -> dict[str, Any]:
+def triads_summary(judges: Sequence[Triads]) -> TriadsSummary:
     """All judges together: triads, circular ones, their share, and the mean coefficient."""
     triads, circular = sum(one.triads for one in judges), sum(one.circular for one in judges)
     zetas = [one.consistence for one in judges if one.consistence is not None]
