@@ -76,9 +76,10 @@ def noise_ceiling(
     for b in range(replicates):
         units = rng.integers(0, few.shape[2], few.shape[2])
         drawn[b] = _mean(_correlations(few[:, :, units], "pearson"))
+    steps: tuple[Callable[[Floats], Floats], ...] = (lambda r: r, _spearman_brown, _ceiling)
     return [
         _result(name, step, r, drawn, ratings, level)
-        for name, step in zip(names, (np.copy, _spearman_brown, _ceiling), strict=True)
+        for name, step in zip(names, steps, strict=True)
     ]
 
 

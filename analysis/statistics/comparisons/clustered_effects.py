@@ -8,6 +8,7 @@ from scipy import special
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.binomial import effective, exact_bounds
+from analysis.statistics.comparisons.clustered_variance import two_way_sums
 from analysis.statistics.comparisons.effect_sizes import (
     CLIFFS_DELTA,
     COHEN_D,
@@ -83,10 +84,7 @@ def _variance(part: Floats, first: Bools, rater: Codes, item: Codes) -> tuple[fl
 
     Cameron, Gelbach and Miller (2011), eq. 2.11, floored at the larger one-way variance.
     """
-    both = np.unique(rater * (int(item.max()) + 1) + item, return_inverse=True)[1]
-    by_rater, by_item, by_both = (
-        float(np.sum(np.bincount(code, weights=part) ** 2)) for code in (rater, item, both)
-    )
+    by_rater, by_item, by_both = two_way_sums(part, rater, item)
     sides = (first, ~first)
     groups = min(len(np.unique(code[side])) for code in (rater, item) for side in sides)
     return max(by_rater + by_item - by_both, by_rater, by_item), groups - 1

@@ -7,6 +7,7 @@ SciPy; ours are the sentences where SciPy gives NaN, and the effect sizes.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,8 +97,9 @@ def _pseudomedian(d: Floats) -> float:
 
 def _signed_ranks(d: Floats) -> tuple[float, float, float]:
     """The sum of the positive ranks of d (n,), p without and p with continuity correction."""
-    above = stats.wilcoxon(d, method="asymptotic", alternative="greater")  # its W is V
+    normal: dict[str, Any] = {"method": "asymptotic"}  # which SciPy's stubs do not know
+    above = stats.wilcoxon(d, alternative="greater", **normal)  # its W is V
     plain, continuity = (
-        stats.wilcoxon(d, correction=corrected, method="asymptotic") for corrected in (False, True)
+        stats.wilcoxon(d, correction=corrected, **normal) for corrected in (False, True)
     )
     return float(above.statistic), float(plain.pvalue), min(1.0, float(continuity.pvalue))

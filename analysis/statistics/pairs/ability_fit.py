@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, stats
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.comparisons.clustered_variance import both_codes
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison, Pair, compare
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.pair_ratings import PairRatings
@@ -241,12 +242,6 @@ def cluster_products(scores: Floats, groups: Codes) -> Floats:
     size = int(groups.max(initial=-1)) + 1
     sums = np.column_stack([np.bincount(groups, column, size) for column in scores.T])
     return np.asarray(sums.T @ sums, dtype=np.float64)
-
-
-def both_codes(rater: Codes, item: Codes) -> Codes:
-    """Codes (n,) of the rater-and-item groups."""
-    joint = rater * (int(item.max(initial=0)) + 1) + item
-    return np.asarray(np.unique(joint, return_inverse=True)[1], dtype=np.int64)
 
 
 def _step(information: Floats, gradient: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.binomial import effective
-from analysis.statistics.comparisons.clustered_variance import spread_of_one
+from analysis.statistics.comparisons.clustered_variance import spread_of_one, two_way_sums
 from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
 from analysis.statistics.comparisons.test_result import IGNORES_RATERS
 from analysis.statistics.intervals import (
@@ -20,7 +20,6 @@ from analysis.statistics.intervals import (
     t_interval,
     t_test,
 )
-from analysis.statistics.pairs.ability_fit import both_codes
 from analysis.statistics.unanimous import UNANIMOUS, Edge, edge_of
 
 ALL_EQUAL = "all answers are equal: a test is undefined"
@@ -148,11 +147,8 @@ def measured(
         which = "rater" if n_raters < 2 else "item"
         note = f"one {which} only: how {which}s differ cannot be estimated"
         return Measured(value, None, None, None, *naive, note)
-    by_rater, by_item, by_both = (
-        float(np.sum(np.bincount(groups, contribution) ** 2))
-        for groups in (rater, item, both_codes(rater, item))
-    )
-    variance, df = spread_of_one(by_rater, by_item, by_both, effective(rater), effective(item))
+    sums = two_way_sums(contribution, rater, item)
+    variance, df = spread_of_one(*sums, effective(rater), effective(item))
     groups = min(n_raters, n_items)
     if has_no_width(variance, scores):
         equal = not np.any(np.abs(contribution) > 1e-12 / len(contribution))
