@@ -7,6 +7,7 @@ and items; B is the number of bootstrap replicates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,7 +201,7 @@ def percentile_interval(replicates: Floats, level: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-def holm(p: list[float | None]) -> list[float | None]:
+def holm(p: Sequence[float | None]) -> list[float | None]:
     """Holm's (1979) adjusted p values, in the order given; None stays None and is not counted."""
     known = sorted((value, i) for i, value in enumerate(p) if value is not None)
     adjusted: list[float | None] = [None] * len(p)

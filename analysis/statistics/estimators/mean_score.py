@@ -22,7 +22,7 @@ from analysis.statistics.clustered_interval import (
     two_way_bounds,
 )
 from analysis.statistics.comparisons.clustered_variance import spread_of_means
-from analysis.statistics.comparisons.declared import declared_families
+from analysis.statistics.comparisons.declared_families import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator
 from analysis.statistics.intervals import (

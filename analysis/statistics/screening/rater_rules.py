@@ -54,13 +54,13 @@ class Variance(Rule):
             judged = count >= self.ratings
             usual = float(np.median(sd[judged])) if judged.any() else 0.0
             for code in np.flatnonzero(judged & (sd < self.minimum * usual)).tolist():
-                told = f"SD {sd[code]:.2f} over {count[code]} ratings, usual is {usual:.2f}"
-                group.tell(reasons, code, f"nearly the same score everywhere: {told}")
+                evidence = f"SD {sd[code]:.2f} over {count[code]} ratings, usual is {usual:.2f}"
+                group.tell(reasons, code, f"nearly the same score everywhere: {evidence}")
         return reasons
 
     def describe(self) -> str:
-        told = f"whose scores vary less than {self.minimum:g} times as much as is usual"
-        return f"raters {told}, judged from {self.ratings} ratings on"
+        words = f"whose scores vary less than {self.minimum:g} times as much as is usual"
+        return f"raters {words}, judged from {self.ratings} ratings on"
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class Correlation(Rule):
             r, count = group.correlations()
             low = (count >= self.shared) & (r < self.minimum)  # NaN: not judged
             for code in np.flatnonzero(low).tolist():
-                told = f"r = {r[code]:.2f} with the others over {count[code]} shared stimuli"
-                group.tell(reasons, code, f"{told}, {self.minimum:g} needed")
+                evidence = f"r = {r[code]:.2f} with the others over {count[code]} shared stimuli"
+                group.tell(reasons, code, f"{evidence}, {self.minimum:g} needed")
         return reasons
 
     def describe(self) -> str:
-        told = f"correlate below {self.minimum:g} with the mean of the others"
-        return f"raters whose scores {told}, judged from {self.shared} shared stimuli on"
+        words = f"correlate below {self.minimum:g} with the mean of the others"
+        return f"raters whose scores {words}, judged from {self.shared} shared stimuli on"
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class Disagreement(Rule):
         reasons = _nothing(table)
         for group in _scales(table):
             model = subject_model(*group.named(), unbiased=True)
-            told = {each.rater: each for each in model.raters}
-            raters = [told.get(name) for name in group.names]
+            by_name = {each.rater: each for each in model.raters}
+            raters = [by_name.get(name) for name in group.names]
             judged = [r if r and r.n_ratings >= self.shared else None for r in raters]
             bias = _robust_z([r.bias if r else None for r in judged])
             noise = _robust_z([r.inconsistency if r else None for r in judged])
@@ -186,8 +186,8 @@ class InconsistentRepeats(Rule):
             same = np.bincount(group.rater[again & near], minlength=group.raters)
             stray = (count >= self.repeats) & (same < self.minimum * count)
             for code in np.flatnonzero(stray).tolist():
-                told = f"{same[code]} of {count[code]} second answers near the first"
-                group.tell(reasons, code, f"{told}, {self.minimum:.0%} needed")
+                evidence = f"{same[code]} of {count[code]} second answers near the first"
+                group.tell(reasons, code, f"{evidence}, {self.minimum:.0%} needed")
         return reasons
 
     def describe(self) -> str:
@@ -285,15 +285,15 @@ def _scales(table: pd.DataFrame, *, repeats: bool = False) -> Iterator[_Scale]:
         scored &= ~asked_again(table).to_numpy(dtype=bool)
     places = table.groupby(_SAME_SCALE, sort=True).indices
     for place in places.values():
-        found = np.asarray(place, dtype=np.int64)
-        rows = found[scored[found]]
+        at = np.asarray(place, dtype=np.int64)
+        rows = at[scored[at]]
         if len(rows):
-            members = found[rated[found]]
+            members = at[rated[at]]
             rater, names = table["rater"].iloc[members].factorize(sort=True)
             owner = np.asarray(rater, dtype=np.int64)
             yield _Scale(
                 table=table,
-                estimand=str(table["estimand"].iloc[found[0]]),
+                estimand=str(table["estimand"].iloc[at[0]]),
                 rows=rows,
                 y=table["score"].to_numpy(dtype=np.float64)[rows],
                 rater=owner[scored[members]],

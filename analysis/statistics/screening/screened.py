@@ -77,12 +77,12 @@ def default_rules(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> tuple
 
 def study_rules(plans: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[Rule, ...]:
     """The default rules of a study: its own trap plans by task (kind, count, pass_at_least)."""
-    found = []
+    needed_by_task = []
     for task, kinds in plans.items():
         needed = tuple((k["kind"], k["pass_at_least"], k["count"]) for k in kinds)
         if needed:
-            found.append((task, needed))
-    own: tuple[Rule, ...] = (TaskTraps(tuple(found)),) if found else ()
+            needed_by_task.append((task, needed))
+    own: tuple[Rule, ...] = (TaskTraps(tuple(needed_by_task)),) if needed_by_task else ()
     return (SessionStatus(), *own, NotCounted())
 
 

@@ -99,22 +99,22 @@ class GoldTraps(Rule):
         return _by_share(table, gold[first], right[first], self, "gold")
 
     def describe(self) -> str:
-        given = f", within {self.tolerance:g} of the known score" if self.answers else ""
-        return f"sessions that answered less than {self.minimum:.0%} of gold clips rightly{given}"
+        near = f", within {self.tolerance:g} of the known score" if self.answers else ""
+        return f"sessions that answered less than {self.minimum:.0%} of gold clips rightly{near}"
 
     def lacking(self, table: pd.DataFrame) -> str:
         return _no_kind(table, self.kinds)
 
     def _known(self) -> dict[str, float]:
-        found = {}
+        known = {}
         for text in self.answers:
             stimulus, _, score = text.rpartition("/")
             try:
-                found[stimulus] = float(score)
+                known[stimulus] = float(score)
             except ValueError:
                 stimulus = ""
             need(bool(stimulus), self, f"answers are STIMULUS/SCORE, like good/5, not {text!r}")
-        return found
+        return known
 
 
 @dataclass(frozen=True)
@@ -134,10 +134,10 @@ class FewRatings(Rule):
     def reasons(self, table: pd.DataFrame) -> Reasons:
         rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
         keys = [table[name] for name in ("study", "task", "criterion", "rater")]
-        given = rated.groupby(keys).transform("sum")
-        reasons = where((table["trap"] == "") & (given < self.minimum), "")
-        for count in given[given < self.minimum].unique():
-            hit = ((given == count) & (table["trap"] == "")).to_numpy(dtype=bool)
+        totals = rated.groupby(keys).transform("sum")
+        reasons = where((table["trap"] == "") & (totals < self.minimum), "")
+        for count in totals[totals < self.minimum].unique():
+            hit = ((totals == count) & (table["trap"] == "")).to_numpy(dtype=bool)
             reasons[hit] = f"only {count:.0f} of the {self.minimum} ratings needed"
         return reasons
 
@@ -165,12 +165,12 @@ def _by_share(
     keys = [trials["study"], trials["session"]]
     counted = right.astype(int).groupby(keys).agg(["sum", "size"])
     failed = counted[counted["sum"] < rule.minimum * counted["size"] - 1e-9]
-    told = {
+    reason_of = {
         place: f"its session passed {row['sum']} of {row['size']} {what} traps, "
         f"{rule.minimum:.0%} needed"
         for place, row in failed.iterrows()
     }
-    if told:
+    if reason_of:
         places = zip(table["study"], table["session"], strict=True)
-        reasons[:] = [told.get(place, "") for place in places]
+        reasons[:] = [reason_of.get(place, "") for place in places]
     return reasons
