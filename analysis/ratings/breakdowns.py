@@ -60,24 +60,24 @@ class Cell:
     item: Codes
     roles: Mapping[str, str] = field(default_factory=dict)  # of conditions, where the table tells
 
-    def roles_of(self, asked: str = "") -> tuple[str, frozenset[str]]:
-        """The reference among the names (empty: none) and the anchors; ``asked`` names another."""
-        reference = reference_of(self.names, asked, self.roles).name
+    def roles_of(self, named_reference: str = "") -> tuple[str, frozenset[str]]:
+        """The reference among the names (empty: none; the one named, if any), and the anchors."""
+        reference = reference_of(self.names, named_reference, self.roles).name
         return reference, anchors_of(self.names, self.roles) - {reference}
 
 
 def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
     """Overall, by each column that varies within conditions, and by system where that pools."""
     use = rated(table)
-    found = [Breakdown()]
+    breakdowns = [Breakdown()]
     for name in OFFERED:
         if use[use[name] != ""].groupby("condition")[name].nunique().gt(1).any():
-            found.append(Breakdown(by=(name,)))
+            breakdowns.append(Breakdown(by=(name,)))
     pooled = use[use["system"] != ""].groupby("system")["condition"].nunique()
     if pooled.gt(1).any():
-        found.append(Breakdown("system"))
-        found += [Breakdown("system", (name,)) for name in OFFERED if use[name].nunique() > 1]
-    return found
+        breakdowns.append(Breakdown("system"))
+        breakdowns += [Breakdown("system", (name,)) for name in OFFERED if use[name].nunique() > 1]
+    return breakdowns
 
 
 def families(table: pd.DataFrame) -> Iterator[Family]:

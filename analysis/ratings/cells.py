@@ -118,10 +118,10 @@ def reader_of(name: str) -> Callable[[Any], Any]:
     if name in REALS:
         return _as_real
     if name in TRUTHS:
-        return partial(_as_truth, empty=WHEN_EMPTY.get(name))
+        return partial(truth, empty=WHEN_EMPTY.get(name))
     if name in WORDS:
         return partial(_as_word, words=WORDS[name])
-    return _as_trap if name == "trap" else _as_text
+    return trap_kind if name == "trap" else _as_text
 
 
 def _as_text(value: Any) -> str:
@@ -138,7 +138,7 @@ def _as_word(value: Any, words: Sequence[str]) -> str:
     raise ValueError(f"is unknown; write {', '.join(most)} or {last}, or leave it empty")
 
 
-def _as_trap(value: Any) -> str:
+def trap_kind(value: Any) -> str:
     """The kind of a trap, empty where a file says no; TRAP where it only says yes."""
     text = "" if value is None else str(value)
     plain = text.strip().lower()
@@ -172,7 +172,7 @@ def _number(value: Any, remedy: str) -> float:
         raise ValueError(remedy) from None
 
 
-def _as_truth(value: Any, empty: bool | None = None) -> bool | None:
+def truth(value: Any, empty: bool | None = None) -> bool | None:
     text = "" if value is None else str(value).strip().lower()
     if text in _YES:
         return True

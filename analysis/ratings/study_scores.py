@@ -16,8 +16,8 @@ def study_scores(slug: str) -> list[dict[str, Any]]:
     from listening.selectors import stimulus_rows
     from metrics.selectors import score_rows
 
-    found = [dict(row) for row in score_rows(slug)]
-    return [*found, *word_rows(stimulus_rows(slug))]
+    of_metrics = [dict(row) for row in score_rows(slug)]
+    return [*of_metrics, *word_rows(stimulus_rows(slug))]
 
 
 def word_rows(stimuli: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
