@@ -202,9 +202,11 @@ def ordinal_labels(modelled: Modelled) -> tuple[Codes, Floats]:
     return label.astype(np.int64), scores
 
 
-def chosen(table: pd.DataFrame, title: str) -> Modelled:
+def family_by_title(table: pd.DataFrame, title: str) -> Modelled:
     """The family with this title; raises NotEstimable that names the families there are."""
-    found = {each.title: each for each in modelled(table)}
-    if title not in found:
-        raise NotEstimable(f"no ratings of {title!r}", f"choose {'; '.join(found) or 'other data'}")
-    return found[title]
+    by_title = {each.title: each for each in modelled(table)}
+    if title not in by_title:
+        raise NotEstimable(
+            f"no ratings of {title!r}", f"choose {'; '.join(by_title) or 'other data'}"
+        )
+    return by_title[title]

@@ -67,20 +67,20 @@ def gaussian_posterior(
     """
     if len(sums.count) < 2:
         raise NotEstimable("there is one rater", "collect ratings from more raters")
-    model = Marginal(
+    model = MarginalPosterior(
         Nested(sums).at,
         2,
         sums.n,
         sums.centre,
         prior,
-        groups=_told_apart(sums),
+        groups=_identified_groups(sums),
         work=sums.count.size,
     )
-    return drawn(model, SDS, seed=seed, chains=chains, draws=draws)
+    return posterior_of_sds(model, SDS, seed=seed, chains=chains, draws=draws)
 
 
-def drawn(
-    model: Marginal,
+def posterior_of_sds(
+    model: MarginalPosterior,
     names: Sequence[str],
     start: Floats | None = None,
     *,
@@ -112,18 +112,18 @@ def drawn(
         most=MOST_WORK / (model.work * chains * draws),
     )
     for sample in taken:
-        found = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
+        draws_by_name = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
         sds = model.parted(sd_of(sample.draws, model.scale), rng)
         if np.median(sds[:, :, -1]) < _NOTHING * model.spread:
             raise NotEstimable(
                 "raters and clips explain every score exactly: no residual variation to model",
                 "report the means without a model",
             )
-        found |= {name: sds[:, :, i] for i, name in enumerate(names)}
-        diagnostics = diagnose(found, sample.quality)
+        draws_by_name |= {name: sds[:, :, i] for i, name in enumerate(names)}
+        diagnostics = diagnose(draws_by_name, sample.quality)
         if diagnostics.refusal is None:
             break
-    return Posterior(found, diagnostics, str(model.prior), model.n)
+    return Posterior(draws_by_name, diagnostics, str(model.prior), model.n)
 
 
 def effects(
@@ -150,7 +150,7 @@ def effects(
     return u, w + rng.standard_normal(w.shape) * np.sqrt(sd**2 * gain)
 
 
-class Marginal:
+class MarginalPosterior:
     """The posterior of the SDs of K effects and of the residual, with the means integrated out.
 
     ``likelihood`` gives the parts at variance ratios (B, K), for ``n`` scores around ``centre``;
@@ -261,7 +261,7 @@ class Marginal:
         return h, b / s2[:, None] + self._ahead / tau
 
 
-def _told_apart(sums: Sums) -> list[tuple[int, ...]]:
+def _identified_groups(sums: Sums) -> list[tuple[int, ...]]:
     """Which of the SDs (by place) the design cannot tell from one another."""
     refused = refused_effects(sums)
     if refused[RATER]:

@@ -52,12 +52,12 @@ def spread_posterior(
     checked_codes(y, rater, condition)
     if rater.max() < 1:
         raise NotEstimable("there is one rater", "collect ratings from more raters")
-    model = _Marginal(y, rater, condition, prior)
+    model = _MarginalPosterior(y, rater, condition, prior)
     s = model.n_conditions
     start = np.concatenate([np.zeros(s - 1), x_of(np.full(3, model.middle / 2), model.scale)])
     bounds = [(-_MOST_LOG, _MOST_LOG)] * (s - 1) + [(-8.0, 8.0)] * 3
     peak = near_mode(by_differences(model.log_density), start, bounds)
-    drawn = samples(
+    attempts = samples(
         model.log_density,
         peak,
         np.random.default_rng(seed),
@@ -69,17 +69,19 @@ def spread_posterior(
         beside=model.means,
         most=MOST_WORK / (model.count.size * chains * draws),
     )
-    for sample in drawn:
+    for sample in attempts:
         sds = sd_of(sample.draws[:, :, s - 1 :], model.scale)
-        found = {"condition": sample.beside} | {name: sds[:, :, i] for i, name in enumerate(SDS)}
-        found["spread"] = model.spreads(sample.draws)
-        diagnostics = diagnose(found, sample.quality)
+        draws_by_name = {"condition": sample.beside} | {
+            name: sds[:, :, i] for i, name in enumerate(SDS)
+        }
+        draws_by_name["spread"] = model.spreads(sample.draws)
+        diagnostics = diagnose(draws_by_name, sample.quality)
         if diagnostics.refusal is None:
             break
-    return Posterior(found, diagnostics, f"{prior}; {told(s)}", len(y))
+    return Posterior(draws_by_name, diagnostics, f"{prior}; {spread_prior_text(s)}", len(y))
 
 
-def told(conditions: int) -> str:
+def spread_prior_text(conditions: int) -> str:
     """The prior of the spreads in words."""
     return f"log spreads of the {conditions} conditions ~ Normal(0, {SPREAD_SD:g}), adding up to 0"
 
@@ -90,7 +92,7 @@ def rounding(y: Floats) -> float:
     return float(gaps.min() / np.sqrt(12.0)) if len(gaps) else 0.0
 
 
-class _Marginal:
+class _MarginalPosterior:
     """The posterior of log spreads (S - 1 free ones) and SDs, means integrated out."""
 
     def __init__(self, y: Floats, rater: Codes, condition: Codes, prior: GaussianPrior) -> None:
@@ -161,14 +163,14 @@ class _Marginal:
         residual = (k * e[:, None]) ** 2 + self._rounding**2
         cell = residual[:, None] + self.count * ((k * w[:, None]) ** 2)[:, None]
         load = (k * u[:, None])[:, None]
-        told = self.count / cell
+        information = self.count / cell
         pulled = self._total / cell
-        q = told * load
+        q = information * load
         precision = 1.0 + (q * load).sum(axis=2)
         reached = (pulled * load).sum(axis=2)
         a = -np.matmul((q / precision[:, :, None]).swapaxes(1, 2), q)
         here = np.arange(self.n_conditions)
-        a[:, here, here] += told.sum(axis=1) + self._prior.sd**-2
+        a[:, here, here] += information.sum(axis=1) + self._prior.sd**-2
         b = pulled.sum(axis=1) - np.einsum("br,brc->bc", reached / precision, q)
         b += (self._prior.mean - self.centre) / self._prior.sd**2
         squares = (self._within / residual).sum(axis=1)

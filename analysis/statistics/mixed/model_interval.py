@@ -44,8 +44,8 @@ class ComponentVariance:
     @property
     def name(self) -> str:
         """The interval's name, with the effects that were found."""
-        found = ", ".join(self._effects) or "no random effect"
-        return f"{MIXED} ({found}): REML variances, Satterthwaite t"
+        effects = ", ".join(self._effects) or "no random effect"
+        return f"{MIXED} ({effects}): REML variances, Satterthwaite t"
 
     def se_and_degrees(self, weights: Floats) -> tuple[float, float]:
         """Standard error and degrees of freedom of sum of weights (n,) times scores."""

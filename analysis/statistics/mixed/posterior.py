@@ -53,7 +53,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, SD, highest-density and equal-tailed interval of D quantities; arrays (D,).
+    """Mean, SD and highest-density interval of D quantities; arrays (D,).
 
     ``mcse`` is the Monte Carlo standard error of the mean, sd / sqrt(bulk ESS).
     """
@@ -62,8 +62,6 @@ class Summary:
     sd: Floats
     low: Floats
     high: Floats
-    equal_low: Floats
-    equal_high: Floats
     mcse: Floats
     level: float
 
@@ -93,11 +91,10 @@ def summary(draws: Floats, *, level: float = 0.95) -> Summary:
     """The summary of draws (chains, draws) or (chains, draws, D)."""
     flat = draws.reshape(draws.shape[0] * draws.shape[1], int(np.prod(draws.shape[2:])))
     low, high = highest_density(flat, level=level)
-    ends = np.quantile(flat, [(1 - level) / 2, (1 + level) / 2], axis=0)
     sd = np.std(flat, axis=0, ddof=1)
     size = np.array(list(diagnose({"x": draws}).ess_bulk.values()))
     mcse = np.divide(sd, np.sqrt(size), out=np.zeros_like(sd), where=sd > 0)
-    return Summary(flat.mean(axis=0), sd, low, high, ends[0], ends[1], mcse, level)
+    return Summary(flat.mean(axis=0), sd, low, high, mcse, level)
 
 
 def compare(

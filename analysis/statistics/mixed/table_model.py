@@ -14,13 +14,7 @@ from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.ordered_labels import label_counts
 from analysis.statistics.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordinal_posterior
 from analysis.statistics.mixed.posterior import Comparison, Posterior
-from analysis.statistics.mixed.random_effects import (
-    QUICK,
-    Effects,
-    affordable,
-    crossing,
-    effects_of,
-)
+from analysis.statistics.mixed.random_effects import Effects, crossing, effects_of
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Sums, sums
 from analysis.statistics.mixed.text_posterior import text_posterior
@@ -114,8 +108,8 @@ def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ..
         raise NotEstimable("there are no ratings", "collect some first")
     codes, values = zip(*(_coded(use[name].astype(str)) for name in (compare, *by)), strict=True)
     joined = np.ravel_multi_index(codes, [len(value) for value in values])
-    found, cell = np.unique(joined, return_inverse=True)
-    places = np.unravel_index(found, [len(value) for value in values])
+    combinations, cell = np.unique(joined, return_inverse=True)
+    places = np.unravel_index(combinations, [len(value) for value in values])
     named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
     item = _coded(use["item"].where(use["item"] != "", use["stimulus"]))[0]
     return Arrays(
@@ -159,14 +153,6 @@ def _gaussian(
         comparison=posterior.comparison(rope=rope, level=level) if posterior else None,
         notes=fit.notes,
     )
-
-
-def fitted_reml(arrays: Arrays, *, most: float = QUICK) -> RemlFit:
-    """REML of scores with every effect that the design allows and that is not too much work.
-
-    ``most`` is the `effects.work` of one evaluation up to which item and stimulus are taken in.
-    """
-    return reml_of(arrays, affordable(allowed_effects(arrays), arrays.condition, most))
 
 
 def allowed_effects(arrays: Arrays) -> Effects:
@@ -251,5 +237,9 @@ def _ordinal(
 
 def _weak(counts: Floats) -> tuple[str, ...]:
     """Warnings on effects of an ordinal posterior that the ratings hardly determine."""
-    told = {name: why for name, why in linear_model.refused_by(counts.sum(axis=2)).items() if why}
-    return tuple(f"the posterior SD of {name} is mostly prior: {why}" for name, why in told.items())
+    reasons = {
+        name: why for name, why in linear_model.refused_by(counts.sum(axis=2)).items() if why
+    }
+    return tuple(
+        f"the posterior SD of {name} is mostly prior: {why}" for name, why in reasons.items()
+    )
