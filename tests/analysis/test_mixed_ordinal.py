@@ -24,6 +24,7 @@ from analysis.statistics.mixed.ordered_labels import (
     log_probabilities,
 )
 from analysis.statistics.mixed.ordinal_fit import OrdinalPrior, ordinal_ml, ordinal_posterior
+from analysis.statistics.mixed.sampler import Sampling
 from tests.analysis.mixed_data import att, column, mos, posterior_reference, values
 from tests.analysis.reference import edge, expected
 from tests.analysis.simulation import sizes
@@ -113,7 +114,7 @@ def test_two_labels_are_the_binary_model():
 @pytest.fixture(scope="module", params=[LARGE, "att_s2"])
 def case(request):
     data = att(request.param)
-    posterior = ordinal_posterior(counts_of(data), scores=HLS, seed=2)
+    posterior = ordinal_posterior(counts_of(data), scores=HLS, sampling=Sampling(seed=2))
     return data, posterior, posterior_reference(request.param)["ordinal"]
 
 
@@ -307,7 +308,9 @@ def test_ranks_of_the_truth_among_draws_are_uniform(runs):
         labels = simulated_labels(rng, raters=10, repeats=4, p=p)
         if len(np.unique(labels[0])) < 3:
             continue  # nearly always the smallest gap: the rank of the gap is not tested
-        draws = ordinal_posterior(label_counts(*labels), seed=seed, draws=100).draws
+        draws = ordinal_posterior(
+            label_counts(*labels), sampling=Sampling(seed=seed, draws=100)
+        ).draws
         named = [draws["condition"][:, :, 0], draws["sd_rater"], draws["sd_rater_condition"]]
         ranks.append(
             [(d < t).mean() for d, t in zip(named, (p.beta[0], rater, inner), strict=True)]

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.mixed.convergence import diagnose
 from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_effects
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nested import Nested, Quadratics
-from analysis.statistics.mixed.posterior import Posterior
+from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
 from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
-from analysis.statistics.mixed.sampler import samples
+from analysis.statistics.mixed.sampler import USUAL, Sample, Sampling, samples
 from analysis.statistics.mixed.sufficient_statistics import Floats, Sums, floats
 from analysis.statistics.mixed.truncated_normal import truncated_normal
 
@@ -58,9 +57,7 @@ def prior_for(lowest: float, highest: float) -> GaussianPrior:
     return GaussianPrior((lowest + highest) / 2, width / 2, width / 2)
 
 
-def gaussian_posterior(
-    sums: Sums, prior: GaussianPrior, *, seed: int = 0, chains: int = 4, draws: int = 1000
-) -> Posterior:
+def gaussian_posterior(sums: Sums, prior: GaussianPrior, sampling: Sampling = USUAL) -> Posterior:
     """Draws of the C means (``condition``) and the three SDs, in the unit of the scores.
 
     Raises NotEstimable where scores do not vary or there are fewer than 2 raters.
@@ -76,17 +73,14 @@ def gaussian_posterior(
         groups=_identified_groups(sums),
         work=sums.count.size,
     )
-    return posterior_of_sds(model, SDS, seed=seed, chains=chains, draws=draws)
+    return posterior_of_sds(model, SDS, sampling)
 
 
 def posterior_of_sds(
     model: MarginalPosterior,
     names: Sequence[str],
+    sampling: Sampling,
     start: Floats | None = None,
-    *,
-    seed: int,
-    chains: int,
-    draws: int,
 ) -> Posterior:
     """Draws of the means (``condition``) and of the SDs called ``names``, of a marginal model.
 
@@ -99,31 +93,30 @@ def posterior_of_sds(
     slopes = by_differences(model.log_density)
     peak = near_mode(slopes, x_of(sizes, model.scale), [(-8.0, 8.0)] * d)
     near = model.prior.ends is not None and model.near_ends(peak.x)
-    rng = np.random.default_rng(seed)
-    taken = samples(
-        model.log_density,
-        peak,
-        rng,
-        chains=chains,
-        draws=draws,
-        degrees=6.0,
-        even=d,
-        beside=model.kept_inside if near else None,
-        most=MOST_WORK / (model.work * chains * draws),
-    )
-    for sample in taken:
-        draws_by_name = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
+    rng = np.random.default_rng(sampling.seed)
+
+    def named(sample: Sample) -> dict[str, Floats]:
+        draws = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
         sds = model.parted(sd_of(sample.draws, model.scale), rng)
         if np.median(sds[:, :, -1]) < _NOTHING * model.spread:
             raise NotEstimable(
                 "raters and clips explain every score exactly: no residual variation to model",
                 "report the means without a model",
             )
-        draws_by_name |= {name: sds[:, :, i] for i, name in enumerate(names)}
-        diagnostics = diagnose(draws_by_name, sample.quality)
-        if diagnostics.refusal is None:
-            break
-    return Posterior(draws_by_name, diagnostics, str(model.prior), model.n)
+        return draws | {name: sds[:, :, i] for i, name in enumerate(names)}
+
+    attempts = samples(
+        model.log_density,
+        peak,
+        rng,
+        chains=sampling.chains,
+        draws=sampling.draws,
+        degrees=6.0,
+        even=d,
+        beside=model.kept_inside if near else None,
+        most=MOST_WORK / (model.work * sampling.n),
+    )
+    return trusted_posterior(attempts, named, str(model.prior), model.n)
 
 
 def effects(

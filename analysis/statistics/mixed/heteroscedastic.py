@@ -12,24 +12,23 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from analysis.statistics.mixed.convergence import diagnose
 from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
 from analysis.statistics.mixed.gaussian import MOST_WORK, SDS, GaussianPrior
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.posterior import Posterior
+from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
 from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
-from analysis.statistics.mixed.sampler import samples
+from analysis.statistics.mixed.sampler import USUAL, Sample, Sampling, samples
 from analysis.statistics.mixed.sufficient_statistics import (
     Codes,
     Floats,
     checked_codes,
     floats,
+    in_chunks,
     residuals,
 )
 from analysis.statistics.mixed.truncated_normal import truncated_normal
 
 SPREAD_SD = 1.0  # of the prior of a spread's logarithm
-_CHUNK_VALUES = 200_000
 _ENOUGH = 0.4
 _MOST_LOG = 12.0  # of a spread, either way
 
@@ -39,10 +38,7 @@ def spread_posterior(
     rater: Codes,
     condition: Codes,
     prior: GaussianPrior,
-    *,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of the S means (``condition``), three SDs, and ``spread`` (chains, draws, S).
 
@@ -60,25 +56,22 @@ def spread_posterior(
     attempts = samples(
         model.log_density,
         peak,
-        np.random.default_rng(seed),
-        chains=chains,
-        draws=draws,
+        np.random.default_rng(sampling.seed),
+        chains=sampling.chains,
+        draws=sampling.draws,
         degrees=max(6.0, float(s)),
         even=3,
         enough=_ENOUGH,
         beside=model.means,
-        most=MOST_WORK / (model.count.size * chains * draws),
+        most=MOST_WORK / (model.count.size * sampling.n),
     )
-    for sample in attempts:
+
+    def named(sample: Sample) -> dict[str, Floats]:
         sds = sd_of(sample.draws[:, :, s - 1 :], model.scale)
-        draws_by_name = {"condition": sample.beside} | {
-            name: sds[:, :, i] for i, name in enumerate(SDS)
-        }
-        draws_by_name["spread"] = model.spreads(sample.draws)
-        diagnostics = diagnose(draws_by_name, sample.quality)
-        if diagnostics.refusal is None:
-            break
-    return Posterior(draws_by_name, diagnostics, f"{prior}; {spread_prior_text(s)}", len(y))
+        draws = {"condition": sample.beside} | {name: sds[:, :, i] for i, name in enumerate(SDS)}
+        return draws | {"spread": model.spreads(sample.draws)}
+
+    return trusted_posterior(attempts, named, f"{prior}; {spread_prior_text(s)}", len(y))
 
 
 def spread_prior_text(conditions: int) -> str:
@@ -128,20 +121,17 @@ class _MarginalPosterior:
 
     def log_density(self, x: Floats) -> Floats:
         """The log posterior density (B,) at x (B, D), but for a constant."""
-        step = max(1, _CHUNK_VALUES // self.count.size)
-        likelihood = [self._likelihood(x[i : i + step]) for i in range(0, len(x), step)]
+        (likelihood,) = in_chunks(lambda part: (self._likelihood(part),), x, self.count.size)
         free, folded = x[:, : self.n_conditions - 1], x[:, self.n_conditions - 1 :]
         sds = sd_of(folded, self.scale)
         half_normal = -0.5 * (sds**2).sum(axis=1) / self._prior.sd_scale**2
         logs = -0.5 * (free**2).sum(axis=1) / SPREAD_SD**2
         volume = np.log(slope(folded, self.scale)).sum(axis=1)
-        return floats(np.concatenate(likelihood) + half_normal + logs + volume)
+        return floats(likelihood + half_normal + logs + volume)
 
     def means(self, x: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Means (B, S) given x (B, D), between the scale's ends, and the logs of their weights."""
-        step = max(1, _CHUNK_VALUES // self.count.size)
-        parts = [self._parts(x[i : i + step])[:2] for i in range(0, len(x), step)]
-        h, right = (np.concatenate(each) for each in zip(*parts, strict=True))
+        h, right = in_chunks(lambda part: self._parts(part)[:2], x, self.count.size)
         covariance = np.linalg.inv(h)
         mean = self.centre + np.einsum("bij,bj->bi", covariance, right)
         ends = self._prior.ends or (-np.inf, np.inf)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.convergence import Diagnostics
+from analysis.statistics.mixed.convergence import Diagnostics, diagnose
 from analysis.statistics.mixed.gaussian import GaussianPrior
 from analysis.statistics.mixed.heteroscedastic import SPREAD_SD, rounding, spread_prior_text
 from analysis.statistics.mixed.ordered_labels import expected_scores
@@ -304,27 +304,12 @@ def _scores(draws: Mapping[str, Floats], sd: Floats, scores: Floats) -> Floats:
 
 
 def _diagnostics(data: Any, draws: Mapping[str, Floats]) -> Diagnostics:
-    """R-hat and effective sample sizes by ArviZ, divergences and the lowest BFMI."""
-    arviz = load("arviz")
-    every = arviz.convert_to_dataset(dict(draws))
-    bulk, tail = (arviz.ess(every, method=method) for method in ("bulk", "tail"))
-    return Diagnostics(
-        r_hat=_by_label(arviz.rhat(every)),
-        ess_bulk=_by_label(bulk),
-        ess_tail=_by_label(tail),
+    """R-hat and effective sample sizes, divergences and the lowest BFMI (by ArviZ)."""
+    return replace(
+        diagnose(draws),
         divergences=int(data.sample_stats["diverging"].sum()),
-        bfmi=float(np.min(arviz.bfmi(data))) if "energy" in data.sample_stats else None,
+        bfmi=float(np.min(load("arviz").bfmi(data))) if "energy" in data.sample_stats else None,
     )
-
-
-def _by_label(dataset: Any) -> dict[str, float]:
-    sizes: dict[str, float] = {}
-    for name, values in dataset.items():
-        if values.ndim == 0:
-            sizes[str(name)] = float(values)
-        else:
-            sizes |= {f"{name}[{i}]": float(x) for i, x in enumerate(values.values)}
-    return sizes
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from itertools import compress
 
 import numpy as np
 
-from analysis.statistics.mixed.convergence import diagnose
 from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_by
 from analysis.statistics.mixed.marginal_likelihood import (
@@ -23,7 +22,7 @@ from analysis.statistics.mixed.marginal_likelihood import (
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.optimise import minimise
 from analysis.statistics.mixed.ordered_labels import expected_scores
-from analysis.statistics.mixed.posterior import Posterior
+from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
 from analysis.statistics.mixed.posterior_mode import (
     Bounds,
     Density,
@@ -32,7 +31,7 @@ from analysis.statistics.mixed.posterior_mode import (
     mode,
     near_mode,
 )
-from analysis.statistics.mixed.sampler import samples
+from analysis.statistics.mixed.sampler import USUAL, Sampling, samples
 from analysis.statistics.mixed.sufficient_statistics import Floats, Truths, floats
 
 _SCALE = floats([1.0, 0.5])  # of the SDs' coordinates
@@ -142,9 +141,7 @@ def ordinal_posterior(
     prior: OrdinalPrior | None = None,
     *,
     scores: Floats | None = None,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of condition logits, ``cut`` points, SDs and, given ``scores`` (K,), of mean scores.
 
@@ -155,25 +152,22 @@ def ordinal_posterior(
     model = MarginalLikelihood(counts)
     slopes = _with_prior_slopes(model, FAST, prior)
     peak = near_mode(slopes, _start(counts), _bounds(model))
-    fast, rng = _with_prior(model, FAST, prior), np.random.default_rng(seed)
-    work = int(model.work(_unpacked(peak.x[None], model), FAST)[0]) * chains * draws
+    fast, rng = _with_prior(model, FAST, prior), np.random.default_rng(sampling.seed)
+    work = int(model.work(_unpacked(peak.x[None], model), FAST)[0]) * sampling.n
     attempts = samples(
         fast,
         peak,
         rng,
-        chains=chains,
-        draws=draws,
+        chains=sampling.chains,
+        draws=sampling.draws,
         degrees=max(8.0, float(len(peak.x))),
         even=2,
         enough=_ENOUGH,
         most=MOST_WORK / work,
     )
-    for sample in attempts:
-        draws_by_name = _named(sample.draws, model, scores)
-        diagnostics = diagnose(draws_by_name, sample.quality)
-        if diagnostics.refusal is None:
-            break
-    return Posterior(draws_by_name, diagnostics, str(prior), model.n)
+    return trusted_posterior(
+        attempts, lambda sample: _named(sample.draws, model, scores), str(prior), model.n
+    )
 
 
 def _named(draws: Floats, model: MarginalLikelihood, scores: Floats | None) -> dict[str, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from analysis.statistics.mixed.convergence import Diagnostics, diagnose
 from analysis.statistics.mixed.model_contrasts import pair_matrix
 from analysis.statistics.mixed.model_errors import Refusal
+from analysis.statistics.mixed.sampler import Sample
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
 
 
@@ -49,6 +50,18 @@ class Posterior:
         if self.diagnostics.refusal is not None:
             return self.diagnostics.refusal
         return compare(self.draws[name], rope=rope, level=level, ranked=ranked)
+
+
+def trusted_posterior(
+    attempts: Iterable[Sample], named: Callable[[Sample], dict[str, Floats]], prior: str, n: int
+) -> Posterior:
+    """The posterior of n ratings by the first attempt that can be trusted, else by the last."""
+    for sample in attempts:
+        draws = named(sample)
+        diagnostics = diagnose(draws, sample.quality)
+        if diagnostics.refusal is None:
+            break
+    return Posterior(draws, diagnostics, prior, n)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,23 @@ _BETTER, _PATIENCE = 1.1, 4  # rounds that may pass without so much gain
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How many chains, how many draws of each that are tried first, and the seed of all."""
+
+    chains: int = 4
+    draws: int = 1000
+    seed: int = 0
+
+    @property
+    def n(self) -> int:
+        """The draws of all chains together."""
+        return self.chains * self.draws
+
+
+USUAL = Sampling()
+
+
+@dataclass(frozen=True)
 class Sample:
     """``draws`` (chains, draws, D), and (chains, draws, E) of what goes with them.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.ratings.breakdowns import coded_column
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pairs
@@ -16,6 +17,7 @@ from analysis.statistics.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordina
 from analysis.statistics.mixed.posterior import Comparison, Posterior
 from analysis.statistics.mixed.random_effects import Effects, crossing, effects_of
 from analysis.statistics.mixed.reml import RemlFit
+from analysis.statistics.mixed.sampler import USUAL, Sampling
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Sums, sums
 from analysis.statistics.mixed.text_posterior import text_posterior
 from analysis.statistics.one_thread import on_one_thread
@@ -106,27 +108,23 @@ def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ..
     use = table[(table["trap"] == "") & table["score"].notna() & (table[compare] != "")]
     if not len(use):
         raise NotEstimable("there are no ratings", "collect some first")
-    codes, values = zip(*(_coded(use[name].astype(str)) for name in (compare, *by)), strict=True)
+    codes, values = zip(
+        *(coded_column(use[name].astype(str)) for name in (compare, *by)), strict=True
+    )
     joined = np.ravel_multi_index(codes, [len(value) for value in values])
     combinations, cell = np.unique(joined, return_inverse=True)
     places = np.unravel_index(combinations, [len(value) for value in values])
     named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
-    item = _coded(use["item"].where(use["item"] != "", use["stimulus"]))[0]
+    item = coded_column(use["item"].where(use["item"] != "", use["stimulus"]))[0]
     return Arrays(
         y=use["score"].to_numpy(dtype=np.float64),
-        rater=_coded(use["rater"])[0],
+        rater=coded_column(use["rater"])[0],
         cell=cell.astype(np.int64),
         item=item,
-        stimulus=crossing(crossing(codes[0], _coded(use["stimulus"])[0]), item),
+        stimulus=crossing(crossing(codes[0], coded_column(use["stimulus"])[0]), item),
         cell_condition=places[0].astype(np.int64),
         names=tuple(zip(*named, strict=True)),
     )
-
-
-def _coded(column: pd.Series) -> tuple[Codes, list[str]]:
-    """Codes (n,) from 0 of a column's values in sorted order, and these values."""
-    codes, names = column.factorize(sort=True)
-    return codes.astype(np.int64), [str(name) for name in names]
 
 
 def _gaussian(
@@ -143,7 +141,7 @@ def _gaussian(
     posterior = None
     if bayesian:
         prior = prior_for(*(scale or (float(arrays.y.min()), float(arrays.y.max()))))
-        posterior = posterior_of(arrays, effects, fit, prior, seed=seed)
+        posterior = posterior_of(arrays, effects, fit, prior, Sampling(seed=seed))
     return MixedResult(
         names=arrays.names,
         fit=fit,
@@ -176,29 +174,16 @@ def posterior_of(
     effects: Effects,
     fit: RemlFit | None,
     prior: GaussianPrior,
-    *,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of the Bayesian form of the model whose REML fit, if there is one, is ``fit``.
 
     Without effects of texts or clips it has both those of raters, whatever the ratings tell.
     """
     if not effects.of_texts:
-        return gaussian_posterior(_sums(arrays), prior, seed=seed, chains=chains, draws=draws)
+        return gaussian_posterior(_sums(arrays), prior, sampling)
     design = np.eye(len(arrays.names))[arrays.cell]
-    return text_posterior(
-        arrays.y,
-        design,
-        arrays.condition,
-        effects.codes,
-        fit,
-        prior,
-        seed=seed,
-        chains=chains,
-        draws=draws,
-    )
+    return text_posterior(arrays.y, design, arrays.condition, effects.codes, fit, prior, sampling)
 
 
 def _sums(arrays: Arrays) -> Sums:
@@ -222,7 +207,7 @@ def _ordinal(
         notes += (f"no maximum likelihood fit: {error}",)
     posterior = comparison = None
     if bayesian:
-        posterior = ordinal_posterior(counts, scores=scores, seed=seed)
+        posterior = ordinal_posterior(counts, scores=scores, sampling=Sampling(seed=seed))
         comparison = posterior.comparison(rope=rope, level=level, name="score")
     return MixedResult(
         names=arrays.names,

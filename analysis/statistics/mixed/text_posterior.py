@@ -26,6 +26,7 @@ from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nuts import RESIDUAL, SD_NAMES
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.reml import RemlFit
+from analysis.statistics.mixed.sampler import USUAL, Sampling
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
 
 MOST_ERROR = 0.2  # standard deviation of the error of the log density, among draws
@@ -42,10 +43,7 @@ def text_posterior(
     effects: Mapping[str, Codes],
     fit: RemlFit | None,
     prior: GaussianPrior,
-    *,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of the C means (``condition``), an SD of each effect and that of the residual.
 
@@ -65,7 +63,7 @@ def text_posterior(
         work = near.n_values * (design.shape[1] + 2.0) ** 2 / 2.0
         quick = MarginalPosterior(near.at, len(names), len(y), model.centre, prior, work=work)
         start = np.maximum(floats([*fit.sds.values()]), _LEAST * fit.sds["residual"])
-        posterior = posterior_of_sds(quick, sds, start, seed=seed, chains=chains, draws=draws)
+        posterior = posterior_of_sds(quick, sds, sampling, start)
         error = _error(posterior, sds, quick, exact)
         if error <= MOST_ERROR:
             approximation = f"{near.n_values} exact values of the likelihood (error {error:.2g})"
@@ -73,7 +71,7 @@ def text_posterior(
         problem = f"an interpolated likelihood is off by {error:.2g}"
     if model.plan.work * _VALUES > MOST_EXACT:
         raise NotEstimable(f"{problem}, and exact draws would take too long", _REMEDY)
-    return posterior_of_sds(exact, sds, seed=seed, chains=chains, draws=draws)
+    return posterior_of_sds(exact, sds, sampling)
 
 
 _LEAST = 0.02  # of the residual SD: where the mode is sought from for an effect that vanished
