@@ -97,16 +97,16 @@ def _families(use: pd.DataFrame) -> Iterator[Family]:
     for key, rows in use.groupby(keys, sort=True):
         study, task, _, criterion, estimand = map(str, key)
         group = {"study": study} if several else {}
-        rater, n_raters = _codes(rows["rater"])
-        item, n_items = _codes(rows["item"].where(rows["item"] != "", rows["stimulus"]))
+        rater, raters = coded_column(rows["rater"])
+        item, items = coded_column(rows["item"].where(rows["item"] != "", rows["stimulus"]))
         yield Family(
             table=rows,
             group={**group, "task": task, "criterion": criterion},
             estimand=estimand,
             rater=rater,
             item=item,
-            n_raters=n_raters,
-            n_items=n_items,
+            n_raters=len(raters),
+            n_items=len(items),
         )
 
 
@@ -128,20 +128,21 @@ def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
 def _cell(
     family: Family, table: pd.DataFrame, compare: str, group: dict[str, str], rows: Codes
 ) -> Cell:
-    condition, names = pd.factorize(table[compare].take(rows), sort=True)
+    condition, names = coded_column(table[compare].take(rows))
     return Cell(
         group={**family.group, **group},
-        names=[str(name) for name in names],
+        names=names,
         y=table["score"].to_numpy(dtype=np.float64)[rows],
         scoreless=bool(table["score"].isna().to_numpy()[rows].all()),
         labels=table["label"].take(rows).tolist(),
-        condition=condition.astype(np.int64),
+        condition=condition,
         rater=family.rater[rows],
         item=family.item[rows],
         roles=roles_of(family.table) if compare == "condition" else {},
     )
 
 
-def _codes(column: pd.Series) -> tuple[Codes, int]:
+def coded_column(column: pd.Series) -> tuple[Codes, list[str]]:
+    """Codes (n,) from 0 of a column's values in sorted order, and these values."""
     codes, names = pd.factorize(column, sort=True)
-    return codes.astype(np.int64), len(names)
+    return codes.astype(np.int64), [str(name) for name in names]

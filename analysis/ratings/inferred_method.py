@@ -245,8 +245,5 @@ def _span(scores: list[float]) -> str:
 
 
 def _options(keys: list[str]) -> str:
-    if not keys:
-        return "--set method=METHOD"
-    *most, last = [f"{key} ({estimand_of_method(key).name})" for key in keys]
-    named = f"{', '.join(most)} or {last}" if most else last
-    return f"--set method=METHOD, where METHOD is {named}"
+    named = enumerated([f"{key} ({estimand_of_method(key).name})" for key in keys], "or")
+    return "--set method=METHOD" + (f", where METHOD is {named}" if keys else "")

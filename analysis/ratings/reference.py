@@ -52,10 +52,8 @@ def reference_of(
             return Reference(named, "the reference that was asked for")
         return Reference("", f"{named}, asked for as the reference, is not among the conditions")
     if roles:
-        candidates, why = (
-            [name for name in names if roles.get(name) == ROLE],
-            "the reference by its role",
-        )
+        candidates = [name for name in names if roles.get(name) == ROLE]
+        why = "the reference by its role"
     else:
         candidates = [name for name in names if _plain(name) in CALLED_SO]
         why = "taken as the reference by its name"

@@ -24,7 +24,7 @@ from listening.methods import Method
 
 TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
 Rows = NDArray[np.intp]
-Mistake = tuple[Any, str, str]  # a mask of rows (n,), the column, and what is wrong with it
+Mistake = tuple["pd.Series[bool]", str, str]  # a mask (n,), the column, what is wrong with it
 
 
 def checked(
@@ -127,13 +127,13 @@ def _half_pairs(table: pd.DataFrame) -> Iterator[Mistake]:
     yield alone, "versus_condition", f"is empty, and {methods} compares two clips; {remedy}"
 
 
-def _of_scores(table: pd.DataFrame, mine: Any, known: Estimand) -> Iterator[Mistake]:
+def _of_scores(table: pd.DataFrame, mine: pd.Series[bool], known: Estimand) -> Iterator[Mistake]:
     """Scores that there are not on a scale of a few."""
     scores = table["score"]
     wrong = mine & scores.notna() & ~scores.isin(known.scores)
     if known.scores and wrong.any():
-        *more, last = [f"{score:g}" for score in known.scores]
-        rule = f"must be {', '.join(more)} or {last} for the estimand {known.key}"
+        right = enumerated([f"{score:g}" for score in known.scores], "or")
+        rule = f"must be {right} for the estimand {known.key}"
         there = some(f"{score:g}" for score in scores[wrong].unique())
         yield wrong, "score", f"{there} {rule}; turn labels into those scores"
 
