@@ -49,7 +49,7 @@ def optional_rules(
     ``methods`` are those of the study's tasks and ``kinds`` those of its traps: a rule that needs
     others is left out. None: not known, so nothing is left out.
     """
-    found: list[Rule] = []
+    rules_offered: list[Rule] = []
     for kind in OPTIONAL:
         rule = kind()
         if kind in _ONLY_MUSHRA and methods is not None and "mushra" not in methods:
@@ -57,8 +57,8 @@ def optional_rules(
         wanted = getattr(rule, "kinds", None)
         if wanted and kinds is not None and not any(k.startswith(wanted) for k in kinds):
             continue
-        found.append(rule)
-    return found
+        rules_offered.append(rule)
+    return rules_offered
 
 
 def offered_rules(
