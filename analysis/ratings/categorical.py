@@ -35,6 +35,18 @@ class Categorical:
         return Categorical(self.codes, values)
 
 
+def paired(
+    first: Categorical, second: Categorical
+) -> tuple[list[tuple[Any, Any]], NDArray[np.int32]]:
+    """The different pairs of values that stand side by side, and which each row has (n,)."""
+    count = len(second.values)
+    both, codes = np.unique(
+        first.codes.astype(np.int64) * count + second.codes, return_inverse=True
+    )
+    places = (divmod(each, count) for each in both.tolist())
+    return [(first.values[a], second.values[b]) for a, b in places], codes.astype(np.int32)
+
+
 def constant(value: Any, length: int) -> Categorical:
     """The same value in every cell."""
     return Categorical(np.zeros(length, dtype=np.int32), [value])
@@ -42,14 +54,11 @@ def constant(value: Any, length: int) -> Categorical:
 
 def joined(columns: Sequence[Categorical]) -> Categorical:
     """Texts of several columns as one, the empty ones left out and a blank between the others."""
-    codes = np.zeros(len(columns[0]), dtype=np.int64)
-    values: list[tuple[str, ...]] = [()]
+    whole = constant((), len(columns[0]))
     for column in columns:
-        both, place = np.unique(codes * len(column.values) + column.codes, return_inverse=True)
-        pairs = [divmod(int(each), len(column.values)) for each in both]
-        values = [(*values[before], str(column.values[own])) for before, own in pairs]
-        codes = place.astype(np.int64)
-    return Categorical(codes.astype(np.int32), [" ".join(filter(None, texts)) for texts in values])
+        pairs, codes = paired(whole, column)
+        whole = Categorical(codes, [(*before, str(own)) for before, own in pairs])
+    return whole.mapped([" ".join(filter(None, texts)) for texts in whole.values])
 
 
 def columns_of(path: Path, header: Header | None = None) -> dict[str, Categorical]:

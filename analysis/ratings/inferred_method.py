@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.formatting import enumerated
-from analysis.ratings.categorical import Categorical, joined
+from analysis.ratings.categorical import Categorical, joined, paired
 from analysis.ratings.cells import trap_kind
 from analysis.ratings.estimands import estimand_of_method, methods_of
 from analysis.ratings.problems import rows_text
@@ -54,19 +54,15 @@ def inferred_method(cells: Mapping[str, Categorical]) -> InferredMethod:
 
 def _by_the_other(method: Categorical, estimand: Categorical) -> InferredMethod:
     """Each from the other, row by row; what neither tells stays empty."""
-    count = len(estimand.values)
-    both = method.codes.astype(np.int64) * count + estimand.codes
-    pairs, codes = np.unique(both, return_inverse=True)
+    pairs, codes = paired(method, estimand)
     filled = []
-    for pair in pairs.tolist():
-        of, key = method.values[pair // count], estimand.values[pair % count]
+    for of, key in pairs:
         if not of and key:
             known = methods_of(key)
             of = known[0] if len(known) == 1 else ""
         elif of in Method.registry and not key:
             key = estimand_of_method(of).key
         filled.append((of, key))
-    codes = codes.astype(np.int32)
     return InferredMethod(
         Categorical(codes, [of for of, _ in filled]), Categorical(codes, [key for _, key in filled])
     )
@@ -81,15 +77,15 @@ def scores_of_labels(
     ``method`` words have none yet. ``first_row`` is the number of the first row in words.
     """
     method = method or Categorical(np.zeros(len(label), dtype=np.int32), [""])
-    count = len(method.values)
-    both = label.codes.astype(np.int64) * count + method.codes
-    places, codes = np.unique(both, return_inverse=True)
-    cells = [(str(label.values[x // count]).strip(), method.values[x % count]) for x in places]
+    pairs, codes = paired(label, method)
+    cells = [(str(text).strip(), key) for text, key in pairs]
     scales = _scales()
     scores = [_score_of(text, scales.get(key)) for text, key in cells]
     words = {text: score for (text, _), score in zip(cells, scores, strict=True) if score != text}
-    pairs = [f"{text} {score}" for text, score in sorted(words.items(), key=_by_score) if score]
-    note = f"No column score: scores are those of the labels ({', '.join(pairs)})." if pairs else ""
+    scored = [f"{text} {score}" for text, score in sorted(words.items(), key=_by_score) if score]
+    note = (
+        f"No column score: scores are those of the labels ({', '.join(scored)})." if scored else ""
+    )
     problem = ""
     for place, (text, key) in enumerate(cells):
         if text and not scores[place] and key in scales and scales[key].labels:
@@ -97,7 +93,7 @@ def scores_of_labels(
             remedy = f"write {enumerated(scales[key].labels, 'or')}, or add a column score"
             problem = f"{rows}, column label: {text!r} is not on the scale of {key}; {remedy}"
             break
-    return Categorical(codes.astype(np.int32), scores), note, problem
+    return Categorical(codes, scores), note, problem
 
 
 def _by_score(word: tuple[str, str]) -> tuple[float, str]:

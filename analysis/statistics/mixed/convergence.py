@@ -9,7 +9,7 @@ of Zhang and Stephens 2009, Technometrics 51(3).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from scipy import fft, stats
@@ -106,17 +106,7 @@ def diagnose(draws: Mapping[str, Floats], quality: Quality | None = None) -> Dia
             label = name if values.ndim == 2 else f"{name}[{i}]"
             r[label] = r_hat(flat[:, :, i])
             bulk[label], tail[label] = ess_bulk(flat[:, :, i]), ess_tail(flat[:, :, i])
-    if quality is None:
-        return Diagnostics(r, bulk, tail)
-    return Diagnostics(
-        r,
-        bulk,
-        tail,
-        quality.pareto_k,
-        quality.acceptance,
-        taken=quality.taken,
-        thin=quality.thin,
-    )
+    return Diagnostics(r, bulk, tail, **(asdict(quality) if quality else {}))
 
 
 def r_hat(draws: Floats) -> float:

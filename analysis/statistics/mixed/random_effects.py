@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.statistics.mixed import linear_model
+from analysis.statistics.mixed.crossed_counts import crossing
 from analysis.statistics.mixed.elimination_cost import least
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
 
@@ -102,13 +103,6 @@ def work(effects: Effects, condition: Codes) -> float:
     if not effects.of_texts:
         return 0.0
     return least(linear_model.sides_of(effects.codes), condition).work
-
-
-def crossing(first: Codes, second: Codes) -> Codes:
-    """Codes (n,) from 0 without gaps of the combinations of two codes (n,)."""
-    joined = first * (int(second.max(initial=0)) + 1) + second
-    codes: Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
-    return codes
 
 
 def _counts(rater: Codes, condition: Codes) -> Floats:
