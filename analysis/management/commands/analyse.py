@@ -45,13 +45,13 @@ class Command(BaseCommand):
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.ratings.header import wanted_columns
+        from analysis.ratings.header import column_mapping
         from analysis.ratings.problems import RatingsError
         from analysis.statistics.options import OptionsError
 
         options, wanted = chosen_options(given), input_of(given)
         try:
-            wanted_columns(given["ratings"], **wanted)  # before anything heavy is imported
+            column_mapping(given["ratings"], **wanted)  # before anything heavy is imported
             reading, scores, options = self._read(given, wanted, options)
             report = _report(reading, scores, options)
         except (RatingsError, OptionsError, KeyError) as error:

@@ -17,7 +17,6 @@ from analysis.statistics.planning.group_sequential import (
     obrien_fleming_spending,
     repeated_intervals,
 )
-from analysis.statistics.planning.live_rows import live_rows
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import (
     half_width,
@@ -59,7 +58,6 @@ __all__ = [
     "components_from_pilot",
     "cost_of",
     "half_width",
-    "live_rows",
     "minimal_difference",
     "obrien_fleming_bounds",
     "obrien_fleming_spending",

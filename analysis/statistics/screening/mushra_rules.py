@@ -35,8 +35,8 @@ class HiddenReference(Rule):
     def reasons(self, table: pd.DataFrame) -> Reasons:
         mushra = _of_mushra(table)
         hidden = mushra & self._hidden(table)
-        reason = f"hidden reference below {self.below:g}"
-        return _too_often(table, mushra, hidden, table["score"] < self.below, self.share, reason)
+        failure = f"hidden reference below {self.below:g}"
+        return _too_often(table, mushra, hidden, table["score"] < self.below, self.share, failure)
 
     def describe(self) -> str:
         return f"raters with the hidden reference below {self.below:g} on over {self.share:.0%}"
@@ -74,8 +74,8 @@ class MidAnchor(Rule):
     def reasons(self, table: pd.DataFrame) -> Reasons:
         mushra = _of_mushra(table)
         anchor = mushra & table["condition"].isin(self.conditions)
-        reason = f"mid-range anchor above {self.above:g}"
-        return _too_often(table, mushra, anchor, table["score"] > self.above, self.share, reason)
+        failure = f"mid-range anchor above {self.above:g}"
+        return _too_often(table, mushra, anchor, table["score"] > self.above, self.share, failure)
 
     def describe(self) -> str:
         names = " or ".join(self.conditions)
@@ -84,8 +84,8 @@ class MidAnchor(Rule):
     def lacking(self, table: pd.DataFrame) -> str:
         if (_of_mushra(table) & table["condition"].isin(self.conditions)).any():
             return ""
-        named = table[_of_mushra(table) & (table["role"] == "anchor")]["condition"].unique()
-        anchors = f" (anchors are {', '.join(sorted(named))})" if len(named) else ""
+        anchors_there = table[_of_mushra(table) & (table["role"] == "anchor")]["condition"].unique()
+        anchors = f" (anchors are {', '.join(sorted(anchors_there))})" if len(anchors_there) else ""
         names = " or ".join(self.conditions)
         return f"no MUSHRA rating is of {names}; name it by conditions={anchors}"
 
@@ -100,7 +100,7 @@ def _too_often(
     judged: pd.Series[bool],
     wrong: pd.Series[bool],
     share: float,
-    reason: str,
+    failure: str,
 ) -> Reasons:
     """The reason where a rater's share of wrong ones among those judged is over ``share``."""
     counted = wrong.astype(float).where(judged & table["score"].notna())
@@ -109,5 +109,5 @@ def _too_often(
     reasons = where(out, "")
     for rate in rates[out].unique():
         hit = (out & (rates == rate)).to_numpy(dtype=bool)
-        reasons[hit] = f"{reason} on {rate:.0%} of the items, more than {share:.0%}"
+        reasons[hit] = f"{failure} on {rate:.0%} of the items, more than {share:.0%}"
     return reasons

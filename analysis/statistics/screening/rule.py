@@ -51,6 +51,11 @@ class Rule:
         return asdict(self)
 
 
+def no_reasons(table: pd.DataFrame) -> Reasons:
+    """An empty text for every row (n,): all are kept."""
+    return np.full(len(table), "", dtype=object)
+
+
 def where(mask: pd.Series[bool], reason: str) -> Reasons:
     """The reason where the mask (n,) holds, else an empty text."""
     return np.where(mask.to_numpy(dtype=bool), reason, "").astype(object)

@@ -28,8 +28,8 @@ def rule_from(text: str) -> Rule:
         raise ValueError(f"no rule {key!r}; known are {', '.join(Rule.registry)}")
     rule = Rule.registry[key]
     if version not in ("", rule.version):
-        wrong = f"rule {key} is at version {rule.version} here, not {version!r}"
-        raise ValueError(f"{wrong}; it may leave out other ratings: take the version away")
+        mismatch = f"rule {key} is at version {rule.version} here, not {version!r}"
+        raise ValueError(f"{mismatch}; it may leave out other ratings: take the version away")
     pairs = [part.partition("=")[::2] for part in rest.split(",") if part]
     if rule is AttTraps:
         return AttTraps(needed=tuple(needed_of(*pair) for pair in pairs)) if pairs else AttTraps()
@@ -37,11 +37,11 @@ def rule_from(text: str) -> Rule:
         return task_traps(pairs)
     known: dict[str, Any] = {field.name: field.default for field in fields(rule)}
     try:
-        parameters = {name: _value(value, type(known[name])) for name, value in pairs}
+        values = {name: _value(value, type(known[name])) for name, value in pairs}
     except (KeyError, ValueError):
         names = ", ".join(f"{name}=..." for name in known) or "no parameters"
         raise ValueError(f"rule {key!r} takes {names}, not {rest!r}") from None
-    return rule(**parameters)
+    return rule(**values)
 
 
 def rule_text(rule: Rule) -> str:

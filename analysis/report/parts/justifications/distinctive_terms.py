@@ -14,11 +14,11 @@ from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import PartInput
 from analysis.report.parts.justifications.reason_data import Reasons
 from analysis.statistics.justifications import (
-    Telling,
+    TermLogOdds,
     TermTable,
     code_table,
     label_groups,
-    telling_terms,
+    term_log_odds,
     term_table,
 )
 from analysis.statistics.justifications.log_odds import PRIOR
@@ -154,13 +154,13 @@ def _told(
     found: Reasons,
     has: np.ndarray,
     inputs: PartInput,
-) -> list[Telling]:
-    return telling_terms(
+) -> list[TermLogOdds]:
+    return term_log_odds(
         table, code, names, found.rater[has], found.item[has], level=inputs.options.level
     )
 
 
-def most_telling(rows: Sequence[Telling], table: TermTable) -> Iterator[Telling]:
+def most_telling(rows: Sequence[TermLogOdds], table: TermTable) -> Iterator[TermLogOdds]:
     """Of each label the first that are sure and matter, but for those that mostly repeat another.
 
     It matters from odds of 1.5 to 1; it repeats where four of five of its reasons hold a word that
@@ -179,7 +179,7 @@ def most_telling(rows: Sequence[Telling], table: TermTable) -> Iterator[Telling]
             yield row
 
 
-def _sentence(title: str, names: Sequence[str], sure: Sequence[Telling], tried: int) -> str:
+def _sentence(title: str, names: Sequence[str], sure: Sequence[TermLogOdds], tried: int) -> str:
     told = []
     for name in names:
         mine = [row.term for row in sure if row.label == name][:NAMED]
@@ -187,7 +187,7 @@ def _sentence(title: str, names: Sequence[str], sure: Sequence[Telling], tried: 
     return f"{title}: the most telling of {tried} words, by label: {'; '.join(told)}."
 
 
-def _figures(key: str, heading: str, rows: Sequence[Telling], title: str) -> list[Figure]:
+def _figures(key: str, heading: str, rows: Sequence[TermLogOdds], title: str) -> list[Figure]:
     drawn: list[dict[str, Any]] = []
     for label in dict.fromkeys(row.label for row in rows):
         mine = [row for row in rows if row.label == label and row.log_odds > 0][:DRAWN]

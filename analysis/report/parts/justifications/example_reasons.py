@@ -14,7 +14,7 @@ from analysis.report.parts.justifications.distinctive_terms import (
     most_telling,
 )
 from analysis.report.parts.justifications.reason_data import Reasons, reasons_of
-from analysis.statistics.justifications import label_groups, telling_terms, term_table
+from analysis.statistics.justifications import label_groups, term_log_odds, term_table
 
 SHOWN = 5  # reasons per label
 COLUMNS = (
@@ -61,7 +61,7 @@ def _of_family(found: Reasons, title: str, seed: int) -> Content:
     if groups.why_not:
         return Content()
     table = term_table(text[has].tolist(), found.rater[has])
-    told = telling_terms(table, groups.code, groups.names, found.rater[has], found.item[has])
+    told = term_log_odds(table, groups.code, groups.names, found.rater[has], found.item[has])
     columns, place = table.has.tocsc(), {term: number for number, term in enumerate(table.terms)}
     places = np.flatnonzero(has)
     rows: list[dict[str, object]] = []
