@@ -21,7 +21,6 @@ from analysis.report.provenance import code_revision, now, package_versions
 from analysis.report.schema import (
     Counts,
     EstimateRow,
-    ExclusionRow,
     Provenance,
     Report,
     ScreeningRow,
@@ -81,7 +80,7 @@ def report_of(
         "data": _data(table, kept),
         "scales": _scales(known),
         "warnings": [*notes, *_warnings(table, kept, maker)],
-        "exclusions": cast("list[ExclusionRow]", screened.counts()),
+        "exclusions": screened.counts(),
         "estimates": estimates,
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
