@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -19,6 +19,13 @@ from analysis.report.schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from analysis.report.html.section import Section
+    from analysis.report.html.view import Slice, View
+    from listening.selectors import StudyHead
 
 RUNS_SHOWN = 10
 REFRESH_S = 3
@@ -102,7 +109,9 @@ def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpRespons
     return redirect(f"{reverse('results', args=[key])}?run={pk}#files-title")
 
 
-def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200) -> HttpResponse:
+def _page(
+    request: HttpRequest, head: StudyHead, problem: str = "", status: int = 200
+) -> HttpResponse:
     shown = shown_run(head["key"], request.GET.get("run", ""))
     newest = runs_of(head["key"]).defer(*LONG).first()
     report = shown.page_report() if shown else None
@@ -123,7 +132,9 @@ def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200)
     return render(request, "analysis/results.html", context, status=status)
 
 
-def _state(head: Any, shown: AnalysisRun | None, newest: Any = None) -> dict[str, Any]:
+def _state(
+    head: StudyHead, shown: AnalysisRun | None, newest: AnalysisRun | None = None
+) -> dict[str, Any]:
     """How far the newest run is, and what came since the one that is shown."""
     newest = newest or runs_of(head["key"]).defer(*LONG).first()
     waits = bool(newest and newest.waits)
@@ -149,7 +160,9 @@ def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
     return {"more": max(more, 0), "fewer": max(-more, 0)}
 
 
-def _sections(key: str, shown: AnalysisRun | None, report: Report | None, view: Any) -> list[Any]:
+def _sections(
+    key: str, shown: AnalysisRun | None, report: Report | None, view: View
+) -> list[Section]:
     from analysis.report.html.brief import MOST_ROWS
     from analysis.report.html.page import sections
 
@@ -164,7 +177,7 @@ def _sections(key: str, shown: AnalysisRun | None, report: Report | None, view: 
     return sections(report, view, link, MOST_ROWS)
 
 
-def _view(request: HttpRequest, report: Report | None) -> Any:
+def _view(request: HttpRequest, report: Report | None) -> View:
     """What is asked to be shown; of a large report one family unless all are asked for."""
     from analysis.report.html.view import View, usual
 
@@ -174,13 +187,13 @@ def _view(request: HttpRequest, report: Report | None) -> Any:
     return View("" if about == ALL else about, within)
 
 
-def _choices(report: Report | None, view: Any, shown: AnalysisRun | None) -> dict[str, Any]:
+def _choices(report: Report | None, view: View, shown: AnalysisRun | None) -> dict[str, Any]:
     """What the page can be narrowed to: one task and criterion, one slice of the ratings."""
     from analysis.report.html.view import slices, titles, usual
 
     if report is None:
         return {"titles": [], "groups": {}, "view": view, "all_of_it": ""}
-    groups: dict[str, list[Any]] = {}
+    groups: dict[str, list[Slice]] = {}
     for each in slices(report):
         groups.setdefault(each.group, []).append(each)
     here = {"run": shown.pk} if shown else {}
@@ -213,7 +226,7 @@ def _files(key: str, shown: AnalysisRun | None, report: Report | None) -> dict[s
     return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
 
 
-def head_of(request: HttpRequest, key: str) -> Any:
+def head_of(request: HttpRequest, key: str) -> StudyHead:
     """The study, if it is this researcher's (or they are a superuser); else 404."""
     from listening.selectors import study_head
 
@@ -223,7 +236,7 @@ def head_of(request: HttpRequest, key: str) -> Any:
     return head
 
 
-def runs_of(key: str) -> Any:
+def runs_of(key: str) -> QuerySet[AnalysisRun]:
     """A study's analyses, the newest first."""
     return AnalysisRun.objects.filter(study__key=key)
 
@@ -234,7 +247,5 @@ def shown_run(key: str, asked: str) -> AnalysisRun | None:
     if asked:
         if not asked.isdecimal() or len(asked) > 18:
             raise Http404("There is no such analysis.")
-        found: AnalysisRun = get_object_or_404(done, pk=int(asked))
-        return found
-    newest: AnalysisRun | None = done.first()
-    return newest
+        return get_object_or_404(done, pk=int(asked))
+    return done.first()
