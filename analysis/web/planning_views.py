@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
-from listening.selectors import TaskPlan, interim_questions, study_head, task_plans
+from listening.selectors import TaskPlan, interim_questions, study_head_or_404, task_plans
 
 ANSWER_S = 5.0  # a guess at the time that an answer takes after the clip
 BOX_KEPT_S = 5.0
@@ -35,7 +35,7 @@ PRESET_WORDS = {
 @login_required
 @require_GET
 def planning(request: HttpRequest, key: str) -> HttpResponse:
-    head = _head(request, key)
+    head = study_head_or_404(key, request.user)
     plans = task_plans(key)
     task = next((p for p in plans if p["task"] == request.GET.get("task")), None)
     pilot = pilot_state(key)
@@ -59,7 +59,7 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def pilot(request: HttpRequest, key: str) -> HttpResponse:
     """Estimate the components of this study's ratings in a job; the page waits for them."""
-    _head(request, key)
+    study_head_or_404(key, request.user)
     start_pilot(key)
     query = request.POST.get("query", "")[:2000]
     return redirect(
@@ -186,7 +186,7 @@ def interim_box(request: HttpRequest, key: str) -> HttpResponse:
 def _interim(request: HttpRequest, key: str) -> dict[str, Any]:
     from analysis.statistics.planning import PlanningError
 
-    head = _head(request, key)
+    head = study_head_or_404(key, request.user)
     written = request.GET.get("matters", "").strip()[:20]
     problem, matters = "", None
     try:
@@ -228,10 +228,3 @@ def _box(asked: Any, matters: float | None) -> dict[str, Any]:
         matters=matters,
     )
     return box(so_far, asked)
-
-
-def _head(request: HttpRequest, key: str) -> Any:
-    head = study_head(key, request.user)
-    if head is None:
-        raise Http404("There is no such study.")
-    return head

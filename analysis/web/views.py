@@ -19,6 +19,7 @@ from analysis.report.schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
+from listening.selectors import study_head_or_404
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -41,7 +42,7 @@ LONG = ("result", "brief")  # columns that a list of runs does without
 @require_GET
 @never_cache
 def results(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, head_of(request, key))
+    return _page(request, study_head_or_404(key, request.user))
 
 
 @login_required
@@ -49,7 +50,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """What stands above the results, for a page that looks again while an analysis runs."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     shown = shown_run(key, request.GET.get("run", ""))
     return render(request, "analysis/_state.html", _state(head, shown))
 
@@ -58,7 +59,7 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run(request: HttpRequest, key: str) -> HttpResponse:
     """Ask for an analysis; one that is stored already is shown at once."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     try:
         options = options_of(request.POST, key)
     except OptionsError as error:
@@ -76,7 +77,7 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """The same analysis with the ratings as they stand now."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     earlier = get_object_or_404(runs_of(key).defer(*LONG), pk=pk)
     try:
         options = options_from(earlier.parameters)
@@ -93,7 +94,7 @@ def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up an analysis that waits or runs."""
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     cancel_run(get_object_or_404(runs_of(key).defer(*LONG), pk=pk).pk)
     return redirect("results", key)
 
@@ -102,7 +103,7 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
     """Have a worker make one of the files that take long."""
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     finished = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
     if asked_file(finished, name) is None:
         raise Http404(f"There is no file {name} to be made.")
@@ -224,16 +225,6 @@ def _files(key: str, shown: AnalysisRun | None, report: Report | None) -> dict[s
             stems = dict.fromkeys(table["key"] for table in part["tables"])
             tables += [f"{stem}.{kind}" for stem in stems for kind in ("csv", "json")]
     return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
-
-
-def head_of(request: HttpRequest, key: str) -> StudyHead:
-    """The study, if it is this researcher's (or they are a superuser); else 404."""
-    from listening.selectors import study_head
-
-    head = study_head(key, request.user)
-    if head is None:
-        raise Http404(f"There is no study “{key}” of yours.")
-    return head
 
 
 def runs_of(key: str) -> QuerySet[AnalysisRun]:
