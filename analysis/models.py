@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 
 
 class AnalysisRun(models.Model):

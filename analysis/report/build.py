@@ -17,8 +17,8 @@ from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.part import PartInput
 from analysis.report.pipeline import made_parts
-from analysis.report.provenance import code_revision, now, package_versions
-from analysis.report.schema import (
+from analysis.report.report_provenance import code_revision, now, package_versions
+from analysis.report.report_schema import (
     Counts,
     EstimateRow,
     Provenance,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.parts.general_model import fitted
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 from analysis.statistics.mixed.family_model import (
     Modelled,
     family_by_title,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from analysis.report.part import Cancelled, Part, PartInput
-from analysis.report.schema import PartRecord
+from analysis.report.report_schema import PartRecord
 from analysis.statistics.options import Options, OptionsError
 
 log = logging.getLogger(__name__)

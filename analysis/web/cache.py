@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from analysis.models import AnalysisRun
-from analysis.report.provenance import package_versions
+from analysis.report.report_provenance import package_versions
 
 ROOM = Path(__file__).parent
 

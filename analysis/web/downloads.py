@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun, RunFile
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 from analysis.web.views import shown_run
 from listening.selectors import study_head_or_404
 
@@ -72,7 +72,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
         return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
     report = finished.report()
     stem, _, kind = name.rpartition(".")
-    from analysis.report.schema import ROWS
+    from analysis.report.report_schema import ROWS
 
     for rows in ROWS if kind == "csv" else ():
         if stem == rows:

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.models import AnalysisRun
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from analysis.statistics.mixed.convergence import LEAST_ESS
+from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.gaussian import (
     HLS_PRIOR,
     GaussianPrior,
@@ -16,7 +17,6 @@ from analysis.statistics.mixed.gaussian import (
 )
 from analysis.statistics.mixed.linear_model import nested_reml
 from analysis.statistics.mixed.posterior import compare
-from analysis.statistics.mixed.sampler import Sampling
 from analysis.statistics.mixed.sufficient_statistics import sums
 from tests.analysis.mixed_data import att, posterior_reference, simulated
 from tests.analysis.reference import DATA

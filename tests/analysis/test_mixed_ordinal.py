@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.special import expit
 
 from analysis.statistics.mixed import marginal_likelihood
+from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.family_model import modelled, ordinal_counts
 from analysis.statistics.mixed.marginal_likelihood import (
     FAST,
@@ -24,7 +25,6 @@ from analysis.statistics.mixed.ordered_labels import (
     log_probabilities,
 )
 from analysis.statistics.mixed.ordinal_fit import OrdinalPrior, ordinal_ml, ordinal_posterior
-from analysis.statistics.mixed.sampler import Sampling
 from tests.analysis.mixed_data import att, column, mos, posterior_reference, values
 from tests.analysis.reference import edge, expected
 from tests.analysis.simulation import sizes

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle import add_bundle_options, write_bundle
-from analysis.management.options import add_input_options, add_options, chosen_options, input_of
-from analysis.report.schema import Report
+from analysis.management.bundle_options import add_bundle_options, write_bundle
+from analysis.management.command_options import (
+    add_input_options,
+    add_options,
+    chosen_options,
+    input_of,
+)
+from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import default_rules
 

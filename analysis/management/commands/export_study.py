@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle import add_bundle_options, write_bundle
-from analysis.management.options import add_options, chosen_options
+from analysis.management.bundle_options import add_bundle_options, write_bundle
+from analysis.management.command_options import add_options, chosen_options
 
 
 class Command(BaseCommand):

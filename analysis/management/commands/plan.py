@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.options import add_input_options, input_of, pairs
+from analysis.management.command_options import add_input_options, input_of, pairs
 
 if TYPE_CHECKING:
     from analysis.report.content import Content

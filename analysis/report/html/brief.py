@@ -9,7 +9,7 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
 from analysis.report.html.view import slice_of, slices, titles
 from analysis.report.pivot import PER_INTERVAL, Line, lines_of
-from analysis.report.schema import EstimateRow, PartRecord, Report, TableRecord
+from analysis.report.report_schema import EstimateRow, PartRecord, Report, TableRecord
 
 MOST_ROWS = 100
 OVERALL = "condition:"

@@ -25,7 +25,7 @@ from analysis.report.html.html_tables import (
     table,
 )
 from analysis.report.pivot import Line, lines_of
-from analysis.report.schema import EstimateRow, IntervalRow, PlaceRow, Report
+from analysis.report.report_schema import EstimateRow, IntervalRow, PlaceRow, Report
 
 OVERALL = "condition:"
 EXPLAINED = (

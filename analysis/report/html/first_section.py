@@ -10,7 +10,7 @@ from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.html_tables import fold
 from analysis.report.html.section import Section
-from analysis.report.schema import Counts, PartRecord, Report
+from analysis.report.report_schema import Counts, PartRecord, Report
 
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20

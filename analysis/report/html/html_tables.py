@@ -16,7 +16,7 @@ from analysis.formatting import (
     listed,
     p_value,
 )
-from analysis.report.schema import IntervalRow
+from analysis.report.report_schema import IntervalRow
 
 if TYPE_CHECKING:
     from analysis.report.pivot import Line

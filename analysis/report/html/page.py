@@ -18,7 +18,7 @@ from analysis.report.html.html_tables import fold
 from analysis.report.html.part_html import Link, no_link, part_html, table_html
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, viewed
-from analysis.report.schema import InputNotes, PartRecord, Report
+from analysis.report.report_schema import InputNotes, PartRecord, Report
 
 COMPARED = "comparisons"  # the key of the part that holds all differences
 CHECKS = frozenset({"agreement", "raters", "screening"})

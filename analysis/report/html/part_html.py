@@ -15,7 +15,7 @@ from analysis.report.figures.draw import is_wide
 from analysis.report.figures.figure_table import figure_table
 from analysis.report.html.html_tables import Column as Shaped
 from analysis.report.html.html_tables import fold, table
-from analysis.report.schema import PartRecord
+from analysis.report.report_schema import PartRecord
 
 MOST_ROWS = 400
 MOST_BEHIND = 100  # of the numbers behind a figure

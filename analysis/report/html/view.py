@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from analysis.ratings.scales import family_title
-from analysis.report.schema import (
+from analysis.report.report_schema import (
     EstimateRow,
     FigureRecord,
     PartRecord,

@@ -12,7 +12,7 @@ from analysis.report.condition_labels import labelled
 from analysis.report.content import content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.page import page_html
-from analysis.report.schema import ROWS, Report
+from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
 from analysis.report.writers.clip_files import clip_files
 from analysis.report.writers.exports import (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.ratings.cells import unescaped
-from analysis.report.schema import PartRecord, Report
+from analysis.report.report_schema import PartRecord, Report
 
 KEY = "clip_scores"  # of the part
 COLUMNS = {

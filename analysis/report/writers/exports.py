@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis.ratings.cells import csv_cell
 from analysis.report.content import Column, Figure, Table
-from analysis.report.schema import PartRecord, Report, RowsName
+from analysis.report.report_schema import PartRecord, Report, RowsName
 from analysis.statistics.estimator import OF_CONTRASTS
 
 FIRST_COLUMNS = (

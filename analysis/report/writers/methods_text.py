@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.formatting import counted, listed
 from analysis.ratings.estimands import estimand_of
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 
 _CLUSTERED = (
     "with {level} confidence intervals from a variance clustered by rater and by item "

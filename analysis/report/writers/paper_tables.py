@@ -12,7 +12,7 @@ from analysis.report.figures.all_figures import falling, part_keys, slug
 from analysis.report.html.html_tables import percent
 from analysis.report.html.part_html import cell
 from analysis.report.pivot import Line, lines_of
-from analysis.report.schema import EstimateRow, PartRecord, Report
+from analysis.report.report_schema import EstimateRow, PartRecord, Report
 from analysis.statistics.estimator import OF_CONTRASTS
 
 OVERALL = "condition:"

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
+from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, prior_for
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.ordered_labels import label_counts
@@ -18,7 +19,6 @@ from analysis.statistics.mixed.ordinal_fit import ordinal_posterior
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.random_effects import PATIENT, Effects, affordable
 from analysis.statistics.mixed.reml import RemlFit
-from analysis.statistics.mixed.sampler import Sampling
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
 from analysis.statistics.mixed.table_model import (
     Arrays,

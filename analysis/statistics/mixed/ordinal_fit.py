@@ -10,6 +10,7 @@ from itertools import compress
 
 import numpy as np
 
+from analysis.statistics.mixed.exact_sampler import USUAL, Sampling, samples
 from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_by
 from analysis.statistics.mixed.marginal_likelihood import (
@@ -31,7 +32,6 @@ from analysis.statistics.mixed.posterior_mode import (
     mode,
     near_mode,
 )
-from analysis.statistics.mixed.sampler import USUAL, Sampling, samples
 from analysis.statistics.mixed.sufficient_statistics import Floats, Truths, floats
 
 _SCALE = floats([1.0, 0.5])  # of the SDs' coordinates

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.mixed.convergence import Diagnostics, diagnose
+from analysis.statistics.mixed.exact_sampler import Sample
 from analysis.statistics.mixed.model_contrasts import pair_matrix
 from analysis.statistics.mixed.model_errors import Refusal
-from analysis.statistics.mixed.sampler import Sample
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
 
 

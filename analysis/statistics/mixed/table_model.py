@@ -10,6 +10,7 @@ import numpy as np
 from analysis.ratings.breakdowns import coded_column
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.crossed_counts import crossing
+from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pairs
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
@@ -18,7 +19,6 @@ from analysis.statistics.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordina
 from analysis.statistics.mixed.posterior import Comparison, Posterior
 from analysis.statistics.mixed.random_effects import Effects, effects_of
 from analysis.statistics.mixed.reml import RemlFit
-from analysis.statistics.mixed.sampler import USUAL, Sampling
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Sums, sums
 from analysis.statistics.mixed.text_posterior import text_posterior
 from analysis.statistics.one_thread import on_one_thread

@@ -14,6 +14,7 @@ import numpy as np
 
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.crossed import Crossed
+from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
 from analysis.statistics.mixed.folded_scale import x_of
 from analysis.statistics.mixed.gaussian import (
     MOST_WORK,
@@ -26,7 +27,6 @@ from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nuts import RESIDUAL, SD_NAMES
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.reml import RemlFit
-from analysis.statistics.mixed.sampler import USUAL, Sampling
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
 
 MOST_ERROR = 0.2  # standard deviation of the error of the log density, among draws

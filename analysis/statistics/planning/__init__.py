@@ -10,7 +10,6 @@ from analysis.statistics.planning.confidence_sequences import (
     stopped_at,
     subgaussian_sequence,
 )
-from analysis.statistics.planning.cost import Cost, Payment, cost_of
 from analysis.statistics.planning.group_sequential import (
     Look,
     obrien_fleming_bounds,
@@ -32,6 +31,7 @@ from analysis.statistics.planning.simulated_check import (
     simulate_ratings,
     simulated_check,
 )
+from analysis.statistics.planning.study_cost import Cost, Payment, cost_of
 from analysis.statistics.planning.study_design import Design, PlanningError
 from analysis.statistics.planning.variance_components import (
     Components,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from analysis.statistics.planning.cost import cost_of
 from analysis.statistics.planning.plan_search import Plan
 from analysis.statistics.planning.precision import (
     half_width,
@@ -13,6 +12,7 @@ from analysis.statistics.planning.precision import (
     standard_error_of,
 )
 from analysis.statistics.planning.requirements import Requirements
+from analysis.statistics.planning.study_cost import cost_of
 from analysis.statistics.planning.study_design import Design, PlanningError
 
 STEPS = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)

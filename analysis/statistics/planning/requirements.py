@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.statistics.planning.cost import Payment
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import DIFFERENCE, MEAN, half_width, power_of
 from analysis.statistics.planning.precision import standard_error as se_of_mean
 from analysis.statistics.planning.precision import standard_error_of_difference as se_of_difference
+from analysis.statistics.planning.study_cost import Payment
 from analysis.statistics.planning.study_design import (
     ASSIGNMENTS,
     WITHIN,

@@ -10,7 +10,7 @@ from metrics import audio, runner
 from metrics.judges.judge import RepeatedJudge
 from metrics.judges.stability import Stability, stability
 from metrics.management.judging import add_source, number, source_clips, table
-from metrics.management.options import chosen_parameters
+from metrics.management.metric_options import chosen_parameters
 from metrics.metric import Metric, ParameterError, make_metric
 from metrics.runner import Clip, ScoredClip
 
