@@ -95,3 +95,15 @@ def short(value: float) -> str:
 def counted(count: int, noun: str) -> str:
     """A number of things: 1 rater, 1,200 raters."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def beware(notes: Iterable[str], most: int | None = None) -> str:
+    """What notes warn of, each once (the first ``most``), as a sentence; empty without any."""
+    distinct = list(dict.fromkeys(filter(None, notes)))
+    return f"Beware: {'; '.join(distinct[:most])}." if distinct else ""
+
+
+def first_of(names: Sequence[str], most: int = 5, separator: str = ", ") -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{separator.join(names[:most])}{more}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 from analysis.report.report_schema import Drawing, Kind, PartRecord
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,31 @@ def column(
     return field(default=default, metadata={"column": shown})
 
 
-def columns_of(row: type) -> tuple[Column, ...]:
-    """The columns of a table of such rows, in the order of the fields."""
-    shown = [(each.name, each.metadata.get("column")) for each in fields(row)]
-    return tuple(Column(**{**known, "key": known["key"] or name}) for name, known in shown if known)
+@dataclass_transform(frozen_default=True, field_specifiers=(column, field))
+def table_row(kind: type[Row]) -> type[Row]:
+    """A frozen dataclass of which a table shows the fields that are a `column`."""
+    return dataclass(frozen=True)(kind)
+
+
+def columns_of(
+    row: type, *names: str, level: float | None = None, decimals: int | None = None, **words: str
+) -> tuple[Column, ...]:
+    """The columns of a table of such rows, in the order of the fields, or of the ``names`` given.
+
+    ``level`` in per cent and ``words`` stand for their names in braces in headings; ``decimals``,
+    where they are given, for those of every number and interval.
+    """
+    known = {each.name: each.metadata["column"] for each in fields(row) if each.metadata}
+    if level is not None:
+        words = {**words, "level": f"{level * 100:g} %"}
+    columns = []
+    for name in names or known:
+        shown = {**known[name], "key": known[name]["key"] or name}
+        shown["heading"] = shown["heading"].format(**words)
+        if decimals is not None and shown["kind"] in ("number", "interval"):
+            shown["decimals"] = decimals
+        columns.append(Column(**shown))
+    return tuple(columns)
 
 
 @dataclass(frozen=True)
@@ -67,9 +90,23 @@ class Table:
     folded: bool = False
 
     @classmethod
-    def of(cls, row: type, key: str, title: str, rows: Iterable[Any], **more: Any) -> Table:
-        """A table of dataclasses of one kind, whose fields say which columns it shows."""
-        return cls(key, title, columns_of(row), [asdict(each) for each in rows], **more)
+    def of(
+        cls,
+        row: type,
+        key: str,
+        title: str,
+        rows: Iterable[Any],
+        *,
+        columns: Sequence[Column] = (),
+        level: float | None = None,
+        **more: Any,
+    ) -> Table:
+        """A table of dataclasses of one kind, whose fields say which columns it shows.
+
+        ``columns`` where not all are shown, or not in their order; ``level`` see `columns_of`.
+        """
+        shown = columns or columns_of(row, level=level)
+        return cls(key, title, shown, [asdict(each) for each in rows], **more)
 
 
 @dataclass(frozen=True)
@@ -173,3 +210,34 @@ def content_from(plain: PartRecord) -> Content:
         methods=plain["methods"],
         files=plain["files"],
     )
+
+
+def warned_once(content: Content) -> Content:
+    """The same with every warning said once."""
+    return replace(content, warnings=list(dict.fromkeys(content.warnings)))
+
+
+def worded(content: Content, about: str, common: Collection[str] = ()) -> Content:
+    """The same with what it is about before its words and in brackets after its titles.
+
+    Warnings that start with it stay, and those that are ``common`` to several contents.
+    """
+
+    def warning(text: str) -> str:
+        return text if text.startswith(about) or text in common else f"{about}: {text}"
+
+    return replace(
+        content,
+        sentences=[f"{about}: {text}" for text in content.sentences],
+        figures=[replace(each, title=f"{each.title} ({about})") for each in content.figures],
+        tables=[replace(each, title=f"{each.title} ({about})") for each in content.tables],
+        warnings=list(map(warning, content.warnings)),
+    )
+
+
+def picked(rows: Iterable[Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    """These fields of dataclasses, or keys of mappings, as the rows of a figure."""
+    return [
+        {name: row[name] if isinstance(row, Mapping) else getattr(row, name) for name in names}
+        for row in rows
+    ]

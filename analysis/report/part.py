@@ -106,6 +106,11 @@ class FamilyInput:
         """What keys of tables and figures end in, so that families do not share them."""
         return f"_{self.place + 1}" if self.of > 1 else ""
 
+    @property
+    def level(self) -> float:
+        """The level of intervals."""
+        return self.inputs.options.level
+
     def progress(self, share: float, words: str = "") -> None:
         """Tell the share (0 to 1) of this family's work that is done; raises `Cancelled`."""
         self.inputs.progress((self.place + share) / self.of, words or self.title)

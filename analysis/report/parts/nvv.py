@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.att import compared, means
 from analysis.statistics.estimators.mean_score import MeanScore
@@ -23,6 +23,22 @@ _NOTE = (
     "as independent and is usually too narrow. The interval in brackets lets raters and items "
     "vary. ** best and * second best of the column, by the mean alone."
 )
+_CMOS_NOTE = "Above 0: the condition is better than what it is compared with (two-way clustered)."
+
+
+@table_row
+class CmosRow:
+    """The comparative mean score of a condition against another one, in one language."""
+
+    condition: str = column("Condition")
+    versus: str = column("Against")
+    language: str = column("Language")
+    criterion: str = column("Criterion")
+    cmos: float = column("CMOS", "number", 2, sign=True)
+    low: float | None = column("{percent}", "interval", 2, key="interval")
+    high: float | None
+    ratings: int = column("Ratings", "count")
+    raters: int = column("Raters", "count")
 
 
 class Nvv(Part):
@@ -39,57 +55,61 @@ class Nvv(Part):
         """One table of means per task and language, a heat map per criterion, CMOS of pairs."""
         tables: list[Table] = []
         figures: list[Figure] = []
-        pairs: list[dict[str, Any]] = []
+        pairs: list[CmosRow] = []
         scored: dict[str, list[Family]] = {}
         for family in families(inputs.kept):
             if family.in_pairs:
                 pairs += _against(family, inputs)
             else:
                 scored.setdefault(family.group["task"], []).append(family)
-        for task, found in scored.items():
+        for task, criteria in scored.items():
             inputs.progress(0.5, task)
-            for language in _languages(found):
-                tables.append(_means(task, language, found, inputs))
-                figures += _heatmaps(task, language, found)
+            for language in _languages(criteria):
+                tables.append(_means(task, language, criteria, inputs))
+                figures += _heatmaps(task, language, criteria)
         if pairs:
-            tables.append(_cmos(pairs, inputs))
+            columns = columns_of(CmosRow, percent=f"{inputs.options.level:.0%}")
+            title = "CMOS with against without"
+            tables.append(
+                Table.of(CmosRow, "table6", title, pairs, columns=columns, note=_CMOS_NOTE)
+            )
         if not tables:
             raise ValueError("no ratings with scores: collect some, or name the column of scores")
         return Content(figures=figures, tables=tables)
 
 
-def _languages(found: Sequence[Family]) -> list[str]:
-    known = sorted({str(name) for family in found for name in family.table["language"].unique()})
+def _languages(criteria: Sequence[Family]) -> list[str]:
+    known = sorted({str(name) for family in criteria for name in family.table["language"].unique()})
     return known or [""]
 
 
-def _means(task: str, language: str, found: Sequence[Family], inputs: PartInput) -> Table:
+def _means(task: str, language: str, criteria: Sequence[Family], inputs: PartInput) -> Table:
     """Table 4 of one task and language: systems down, criteria across."""
     rows: dict[str, dict[str, Any]] = {}
     columns = [Column("system", "System")]
-    for family in found:
+    for family in criteria:
         table = family.table[family.table["language"] == language]
         if not len(table):
             continue
         criterion = family.group["criterion"] or family.estimand
-        compare = compared(table)
-        made = MeanScore(Breakdown(compare), ("two_way",), ("ratings",))
-        told = made.fit(table, level=inputs.options.level, seed=inputs.options.seed)
-        clustered = {row.condition: row for row in told if not row.interval.startswith("naive")}
-        naive = {row.condition: row for row in told if row.interval.startswith("naive")}
-        marks = marked({name: row.value for name, row in clustered.items()})
-        for name, row in clustered.items():
-            half = _half(naive[name])
-            rows.setdefault(name, {"system": name})
-            rows[name] |= {
-                criterion: row.value,
-                f"{criterion}_mark": marks.get(name, ""),
-                f"{criterion}_half": half,
-                f"{criterion}_low": row.low,
-                f"{criterion}_high": row.high,
-                f"{criterion}_n": row.n_ratings,
-                f"{criterion}_text": _text(row.value, half, marks.get(name, "")),
-            }
+        estimator = MeanScore(Breakdown(compared(table)), ("two_way",), ("ratings",))
+        estimates = estimator.fit(table, level=inputs.options.level, seed=inputs.options.seed)
+        naive = {row.condition: row for row in estimates if row.interval.startswith("naive")}
+        clustered = [row for row in estimates if not row.interval.startswith("naive")]
+        marks = marked({row.condition: row.value for row in clustered})
+        for row in clustered:
+            mark, half = marks.get(row.condition, ""), _half(naive[row.condition])
+            rows.setdefault(row.condition, {"system": row.condition}).update(
+                {
+                    criterion: row.value,
+                    f"{criterion}_mark": mark,
+                    f"{criterion}_half": half,
+                    f"{criterion}_low": row.low,
+                    f"{criterion}_high": row.high,
+                    f"{criterion}_n": row.n_ratings,
+                    f"{criterion}_text": _text(row.value, half, mark),
+                }
+            )
         columns.append(Column(f"{criterion}_text", criterion))
         columns.append(Column(criterion, f"{inputs.options.level:.0%}", "interval", 2))
     place = f" · {language}" if language else ""
@@ -106,22 +126,22 @@ def marked(values: dict[str, float]) -> dict[str, str]:
 
 def _text(value: float, half: float | None, mark: str) -> str:
     stars = {BEST: " **", SECOND: " *"}.get(mark, "")
-    told = f"{value:.2f}" + (f" ± {half:.2f}" if half is not None else "") + stars
-    return told.replace(" ", "\u00a0")  # one line
+    text = f"{value:.2f}" + (f" ± {half:.2f}" if half is not None else "") + stars
+    return text.replace(" ", "\u00a0")  # one line
 
 
 def _half(row: Estimate) -> float | None:
     return None if row.low is None or row.high is None else (row.high - row.low) / 2
 
 
-def _heatmaps(task: str, language: str, found: Sequence[Family]) -> list[Figure]:
+def _heatmaps(task: str, language: str, criteria: Sequence[Family]) -> list[Figure]:
     """Means of systems by dimension (kind of vocalisation); blank: none rated.
 
     Of the criteria about vocalisations (``nvv`` in their names), of all where there are none.
     """
     figures = []
-    about = [family for family in found if "nvv" in family.group["criterion"].lower()]
-    for family in about or found:
+    about = [family for family in criteria if "nvv" in family.group["criterion"].lower()]
+    for family in about or criteria:
         table = family.table[family.table["language"] == language]
         table = table[table["dimension"] != ""]
         if table["dimension"].nunique() < 2:
@@ -153,38 +173,23 @@ def _number(value: Any) -> float | None:
     return None if pd.isna(value) else float(value)
 
 
-def _against(family: Family, inputs: PartInput) -> list[dict[str, Any]]:
+def _against(family: Family, inputs: PartInput) -> list[CmosRow]:
     """CMOS of a condition against another, by language."""
     rows = []
     for language in _languages([family]):
         table = family.table[family.table["language"] == language]
         for row in means(table, Breakdown(), inputs):
             rows.append(
-                {
-                    "condition": row.condition,
-                    "versus": row.group.get("versus_condition", ""),
-                    "language": language,
-                    "criterion": row.group["criterion"] or row.estimand,
-                    "cmos": row.value,
-                    "low": row.low,
-                    "high": row.high,
-                    "ratings": row.n_ratings,
-                    "raters": row.n_raters,
-                }
+                CmosRow(
+                    condition=row.condition,
+                    versus=row.group.get("versus_condition", ""),
+                    language=language,
+                    criterion=row.group["criterion"] or row.estimand,
+                    cmos=row.value,
+                    low=row.low,
+                    high=row.high,
+                    ratings=row.n_ratings,
+                    raters=row.n_raters,
+                )
             )
     return rows
-
-
-def _cmos(rows: list[dict[str, Any]], inputs: PartInput) -> Table:
-    columns = [
-        Column("condition", "Condition"),
-        Column("versus", "Against"),
-        Column("language", "Language"),
-        Column("criterion", "Criterion"),
-        Column("cmos", "CMOS", "number", 2, True),
-        Column("interval", f"{inputs.options.level:.0%}", "interval", 2),
-        Column("ratings", "Ratings", "count"),
-        Column("raters", "Raters", "count"),
-    ]
-    note = "Above 0: the condition is better than what it is compared with (two-way clustered)."
-    return Table("table6", "CMOS with against without", columns, rows, note)

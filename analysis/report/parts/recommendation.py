@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
-from analysis.report.content import Column, Content, Figure, Table
-from analysis.report.part import Part, PartInput
+from analysis.report.content import Content, Figure, Table, column, columns_of, table_row, together
+from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.intervals import naive_interval
 
 MUSHRA, CROWD = "mushra", "p808"
@@ -33,7 +32,37 @@ NOTES = {
 }
 
 
-class Recommendation(Part):
+@table_row
+class ConditionRow:
+    """A condition, or a pair of them that was compared, as the Recommendations print it."""
+
+    condition: str = column("Condition")
+    role: str = column("Role")
+    mean: float = column("Mean", "number")
+    rater_mean: float = column("Mean", "number")
+    sd: float | None = column("SD", "number")
+    votes_low: float | None = column("{level}, votes", "interval", key="votes")
+    votes_high: float | None
+    raters_low: float | None = column("{level}, {raters}", "interval", key="raters")
+    raters_high: float | None
+    q1: float = column("Lower quartile", "number")
+    median: float = column("Median", "number")
+    q3: float = column("Upper quartile", "number")
+    lowest: float
+    highest: float
+    n_votes: int = column("Votes", "count")
+    n_raters: int = column("Raters", "count")
+    n_clips: int = column("Clips", "count")
+
+
+COUNTS = ("n_votes", "n_raters")
+SHOWN = {
+    MUSHRA: ("condition", "role", "rater_mean", "raters_low", "median", "q1", "q3", *COUNTS),
+    CROWD: ("condition", "role", "mean", "sd", "votes_low", "raters_low", *COUNTS, "n_clips"),
+}
+
+
+class Recommendation(FamilyPart):
     """Mean, interval, median and quartiles per condition as BS.1534-3 and P.808 print them."""
 
     key = "recommendation"
@@ -42,115 +71,90 @@ class Recommendation(Part):
     order = 41
     always = False
     presets = frozenset({"mushra", "p808"})
+    nothing = "no ratings with scores: collect some, or name the column of scores"
 
     def applies(self, inputs: PartInput) -> bool:
         return len(inputs.kept) > 0
 
-    def make(self, inputs: PartInput) -> Content:
-        found = list(families(inputs.kept))
-        if not found:
-            raise ValueError("no ratings with scores: collect some, or name the column of scores")
-        tables, figures, used = [], [], set()
-        for place, family in enumerate(found, start=1):
-            estimand = estimand_of(family.estimand)
-            style = MUSHRA if estimand.continuous else CROWD
-            used.add(style)
-            title = family.title
-            rows = sorted(_rows(family, inputs), key=lambda row: _falling(row, estimand))
-            tables.append(_table(place, title, rows, style, estimand, inputs.options.level))
-            if style == MUSHRA:
-                figures.append(_boxes(place, title, rows, estimand))
-        return Content(
-            figures=figures, tables=tables, methods=[METHODS[each] for each in sorted(used)]
+    def of_family(self, each: FamilyInput) -> Content:
+        estimand = estimand_of(each.family.estimand)
+        style = MUSHRA if estimand.continuous else CROWD
+        turn = 1 if estimand.lowest_is_best else -1
+        rows = sorted(_rows(each), key=lambda row: (turn * row.mean, row.condition))
+        key, about = f"recommendation-{each.place + 1}", each.title
+        columns = columns_of(
+            ConditionRow,
+            *SHOWN[style],
+            level=each.level,
+            decimals=estimand.decimals,
+            raters="assessors" if style == MUSHRA else "raters",
+        )
+        table = Table.of(
+            ConditionRow, key, about, rows, columns=columns, note=NOTES[style], about=about
+        )
+        figures = [_boxes(key, about, rows, estimand)] if style == MUSHRA else []
+        return Content(figures=figures, tables=[table], methods=[METHODS[style]])
+
+    def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
+        """Titles say already what they are about."""
+        content = together(contents)
+        return replace(content, methods=[m for m in METHODS.values() if m in content.methods])
+
+
+def _rows(each: FamilyInput) -> Iterator[ConditionRow]:
+    """One row per condition, or per pair of conditions that was compared."""
+    table = each.family.table
+    by = ["condition", *["versus_condition"] * each.family.in_pairs]
+    names, roles = sorted(set(table["condition"])), roles_of(table)
+    reference = reference_of(names, each.inputs.options.reference, roles).name
+    role = dict.fromkeys(anchors_of(names, roles), "anchor") | {reference: "reference"}
+    for key, mine in table.groupby(by, sort=True):
+        y = mine["score"].to_numpy(dtype=np.float64)
+        means = mine.groupby("rater")["score"].mean().to_numpy(dtype=np.float64)
+        votes_low, votes_high = naive_interval(y, each.level) or (None, None)
+        raters_low, raters_high = naive_interval(means, each.level) or (None, None)
+        q1, median, q3 = map(float, np.quantile(y, [0.25, 0.5, 0.75]))
+        yield ConditionRow(
+            condition=" against ".join(map(str, key)),
+            role=ROLES[role.get(str(key[0]), "test")],
+            mean=float(y.mean()),
+            rater_mean=float(means.mean()),
+            sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
+            votes_low=votes_low,
+            votes_high=votes_high,
+            raters_low=raters_low,
+            raters_high=raters_high,
+            q1=q1,
+            median=median,
+            q3=q3,
+            lowest=float(y.min()),
+            highest=float(y.max()),
+            n_votes=len(y),
+            n_raters=len(means),
+            n_clips=int(pd.unique(mine["stimulus"]).size),
         )
 
 
-def _rows(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
-    """One row per condition, or per pair of conditions that was compared."""
-    by = ["condition", *["versus_condition"] * family.in_pairs]
-    names, roles = sorted(set(family.table["condition"])), roles_of(family.table)
-    reference = reference_of(names, inputs.options.reference, roles).name
-    role = dict.fromkeys(anchors_of(names, roles), "anchor") | {reference: "reference"}
-    level = inputs.options.level
-    for key, mine in family.table.groupby(by, sort=True):
-        y = mine["score"].to_numpy(dtype=np.float64)
-        raters = mine.groupby("rater")["score"].mean().to_numpy(dtype=np.float64)
-        votes, own = naive_interval(y, level), naive_interval(raters, level)
-        quartiles = [float(q) for q in np.quantile(y, [0.25, 0.5, 0.75])]
-        yield {
-            "condition": " against ".join(map(str, key)),
-            "role": ROLES[role.get(str(key[0]), "test")],
-            "mean": float(y.mean()),
-            "rater_mean": float(raters.mean()),
-            "sd": float(np.std(y, ddof=1)) if len(y) > 1 else None,
-            "votes_low": votes[0] if votes else None,
-            "votes_high": votes[1] if votes else None,
-            "raters_low": own[0] if own else None,
-            "raters_high": own[1] if own else None,
-            **dict(zip(("q1", "median", "q3"), quartiles, strict=True)),
-            "lowest": float(y.min()),
-            "highest": float(y.max()),
-            "n_votes": len(y),
-            "n_raters": len(raters),
-            "n_clips": int(pd.unique(mine["stimulus"]).size),
-        }
-
-
-def _falling(row: dict[str, Any], estimand: Estimand) -> tuple[float, str]:
-    return (row["mean"] if estimand.lowest_is_best else -row["mean"]), row["condition"]
-
-
-def _table(
-    place: int,
-    title: str,
-    rows: list[dict[str, Any]],
-    style: str,
-    estimand: Estimand,
-    level: float,
-) -> Table:
-    digits, percent = estimand.decimals, f"{level * 100:g} %"
-    first = [Column("condition", "Condition"), Column("role", "Role")]
-    last = [Column("n_votes", "Votes", "count"), Column("n_raters", "Raters", "count")]
-    if style == MUSHRA:
-        middle = [
-            Column("rater_mean", "Mean", "number", digits),
-            Column("raters", f"{percent}, assessors", "interval", digits),
-            Column("median", "Median", "number", digits),
-            Column("q1", "Lower quartile", "number", digits),
-            Column("q3", "Upper quartile", "number", digits),
-        ]
-    else:
-        middle = [
-            Column("mean", "Mean", "number", digits),
-            Column("sd", "SD", "number", digits),
-            Column("votes", f"{percent}, votes", "interval", digits),
-            Column("raters", f"{percent}, raters", "interval", digits),
-        ]
-        last.append(Column("n_clips", "Clips", "count"))
-    key = f"recommendation-{place}"
-    return Table(key, title, [*first, *middle, *last], rows, NOTES[style], about=title)
-
-
-def _boxes(place: int, title: str, rows: list[dict[str, Any]], estimand: Estimand) -> Figure:
+def _boxes(key: str, about: str, rows: Sequence[ConditionRow], estimand: Estimand) -> Figure:
     boxes = [
         {
-            "name": row["condition"],
-            "low": row["lowest"],
-            "q1": row["q1"],
-            "median": row["median"],
-            "q3": row["q3"],
-            "high": row["highest"],
-            "value": row["rater_mean"],
+            "name": row.condition,
+            "low": row.lowest,
+            "q1": row.q1,
+            "median": row.median,
+            "q3": row.q3,
+            "high": row.highest,
+            "value": row.rater_mean,
         }
         for row in rows
     ]
     return Figure(
-        f"recommendation-{place}",
-        f"Boxes: {title}",
+        key,
+        f"Boxes: {about}",
         "boxes",
         boxes,
         x=estimand.axis,
         ends=estimand.ends,
         note="Whiskers reach to the lowest and the highest score.",
-        about=title,
+        about=about,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ class Judged:
     metric: Metric
     human: Floats
     other: Floats
-    found: Detection
+    detection: Detection
 
     @property
     def falls(self) -> bool:
@@ -92,7 +92,7 @@ class TrapDetection(Part):
                 f"No metric has a score for any of the {len(human)} human and any of the "
                 f"{len(other)} flawed trap clips: score the study's trap clips too."
             )
-        scored.sort(key=lambda each: (-(each.found.auc or 0.0), each.metric.name))
+        scored.sort(key=lambda each: (-(each.detection.auc or 0.0), each.metric.name))
         rows = [_row(each, len(human) + len(other)) for each in scored]
         unscored = [each.metric.name for each in judged if each not in scored]
         warnings = [*_few(len(human), len(other)), *_upside_down(scored)]
@@ -117,7 +117,7 @@ def _is_other(kind: str) -> bool:
     return kind.lower().startswith(OTHERS)
 
 
-def _clips(inputs: PartInput, rule: Any) -> set[str]:
+def _clips(inputs: PartInput, rule: Callable[[str], bool]) -> set[str]:
     table = inputs.table
     return {
         str(name)
@@ -137,7 +137,7 @@ def _judged(metric: Metric, human: set[str], other: set[str], inputs: PartInput)
     )
     every = values.to_numpy(dtype=np.float64)
     on_one = len(every) > 0 and bool(every.min() >= 0 and every.max() <= 1)
-    found = detection(
+    result = detection(
         a,
         b,
         threshold=AT if on_one else None,
@@ -145,11 +145,11 @@ def _judged(metric: Metric, human: set[str], other: set[str], inputs: PartInput)
         level=inputs.options.level,
         seed=(inputs.options.seed,),
     )
-    return Judged(metric, a, b, found)
+    return Judged(metric, a, b, result)
 
 
 def _row(each: Judged, clips: int) -> dict[str, Any]:
-    row = {"metric": each.metric.name, **each.found.row()}
+    row = {"metric": each.metric.name, **each.detection.row()}
     row["n_missing"] = clips - len(each.human) - len(each.other)
     return row
 
@@ -161,18 +161,15 @@ def _some(column: Column, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _sentence(scored: Sequence[Judged]) -> str:
-    best = scored[0]
-    found = best.found
-    bounds = interval_text(found.auc_low or 0.0, found.auc_high or 1.0, None, 2)
-    told = (
-        f"On the trap clips ({found.n_human} human, {found.n_other} flawed) {best.metric.name} "
-        f"tells them apart best: AUC {found.auc:.2f} {bounds}"
+    name, best = scored[0].metric.name, scored[0].detection
+    bounds = interval_text(best.auc_low or 0.0, best.auc_high or 1.0, None, 2)
+    apart = " tells them apart best" if len(scored) > 1 else ""
+    f1 = "" if best.f1 is None else f", F1 {best.f1:.2f} at the threshold {AT:g}"
+    return (
+        f"On the trap clips ({best.n_human} human, {best.n_other} flawed) {name}{apart}: AUC "
+        f"{best.auc:.2f} {bounds}{f1}; the best F1 of any threshold is {best.f1_best:.2f} at "
+        f"{best.best:.3g}."
     )
-    if len(scored) == 1:
-        told = told.replace(" tells them apart best:", ":")
-    if found.f1 is not None:
-        told += f", F1 {found.f1:.2f} at the threshold {AT:g}"
-    return f"{told}; the best F1 of any threshold is {found.f1_best:.2f} at {found.best:.3g}."
 
 
 def _few(human: int, other: int) -> Iterator[str]:
@@ -185,21 +182,21 @@ def _few(human: int, other: int) -> Iterator[str]:
 
 def _upside_down(scored: Sequence[Judged]) -> Iterator[str]:
     for each in scored:
-        if each.found.auc_high is not None and each.found.auc_high < 0.5:
+        if each.detection.auc_high is not None and each.detection.auc_high < 0.5:
             way = "lower" if each.falls else "higher"
             yield (
                 f"{each.metric.name} is better for flawed clips than for human ones (AUC "
-                f"{each.found.auc:.2f}), {way} being taken as better."
+                f"{each.detection.auc:.2f}), {way} being taken as better."
             )
 
 
 def _curves(scored: Sequence[Judged]) -> Iterator[Figure]:
     """F1 over thresholds: metrics on 0 to 1 in one drawing, each other one in its own."""
-    together = [each for each in scored if each.found.threshold is not None][:MOST_CURVES]
+    together = [each for each in scored if each.detection.threshold is not None][:MOST_CURVES]
     if together:
         rows = [row for each in together for row in _curve(each, each.metric.name)]
         yield _figure("f1_curve", "F1 over thresholds, metrics on 0 to 1", rows, "Threshold")
-    alone = [each for each in scored if each.found.threshold is None][:MOST_CURVES]
+    alone = [each for each in scored if each.detection.threshold is None][:MOST_CURVES]
     for place, each in enumerate(alone, start=1):
         name = each.metric.name
         title = f"F1 over thresholds, {name}"

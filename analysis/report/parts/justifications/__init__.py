@@ -11,6 +11,7 @@ from analysis.report.parts.justifications.code_shares import codes_by_condition
 from analysis.report.parts.justifications.distinctive_terms import codes_by_label, words_by_label
 from analysis.report.parts.justifications.example_reasons import ExampleReasons
 from analysis.report.parts.justifications.reason_data import Reasons, reasons_of, written
+from analysis.statistics.options import Options
 
 __all__ = ["ExampleReasons", "Justifications"]
 
@@ -29,22 +30,21 @@ class Justifications(Part):
 
     def make(self, inputs: PartInput) -> Content:
         every = list(_with_reasons(inputs))
-        found: list[Content] = []
+        contents: list[Content] = []
         for place, (family, first) in enumerate(every):
-            title = family.title
-            inputs.progress(place / len(every), title)
-            found += _parts(reasons_of(family), title, inputs, first)
-        shown = together(found)
-        return titled(shown) if len(every) > 1 else shown
+            inputs.progress(place / len(every), family.title)
+            contents += _contents(reasons_of(family), inputs.options, first)
+        content = together(contents)
+        return titled(content) if len(every) > 1 else content
 
 
-def _parts(found: Reasons, title: str, inputs: PartInput, first: bool) -> Iterator[Content]:
+def _contents(reasons: Reasons, options: Options, first: bool) -> Iterator[Content]:
     """What depends on conditions alone once per task; what depends on labels for each criterion."""
     if first:
-        yield written(found, title)
-        yield codes_by_condition(found, title, inputs)
-    yield codes_by_label(found, title, inputs)
-    yield words_by_label(found, title, inputs)
+        yield written(reasons)
+        yield codes_by_condition(reasons, options.level)
+    yield codes_by_label(reasons, options.level)
+    yield words_by_label(reasons, options)
 
 
 def _with_reasons(inputs: PartInput) -> Iterator[tuple[Family, bool]]:

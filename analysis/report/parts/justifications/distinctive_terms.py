@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from analysis.arrays import Codes
 from analysis.report.content import Column, Content, Figure, Table
-from analysis.report.part import PartInput
 from analysis.report.parts.justifications.reason_data import Reasons
 from analysis.statistics.justifications import (
     TermLogOdds,
@@ -21,8 +21,10 @@ from analysis.statistics.justifications import (
     term_log_odds,
     term_table,
 )
+from analysis.statistics.justifications.label_groups import Groups
 from analysis.statistics.justifications.log_odds import PRIOR
 from analysis.statistics.justifications.terms import FEWEST_RATERS, FEWEST_REASONS, MOST_TERMS
+from analysis.statistics.options import Options
 
 SHOWN = 12  # words per label in the short table
 DRAWN = 8
@@ -62,11 +64,10 @@ METHODS = (
 )
 
 
-def words_by_label(found: Reasons, title: str, inputs: PartInput) -> Content:
+def words_by_label(reasons: Reasons, options: Options) -> Content:
     """The words of reasons against the labels of one family."""
-    text = found.table["justification"].to_numpy(dtype=object)
-    has = np.array([bool(each.strip()) for each in text.tolist()], dtype=bool)
-    if found.several or not has.any():
+    title, has = reasons.title, reasons.lengths > 0
+    if reasons.several or not has.any():
         return Content()
     if has.sum() < FEWEST:
         return Content(
@@ -75,36 +76,22 @@ def words_by_label(found: Reasons, title: str, inputs: PartInput) -> Content:
     cut = ""
     if has.sum() > MOST_REASONS:
         cut = f" These are the words of {MOST_REASONS} of {has.sum()} reasons, drawn by chance."
-        has = drawn_rows(has, inputs.options.seed)
-    groups = label_groups(found.table[has], found.family.estimand)
+        has = drawn_rows(has, options.seed)
+    groups = label_groups(reasons.table[has], reasons.family.estimand)
     if groups.why_not:
         return Content([f"{title}: words cannot be tied to labels: {groups.why_not}."])
-    table = term_table(text[has].tolist(), found.rater[has])
+    table = term_table(reasons.table["justification"][has].tolist(), reasons.rater[has])
     if not table.terms:
         return Content([f"{title}: no word is used by {FEWEST_RATERS} raters or more."])
-    rows = _told(table, groups.code, groups.names, found, has, inputs)
-    sure = list(most_telling(rows, table))
+    rows = tied(reasons, has, table, groups, options.level)
+    clear = list(most_telling(rows, table))
+    heading = "Most telling words of each label"
     return Content(
-        sentences=[_sentence(title, groups.names, sure, len(table.terms)) + cut],
-        figures=_figures("words", "Most telling words of each label", sure, title),
+        sentences=[_sentence(title, groups.names, clear, len(table.terms)) + cut],
+        figures=_figures("words", heading, clear, title),
         tables=[
-            Table(
-                "words",
-                "Most telling words of each label",
-                COLUMNS,
-                [row.row() for row in sure],
-                f"{NOTE} {SHORTENED}",
-                about=title,
-            ),
-            Table(
-                "all-words",
-                "All words by label",
-                COLUMNS,
-                [row.row() for row in rows],
-                NOTE,
-                about=title,
-                folded=True,
-            ),
+            _table("words", heading, clear, f"{NOTE} {SHORTENED}", title, folded=False),
+            _table("all-words", "All words by label", rows, NOTE, title),
         ],
         methods=[METHODS],
     )
@@ -118,99 +105,92 @@ def drawn_rows(has: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:
     return rows
 
 
-def codes_by_label(found: Reasons, title: str, inputs: PartInput) -> Content:
+def codes_by_label(reasons: Reasons, level: float) -> Content:
     """The codes of reasons against the labels of one family."""
-    has = (found.table["codes"] != "").to_numpy(dtype=bool)
-    if found.several or has.sum() < FEWEST:
+    has = (reasons.table["codes"] != "").to_numpy(dtype=bool)
+    if reasons.several or has.sum() < FEWEST:
         return Content()
-    groups = label_groups(found.table[has], found.family.estimand)
+    groups = label_groups(reasons.table[has], reasons.family.estimand)
     if groups.why_not:
-        return Content([f"{title}: codes cannot be tied to labels: {groups.why_not}."])
-    table = code_table(found.table["codes"][has].tolist(), found.rater[has])
-    rows = _told(table, groups.code, groups.names, found, has, inputs)
-    columns = [Column("term", "Code") if c.key == "term" else c for c in COLUMNS]
-    heading = "Codes by label"
+        return Content([f"{reasons.title}: codes cannot be tied to labels: {groups.why_not}."])
+    table = code_table(reasons.table["codes"][has].tolist(), reasons.rater[has])
+    rows = tied(reasons, has, table, groups, level)
+    key, heading = "codes-by-label", "Codes by label"
+    note = NOTE.replace("word", "code").replace("Words", "Codes")
     return Content(
-        figures=_figures("codes-by-label", heading, rows, title),
-        tables=[
-            Table(
-                "codes-by-label",
-                heading,
-                columns,
-                [row.row() for row in rows],
-                NOTE.replace("word", "code").replace("Words", "Codes"),
-                about=title,
-                folded=True,
-            )
-        ],
+        figures=_figures(key, heading, rows, reasons.title),
+        tables=[_table(key, heading, rows, note, reasons.title, term="Code")],
         methods=[METHODS],
     )
 
 
-def _told(
-    table: TermTable,
-    code: Codes,
-    names: Sequence[str],
-    found: Reasons,
-    has: np.ndarray,
-    inputs: PartInput,
+def tied(
+    reasons: Reasons, has: NDArray[np.bool_], table: TermTable, groups: Groups, level: float
 ) -> list[TermLogOdds]:
-    return term_log_odds(
-        table, code, names, found.rater[has], found.item[has], level=inputs.options.level
-    )
+    """Every term of those reasons against every label, the most telling of each first."""
+    rater, item = reasons.rater[has], reasons.item[has]
+    return term_log_odds(table, groups.code, groups.names, rater, item, level=level)
 
 
 def most_telling(rows: Sequence[TermLogOdds], table: TermTable) -> Iterator[TermLogOdds]:
-    """Of each label the first that are sure and matter, but for those that mostly repeat another.
+    """Of each label the first that are clear and matter, but for those that mostly repeat another.
 
     It matters from odds of 1.5 to 1; it repeats where four of five of its reasons hold a word that
     came before.
     """
-    columns, place = table.has.tocsc(), {term: number for number, term in enumerate(table.terms)}
-    told: dict[str, list[np.ndarray]] = {}
+    holding = reasons_holding(table)
+    before: dict[str, list[Codes]] = {}
     for row in rows:
-        before = told.setdefault(row.label, [])
-        if row.log_odds < TELLING_FROM or row.p_bh >= FALSE_SHARE or len(before) >= SHOWN:
+        others = before.setdefault(row.label, [])
+        if row.log_odds < TELLING_FROM or row.p_bh >= FALSE_SHARE or len(others) >= SHOWN:
             continue
-        number = place[row.term]
-        held = columns.indices[columns.indptr[number] : columns.indptr[number + 1]]
-        if not any(np.isin(held, other).mean() > REPEATED for other in before):
-            before.append(held)
+        mine = holding(row.term)
+        if not any(np.isin(mine, other).mean() > REPEATED for other in others):
+            others.append(mine)
             yield row
 
 
-def _sentence(title: str, names: Sequence[str], sure: Sequence[TermLogOdds], tried: int) -> str:
-    told = []
+def reasons_holding(table: TermTable) -> Callable[[str], Codes]:
+    """Gives the reasons that hold a term, as places in the table."""
+    columns, place = table.has.tocsc(), {term: number for number, term in enumerate(table.terms)}
+
+    def places(term: str) -> Codes:
+        start, end = columns.indptr[place[term] : place[term] + 2]
+        return np.asarray(columns.indices[start:end])
+
+    return places
+
+
+def _sentence(title: str, names: Sequence[str], clear: Sequence[TermLogOdds], tried: int) -> str:
+    most = []
     for name in names:
-        mine = [row.term for row in sure if row.label == name][:NAMED]
-        told.append(f"{name}: {', '.join(mine) if mine else 'none'}")
-    return f"{title}: the most telling of {tried} words, by label: {'; '.join(told)}."
+        mine = [row.term for row in clear if row.label == name][:NAMED]
+        most.append(f"{name}: {', '.join(mine) if mine else 'none'}")
+    return f"{title}: the most telling of {tried} words, by label: {'; '.join(most)}."
 
 
-def _figures(key: str, heading: str, rows: Sequence[TermLogOdds], title: str) -> list[Figure]:
+def _table(
+    key: str,
+    title: str,
+    rows: Sequence[TermLogOdds],
+    note: str,
+    about: str,
+    term: str = "Word",
+    folded: bool = True,
+) -> Table:
+    columns = [replace(c, heading=term) if c.key == "term" else c for c in COLUMNS]
+    return Table(key, title, columns, [row.row() for row in rows], note, about, folded)
+
+
+def _figures(key: str, title: str, rows: Sequence[TermLogOdds], about: str) -> list[Figure]:
     drawn: list[dict[str, Any]] = []
     for label in dict.fromkeys(row.label for row in rows):
         mine = [row for row in rows if row.label == label and row.log_odds > 0][:DRAWN]
         drawn += [
-            {
-                "name": row.term,
-                "value": row.log_odds,
-                "low": row.low,
-                "high": row.high,
-                "group": label,
-            }
+            {"name": row.term, "value": row.log_odds, "low": row.low, "high": row.high}
+            | {"group": label}
             for row in mine
         ]
-    if not drawn:
-        return []
-    return [
-        Figure(
-            key,
-            heading,
-            "intervals",
-            drawn,
-            x="Log-odds: more often with this label",
-            at=(0.0,),
-            about=title,
-        )
-    ]
+    x = "Log-odds: more often with this label"
+    figure = Figure(key, title, "intervals", drawn, x=x, at=(0.0,), about=about)
+    return [figure] if drawn else []

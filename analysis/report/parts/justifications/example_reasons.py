@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from analysis.ratings.breakdowns import families, labelled_families
-from analysis.report.content import Column, Content, Table, titled, together
-from analysis.report.part import Part, PartInput
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.report.content import Content, Table, column, table_row
+from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.justifications.distinctive_terms import (
     FEWEST,
     MOST_REASONS,
     drawn_rows,
     most_telling,
+    reasons_holding,
+    tied,
 )
 from analysis.report.parts.justifications.reason_data import Reasons, reasons_of
-from analysis.statistics.justifications import label_groups, term_log_odds, term_table
+from analysis.statistics.justifications import label_groups, term_table
+from analysis.statistics.justifications.label_groups import Groups
 
 SHOWN = 5  # reasons per label
-COLUMNS = (
-    Column("label", "Label"),
-    Column("term", "Telling word"),
-    Column("reason", "Reason"),
-    Column("condition", "Condition"),
-)
 NOTE = (
     "The shortest reason with each of the label's most telling words, every one by another rater. "
     "Reasons are people's own words: read them before you pass them on."
 )
 
 
-class ExampleReasons(Part):
+@table_row
+class Example:
+    """A reason word for word, with the telling word that it holds."""
+
+    label: str = column("Label")
+    term: str = column("TermLogOdds word")
+    reason: str = column("Reason")
+    condition: str = column("Condition")
+
+
+class ExampleReasons(FamilyPart):
     """Reasons word for word, a few of each label; only where a report asks for them."""
 
     key = "example_reasons"
@@ -41,49 +52,41 @@ class ExampleReasons(Part):
     def applies(self, inputs: PartInput) -> bool:
         return bool((inputs.kept["justification"] != "").any())
 
-    def make(self, inputs: PartInput) -> Content:
-        found = []
-        for family in (*families(inputs.kept), *labelled_families(inputs.kept)):
-            title = family.title
-            found.append(_of_family(reasons_of(family), title, inputs.options.seed))
-        shown = together(found)
-        return titled(shown) if len(found) > 1 else shown
+    def families(self, inputs: PartInput) -> Iterable[Family]:
+        return (*families(inputs.kept), *labelled_families(inputs.kept))
 
-
-def _of_family(found: Reasons, title: str, seed: int) -> Content:
-    text = found.table["justification"].to_numpy(dtype=object)
-    has = np.array([bool(each.strip()) for each in text.tolist()], dtype=bool)
-    if found.several or has.sum() < FEWEST:
-        return Content()
-    if has.sum() > MOST_REASONS:
-        has = drawn_rows(has, seed)
-    groups = label_groups(found.table[has], found.family.estimand)
-    if groups.why_not:
-        return Content()
-    table = term_table(text[has].tolist(), found.rater[has])
-    told = term_log_odds(table, groups.code, groups.names, found.rater[has], found.item[has])
-    columns, place = table.has.tocsc(), {term: number for number, term in enumerate(table.terms)}
-    places = np.flatnonzero(has)
-    rows: list[dict[str, object]] = []
-    raters: set[int] = set()
-    for row in most_telling(told, table):
-        if sum(each["label"] == row.label for each in rows) == SHOWN:
-            continue
-        number = place[row.term]
-        holds = columns.indices[columns.indptr[number] : columns.indptr[number + 1]]
-        mine = places[holds[groups.code[holds] == groups.names.index(row.label)]]
-        free = [int(at) for at in mine if int(found.rater[at]) not in raters]
-        if not free:
-            continue
-        at = min(free, key=lambda at: (len(text[at]), text[at], at))
-        raters.add(int(found.rater[at]))
-        rows.append(
-            {
-                "label": row.label,
-                "term": row.term,
-                "reason": text[at],
-                "condition": found.condition[at],
-            }
+    def of_family(self, each: FamilyInput) -> Content:
+        reasons = reasons_of(each.family)
+        has = reasons.lengths > 0
+        if reasons.several or has.sum() < FEWEST:
+            return Content()
+        if has.sum() > MOST_REASONS:
+            has = drawn_rows(has, each.inputs.options.seed)
+        groups = label_groups(reasons.table[has], each.family.estimand)
+        if groups.why_not:
+            return Content()
+        rows = list(_examples(reasons, has, groups, each.level))
+        table = Table.of(
+            Example, "examples", self.title, rows, note=NOTE, about=each.title, folded=True
         )
-    heading = "Reasons in raters' own words"
-    return Content(tables=[Table("examples", heading, COLUMNS, rows, NOTE, title, folded=True)])
+        return Content(tables=[table])
+
+
+def _examples(
+    reasons: Reasons, has: NDArray[np.bool_], groups: Groups, level: float
+) -> Iterator[Example]:
+    """Of each telling word the shortest reason, every one by another rater."""
+    texts = reasons.table["justification"].to_numpy(dtype=object)
+    table = term_table(texts[has].tolist(), reasons.rater[has])
+    holding, places = reasons_holding(table), np.flatnonzero(has)
+    raters: set[int] = set()
+    count: Counter[str] = Counter()
+    for row in most_telling(tied(reasons, has, table, groups, level), table):
+        holds = holding(row.term)
+        mine = places[holds[groups.code[holds] == groups.names.index(row.label)]]
+        free = [int(at) for at in mine if int(reasons.rater[at]) not in raters]
+        if count[row.label] < SHOWN and free:
+            at = min(free, key=lambda at: (len(texts[at]), texts[at], at))
+            raters.add(int(reasons.rater[at]))
+            count[row.label] += 1
+            yield Example(row.label, row.term, texts[at], reasons.condition[at])

@@ -10,25 +10,30 @@ import numpy as np
 
 from analysis.arrays import Codes
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Column, Content, Table
+from analysis.report.content import Column, Content, Table, column, table_row
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TRIAL = ["session", "rater", "block", "position"]
 SHARED = 0.05  # of the ratings; more, and a trial's reason is about several clips
-COLUMNS = (
-    Column("condition", "Condition"),
-    Column("n_ratings", "Ratings", "count"),
-    Column("share", "With a reason", "percent"),
-    Column("n_raters", "Raters", "count"),
-    Column("characters", "Characters (median)", "count"),
-    Column("n_coded", "With codes", "count"),
-)
 NO_CODES = (
     "No codes of reasons are in the ratings (column codes); add them to the CSV as a|b, one cell "
     "per rating, to see them per condition and label."
 )
+
+
+@table_row
+class WrittenRow:
+    """A condition with how many of its ratings have a reason, and codes."""
+
+    condition: str = column("Condition")
+    n_ratings: int = column("Ratings", "count")
+    n_with_reason: int
+    share: float = column("With a reason", "percent")
+    n_raters: int = column("Raters", "count")
+    characters: float | None = column("Characters (median)", "count")
+    n_coded: int = column("With codes", "count")
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,17 @@ class Reasons:
     rater: Codes
     item: Codes
     several: bool
+
+    @property
+    def title(self) -> str:
+        """What the family is about, for headings."""
+        return self.family.title
+
+    @property
+    def lengths(self) -> Codes:
+        """The characters of each reason (n,), 0 where there is none."""
+        texts = self.table["justification"].tolist()
+        return np.array([len(text.strip()) for text in texts], dtype=np.int64)
 
 
 def reasons_of(family: Family) -> Reasons:
@@ -66,29 +82,25 @@ def reasons_of(family: Family) -> Reasons:
     )
 
 
-def written(found: Reasons, title: str) -> Content:
+def written(reasons: Reasons) -> Content:
     """How many ratings have a reason, per condition; and what experts said of them."""
-    table = found.table
-    text = table["justification"].to_numpy(dtype=object)
-    has = np.array([bool(each.strip()) for each in text.tolist()])
-    length = np.array([len(each.strip()) for each in text.tolist()])
-    coded = (table["codes"] != "").to_numpy(dtype=bool)
-    rows: list[dict[str, Any]] = []
-    for name in sorted(set(found.condition.tolist())):
-        mine = found.condition == name
+    title, length = reasons.title, reasons.lengths
+    has = length > 0
+    coded = (reasons.table["codes"] != "").to_numpy(dtype=bool)
+    rows = []
+    for name in sorted(set(reasons.condition.tolist())):
+        mine = reasons.condition == name
         rows.append(
-            {
-                "condition": name,
-                "n_ratings": int(mine.sum()),
-                "n_with_reason": int((mine & has).sum()),
-                "share": float(has[mine].mean()),
-                "n_raters": len(np.unique(found.rater[mine & has])),
-                "characters": float(np.median(length[mine & has])) if (mine & has).any() else None,
-                "n_coded": int((mine & coded).sum()),
-            }
+            WrittenRow(
+                condition=name,
+                n_ratings=int(mine.sum()),
+                n_with_reason=int((mine & has).sum()),
+                share=float(has[mine].mean()),
+                n_raters=len(np.unique(reasons.rater[mine & has])),
+                characters=float(np.median(length[mine & has])) if (mine & has).any() else None,
+                n_coded=int((mine & coded).sum()),
+            )
         )
-    tables = [Table("reasons", "Reasons", COLUMNS, rows, about=title, folded=True)]
-    tables += _verdicts(found, title)
     sentences = []
     if has.any():
         sentences.append(
@@ -98,28 +110,29 @@ def written(found: Reasons, title: str) -> Content:
     if not coded.any():
         sentences.append(NO_CODES)
     warnings = []
-    if found.several:
+    if reasons.several:
         warnings.append(
             f"{title}: one reason stands for several clips of a trial, so it cannot be counted per "
             "condition or label."
         )
-    return Content(sentences, tables=tables, warnings=warnings)
+    table = Table.of(WrittenRow, "reasons", "Reasons", rows, about=title, folded=True)
+    return Content(sentences, tables=[table, *_verdicts(reasons)], warnings=warnings)
 
 
-def _verdicts(found: Reasons, title: str) -> Sequence[Table]:
+def _verdicts(reasons: Reasons) -> Sequence[Table]:
     """The verdicts of the column review, counted per condition."""
-    review = found.table["review"].to_numpy(dtype=object)
+    review = reasons.table["review"].to_numpy(dtype=object)
     verdicts = sorted(set(review.tolist()) - {""})
-    if not verdicts or found.several:
+    if not verdicts or reasons.several:
         return []
     columns = [Column("condition", "Condition"), Column("n_reviewed", "Reviewed", "count")]
     columns += [Column(f"share_{verdict}", verdict, "percent") for verdict in verdicts]
     rows = []
-    for name in sorted(set(found.condition.tolist())):
-        mine = review[(found.condition == name) & (review != "")]
+    for name in sorted(set(reasons.condition.tolist())):
+        mine = review[(reasons.condition == name) & (review != "")]
         row: dict[str, Any] = {"condition": name, "n_reviewed": len(mine)}
         for verdict in verdicts:
             row[f"share_{verdict}"] = float((mine == verdict).mean()) if len(mine) else None
         rows.append(row)
     note = "Shares of the reviewed reasons that are still in the estimates."
-    return [Table("verdicts", "Verdicts on reasons", columns, rows, note, about=title)]
+    return [Table("verdicts", "Verdicts on reasons", columns, rows, note, about=reasons.title)]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from analysis.ratings.estimands import name_of
 from analysis.ratings.study_scores import WORDS
-from analysis.report.content import Content
+from analysis.report.content import Content, together, warned_once, worded
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.long_form.condition_tests import conditions
 from analysis.report.parts.long_form.context_tables import contexts
 from analysis.report.parts.long_form.paragraph_tables import paragraphs
 from analysis.statistics.longform import Material, materials
 from analysis.statistics.longform.long_form_table import is_long_form
+from analysis.statistics.options import Options
 
 NOTHING = (
     "no rating has a paragraph, or a condition named like Ri, Tp or R1T1: fill the column "
@@ -36,17 +35,23 @@ class LongForm(Part):
         return is_long_form(inputs.kept)
 
     def make(self, inputs: PartInput) -> Content:
-        found = list(materials(inputs.kept))
-        if not found:
+        every = list(materials(inputs.kept))
+        if not every:
             raise ValueError(NOTHING)
         words = words_of(inputs)
-        pieces: list[tuple[str, Content]] = []
-        for place, material in enumerate(found):
-            about = about_of(material)
-            inputs.progress(place / len(found), about)
-            suffix = f"_{place + 1}" if len(found) > 1 else ""
-            pieces.append((about, _of_material(material, inputs, words, suffix)))
-        return _together(_titled(pieces))
+        contents = []
+        for place, material in enumerate(every):
+            inputs.progress(place / len(every), about_of(material))
+            suffix = f"_{place + 1}" if len(every) > 1 else ""
+            contents.append(_of_material(material, inputs.options, words, suffix))
+        if len(every) > 1:
+            counts = Counter(text for content in contents for text in content.warnings)
+            common = {text for text, count in counts.items() if count > 1}
+            contents = [
+                worded(content, about_of(material), common)
+                for material, content in zip(every, contents, strict=True)
+            ]
+        return warned_once(together(contents))
 
 
 def words_of(inputs: PartInput) -> dict[str, float]:
@@ -66,41 +71,12 @@ def about_of(material: Material) -> str:
 
 
 def _of_material(
-    material: Material, inputs: PartInput, words: dict[str, float], suffix: str
+    material: Material, options: Options, words: dict[str, float], suffix: str
 ) -> Content:
-    options = inputs.options
-    return _together(
-        [
-            conditions(material, suffix, options.level),
-            contexts(material, suffix, options.level),
-            paragraphs(material, suffix, options.level, words, options.reference),
-        ]
-    )
-
-
-def _titled(pieces: Sequence[tuple[str, Content]]) -> Iterator[Content]:
-    """Pieces with what they are about in their words, unless that is all, or said of several.
-
-    ``about`` of figures and tables stays empty: they span the tasks of a study.
-    """
-    counts = Counter(text for _, piece in pieces for text in piece.warnings)
-    for about, piece in pieces:
-        if len(pieces) == 1:
-            yield piece
-        else:
-            warned = [x if counts[x] > 1 else f"{about}: {x}" for x in piece.warnings]
-            told = [f"{about}: {text}" for text in piece.sentences]
-            figures = [replace(x, title=f"{x.title} ({about})") for x in piece.figures]
-            tables = [replace(x, title=f"{x.title} ({about})") for x in piece.tables]
-            yield replace(piece, sentences=told, warnings=warned, figures=figures, tables=tables)
-
-
-def _together(pieces: Iterable[Content]) -> Content:
-    each = list(pieces)
-    return Content(
-        sentences=[text for piece in each for text in piece.sentences],
-        figures=[figure for piece in each for figure in piece.figures],
-        tables=[table for piece in each for table in piece.tables],
-        warnings=list(dict.fromkeys(text for piece in each for text in piece.warnings)),
-        methods=list(dict.fromkeys(text for piece in each for text in piece.methods)),
-    )
+    """``about`` of its figures and tables stays empty: they span the tasks of a study."""
+    contents = [
+        conditions(material, suffix, options.level),
+        contexts(material, suffix, options.level),
+        paragraphs(material, suffix, options.level, words, options.reference),
+    ]
+    return warned_once(together(contents))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from analysis.arrays import Codes, Floats
+from analysis.formatting import beware
 from analysis.ratings.estimands import estimand_of
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.statistics.comparisons.clustered_variance import variance_and_df
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.comparisons.two_sample_tests import student_t
@@ -22,7 +22,13 @@ from analysis.statistics.intervals import (
     naive_interval,
     t_interval,
 )
-from analysis.statistics.longform.condition_names import CONTEXT, ISOLATION, PARAGRAPH, SETTINGS
+from analysis.statistics.longform.condition_names import (
+    CONTEXT,
+    ISOLATION,
+    PARAGRAPH,
+    SETTINGS,
+    Form,
+)
 from analysis.statistics.longform.long_form_table import Material
 
 MOST_ALL_PAIRS = 14  # conditions; of more, only settings of the same speaker are tested
@@ -31,6 +37,11 @@ TURNS = 2  # conversations cut to two turns: each turn is a speaker of its own
 FEWEST_AT_PLACE = 5  # paragraphs
 MOST_LINES = 8
 FEW = 10
+IN_WORDS = {
+    ISOLATION: "sentences alone",
+    PARAGRAPH: "whole paragraphs",
+    CONTEXT: "sentences after a context",
+}
 QUESTIONS = (
     "Scores of different questions stand side by side ({}), as in Clark et al. (2019), and "
     "usually from different raters: a difference between settings holds the setting, the question "
@@ -50,32 +61,91 @@ NAIVE = (
 
 @dataclass(frozen=True)
 class Cells:
-    """Conditions (or their turns) of material, with all that intervals need."""
+    """Conditions of material, or their turns: names, forms, codes (n,), and what means rest on."""
 
+    material: Material
     names: tuple[str, ...]
-    forms: tuple[int, ...]
+    forms: tuple[Form, ...]
     code: Codes
-    y: Floats
-    rater: Codes
-    cluster: Codes
-    item: Codes
     sums: Clustered
+
+
+@table_row
+class ConditionRow:
+    """The mean opinion score of a condition."""
+
+    name: str = column("Condition")
+    value: float = column("MOS", "number")
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    naive_low: float | None = column("Naive", "interval", key="naive")
+    naive_high: float | None
+    sd: float | None
+    setting: str = column("Setting")
+    speaker: str = column("Rated speech")
+    before: str = column("Before it")
+    n_ratings: int = column("Ratings", "count")
+    n_raters: int = column("Raters", "count")
+    n_stimuli: int = column("Stimuli", "count")
+    n_paragraphs: int = column("Paragraphs", "count")
+    note: str
+
+
+@table_row
+class TestRow:
+    """A difference of two conditions, adjusted over all pairs, alone, and as the paper tests it."""
+
+    name: str = column("Difference")
+    condition: str
+    versus: str
+    value: float = column("Points", "number", sign=True)
+    low: float | None = column("{level} interval, adjusted", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p, adjusted", "p")
+    claimed: bool | None
+    alone_low: float | None = column("This one alone", "interval", key="alone")
+    alone_high: float | None
+    p_alone: float | None
+    same_setting: bool
+    student_t: float | None = column("t test as in the paper, t", "number", 2)
+    student_df: float | None = column("df", "count")
+    student_p: float | None = column("p", "p")
+    note: str
+
+
+@table_row
+class PlaceRow:
+    """The mean opinion score of single lines at one place of their paragraphs."""
+
+    group: str = column("Condition")
+    x: int = column("Place", "count")
+    y: float = column("MOS", "number")
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    n_ratings: int = column("Ratings", "count")
+    note: str
+
+
+CONDITIONS_SHOWN = (
+    *("name", "setting", "speaker", "before", "value", "low", "naive_low"),
+    *("n_ratings", "n_raters", "n_stimuli", "n_paragraphs"),
+)
 
 
 def conditions(material: Material, suffix: str, level: float) -> Content:
     """The plot of all conditions, their table, and tests of pairs."""
     cells = cells_of(material)
-    rows = _rows(material, cells, level)
-    tests = _tests(material, cells, level)
+    rows = _rows(cells, level)
+    tests = _tests(cells, level)
     figures = [_figure(rows, suffix, material)]
-    place_rows = _by_place(material, level)
+    places = _by_place(material, level)
     turns = set(material.length.values()) == {TURNS}  # then they are conditions already
-    if not turns and 1 <= len({row["group"] for row in place_rows}) <= MOST_LINES:
-        figures.append(_place_figure(place_rows, suffix))
+    if not turns and 1 <= len({row.group for row in places}) <= MOST_LINES:
+        figures.append(_place_figure(places, suffix))
     return Content(
-        sentences=[_answer(rows), *_settings_told(tests, level)],
+        sentences=[_answer(rows), *_counts_of_clear(tests, level)],
         figures=figures,
-        tables=_tables(rows, tests, place_rows, suffix, level),
+        tables=_tables(rows, tests, places, suffix, level),
         warnings=_warnings(material, rows),
         methods=[METHOD],
     )
@@ -83,62 +153,51 @@ def conditions(material: Material, suffix: str, level: float) -> Content:
 
 def cells_of(material: Material) -> Cells:
     """One cell per condition; where every paragraph has two turns, one per turn heard alone."""
-    lengths = set(material.length.values())
-    names: list[str] = []
-    forms: list[int] = []
+    in_turns = set(material.length.values()) == {TURNS}
+    cells: list[tuple[str, Form]] = []
     code = np.zeros(len(material.form), dtype=np.int64)
-    for i, one in enumerate(material.forms):
+    for i, form in enumerate(material.forms):
         rows = material.form == i
         turns = np.unique(material.place[rows])
-        if one.setting == ISOLATION and lengths == {TURNS} and len(turns) > 1:
+        if form.setting == ISOLATION and in_turns and len(turns) > 1:
             for turn in turns.tolist():
-                code[rows & (material.place == turn)] = len(names)
-                names.append(f"{one.name} line {turn}")
-                forms.append(i)
+                code[rows & (material.place == turn)] = len(cells)
+                cells.append((f"{form.name} line {turn}", form))
         else:
-            code[rows] = len(names)
-            names.append(one.name)
-            forms.append(i)
+            code[rows] = len(cells)
+            cells.append((form.name, form))
+    names, forms = zip(*cells, strict=True)
     sums = clustered(material.y, code, material.rater, material.cluster, len(names))
-    return Cells(
-        tuple(names),
-        tuple(forms),
-        code,
-        material.y,
-        material.rater,
-        material.cluster,
-        material.item,
-        sums,
-    )
+    return Cells(material, names, forms, code, sums)
 
 
-def _rows(material: Material, cells: Cells, level: float) -> list[dict[str, Any]]:
+def _rows(cells: Cells, level: float) -> list[ConditionRow]:
     rows = []
-    for code, name in enumerate(cells.names):
+    for code, (name, form) in enumerate(zip(cells.names, cells.forms, strict=True)):
         mine = cells.code == code
-        form, y = material.forms[cells.forms[code]], cells.y[mine]
-        naive = naive_interval(y, level)
+        y = cells.material.y[mine]
+        naive_low, naive_high = naive_interval(y, level) or (None, None)
         low, high, note = _bounds(cells.sums, code, y, level)
         rows.append(
-            {
-                "name": name,
-                "value": float(cells.sums.value[code]),
-                "low": low,
-                "high": high,
-                "naive_low": naive[0] if naive else None,
-                "naive_high": naive[1] if naive else None,
-                "sd": float(np.std(y, ddof=1)) if len(y) > 1 else None,
-                "setting": form.setting,
-                "speaker": form.speaker,
-                "before": form.before,
-                "n_ratings": len(y),
-                "n_raters": int(cells.sums.n_raters[code]),
-                "n_stimuli": len(np.unique(cells.item[mine])),
-                "n_paragraphs": int(cells.sums.n_items[code]),
-                "note": note,
-            }
+            ConditionRow(
+                name=name,
+                value=float(cells.sums.value[code]),
+                low=low,
+                high=high,
+                naive_low=naive_low,
+                naive_high=naive_high,
+                sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
+                setting=form.setting,
+                speaker=form.speaker,
+                before=form.before,
+                n_ratings=len(y),
+                n_raters=int(cells.sums.n_raters[code]),
+                n_stimuli=len(np.unique(cells.material.item[mine])),
+                n_paragraphs=int(cells.sums.n_items[code]),
+                note=note,
+            )
         )
-    return sorted(rows, key=lambda row: (-row["value"], row["name"]))
+    return sorted(rows, key=lambda row: (-row.value, row.name))
 
 
 def _bounds(
@@ -155,49 +214,44 @@ def _bounds(
     return low, high, few if groups < FEW else ""
 
 
-def _tests(material: Material, cells: Cells, level: float) -> list[dict[str, Any]]:
-    place = {name: i for i, name in enumerate(cells.names)}
-    order = sorted(cells.names, key=lambda name: (-cells.sums.value[place[name]], name))
-    speaker = {name: material.forms[cells.forms[place[name]]].speaker for name in order}
-    chosen = [
+def _tests(cells: Cells, level: float) -> list[TestRow]:
+    order = np.lexsort((np.array(cells.names), -cells.sums.value)).tolist()
+    pairs = [
         (a, b)
         for a, b in combinations(order, 2)
-        if len(order) <= MOST_ALL_PAIRS or speaker[a] == speaker[b]
+        if len(order) <= MOST_ALL_PAIRS or cells.forms[a].speaker == cells.forms[b].speaker
     ]
-    pairs = [(place[a], place[b]) for a, b in chosen]
-    decided = decide_pairs(pairs, cells.names, cells.sums, level=level)
+    decisions = decide_pairs(pairs, cells.names, cells.sums, level=level)
     return [
-        _test(material, cells, pair, one, level) for pair, one in zip(pairs, decided, strict=True)
+        _test(cells, a, b, decision, level)
+        for (a, b), decision in zip(pairs, decisions, strict=True)
     ]
 
 
-def _test(
-    material: Material, cells: Cells, pair: tuple[int, int], one: Decision, level: float
-) -> dict[str, Any]:
-    a, b = pair
-    paper = student_t(cells.y[cells.code == a], cells.y[cells.code == b], level)
-    settings = {material.forms[cells.forms[code]].setting for code in (a, b)}
-    return {
-        "name": f"{cells.names[a]} − {cells.names[b]}",
-        "condition": cells.names[a],
-        "versus": cells.names[b],
-        "value": one.value,
-        "low": one.low,
-        "high": one.high,
-        "p": one.p,
-        "claimed": one.claimed,
-        "alone_low": one.low_alone,
-        "alone_high": one.high_alone,
-        "p_alone": one.p_alone,
-        "same_setting": len(settings) == 1,
-        "student_t": paper.statistic,
-        "student_df": paper.df,
-        "student_p": paper.p,
-        "note": one.note,
-    }
+def _test(cells: Cells, a: int, b: int, decision: Decision, level: float) -> TestRow:
+    y = cells.material.y
+    paper = student_t(y[cells.code == a], y[cells.code == b], level)
+    return TestRow(
+        name=f"{cells.names[a]} − {cells.names[b]}",
+        condition=cells.names[a],
+        versus=cells.names[b],
+        value=decision.value,
+        low=decision.low,
+        high=decision.high,
+        p=decision.p,
+        claimed=decision.claimed,
+        alone_low=decision.low_alone,
+        alone_high=decision.high_alone,
+        p_alone=decision.p_alone,
+        same_setting=cells.forms[a].setting == cells.forms[b].setting,
+        student_t=paper.statistic,
+        student_df=paper.df,
+        student_p=paper.p,
+        note=decision.note,
+    )
 
 
-def _by_place(material: Material, level: float) -> list[dict[str, Any]]:
+def _by_place(material: Material, level: float) -> list[PlaceRow]:
     """MOS of single lines by their place, where a condition has several places."""
     rows = []
     for code, form in enumerate(material.forms):
@@ -213,130 +267,82 @@ def _by_place(material: Material, level: float) -> list[dict[str, Any]]:
         sums = clustered(y, at, material.rater[use], material.cluster[use], len(kept))
         for i, place in enumerate(kept.tolist()):
             low, high, note = _bounds(sums, i, y[at == i], level)
-            rows.append(
-                {
-                    "group": form.name,
-                    "x": int(place),
-                    "y": float(sums.value[i]),
-                    "low": low,
-                    "high": high,
-                    "n_ratings": int(sums.n_ratings[i]),
-                    "note": note,
-                }
-            )
+            value, n = float(sums.value[i]), int(sums.n_ratings[i])
+            rows.append(PlaceRow(form.name, int(place), value, low, high, n, note))
     return rows
 
 
-def _figure(rows: Sequence[dict[str, Any]], suffix: str, material: Material) -> Figure:
-    keys = ("name", "value", "low", "high", "naive_low", "naive_high")
-    ends = estimand_of(min(material.estimands, key=len)).ends
+def _figure(rows: Sequence[ConditionRow], suffix: str, material: Material) -> Figure:
     return Figure(
         f"long_form_conditions{suffix}",
         "Conditions, from high to low",
         "intervals",
-        [{key: row[key] for key in keys} for row in rows],
+        picked(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
         x="mean score",
-        ends=ends,
+        ends=estimand_of(min(material.estimands, key=len)).ends,
         note="R real, T synthetic, Text read; i one line alone, p the whole paragraph; R1T1: one "
         "real line, then one synthetic line that is rated.",
     )
 
 
-def _place_figure(rows: Sequence[dict[str, Any]], suffix: str) -> Figure:
-    keys = ("group", "x", "y", "low", "high")
+def _place_figure(rows: Sequence[PlaceRow], suffix: str) -> Figure:
     return Figure(
         f"long_form_places{suffix}",
         "Single lines by their place in the paragraph",
         "lines",
-        [{key: row[key] for key in keys} for row in rows],
+        picked(rows, ("group", "x", "y", "low", "high")),
         x="place in the paragraph",
         y="mean score",
     )
 
 
 def _tables(
-    rows: Sequence[dict[str, Any]],
-    tests: Sequence[dict[str, Any]],
-    places: Sequence[dict[str, Any]],
+    rows: Sequence[ConditionRow],
+    tests: Sequence[TestRow],
+    places: Sequence[PlaceRow],
     suffix: str,
     level: float,
 ) -> list[Table]:
-    interval = f"{level * 100:g} % interval"
-    of_conditions = [
-        Column("name", "Condition"),
-        Column("setting", "Setting"),
-        Column("speaker", "Rated speech"),
-        Column("before", "Before it"),
-        Column("value", "MOS", "number"),
-        Column("interval", interval, "interval"),
-        Column("naive", "Naive", "interval"),
-        Column("n_ratings", "Ratings", "count"),
-        Column("n_raters", "Raters", "count"),
-        Column("n_stimuli", "Stimuli", "count"),
-        Column("n_paragraphs", "Paragraphs", "count"),
-    ]
-    of_tests = [
-        Column("name", "Difference"),
-        Column("value", "Points", "number", sign=True),
-        Column("interval", f"{interval}, adjusted", "interval"),
-        Column("p", "p, adjusted", "p"),
-        Column("alone", "This one alone", "interval"),
-        Column("student_t", "t test as in the paper, t", "number", 2),
-        Column("student_df", "df", "count"),
-        Column("student_p", "p", "p"),
-    ]
-    of_places = [
-        Column("group", "Condition"),
-        Column("x", "Place", "count"),
-        Column("y", "MOS", "number"),
-        Column("interval", interval, "interval"),
-        Column("n_ratings", "Ratings", "count"),
-    ]
-    noted = "; ".join(dict.fromkeys(row["note"] for row in rows if row["note"]))
-    note = f"Beware: {noted}." if noted else ""
     key, title = f"long_form_conditions{suffix}", "Conditions, from high to low"
-    made = [Table(key, title, of_conditions, rows, note)]
-    key, title = f"long_form_tests{suffix}", "Tests between conditions"
-    made.append(Table(key, title, of_tests, tests, NAIVE, folded=len(tests) > 15))
+    columns = columns_of(ConditionRow, *CONDITIONS_SHOWN, level=level)
+    note = beware(row.note for row in rows)
+    tables = [Table.of(ConditionRow, key, title, rows, columns=columns, note=note)]
+    key, title, many = f"long_form_tests{suffix}", "Tests between conditions", len(tests) > 15
+    tables.append(Table.of(TestRow, key, title, tests, level=level, note=NAIVE, folded=many))
     key, title = f"long_form_places{suffix}", "Single lines by their place"
-    made.append(Table(key, title, of_places, places, folded=True))
-    return [table for table in made if table.rows]
+    tables.append(Table.of(PlaceRow, key, title, places, level=level, folded=True))
+    return [table for table in tables if table.rows]
 
 
-def _answer(rows: Sequence[dict[str, Any]]) -> str:
-    named = [f"{row['name']} ({row['value']:.2f})" for row in rows]
-    if len(named) > MOST_NAMED:
-        return f"Highest: {', '.join(named[:3])}; lowest: {', '.join(named[-3:])}."
-    return f"From high to low: {', '.join(named)}."
+def _answer(rows: Sequence[ConditionRow]) -> str:
+    means = [f"{row.name} ({row.value:.2f})" for row in rows]
+    if len(means) > MOST_NAMED:
+        return f"Highest: {', '.join(means[:3])}; lowest: {', '.join(means[-3:])}."
+    return f"From high to low: {', '.join(means)}."
 
 
-def _settings_told(tests: Sequence[dict[str, Any]], level: float) -> list[str]:
+def _counts_of_clear(tests: Sequence[TestRow], level: float) -> list[str]:
     if not tests:
         return []
     alpha = 1 - level
-    clear = sum(row["claimed"] for row in tests)
-    paper = sum(row["student_p"] is not None and row["student_p"] < alpha for row in tests)
+    clear = sum(bool(row.claimed) for row in tests)
+    paper = sum(row.student_p is not None and row.student_p < alpha for row in tests)
     return [
         f"{clear} of {len(tests)} pairs differ clearly (adjusted p < {alpha:.2g}, raters and "
         f"paragraphs taken into account); the paper's t test of ratings would call {paper} so."
     ]
 
 
-def _warnings(material: Material, rows: Sequence[dict[str, Any]]) -> list[str]:
-    told = []
-    asked = sorted(material.criteria)
-    settings = {row["setting"] for row in rows}
-    if len(settings) > 1 and len(asked) > 1:
-        told.append(QUESTIONS.format(" and ".join(asked)))
+def _warnings(material: Material, rows: Sequence[ConditionRow]) -> list[str]:
+    warnings = []
+    criteria = sorted(material.criteria)
+    settings = {row.setting for row in rows}
+    if len(settings) > 1 and len(criteria) > 1:
+        warnings.append(QUESTIONS.format(" and ".join(criteria)))
     turns = set(material.length.values()) == {TURNS}
-    rest = [setting for setting in SETTINGS if setting != PARAGRAPH or not turns]
-    absent = [setting for setting in rest if setting not in settings]
-    words = {
-        ISOLATION: "sentences alone",
-        PARAGRAPH: "whole paragraphs",
-        CONTEXT: "sentences after a context",
-    }
+    expected = [setting for setting in SETTINGS if setting != PARAGRAPH or not turns]
+    absent = [IN_WORDS[setting] for setting in expected if setting not in settings]
     if absent:
-        missing = " and ".join(words[setting] for setting in absent)
-        told.append(f"No ratings of {missing}: what compares them is left out.")
-    return told
+        missing = " and ".join(absent)
+        warnings.append(f"No ratings of {missing}: what compares them is left out.")
+    return warnings

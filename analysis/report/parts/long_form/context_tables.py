@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from analysis.formatting import interval_text, number
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.formatting import beware, interval_text, number
+from analysis.report.content import Content, Figure, Table, column, picked, table_row
 from analysis.statistics.longform import ContextEffect, Material, context_effects
 from analysis.statistics.longform.condition_names import ISOLATION, in_words
 
 MOST_DRAWN = 30
-MOST_TOLD = 3
+MOST_NAMED = 3
 METHOD = (
     "Context effects: over the lines rated in both conditions, each weighing the same, the mean "
     "difference of a line's means, two-way clustered over raters and paragraphs, all at once by "
@@ -23,88 +22,90 @@ NOTE = (
 )
 
 
+@table_row
+class ContextRow:
+    """The same lines after two contexts: what the first gains over the second."""
+
+    name: str = column("Difference")
+    condition: str
+    versus: str
+    speaker: str
+    contexts: str = column("What comes before")
+    value: float | None = column("Points", "number", sign=True)
+    low: float | None = column("{level} interval, adjusted", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p, adjusted", "p")
+    alone_low: float | None = column("This one alone", "interval", key="alone")
+    alone_high: float | None
+    p_alone: float | None
+    paired_t: float | None = column("Paired t over lines", "number", 2)
+    paired_df: float | None
+    paired_p: float | None = column("p", "p")
+    n_lines: int = column("Lines", "count")
+    n_ratings: int
+    n_raters: int = column("Raters", "count")
+    n_paragraphs: int
+    same_question: bool
+    note: str
+
+
 def contexts(material: Material, suffix: str, level: float) -> Content:
     """Every two contexts of the same lines; nothing where no line was rated in two."""
-    found = [one for one in context_effects(material, level) if one.n_lines]
-    if not found:
+    effects = [effect for effect in context_effects(material, level) if effect.n_lines]
+    if not effects:
         return Content()
-    rows = [_row(one) for one in found]
-    several = len({row["speaker"] for row in rows}) > 1
-    figure = Figure(
-        f"context_effects{suffix}",
-        "The same lines after different contexts",
-        "intervals",
-        [
-            {key: row[key] for key in ("name", "value", "low", "high")}
-            | ({"group": row["speaker"]} if several else {})
-            for row in rows
-        ],
-        x="points gained by the first over the second",
-        at=(0.0,),
-    )
+    rows = [_row(effect) for effect in effects]
+    drawn = picked(rows, ("name", "value", "low", "high"))
+    if len({row.speaker for row in rows}) > 1:
+        drawn = [{**cells, "group": row.speaker} for cells, row in zip(drawn, rows, strict=True)]
+    key, title = f"context_effects{suffix}", "The same lines after different contexts"
+    x = "points gained by the first over the second"
+    figure = Figure(key, title, "intervals", drawn, x=x, at=(0.0,))
+    note = f"{NOTE} {beware(row.note for row in rows)}".strip()
+    title = "Context effects: the same lines after different contexts"
     return Content(
-        sentences=_answers(found, level),
+        sentences=[_answer(effects, level)],
         figures=[figure] if len(rows) <= MOST_DRAWN else [],
-        tables=[_table(rows, suffix, level)],
+        tables=[Table.of(ContextRow, key, title, rows, level=level, note=note)],
         methods=[METHOD],
     )
 
 
-def _row(one: ContextEffect) -> dict[str, Any]:
-    return {
-        "name": f"{one.form.name} − {one.versus.name}",
-        "condition": one.form.name,
-        "versus": one.versus.name,
-        "speaker": one.form.speaker,
-        "contexts": f"{one.form.before} − {one.versus.before}",
-        "value": one.value,
-        "low": one.low_all,
-        "high": one.high_all,
-        "p": one.p_adjusted,
-        "alone_low": one.low,
-        "alone_high": one.high,
-        "p_alone": one.p,
-        "paired_t": one.paired_t,
-        "paired_df": one.paired_df,
-        "paired_p": one.paired_p,
-        "n_lines": one.n_lines,
-        "n_ratings": one.n_ratings,
-        "n_raters": one.n_raters,
-        "n_paragraphs": one.n_paragraphs,
-        "same_question": ISOLATION not in (one.form.setting, one.versus.setting),
-        "note": one.note,
-    }
+def _row(effect: ContextEffect) -> ContextRow:
+    return ContextRow(
+        name=f"{effect.form.name} − {effect.versus.name}",
+        condition=effect.form.name,
+        versus=effect.versus.name,
+        speaker=effect.form.speaker,
+        contexts=f"{effect.form.before} − {effect.versus.before}",
+        value=effect.value,
+        low=effect.low_all,
+        high=effect.high_all,
+        p=effect.p_adjusted,
+        alone_low=effect.low,
+        alone_high=effect.high,
+        p_alone=effect.p,
+        paired_t=effect.paired_t,
+        paired_df=effect.paired_df,
+        paired_p=effect.paired_p,
+        n_lines=effect.n_lines,
+        n_ratings=effect.n_ratings,
+        n_raters=effect.n_raters,
+        n_paragraphs=effect.n_paragraphs,
+        same_question=ISOLATION not in (effect.form.setting, effect.versus.setting),
+        note=effect.note,
+    )
 
 
-def _table(rows: Sequence[dict[str, Any]], suffix: str, level: float) -> Table:
-    columns = [
-        Column("name", "Difference"),
-        Column("contexts", "What comes before"),
-        Column("value", "Points", "number", sign=True),
-        Column("interval", f"{level * 100:g} % interval, adjusted", "interval"),
-        Column("p", "p, adjusted", "p"),
-        Column("alone", "This one alone", "interval"),
-        Column("paired_t", "Paired t over lines", "number", 2),
-        Column("paired_p", "p", "p"),
-        Column("n_lines", "Lines", "count"),
-        Column("n_raters", "Raters", "count"),
-    ]
-    noted = "; ".join(dict.fromkeys(row["note"] for row in rows if row["note"]))
-    note = f"{NOTE} Beware: {noted}." if noted else NOTE
-    title = "Context effects: the same lines after different contexts"
-    return Table(f"context_effects{suffix}", title, columns, rows, note)
-
-
-def _answers(found: Sequence[ContextEffect], level: float) -> list[str]:
+def _answer(effects: Sequence[ContextEffect], level: float) -> str:
     """The effect of real against synthetic context in words; else the largest clear ones."""
     alpha = 1 - level
-    clear = [one for one in found if one.p_adjusted is not None and one.p_adjusted < alpha]
+    clear = [one for one in effects if one.p_adjusted is not None and one.p_adjusted < alpha]
     if not clear:
-        return [f"No context effect is clear (adjusted p < {alpha:.2g}, {len(found)} compared)."]
+        return f"No context effect is clear (adjusted p < {alpha:.2g}, {len(effects)} compared)."
     known = [one for one in clear if {one.form.context, one.versus.context} == {"R", "T"}]
     chosen = known or sorted(clear, key=lambda one: -abs(one.value or 0.0))
-    told = [_sentence(one) for one in chosen[:MOST_TOLD]]
-    return [" ".join(told)]
+    return " ".join(_sentence(one) for one in chosen[:MOST_NAMED])
 
 
 def _sentence(one: ContextEffect) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from analysis.formatting import interval_text
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Content, Figure, Table, column, columns_of, table_row
 from analysis.statistics.longform import (
     Correlate,
     Material,
     ParagraphScores,
-    Regression,
     by_position,
     paragraph_scores,
     pooled_correlates,
@@ -50,6 +50,59 @@ CEILING = (
 )
 
 
+@table_row
+class CorrelateRow:
+    """Pearson's r of paragraph MOS with what its sentences are, over paragraphs."""
+
+    speaker: str = column("Rated speech")
+    kind: str = column("Over")
+    correlate: str
+    name: str = column("Correlate")
+    r: float | None = column("r", "number", sign=True)
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p", "p")
+    n: int = column("Paragraphs", "count")
+    note: str
+
+
+@table_row
+class WithinRow(CorrelateRow):
+    """Of one speaker: with the highest r that the noise of the means lets through."""
+
+    ceiling: float | None = column("r possible with this noise", "number", 2)
+
+
+@table_row
+class SlopeRow:
+    """A coefficient of a regression of paragraph MOS on sentence MOS by position."""
+
+    speaker: str = column("Rated speech")
+    sentences: int = column("Sentences", "count")
+    n: int = column("Paragraphs", "count")
+    term: str = column("Term")
+    coef: float = column("Coefficient", "number")
+    se: float = column("Standard error", "number")
+    t: float = column("t", "number", 2)
+    p: float = column("p", "p")
+
+
+@table_row
+class FitRow:
+    """How well sentence positions explain paragraph MOS."""
+
+    speaker: str = column("Rated speech")
+    sentences: int = column("Sentences", "count")
+    n: int = column("Paragraphs", "count")
+    r2: float | None = column("R²", "number")
+    adjusted_r2: float | None = column("Adjusted R²", "number")
+    f: float | None = column("F", "number", 2)
+    df1: int | None = column("df", "count")
+    df2: int | None = column("df of the error", "count")
+    p: float | None = column("p", "p")
+    note: str = column("Note")
+
+
 def paragraphs(
     material: Material,
     suffix: str,
@@ -60,95 +113,51 @@ def paragraphs(
     """Correlations and regressions of paragraphs that were rated whole and line by line."""
     if not (material.rows_of(PARAGRAPH).any() and material.rows_of(ISOLATION).any()):
         return Content()
-    found = [one for one in paragraph_scores(material, words) if one.left_out or len(one.whole)]
-    usable = [one for one in found if len(one.whole) >= FEWEST]
+    every = [one for one in paragraph_scores(material, words) if one.left_out or len(one.whole)]
+    usable = [one for one in every if len(one.whole) >= FEWEST]
     usable.sort(key=lambda one: material.real(one.speaker, reference))  # as the paper: T first
-    warned = _warnings(material, found)
+    warnings = _warnings(material, every)
     if not usable:
-        return Content(warnings=warned)
+        return Content(warnings=warnings)
     synthetic = [one for one in usable if not material.real(one.speaker, reference)]
-    rows, sentences = _correlates(usable, synthetic, level)
-    fits, slopes = _regressions(usable)
+    within = [
+        WithinRow(**_cells(one.speaker, WITHIN, each), ceiling=one.ceiling() if i == 0 else None)
+        for one in usable
+        for i, each in enumerate(within_correlates(one, level))
+    ]
+    pooled, trap = _pooled(synthetic, level)
+    named = [one.speaker for one in synthetic] if len(synthetic) <= MOST_OPEN else []
     return Content(
-        sentences=[text for one in usable for text in _answer(rows, one, synthetic)] + sentences,
+        sentences=[text for one in usable if one.speaker in named for text in _answer(within, one)]
+        + trap,
         figures=[_figure(usable, suffix)],
-        tables=_tables(rows, fits, slopes, suffix, len(usable) > MOST_OPEN, level),
-        warnings=warned,
+        tables=_tables([*within, *pooled], usable, suffix, level),
+        warnings=warnings,
         methods=[METHOD],
     )
 
 
-def _correlates(
-    usable: Sequence[ParagraphScores], synthetic: Sequence[ParagraphScores], level: float
-) -> tuple[list[dict[str, Any]], list[str]]:
-    rows = [
-        _row(one.speaker, WITHIN, each) | {"ceiling": one.ceiling() if i == 0 else None}
-        for one in usable
-        for i, each in enumerate(within_correlates(one, level))
-    ]
+def _pooled(
+    synthetic: Sequence[ParagraphScores], level: float
+) -> tuple[list[CorrelateRow], list[str]]:
+    """Correlations over all synthetic speakers, and the warning about the trap that they are."""
     if len(synthetic) < 2:
-        return rows, []
+        return [], []
     centred = pooled_correlates(synthetic, level, centred=True)
     pooled = pooled_correlates(synthetic, level)
-    rows += [_row("all synthetic", CENTRED, each) for each in centred]
-    rows += [_row("all synthetic", POOLED, each) for each in pooled]
-    apart, together = centred[0].r, pooled[0].r
-    if apart is None or together is None:
+    rows = [
+        CorrelateRow(**_cells("all synthetic", kind, each))
+        for kind, correlates in ((CENTRED, centred), (POOLED, pooled))
+        for each in correlates
+    ]
+    within, between = centred[0].r, pooled[0].r
+    if within is None or between is None:
         return rows, []
-    return rows, [TRAP.format(pooled=together, within=apart)]
+    return rows, [TRAP.format(pooled=between, within=within)]
 
 
-def _row(speaker: str, kind: str, each: Correlate) -> dict[str, Any]:
-    return {
-        "speaker": speaker,
-        "kind": kind,
-        "correlate": each.correlate,
-        "name": NAMES[each.correlate],
-        "r": each.r,
-        "low": each.low,
-        "high": each.high,
-        "p": each.p,
-        "n": each.n,
-        "note": each.note,
-    }
-
-
-def _regressions(
-    usable: Sequence[ParagraphScores],
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    fits, slopes = [], []
-    for one in usable:
-        for found in (each for each in by_position([one]) if each.n):
-            fits.append(_fit_row(one.speaker, found))
-            slopes += [
-                {
-                    "speaker": one.speaker,
-                    "sentences": found.sentences,
-                    "n": found.n,
-                    "term": slope.term,
-                    "coef": slope.value,
-                    "se": slope.se,
-                    "t": slope.t,
-                    "p": slope.p,
-                }
-                for slope in found.slopes
-            ]
-    return fits, slopes
-
-
-def _fit_row(speaker: str, found: Regression) -> dict[str, Any]:
-    return {
-        "speaker": speaker,
-        "sentences": found.sentences,
-        "n": found.n,
-        "r2": found.r2,
-        "adjusted_r2": found.adjusted_r2,
-        "f": found.f,
-        "df1": found.df1,
-        "df2": found.df2,
-        "p": found.p,
-        "note": found.note,
-    }
+def _cells(speaker: str, kind: str, each: Correlate) -> dict[str, Any]:
+    return {"speaker": speaker, "kind": kind, "name": NAMES[each.correlate], **vars(each)}
 
 
 def _figure(usable: Sequence[ParagraphScores], suffix: str) -> Figure:
@@ -170,122 +179,76 @@ def _figure(usable: Sequence[ParagraphScores], suffix: str) -> Figure:
 
 
 def _tables(
-    rows: Sequence[dict[str, Any]],
-    fits: Sequence[dict[str, Any]],
-    slopes: Sequence[dict[str, Any]],
-    suffix: str,
-    folded: bool,
-    level: float,
+    rows: Sequence[CorrelateRow], usable: Sequence[ParagraphScores], suffix: str, level: float
 ) -> list[Table]:
-    of_r = [
-        Column("speaker", "Rated speech"),
-        Column("kind", "Over"),
-        Column("name", "Correlate"),
-        Column("r", "r", "number", sign=True),
-        Column("interval", f"{level * 100:g} % interval", "interval"),
-        Column("p", "p", "p"),
-        Column("n", "Paragraphs", "count"),
-        Column("ceiling", "r possible with this noise", "number", 2),
-    ]
-    of_slopes = [
-        Column("speaker", "Rated speech"),
-        Column("sentences", "Sentences", "count"),
-        Column("n", "Paragraphs", "count"),
-        Column("term", "Term"),
-        Column("coef", "Coefficient", "number"),
-        Column("se", "Standard error", "number"),
-        Column("t", "t", "number", 2),
-        Column("p", "p", "p"),
-    ]
-    of_fits = [
-        Column("speaker", "Rated speech"),
-        Column("sentences", "Sentences", "count"),
-        Column("n", "Paragraphs", "count"),
-        Column("r2", "R²", "number"),
-        Column("adjusted_r2", "Adjusted R²", "number"),
-        Column("f", "F", "number", 2),
-        Column("df1", "df", "count"),
-        Column("df2", "df of the error", "count"),
-        Column("p", "p", "p"),
-        Column("note", "Note"),
-    ]
-    noted = "; ".join(dict.fromkeys(row["note"] for row in rows if row["note"]))
-    shown = [column for column in of_fits if column.key != "note" or any(f["note"] for f in fits)]
-    named = (
-        (
-            "correlates",
-            "Paragraph MOS with what its sentences are (Clark et al., table 1)",
-            of_r,
-            rows,
-        ),
-        (
-            "positions",
-            "Paragraph MOS on sentence MOS by position (Clark et al., table 2)",
-            of_slopes,
-            slopes,
-        ),
-        ("position_fits", "How well sentence positions explain paragraph MOS", shown, fits),
-    )
-    notes = {"correlates": TRIED + (f" {noted[:1].upper()}{noted[1:]}." if noted else "")}
-    return [
-        Table(f"{key}{suffix}", title, columns, found, notes.get(key, ""), folded=folded)
-        for key, title, columns, found in named
-        if found
-    ]
+    fits: list[FitRow] = []
+    slopes: list[SlopeRow] = []
+    for one in usable:
+        for fit in (each for each in by_position([one]) if each.n):
+            place = one.speaker, fit.sentences, fit.n
+            r2 = fit.r2, fit.adjusted_r2
+            fits.append(FitRow(*place, *r2, fit.f, fit.df1, fit.df2, fit.p, fit.note))
+            slopes += [SlopeRow(*place, s.term, s.value, s.se, s.t, s.p) for s in fit.slopes]
+    notes = "; ".join(dict.fromkeys(row.note for row in rows if row.note))
+    note = TRIED + (f" {notes[:1].upper()}{notes[1:]}." if notes else "")
+    shown = [c for c in columns_of(FitRow) if c.key != "note" or any(fit.note for fit in fits)]
+    folded = len(usable) > MOST_OPEN
+    key, title = "correlates", "Paragraph MOS with what its sentences are (Clark et al., table 1)"
+    columns = columns_of(WithinRow, level=level)
+    tables = [Table.of(WithinRow, f"{key}{suffix}", title, rows, columns=columns, note=note)]
+    key, title = "positions", "Paragraph MOS on sentence MOS by position (Clark et al., table 2)"
+    tables.append(Table.of(SlopeRow, f"{key}{suffix}", title, slopes))
+    key, title = "position_fits", "How well sentence positions explain paragraph MOS"
+    tables.append(Table.of(FitRow, f"{key}{suffix}", title, fits, columns=shown))
+    return [replace(table, folded=folded) for table in tables if table.rows]
 
 
-def _answer(
-    rows: Sequence[dict[str, Any]], one: ParagraphScores, synthetic: Sequence[ParagraphScores]
-) -> list[str]:
-    """One speaker's correlation in words: of synthetic speech, unless there are many."""
-    if one not in synthetic or len(synthetic) > MOST_OPEN:
+def _answer(rows: Sequence[WithinRow], one: ParagraphScores) -> list[str]:
+    """One speaker's correlation in words."""
+    mean = next((x for x in rows if (x.speaker, x.correlate) == (one.speaker, "mean")), None)
+    if mean is None or mean.r is None or mean.low is None or mean.high is None:
         return []
-    mine = [row for row in rows if row["speaker"] == one.speaker and row["kind"] == WITHIN]
-    known = {row["correlate"]: row for row in mine if row["r"] is not None}
-    if "mean" not in known or known["mean"]["low"] is None:
-        return []
-    mean = known["mean"]
-    ends = interval_text(mean["low"], mean["high"], None, 2)
-    told = [
+    ends = interval_text(mean.low, mean.high, None, 2)
+    sentences = [
         f"Of {in_words(one.speaker)}, paragraph MOS goes with mean sentence MOS by r = "
-        f"{mean['r']:.2f} {ends} over {mean['n']} paragraphs ({mean['r'] ** 2 * 100:.0f} % of the "
+        f"{mean.r:.2f} {ends} over {mean.n} paragraphs ({mean.r**2 * 100:.0f} % of the "
         "variance)."
     ]
-    ceiling = mean.get("ceiling")
-    if ceiling is not None and ceiling < 1:
-        told.append(CEILING.format(name=in_words(one.speaker), ceiling=ceiling))
-    return told
+    if mean.ceiling is not None and mean.ceiling < 1:
+        sentences.append(CEILING.format(name=in_words(one.speaker), ceiling=mean.ceiling))
+    return sentences
 
 
-def _warnings(material: Material, found: Sequence[ParagraphScores]) -> list[str]:
-    told = []
-    left_out = sum(one.left_out for one in found)
+def _warnings(material: Material, every: Sequence[ParagraphScores]) -> list[str]:
+    warnings = []
+    left_out = sum(one.left_out for one in every)
     if left_out:
-        told.append(
+        warnings.append(
             f"{left_out} paragraphs (counted per speaker) lack ratings of a sentence alone, or "
             "have one sentence only, and are left out of the correlations."
         )
-    if found and material.places_from != "names":
-        told.append(
+    if every and material.places_from != "names":
+        warnings.append(
             "Places of sentences are taken from the order of their names: call items by paragraph "
             "and place, such as p1.2, if that order is wrong."
         )
     if not material.length and (material.paragraph == "").all():
-        told.append(
+        warnings.append(
             "The column paragraph is empty, so sentences cannot be found in their paragraphs: "
             "fill it for sentences and for whole paragraphs."
         )
-    lost = [f"{len(one.whole)} of {in_words(one.speaker)}" for one in found]
-    lost = [text for text, one in zip(lost, found, strict=True) if len(one.whole) < FEWEST]
-    if lost:
-        told.append(
-            f"Paragraphs rated whole and in every sentence: {', '.join(lost)}. Correlations need "
-            f"at least {FEWEST} of one speaker."
+    too_few = [
+        f"{len(one.whole)} of {in_words(one.speaker)}" for one in every if len(one.whole) < FEWEST
+    ]
+    if too_few:
+        warnings.append(
+            f"Paragraphs rated whole and in every sentence: {', '.join(too_few)}. Correlations "
+            f"need at least {FEWEST} of one speaker."
         )
-    few = [one.speaker for one in found if FEWEST <= len(one.whole) < MOST_TRIED]
+    few = [one.speaker for one in every if FEWEST <= len(one.whole) < MOST_TRIED]
     if few:
-        told.append(
+        warnings.append(
             f"Under {MOST_TRIED} paragraphs of {', '.join(few)}: one or two of them may decide a "
             "correlation, and eight are tried."
         )
-    return told
+    return warnings

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
+from analysis.formatting import first_of
 from analysis.report.content import Column, Content, Table
+from analysis.report.part import FamilyInput
 from analysis.statistics.pairs.circular_triads import TriadsSummary, circular_triads, triads_summary
 from analysis.statistics.pairs.comparison_graph import wins_of
 from analysis.statistics.pairs.pair_ratings import PairRatings
@@ -13,13 +14,27 @@ from analysis.statistics.pairs.pair_ratings import PairRatings
 FEWEST = 3
 MOST_CONDITIONS = 60
 MOST_NAMED = 5
+COLUMNS = (
+    Column("name", "Judged by"),
+    Column("judges", "Judges", "count"),
+    Column("triads", "Triads", "count"),
+    Column("circular", "Circular", "count"),
+    Column("share", "Circular share", "number"),
+    Column("share_by_chance", "By coin tosses", "number", 2),
+    Column("mean_consistence", "Consistency (1: none circular)", "number"),
+    Column("judges_with_all_pairs", "Judges with all pairs", "count"),
+)
+NOTE = (
+    "A triad counts where all three of its pairs are decided, the coefficient where a judge "
+    "decided every pair."
+)
 METHOD = (
     "Circular triads (a over b, b over c, c over a) and the coefficient of consistence by Kendall "
     "and Babington Smith (1940); a triad of coin tosses is circular with a chance of 0.25."
 )
 
 
-def rounds(ratings: PairRatings, about: str, suffix: str, level: float) -> Content:
+def rounds(ratings: PairRatings, family: FamilyInput) -> Content:
     """How often preferences go in circles: nothing to say of fewer than three conditions."""
     if not FEWEST <= len(ratings.names) <= MOST_CONDITIONS:
         return Content()
@@ -27,25 +42,15 @@ def rounds(ratings: PairRatings, about: str, suffix: str, level: float) -> Conte
     each = triads_summary(circular_triads(ratings, ("rater",)))
     if not majority["triads"]:
         return Content()
-    rows = [_row("majorities of all answers", majority), _row("each rater by itself", each)]
-    columns = [
-        Column("name", "Judged by"),
-        Column("judges", "Judges", "count"),
-        Column("triads", "Triads", "count"),
-        Column("circular", "Circular", "count"),
-        Column("share", "Circular share", "number"),
-        Column("share_by_chance", "By coin tosses", "number", 2),
-        Column("mean_consistence", "Consistency (1: none circular)", "number"),
-        Column("judges_with_all_pairs", "Judges with all pairs", "count"),
+    rows = [
+        {"name": "majorities of all answers", **majority},
+        {"name": "each rater by itself", **each},
     ]
-    note = (
-        "A triad counts where all three of its pairs are decided, the coefficient where a judge "
-        "decided every pair."
-    )
-    title = "Preferences that go round"
+    key, about = f"triads{family.suffix}", family.title
+    table = Table(key, "Preferences that go round", COLUMNS, rows, NOTE, about, folded=True)
     return Content(
         sentences=[_sentence(ratings, majority)],
-        tables=[Table(f"triads{suffix}", title, columns, rows, note, about, folded=True)],
+        tables=[table],
         warnings=_warnings(each),
         methods=[METHOD],
     )
@@ -55,27 +60,22 @@ def going_round(ratings: PairRatings) -> list[str]:
     """The circular triads of majorities in words, such as ``a over b over c over a``."""
     wins, names = wins_of(ratings), ratings.names
     beats = wins > wins.T
-    found = []
+    circles = []
     for i, j, k in combinations(range(len(names)), 3):
         for a, b, c in ((i, j, k), (i, k, j)):
             if beats[a, b] and beats[b, c] and beats[c, a]:
-                found.append(" over ".join(names[code] for code in (a, b, c, a)))
-    return found
-
-
-def _row(name: str, summary: TriadsSummary) -> dict[str, Any]:
-    return {"name": name, **summary}
+                circles.append(" over ".join(names[code] for code in (a, b, c, a)))
+    return circles
 
 
 def _sentence(ratings: PairRatings, majority: TriadsSummary) -> str:
     circular, triads = majority["circular"], majority["triads"]
     if not circular:
         return f"No majority goes round: {triads} triads, none circular."
-    named = going_round(ratings)
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    told = f": {'; '.join(named[:MOST_NAMED])}{more}" if named else ""
+    circles = going_round(ratings)
+    which = f": {first_of(circles, MOST_NAMED, '; ')}" if circles else ""
     return (
-        f"{circular} of {triads} triads of majorities go round{told}. "
+        f"{circular} of {triads} triads of majorities go round{which}. "
         "No single order of the conditions says all of these preferences."
     )
 
@@ -84,5 +84,5 @@ def _warnings(each: TriadsSummary) -> list[str]:
     if each["share"] is None or each["triads"] < 10 or each["share"] < each["share_by_chance"]:
         return []
     share = f"{each['share'] * 100:.0f} %"
-    told = f"Within raters {share} of the triads go round, no fewer than by coin tosses (25 %)"
-    return [f"{told}: raters were not consistent, or the conditions hardly differ."]
+    round_ = f"Within raters {share} of the triads go round, no fewer than by coin tosses (25 %)"
+    return [f"{round_}: raters were not consistent, or the conditions hardly differ."]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from analysis.formatting import interval_text, listed, number
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.formatting import beware, interval_text, listed, number
+from analysis.report.content import Column, Content, Figure, Table, column, picked, table_row
+from analysis.report.part import FamilyInput
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.means_of_pairs import (
     PairMean,
@@ -27,29 +29,44 @@ METHOD = (
     "degrees of freedom after Satterthwaite 1946). Intervals and p hold for all pairs at once "
     "(Šidák 1967): a preference is claimed where the interval leaves a draw out." + AT_THE_EDGE
 )
+LABELS = {"win_share": "first preferred", "tie_share": "tie", "loss_share": "other preferred"}
 NAIVE = (
     "As in papers that take every rating as independent: too narrow an interval and too small a p "
     "where raters, or items, differ. The sign test and the signed rank test do the same."
 )
 
 
-def preferred(
-    ratings: PairRatings, about: str, suffix: str, level: float, shares: bool = False
-) -> Content:
+@table_row
+class OrderRow:
+    """What a clip gains by being heard second."""
+
+    name: str = column("Gain of the")
+    value: float = column("Points", "number", sign=True)
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p", "p")
+    naive_low: float | None = column("Naive interval", "interval", key="naive")
+    naive_high: float | None
+    naive_p: float | None
+    note: str
+
+
+def preferred(ratings: PairRatings, each: FamilyInput, shares: bool = False) -> Content:
     """The pairs of one family; ``shares`` where answers have no grades (AB): shares, not means."""
+    level, about = each.level, each.title
     pairs = pair_means(ratings, level)
     rows = [_row(pair, shares) for pair in pairs]
-    order, order_rows, warned = _order(ratings, pairs, level, shares)
+    order, order_rows, warnings = _order(ratings, pairs, level, shares)
     tables = [
-        _means_table(rows, about, suffix, level, shares),
-        _naive_table(rows, about, suffix, level, shares),
-        *_order_tables(rows, order_rows, about, suffix, level),
+        _means_table(f"pairs{each.suffix}", rows, level, shares),
+        _naive_table(f"pairs_naive{each.suffix}", rows, level, shares),
+        *_order_tables(rows, order_rows, each.suffix, level),
     ]
     return Content(
         sentences=[_answer(pairs, level, shares), *order],
-        figures=_figures(rows, about, suffix, shares),
-        tables=tables,
-        warnings=[*warned, *_weak(pairs, level)],
+        figures=[replace(figure, about=about) for figure in _figures(rows, each.suffix, shares)],
+        tables=[replace(table, about=about) for table in tables],
+        warnings=[*warnings, *_weak(pairs, level)],
         methods=[METHOD],
     )
 
@@ -59,9 +76,8 @@ def _main(pair: PairMean, shares: bool) -> Measured:
 
 
 def _row(pair: PairMean, shares: bool) -> dict[str, Any]:
-    row = pair.row()
     main, n = _main(pair, shares), pair.n_ratings
-    row |= {
+    return pair.row() | {
         "name": f"{pair.condition} against {pair.versus}",
         "value": main.value,
         "low": main.low_all,
@@ -77,12 +93,9 @@ def _row(pair: PairMean, shares: bool) -> dict[str, Any]:
         "loss_share": pair.losses / n,
         "note": main.note,
     }
-    return row
 
 
-def _means_table(
-    rows: Sequence[Mapping[str, Any]], about: str, suffix: str, level: float, shares: bool
-) -> Table:
+def _means_table(key: str, rows: Sequence[Mapping[str, Any]], level: float, shares: bool) -> Table:
     what = "share" if shares else "mean"
     columns = [
         Column("name", "Pair"),
@@ -98,14 +111,11 @@ def _means_table(
     ]
     above = "above 0.5" if shares else "above 0"
     note = f"Values {above}: the condition named first is preferred."
-    noted = list(dict.fromkeys(row["note"] for row in rows if row["note"]))
-    note += f" Beware: {'; '.join(noted[:3])}." if noted else ""
-    return Table(f"pairs{suffix}", "Pairs", columns, rows, note, about)
+    note = f"{note} {beware((row['note'] for row in rows), most=3)}".strip()
+    return Table(key, "Pairs", columns, rows, note)
 
 
-def _naive_table(
-    rows: Sequence[Mapping[str, Any]], about: str, suffix: str, level: float, shares: bool
-) -> Table:
+def _naive_table(key: str, rows: Sequence[Mapping[str, Any]], level: float, shares: bool) -> Table:
     what = "share" if shares else "mean"
     columns = [
         Column("name", "Pair"),
@@ -119,82 +129,62 @@ def _naive_table(
         Column("wilcoxon_v", "Wilcoxon V", "number", 1),
         Column("wilcoxon_p", "Wilcoxon, p", "p"),
     ]
-    title = "Pairs, tested as in papers"
-    return Table(f"pairs_naive{suffix}", title, columns, rows, NAIVE, about, folded=True)
+    return Table(key, "Pairs, tested as in papers", columns, rows, NAIVE, folded=True)
 
 
-def _figures(
-    rows: Sequence[Mapping[str, Any]], about: str, suffix: str, shares: bool
-) -> list[Figure]:
+def _figures(rows: Sequence[Mapping[str, Any]], suffix: str, shares: bool) -> list[Figure]:
     if len(rows) > MOST_DRAWN:
         return []
     drawn = sorted(rows, key=lambda row: -row["value"])
-    keys = ("name", "value", "low", "high", "naive_low", "naive_high")
-    found = [
-        Figure(
-            f"pairs{suffix}",
-            "Pairs",
-            "intervals",
-            [{key: row[key] for key in keys} for row in drawn],
-            x="share that prefers the first"
-            if shares
-            else "mean score of the first over the other",
-            ends=(0.0, 1.0) if shares else None,
-            at=(0.5,) if shares else (0.0,),
-            about=about,
-        )
-    ]
-    labels = (
-        ("win_share", "first preferred"),
-        ("tie_share", "tie"),
-        ("loss_share", "other preferred"),
-    )
+    x = "share that prefers the first" if shares else "mean score of the first over the other"
+    names = ("name", "value", "low", "high", "naive_low", "naive_high")
+    intervals = Figure(f"pairs{suffix}", "Pairs", "intervals", picked(drawn, names), x=x, at=(0.0,))
+    if shares:
+        intervals = replace(intervals, ends=(0.0, 1.0), at=(0.5,))
     parts = [
         {"name": row["name"], "label": label, "value": row[key]}
         for row in drawn
-        for key, label in labels
+        for key, label in LABELS.items()
     ]
-    title = "Wins, ties and losses"
-    return [*found, Figure(f"pair_shares{suffix}", title, "shares", parts, about=about)]
+    return [intervals, Figure(f"pair_shares{suffix}", "Wins, ties and losses", "shares", parts)]
 
 
 def _order(
     ratings: PairRatings, pairs: Sequence[PairMean], level: float, shares: bool
-) -> tuple[list[str], list[dict[str, Any]], list[str]]:
+) -> tuple[list[str], list[OrderRow], list[str]]:
     """Sentences, rows and warnings of which clip was heard first."""
     try:
         raw = order_effect(ratings, level)
     except Undefined:
-        told = "Which clip was heard first is unknown, so an order effect cannot be taken out"
-        return [], [], [f"{told}: give the column presented_first (rated or versus)."]
+        unknown = "Which clip was heard first is unknown, so an order effect cannot be taken out"
+        return [], [], [f"{unknown}: give the column presented_first (rated or versus)."]
     rows = [_order_row("second clip, over all ratings", raw)]
     try:
         inside = within_pairs(ratings, level)
-        rows.append(_order_row("second clip, each pair's mean taken out", inside))
     except Undefined:
-        told = "Every pair was heard in one order only: its mean holds whatever coming second does"
-        return [], rows, [f"{told}. Plan both orders."]
-    unit = "of the way from losing to winning" if shares else "points"
-    size = f"{abs(inside.value):.2f} {unit}"
-    gains = "more" if inside.value > 0 else "less"
+        fixed = "Every pair was heard in one order only: its mean holds whatever coming second does"
+        return [], rows, [f"{fixed}. Plan both orders."]
+    rows.append(_order_row("second clip, each pair's mean taken out", inside))
     if inside.p is None:
         return [], rows, [f"The order effect has no interval: {inside.note}."]
     ends = interval_text(inside.low or 0.0, inside.high or 0.0, None, 2)
     if inside.p >= 1 - level:
         size = number(inside.value, True, 2)
         return [f"No clear effect of order (the second clip gains {size} {ends})."], rows, []
-    told = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
-    skewed = [pair for pair in pairs if _lopsided(ratings, pair)]
+    size = f"{abs(inside.value):.2f} {'of the way from losing to winning' if shares else 'points'}"
+    gains = "more" if inside.value > 0 else "less"
+    effect = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
+    skewed = [f"{pair.condition} and {pair.versus}" for pair in pairs if _lopsided(ratings, pair)]
     if not skewed:
-        return [], rows, [f"{told}. Both orders were heard about equally often, so means hold."]
-    named = listed([f"{pair.condition} and {pair.versus}" for pair in skewed])
+        return [], rows, [f"{effect}. Both orders were heard about equally often, so means hold."]
+    unequal = f"and both orders were not heard equally often ({listed(skewed)})"
     remedy = "read the means of both orders in their table instead"
-    return [], rows, [f"{told}, and both orders were not heard equally often ({named}): {remedy}."]
+    return [], rows, [f"{effect}, {unequal}: {remedy}."]
 
 
-def _order_row(name: str, found: Measured) -> dict[str, Any]:
-    parts = ("value", "low", "high", "p", "naive_low", "naive_high", "naive_p", "note")
-    return {"name": name, **{part: getattr(found, part) for part in parts}}
+def _order_row(name: str, effect: Measured) -> OrderRow:
+    naive = effect.naive_low, effect.naive_high, effect.naive_p
+    return OrderRow(name, effect.value, effect.low, effect.high, effect.p, *naive, effect.note)
 
 
 def _lopsided(ratings: PairRatings, pair: PairMean) -> bool:
@@ -206,26 +196,18 @@ def _lopsided(ratings: PairRatings, pair: PairMean) -> bool:
 
 
 def _order_tables(
-    rows: Sequence[Mapping[str, Any]],
-    order: Sequence[Mapping[str, Any]],
-    about: str,
-    suffix: str,
-    level: float,
+    rows: Sequence[Mapping[str, Any]], order: Sequence[OrderRow], suffix: str, level: float
 ) -> list[Table]:
-    interval, naive = f"{level * 100:g} % interval", "Naive interval"
     tables = []
     if order:
-        columns = [
-            Column("name", "Gain of the"),
-            Column("value", "Points", "number", sign=True),
-            Column("interval", interval, "interval"),
-            Column("p", "p", "p"),
-            Column("naive", naive, "interval"),
-        ]
-        title = "Order effect: what a clip gains by being heard second"
-        key = f"order_effect{suffix}"
-        tables.append(Table(key, title, columns, order, about=about, folded=True))
-    if any(row["balanced"] is not None for row in rows):
+        key, title = (
+            f"order_effect{suffix}",
+            "Order effect: what a clip gains by being heard second",
+        )
+        tables.append(Table.of(OrderRow, key, title, order, level=level, folded=True))
+    known = [row for row in rows if row["balanced"] is not None]
+    if known:
+        interval = f"{level * 100:g} % interval"
         columns = [
             Column("name", "Pair"),
             Column("balanced", "Mean of both orders", "number", sign=True),
@@ -234,11 +216,8 @@ def _order_tables(
             Column("order", "Gain by coming second", "number", sign=True),
             Column("order", interval, "interval"),
         ]
-        known = [row for row in rows if row["balanced"] is not None]
-        title = "Pairs, both orders weighing the same"
-        tables.append(
-            Table(f"pairs_by_order{suffix}", title, columns, known, about=about, folded=True)
-        )
+        key, title = f"pairs_by_order{suffix}", "Pairs, both orders weighing the same"
+        tables.append(Table(key, title, columns, known, folded=True))
     return tables
 
 
@@ -249,13 +228,13 @@ def _answer(pairs: Sequence[PairMean], level: float, shares: bool) -> str:
     tested = [pair for pair in pairs if _main(pair, shares).p_adjusted is not None]
     clear = [pair for pair in tested if _main(pair, shares).claimed(level)]
     clear.sort(key=lambda pair: -abs(pair.mean.value))
-    named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
-    told = f"{len(clear)} of {len(tested)} pairs differ clearly (adjusted p < {alpha:.2g})"
-    told += f": {named}." if clear else "."
-    bare = [" and ".join((pair.condition, pair.versus)) for pair in pairs if pair not in tested]
     if not tested:
         return f"No pair can be tested: {'; '.join(dict.fromkeys(p.mean.note for p in pairs))}."
-    return f"{told} No test for {listed(bare)}; notes say why." if bare else told
+    named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
+    text = f"{len(clear)} of {len(tested)} pairs differ clearly (adjusted p < {alpha:.2g})"
+    text += f": {named}." if clear else "."
+    bare = [f"{pair.condition} and {pair.versus}" for pair in pairs if pair not in tested]
+    return f"{text} No test for {listed(bare)}; notes say why." if bare else text
 
 
 def _one_pair(pair: PairMean, alpha: float, shares: bool) -> str:
@@ -293,5 +272,5 @@ def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
     if not lost:
         return []
     which = "pair differs" if len(lost) == 1 else "pairs differ"
-    told = f"{len(lost)} {which} only if ratings are taken as independent"
-    return [f"{told}, which they are not: {listed(lost)}."]
+    assumed = "only if ratings are taken as independent, which they are not"
+    return [f"{len(lost)} {which} {assumed}: {listed(lost)}."]

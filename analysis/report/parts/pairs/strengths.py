@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,10 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 
 from analysis.arrays import Floats
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.formatting import beware
+from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
+from analysis.report.part import FamilyInput
+from analysis.statistics.comparisons.pairwise_contrasts import Comparison
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tiers import tiers_of
 from analysis.statistics.pairs.ability_fit import CLUSTERED, MODEL, Ability, AbilityFit
@@ -43,35 +46,71 @@ ALL_TIES = (
 )
 
 
+@table_row
+class StrengthRow:
+    """The strength of a condition by one model, clustered and as if ratings were independent."""
+
+    name: str = column("Condition")
+    value: float = column("Strength", "number", sign=True)
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    naive_low: float = column("Ratings as if independent", "interval", key="naive")
+    naive_high: float
+    mark: str = column("Letters", "mark")
+    model: str = column("Model")
+    scale: str = column("Scale")
+    group: str = column("Compared with one another")
+    log_likelihood: float
+    note: str
+
+
+@table_row
+class DifferenceRow:
+    """The difference of the strengths of two conditions."""
+
+    name: str = column("Difference")
+    condition: str
+    versus: str
+    value: float = column("Strength", "number", sign=True)
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p", "p")
+    p_adjusted: float | None = column("p (Holm)", "p")
+
+
+SHOWN = ("name", "value", "low", "mark", "naive_low")
+
+
 @dataclass(frozen=True)
 class Fitted:
-    """One model of one group of conditions that share a scale; ``why`` where it has no fit."""
+    """One model of one group of conditions that share a scale; ``why`` where it has no fit.
+
+    ``contrasts`` are None where there is no test of differences.
+    """
 
     key: str
     group: tuple[str, ...]
-    fit: AbilityFit | None
+    fit: AbilityFit | None = None
+    contrasts: Sequence[Comparison] | None = None
+    rows: Sequence[StrengthRow] = ()
     why: str = ""
 
 
-def strengths(ratings: PairRatings, about: str, suffix: str, level: float) -> Content:
+def strengths(ratings: PairRatings, each: FamilyInput) -> Content:
     """Strengths with intervals where conditions have a common scale, and who beat whom."""
     if len(ratings.names) < FEWEST:
         return Content()
     if not np.any(ratings.y):
         return Content(sentences=[ALL_TIES])
-    found = connection(ratings)
-    main, fits = _fits(ratings, found)
+    graph, main = connection(ratings), main_model(ratings)
+    fits = _fits(ratings, graph, main, each.level)
     shown = [one for one in fits if one.key == main and one.fit is not None]
-    order = _order(ratings, shown, found)
-    sentences = [_in_order(one, level) for one in shown]
+    order = _order(ratings, shown, graph)
     return Content(
-        sentences=[text for text in sentences if text],
-        figures=[
-            *_strength_figure(shown, about, suffix, level),
-            *_matrix_figure(ratings, order, about, suffix),
-        ],
-        tables=_tables(fits, shown, about, suffix, level),
-        warnings=_warnings(found, fits, main, shown),
+        sentences=[_in_order(one) for one in shown],
+        figures=[*_strength_figure(shown, each), *_matrix_figure(ratings, order, each)],
+        tables=_tables(fits, shown, each),
+        warnings=_warnings(graph, fits, main, shown),
         methods=[_method(shown, main)] if shown else [],
     )
 
@@ -84,26 +123,32 @@ def main_model(ratings: PairRatings) -> str:
     return "davidson" if np.any(ratings.y == 0) else "bradley_terry"
 
 
-def _fits(ratings: PairRatings, found: Connection) -> tuple[str, list[Fitted]]:
-    """The main model's key and every model's fit: of the whole, else of what has a scale."""
-    main = main_model(ratings)
-    whole = [_fitted(key, ratings) for key in MODELS] if len(found.components) == 1 else []
+def _fits(ratings: PairRatings, graph: Connection, main: str, level: float) -> list[Fitted]:
+    """Every model's fit: of the whole, else of what has a scale."""
+    whole = []
+    if len(graph.components) == 1:
+        whole = [_fitted(key, ratings, level) for key in MODELS]
     if any(one.fit is not None for one in whole if one.key == main):
-        return main, whole
-    each = [_fitted(key, part) for part in parts(ratings) for key in MODELS]
+        return whole
+    of_parts = [_fitted(key, part, level) for part in parts(ratings) for key in MODELS]
     fitted = [one for one in whole if one.fit is not None]
     taken = {(one.key, one.group) for one in fitted}
-    return main, [*fitted, *(one for one in each if (one.key, one.group) not in taken)]
+    return [*fitted, *(one for one in of_parts if (one.key, one.group) not in taken)]
 
 
-def _fitted(key: str, ratings: PairRatings) -> Fitted:
+def _fitted(key: str, ratings: PairRatings, level: float) -> Fitted:
     """A model's fit, or why these ratings have none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", LinAlgWarning)  # then the fit says why there is none
-            return Fitted(key, ratings.names, MODELS[key](ratings))
+            fit = MODELS[key](ratings)
     except Undefined as why:
-        return Fitted(key, ratings.names, None, str(why))
+        return Fitted(key, ratings.names, why=str(why))
+    try:
+        contrasts = fit.contrasts(level=level)
+    except Undefined:
+        contrasts = None
+    return Fitted(key, ratings.names, fit, contrasts, _rows(fit, ratings.names, contrasts, level))
 
 
 def _abilities(fit: AbilityFit, level: float) -> tuple[list[Ability | None], list[Ability]]:
@@ -116,97 +161,89 @@ def _abilities(fit: AbilityFit, level: float) -> tuple[list[Ability | None], lis
     return [one if one is not None and one.se > 1e-9 else None for one in wide], plain
 
 
-def _rows(one: Fitted, level: float) -> list[dict[str, Any]]:
-    fit = one.fit
-    if fit is None:
-        return []
-    wide, plain = _abilities(fit, level)
-    letters = _letters(fit, level)
+def _rows(
+    fit: AbilityFit, group: Sequence[str], contrasts: Sequence[Comparison] | None, level: float
+) -> list[StrengthRow]:
+    letters = _letters(fit, contrasts, level)
     rows = [
-        {
-            "name": narrow.condition,
-            "value": narrow.value,
-            "low": broad.low if broad else None,
-            "high": broad.high if broad else None,
-            "naive_low": narrow.low,
-            "naive_high": narrow.high,
-            "mark": letters.get(narrow.condition, ""),
-            "model": fit.model,
-            "scale": fit.scale,
-            "group": ", ".join(one.group),
-            "log_likelihood": fit.log_likelihood,
-            "note": fit.note if broad else NO_INTERVAL,
-        }
-        for broad, narrow in zip(wide, plain, strict=True)
+        StrengthRow(
+            name=narrow.condition,
+            value=narrow.value,
+            low=broad.low if broad else None,
+            high=broad.high if broad else None,
+            naive_low=narrow.low,
+            naive_high=narrow.high,
+            mark=letters.get(narrow.condition, ""),
+            model=fit.model,
+            scale=fit.scale,
+            group=", ".join(group),
+            log_likelihood=fit.log_likelihood,
+            note=fit.note if broad else NO_INTERVAL,
+        )
+        for broad, narrow in zip(*_abilities(fit, level), strict=True)
     ]
-    return sorted(rows, key=lambda row: (-row["value"], row["name"]))
+    return sorted(rows, key=lambda row: (-row.value, row.name))
 
 
-def _letters(fit: AbilityFit, level: float) -> dict[str, str]:
+def _letters(
+    fit: AbilityFit, contrasts: Sequence[Comparison] | None, level: float
+) -> dict[str, str]:
     """Conditions that share a letter do not differ (Holm, clustered); none without a test."""
+    if contrasts is None:
+        return {}
     try:
-        compared = fit.contrasts(level=level)
-        p = {(one.condition, one.versus): one.p_adjusted for one in compared}
+        p = {(one.condition, one.versus): one.p_adjusted for one in contrasts}
         values = dict(zip(fit.names, fit.ability.tolist(), strict=True))
         return dict(tiers_of(values, p, 1 - level).letters)
     except Undefined:
         return {}
 
 
-def _order(ratings: PairRatings, shown: Sequence[Fitted], found: Connection) -> list[str]:
+def _order(ratings: PairRatings, shown: Sequence[Fitted], graph: Connection) -> list[str]:
     """All conditions, the strongest first as far as there is an order."""
     ranked = [name for one in shown if one.fit is not None for name in one.fit.order()]
     if len(set(ranked)) == len(ratings.names):
         return ranked
-    won = found.wins.sum(axis=1) / np.maximum((found.wins + found.wins.T).sum(axis=1), 1)
+    won = graph.wins.sum(axis=1) / np.maximum((graph.wins + graph.wins.T).sum(axis=1), 1)
     return [ratings.names[i] for i in np.argsort(-won, kind="stable")]
 
 
-def _in_order(one: Fitted, level: float) -> str:
+def _in_order(one: Fitted) -> str:
     if one.fit is None:
         return ""
     if float(np.ptp(one.fit.ability)) < 1e-6:
         names = ", ".join(one.fit.names)
         return f"All strengths are equal ({names}): no order fits these comparisons."
-    told = " > ".join(one.fit.order())
-    letters = _letters(one.fit, level)
+    order = " > ".join(one.fit.order())
+    letters = {row.mark for row in one.rows} - {""}
     marked = " (those that share a letter in the table do not differ clearly)" if letters else ""
-    if len(set(letters.values())) == 1:
+    if len(letters) == 1:
         marked = ", but none differs clearly from another"
-    return f"Order by strength: {told}{marked}."
+    return f"Order by strength: {order}{marked}."
 
 
-def _strength_figure(
-    shown: Sequence[Fitted], about: str, suffix: str, level: float
-) -> list[Figure]:
-    keys = ("name", "value", "low", "high", "naive_low", "naive_high", "mark")
-    several = len(shown) > 1
-    rows = [
-        {key: row[key] for key in keys} | ({"group": row["group"]} if several else {})
-        for one in shown
-        for row in _rows(one, level)
-    ]
-    scales = [one.fit.scale for one in shown if one.fit is not None]
+def _strength_figure(shown: Sequence[Fitted], each: FamilyInput) -> list[Figure]:
+    names = ["name", "value", "low", "high", "naive_low", "naive_high", "mark"]
+    names += ["group"] * (len(shown) > 1)
+    rows = [row for one in shown for row in one.rows]
     if not rows:
         return []
-    note = "Relative to the mean of all conditions" + (" of a group." if several else ".")
+    note = "Relative to the mean of all conditions" + (" of a group." * (len(shown) > 1) or ".")
     return [
         Figure(
-            f"strengths{suffix}",
+            f"strengths{each.suffix}",
             "Strengths",
             "intervals",
-            rows,
-            x=scales[0],
+            picked(rows, names),
+            x=rows[0].scale,
             at=(0.0,),
             note=note,
-            about=about,
+            about=each.title,
         )
     ]
 
 
-def _matrix_figure(
-    ratings: PairRatings, order: Sequence[str], about: str, suffix: str
-) -> list[Figure]:
+def _matrix_figure(ratings: PairRatings, order: Sequence[str], each: FamilyInput) -> list[Figure]:
     if len(order) > MOST_IN_MATRIX:
         return []
     wins = wins_of(ratings)
@@ -214,10 +251,8 @@ def _matrix_figure(
     place = {name: i for i, name in enumerate(ratings.names)}
     rows = [_cell(row, column, wins, met, place) for row in order for column in order]
     note = "Percent of the comparisons that the row won against the column, a tie counting half."
-    title = "Who beats whom"
-    return [
-        Figure(f"win_matrix{suffix}", title, "heatmap", rows, "against", "", note=note, about=about)
-    ]
+    key, title = f"win_matrix{each.suffix}", "Who beats whom"
+    return [Figure(key, title, "heatmap", rows, "against", note=note, about=each.title)]
 
 
 def _cell(
@@ -230,101 +265,90 @@ def _cell(
     return {"row": row, "column": column, "value": share, "text": text, "n": round(n)}
 
 
-def _tables(
-    fits: Sequence[Fitted], shown: Sequence[Fitted], about: str, suffix: str, level: float
-) -> list[Table]:
-    interval = f"{level * 100:g} % interval"
-    columns = [
-        Column("name", "Condition"),
-        Column("value", "Strength", "number", sign=True),
-        Column("interval", interval, "interval"),
-        Column("mark", "Letters", "mark"),
-        Column("naive", "Ratings as if independent", "interval"),
-    ]
-    rows = [row for one in shown for row in _rows(one, level)]
-    if len(shown) > 1:
-        columns.insert(0, Column("group", "Compared with one another"))
-    every = [row for one in fits for row in _rows(one, level)]
-    wide = [Column("model", "Model"), *columns[-5:], Column("scale", "Scale")]
-    if len({row["group"] for row in every}) > 1:
-        wide.insert(1, Column("group", "Compared with one another"))
+def _tables(fits: Sequence[Fitted], shown: Sequence[Fitted], each: FamilyInput) -> list[Table]:
+    rows = [row for one in shown for row in one.rows]
+    every = [row for one in fits for row in one.rows]
     tables = []
     if rows:
-        noted = list(dict.fromkeys(row["note"] for row in rows if row["note"]))
-        first = rows[0]
-        note = f"{METHODS[shown[0].key]}: {first['model']}; {first['scale']}; the mean is 0."
-        note += f" Beware: {'; '.join(noted)}." if noted else ""
-        tables.append(Table(f"strengths{suffix}", "Strengths", columns, rows, note, about))
-        tables.append(_contrasts(shown, about, suffix, level))
+        note = f"{METHODS[shown[0].key]}: {rows[0].model}; {rows[0].scale}; the mean is 0."
+        note = f"{note} {beware(row.note for row in rows)}".strip()
+        names = [*["group"] * (len(shown) > 1), *SHOWN]
+        tables = [_strengths(f"strengths{each.suffix}", "Strengths", rows, names, note, each)]
+        tables.append(_differences(shown, each))
     if len(every) > len(rows):
-        title = "Strengths by every model"
-        key = f"strengths_by_model{suffix}"
-        tables.append(Table(key, title, wide, every, _terms(fits), about, folded=True))
+        key, title = f"strengths_by_model{each.suffix}", "Strengths by every model"
+        names = ["model", *["group"] * (len({row.group for row in every}) > 1), *SHOWN, "scale"]
+        table = _strengths(key, title, every, names, _terms(fits), each)
+        tables.append(replace(table, folded=True))
     return [table for table in tables if table.rows]
 
 
-def _contrasts(shown: Sequence[Fitted], about: str, suffix: str, level: float) -> Table:
-    rows: list[dict[str, Any]] = []
-    for one in shown:
-        try:
-            compared = one.fit.contrasts(level=level) if one.fit is not None else []
-        except Undefined:
-            continue
-        rows += [
-            {
-                "name": f"{each.condition} − {each.versus}",
-                "condition": each.condition,
-                "versus": each.versus,
-                "value": each.value,
-                "low": each.low,
-                "high": each.high,
-                "p": each.p,
-                "p_adjusted": each.p_adjusted,
-            }
-            for each in compared
-        ]
-    columns = [
-        Column("name", "Difference"),
-        Column("value", "Strength", "number", sign=True),
-        Column("interval", f"{level * 100:g} % interval", "interval"),
-        Column("p", "p", "p"),
-        Column("p_adjusted", "p (Holm)", "p"),
+def _strengths(
+    key: str,
+    title: str,
+    rows: Sequence[StrengthRow],
+    names: Sequence[str],
+    note: str,
+    each: FamilyInput,
+) -> Table:
+    columns = columns_of(StrengthRow, *names, level=each.level)
+    return Table.of(StrengthRow, key, title, rows, columns=columns, note=note, about=each.title)
+
+
+def _differences(shown: Sequence[Fitted], each: FamilyInput) -> Table:
+    rows = [
+        DifferenceRow(
+            name=f"{one.condition} − {one.versus}",
+            condition=one.condition,
+            versus=one.versus,
+            value=one.value,
+            low=one.low,
+            high=one.high,
+            p=one.p,
+            p_adjusted=one.p_adjusted,
+        )
+        for fitted in shown
+        for one in fitted.contrasts or ()
     ]
-    key = f"strength_differences{suffix}"
-    return Table(key, "Differences of strength", columns, rows, about=about, folded=True)
+    key, title = f"strength_differences{each.suffix}", "Differences of strength"
+    return Table.of(
+        DifferenceRow, key, title, rows, level=each.level, about=each.title, folded=True
+    )
 
 
 def _terms(fits: Sequence[Fitted]) -> str:
     """The parameters beside strengths, and why a model has none, in words."""
-    told = [
+    phrases = [
         f"{one.fit.model}: "
         + ", ".join(f"{term.name} {term.value:.3f} (SE {term.se:.3f})" for term in one.fit.terms)
         for one in fits
         if one.fit is not None and one.fit.terms
     ]
-    told += [f"{one.key.replace('_', ' ')} has no fit: {one.why}" for one in fits if one.why]
-    return ". ".join(dict.fromkeys(told)) + "." * bool(told)
+    phrases += [f"{one.key.replace('_', ' ')} has no fit: {one.why}" for one in fits if one.why]
+    return ". ".join(dict.fromkeys(phrases)) + "." * bool(phrases)
 
 
 def _warnings(
-    found: Connection, fits: Sequence[Fitted], main: str, shown: Sequence[Fitted]
+    graph: Connection, fits: Sequence[Fitted], main: str, shown: Sequence[Fitted]
 ) -> list[str]:
-    told = []
-    if len(found.components) > 1:
-        groups = " | ".join(", ".join(group) for group in found.components)
-        told.append(
-            f"{len(found.components)} groups were never compared with one another ({groups}): "
+    lines = []
+    if len(graph.components) > 1:
+        groups = " | ".join(", ".join(group) for group in graph.components)
+        lines.append(
+            f"{len(graph.components)} groups were never compared with one another ({groups}): "
             "they have no common scale and no common ranking. Each is shown alone."
         )
-    elif found.words:
+    elif graph.words:
         rest = "those that did win and lose are shown alone" if shown else "no strengths are shown"
-        if any(set(one.group) == set(found.names) for one in shown):
+        if any(set(one.group) == set(graph.names) for one in shown):
             rest = "the graded answers still give finite strengths, which lean on the model"
-        told.append(f"{found.words}: by how much cannot be said (infinitely, for a model); {rest}.")
-    if not shown and not told:
+        lines.append(
+            f"{graph.words}: by how much cannot be said (infinitely, for a model); {rest}."
+        )
+    if not shown and not lines:
         why = next((one.why for one in fits if one.key == main and one.why), "")
-        told.append(f"No strengths: {why}.")
-    return told
+        lines.append(f"No strengths: {why}.")
+    return lines
 
 
 def _method(shown: Sequence[Fitted], main: str) -> str:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from analysis.ratings.breakdowns import families
 from analysis.report.content import Content, titled, together
-from analysis.report.part import Part, PartInput
-from analysis.report.parts.raters.consistency_tables import repeats_of
-from analysis.report.parts.raters.order_tables import order_of
-from analysis.report.parts.raters.rest_tables import rest_of
-from analysis.report.parts.raters.scale_use_tables import use_of
-from analysis.report.parts.raters.sos_tables import spread_of
-from analysis.report.parts.raters.speed_tables import pace_of
+from analysis.report.part import FamilyInput, FamilyPart, PartInput
+from analysis.report.parts.raters.consistency_tables import answers_to_repeats
+from analysis.report.parts.raters.order_tables import effects_of_order
+from analysis.report.parts.raters.rest_tables import raters_against_rest
+from analysis.report.parts.raters.scale_use_tables import use_of_scale
+from analysis.report.parts.raters.sos_tables import spread_of_opinions
+from analysis.report.parts.raters.speed_tables import answer_times
+
+STEPS = (
+    raters_against_rest,
+    use_of_scale,
+    effects_of_order,
+    spread_of_opinions,
+    answers_to_repeats,
+)
 
 
-class Raters(Part):
+class Raters(FamilyPart):
     """Each rater against the others, bias and noise, use of the scale, speed, fatigue, repeats."""
 
     key = "raters"
@@ -26,26 +34,20 @@ class Raters(Part):
     def applies(self, inputs: PartInput) -> bool:
         return len(inputs.kept) > 0
 
-    def make(self, inputs: PartInput) -> Content:
-        every = list(families(inputs.kept))
-        found: list[Content] = []
-        for place, family in enumerate(every):
-            title = family.title
-            mine: list[Content] = []
-            for step, make in enumerate((rest_of, use_of, order_of, spread_of, repeats_of)):
-                inputs.progress((place + step / 5) / (len(every) + 1), title)
-                mine.append(make(family, title, inputs))
-            found.append(_in_one_paragraph(together(mine), title))
-        inputs.progress(len(every) / (len(every) + 1), "answer times")
-        found += pace_of(inputs)
-        shown = together(found)
-        if not shown.tables and not shown.sentences:
+    def of_family(self, each: FamilyInput) -> Content:
+        """The sentences about a family are one paragraph, its title said once."""
+        contents = []
+        for step, make in enumerate(STEPS):
+            each.progress(step / len(STEPS))
+            contents.append(make(each))
+        content = together(contents)
+        texts = [text.removeprefix(f"{each.title}: ") for text in content.sentences]
+        paragraph = " ".join(text[:1].upper() + text[1:] for text in texts)
+        return replace(content, sentences=[f"{each.title}: {paragraph}"] if texts else [])
+
+    def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
+        inputs.progress(0.9, "answer times")
+        content = together([*contents, *answer_times(inputs)])
+        if not content.tables and not content.sentences:
             return Content(["There are too few ratings to say anything of single raters."])
-        return titled(shown) if len(every) > 1 else shown
-
-
-def _in_one_paragraph(shown: Content, title: str) -> Content:
-    """The sentences about one family, its title said once."""
-    told = [text.removeprefix(f"{title}: ") for text in shown.sentences]
-    whole = " ".join(text[:1].upper() + text[1:] for text in told)
-    return replace(shown, sentences=[f"{title}: {whole}"] if told else [])
+        return titled(content) if len(contents) > 1 else content

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family
 from analysis.report.content import Column, Content, Table
-from analysis.report.part import PartInput
+from analysis.report.part import FamilyInput
+from analysis.report.parts.raters.family_rows import before_rules, plain_row
 from analysis.statistics.agreement import SelfConsistency, repeat_pairs, self_consistency, steps_of
 
 COLUMNS = (
@@ -29,41 +28,39 @@ METHODS = (
 )
 
 
-def repeats_of(family: Family, title: str, inputs: PartInput) -> Content:
+def answers_to_repeats(each: FamilyInput) -> Content:
     """First and second answers of one family, from the table before any rule took repeats away.
 
     Sessions that the rules leave out altogether do not count.
     """
-    table = inputs.table
-    same = (
-        (table["task"] == family.group["task"])
-        & (table["criterion"] == family.group["criterion"])
-        & (table["estimand"] == family.estimand)
-        & table["session"].isin(family.table["session"].unique())
-    )
-    if "study" in family.group:
-        same &= table["study"] == family.group["study"]
-    pairs = repeat_pairs(table[same])
+    family, title = each.family, each.title
+    table = before_rules(each.inputs.table, family)
+    pairs = repeat_pairs(table[table["session"].isin(family.table["session"].unique())])
     if not len(pairs):
         return Content()
     step = _step(family)
-    found = self_consistency(
+    by_rater = self_consistency(
         pairs["rater"].to_numpy(dtype=object),
         pairs["first"].to_numpy(dtype=np.float64),
         pairs["second"].to_numpy(dtype=np.float64),
         tolerance=step,
-        level=inputs.options.level,
+        level=each.level,
     )
+    rows = [
+        plain_row(one)
+        | {
+            "agreement_percent_low": one.agreement_low * 100,
+            "agreement_percent_high": one.agreement_high * 100,
+        }
+        for one in by_rater
+    ]
     note = (
         f"Same answer: within {step:g} of the first. Repeats enter no estimate. Intervals take "
         "pairs as independent."
     )
-    rows = [_row(each) for each in found]
     return Content(
-        sentences=_sentences(title, found[0]),
-        tables=[
-            Table("repeats", "Clips asked twice", COLUMNS, rows, note, about=title, folded=True)
-        ],
+        sentences=[_sentence(title, by_rater[0])],
+        tables=[Table("repeats", "Clips asked twice", COLUMNS, rows, note, title, folded=True)],
         methods=[METHODS],
     )
 
@@ -77,22 +74,14 @@ def _step(family: Family) -> float:
     return float(np.ptp(score)) / 20
 
 
-def _row(each: SelfConsistency) -> dict[str, Any]:
-    row = each.row()
-    row["made_by"] = row.pop("interval")
-    row["agreement_percent_low"] = each.agreement_low * 100
-    row["agreement_percent_high"] = each.agreement_high * 100
-    return row
-
-
-def _sentences(title: str, all_raters: SelfConsistency) -> list[str]:
-    told = (
+def _sentence(title: str, all_raters: SelfConsistency) -> str:
+    same = (
         f"{title}: asked again, raters gave the same answer within {all_raters.tolerance:g} in "
         f"{all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
     )
     if all_raters.noise_sd is None:
-        return [f"{told}."]
-    sd = f"{told}; one answer has a noise of SD {all_raters.noise_sd:.2f}"
+        return f"{same}."
+    noise = f"one answer has a noise of SD {all_raters.noise_sd:.2f}"
     if all_raters.noise_sd_low is not None and all_raters.noise_sd_high is not None:
-        sd += f" {interval_text(all_raters.noise_sd_low, all_raters.noise_sd_high, None, 2)}"
-    return [f"{sd}."]
+        noise += f" {interval_text(all_raters.noise_sd_low, all_raters.noise_sd_high, None, 2)}"
+    return f"{same}; {noise}."

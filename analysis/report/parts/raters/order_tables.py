@@ -13,7 +13,8 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.table import TRAINING
 from analysis.report.content import Column, Content, Figure, Table
-from analysis.report.part import PartInput
+from analysis.report.part import FamilyInput
+from analysis.report.parts.raters.family_rows import before_rules, plain_row
 from analysis.statistics.agreement import (
     Agreement,
     Rated,
@@ -55,27 +56,28 @@ METHODS = (
 )
 
 
-def order_of(family: Family, title: str, inputs: PartInput) -> Content:
+def effects_of_order(each: FamilyInput) -> Content:
     """Effects of time and order on the ratings of one family."""
-    rated, level = rated_units(family), inputs.options.level
-    three = (rated.unit, rated.rater, rated.score)
+    rated, level, title = rated_units(each.family), each.level, each.title
+    columns = (rated.unit, rated.rater, rated.score)
     rows, sentences, warnings, figures = [], [], [], []
-    known = ~np.isnan(rated.position)
-    if known.any():
-        slope = trend(*three, rated.position, level=level)
+    if not np.isnan(rated.position).all():
+        slope = trend(*columns, rated.position, level=level)
         rows.append(_row(slope, f"Change of a rating over {TRIALS} trials", TRIALS))
-        before = carry_over(*three[:2], rated.session, *three[2:], rated.position, level=level)
-        rows.append(_row(before, "Change per score unit that the clip before was better", 1))
-        sentences += _told(title, slope)
+        before = carry_over(
+            rated.unit, rated.rater, rated.session, rated.score, rated.position, level=level
+        )
+        rows.append(_row(before, "Change per score unit that the clip before was better"))
+        sentences += _trend_in_words(title, slope)
         warnings += _strong(title, slope, rated)
         figures = _figure(title, rated, level)
-    second = _second(family, level)
+    second = _second(each.family, level)
     if second is not None:
-        rows.append(_row(second, "Advantage of the clip heard second", 1))
+        rows.append(_row(second, "Advantage of the clip heard second"))
     tables = []
     if rows:
         tables.append(Table("order", "Fatigue and order", EFFECTS, rows, about=title))
-    tables += _traps(family, inputs)
+    tables += _traps(each)
     return Content(sentences, figures, tables, warnings, [METHODS] if rows else [])
 
 
@@ -97,25 +99,17 @@ def _figure(title: str, rated: Rated, level: float) -> list[Figure]:
     """How far ratings lie from what others gave the same clips, over the session."""
     ratings = coded(rated.unit, rated.rater, rated.score)
     apart = ratings.y - rest_means(ratings)
-    told = ~np.isnan(rated.position) & ~np.isnan(apart)
-    if not told.any():
+    known = ~np.isnan(rated.position) & ~np.isnan(apart)
+    if not known.any():
         return []
-    stretch, ends = stretches(rated.position[told], STRETCHES)
-    found = by_position(stretch, rated.rater[told], apart[told], level=level)
+    stretch, ends = stretches(rated.position[known], STRETCHES)
     rows: list[dict[str, Any]] = []
-    for place in found:
+    for place in by_position(stretch, rated.rater[known], apart[known], level=level):
         first, last = ends[int(place.place)]
-        rows.append(
-            {
-                "group": "all raters",
-                "x": (first + last) / 2,
-                "y": place.value,
-                "low": place.low,
-                "high": place.high,
-                "n_ratings": place.n_ratings,
-                "n_raters": place.n_raters,
-            }
-        )
+        numbers = {"low": place.low, "high": place.high}
+        counts = {"n_ratings": place.n_ratings, "n_raters": place.n_raters}
+        x = (first + last) / 2
+        rows.append({"group": "all raters", "x": x, "y": place.value, **numbers, **counts})
     if len(rows) < 2:
         return []
     return [
@@ -133,38 +127,25 @@ def _figure(title: str, rated: Rated, level: float) -> list[Figure]:
     ]
 
 
-def _row(found: Agreement, words: str, times: float) -> dict[str, Any]:
-    row = found.row()
-    made_by = row.pop("interval")
+def _row(effect: Agreement, words: str, times: float = 1) -> dict[str, Any]:
+    row = {"measure": words, **plain_row(effect)}
     for name in ("value", "low", "high"):
         row[name] = None if row[name] is None else row[name] * times
-    return {"measure": words, **row, "made_by": made_by}
+    return row
 
 
-def _told(title: str, slope: Agreement) -> list[str]:
+def _trend_in_words(title: str, slope: Agreement) -> list[str]:
     if slope.value is None:
         return []
-    change = slope.value * TRIALS
+    change = number(slope.value * TRIALS, True, 3)
     if slope.low is None or slope.high is None:
-        return [
-            f"{title}: ratings change by {number(change, True, 3)} over {TRIALS} trials "
-            f"({slope.note})."
-        ]
-    told = interval_text(slope.low * TRIALS, slope.high * TRIALS, None, 3)
+        return [f"{title}: ratings change by {change} over {TRIALS} trials ({slope.note})."]
+    ends = interval_text(slope.low * TRIALS, slope.high * TRIALS, None, 3)
+    size = f"{change} over {TRIALS} trials {ends}"
     if slope.low <= 0 <= slope.high:
-        return [
-            f"{title}: no trend of the ratings over the session is seen ({_signed(change)} over "
-            f"{TRIALS} trials {told})."
-        ]
-    way = "fall" if change < 0 else "rise"
-    return [
-        f"{title}: for the same clips, ratings {way} over the session, by {_signed(change)} over "
-        f"{TRIALS} trials {told}."
-    ]
-
-
-def _signed(value: float) -> str:
-    return number(value, True, 3)
+        return [f"{title}: no trend of the ratings over the session is seen ({size})."]
+    way = "fall" if slope.value < 0 else "rise"
+    return [f"{title}: for the same clips, ratings {way} over the session, by {size}."]
 
 
 def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
@@ -193,32 +174,21 @@ def _second(family: Family, level: float) -> Agreement | None:
     return order_effect(score, first, table["rater"].to_numpy(dtype=object), level=level)
 
 
-def _traps(family: Family, inputs: PartInput) -> Sequence[Table]:
+def _traps(each: FamilyInput) -> Sequence[Table]:
     """The share of traps passed over the session, once per task (its first criterion)."""
-    table = inputs.table
-    rows = table[
-        (table["task"] == family.group["task"])
-        & (table["criterion"] == family.group["criterion"])
-        & (table["estimand"] == family.estimand)
-        & ~table["trap"].isin(["", TRAINING])
-        & table["trap_passed"].notna()
-        & table["position"].notna()
-    ]
-    if "study" in family.group:
-        rows = rows[rows["study"] == family.group["study"]]
-    if len(rows) < FIFTHS:
+    table = before_rules(each.inputs.table, each.family)
+    answered = table["trap_passed"].notna() & table["position"].notna()
+    use = table[answered & ~table["trap"].isin(["", TRAINING])]
+    if len(use) < FIFTHS:
         return []
-    stretch, ends = stretches(numbers(rows, "position"), FIFTHS)
-    passed = rows["trap_passed"].astype(bool).to_numpy().astype(np.float64)
-    found = by_position(
-        stretch, rows["rater"].to_numpy(dtype=object), passed, level=inputs.options.level
-    )
-    told = []
-    for place in found:
+    stretch, ends = stretches(numbers(use, "position"), FIFTHS)
+    passed = use["trap_passed"].astype(bool).to_numpy().astype(np.float64)
+    raters = use["rater"].to_numpy(dtype=object)
+    rows = []
+    for place in by_position(stretch, raters, passed, level=each.level):
         first, last = ends[int(place.place)]
-        row = place.row()
-        row["made_by"] = row.pop("interval")
-        told.append({**row, "place": f"{first}–{last}" if last > first else str(first)})
+        name = f"{first}–{last}" if last > first else str(first)
+        rows.append({**plain_row(place), "place": name})
     note = "All raters, those included whom the rules leave out."
-    title = f"Traps · {family.group['task']}"
-    return [Table("traps", "Traps passed over the session", PLACES, told, note, about=title)]
+    about = f"Traps · {each.family.group['task']}"
+    return [Table("traps", "Traps passed over the session", PLACES, rows, note, about)]

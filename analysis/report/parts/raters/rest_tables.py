@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import listed
-from analysis.ratings.breakdowns import Family
 from analysis.report.content import Column, Content, Figure, Table
-from analysis.report.part import PartInput
+from analysis.report.part import FamilyInput
 from analysis.statistics.agreement import (
     SubjectModel,
     VersusRest,
@@ -49,61 +48,52 @@ METHODS = (
 )
 
 
-def rest_of(family: Family, title: str, inputs: PartInput) -> Content:
+def raters_against_rest(each: FamilyInput) -> Content:
     """Every rater of one family against the rest."""
+    family, title, level = each.family, each.title, each.level
     rated = rated_units(family)
-    three = (rated.unit, rated.rater, rated.score)
+    ratings = (rated.unit, rated.rater, rated.score)
     steps = steps_of(rated.score, family.estimand)
     categories = steps or coarse_steps(rated.score, family.estimand)
     if family.n_raters < 2 or len(categories) < 2:
         return Content()
-    level = inputs.options.level
-    lines = versus_rest(
-        *three,
+    measures = versus_rest(
+        *ratings,
         categories=categories,
         level=level,
         replicates=_replicates(family.n_raters),
-        seed=inputs.options.seed,
+        seed=each.inputs.options.seed,
     )
-    if all(line.value is None for line in lines):
-        return Content([f"{title}: no rater can be compared with the rest: {_why(lines)}."])
-    model = subject_model(*three, level=level, rounds=ROUNDS)
-    unbiased = subject_model(*three, level=level, rounds=ROUNDS, unbiased=True)
-    rows = merged(lines, model, unbiased)
+    if all(one.value is None for one in measures):
+        return Content([f"{title}: no rater can be compared with the rest: {_why(measures)}."])
+    model = subject_model(*ratings, level=level, rounds=ROUNDS)
+    unbiased = subject_model(*ratings, level=level, rounds=ROUNDS, unbiased=True)
+    rows = merged(measures, model, unbiased)
     known = [row for row in rows if row["plcc"] is not None]
+    note, heading = _note(categories, bool(steps), model), "Each rater against the rest"
     return Content(
         sentences=_sentences(title, known, family.n_raters),
         figures=_figures(title, rows),
-        tables=[
-            Table(
-                "versus-rest",
-                "Each rater against the rest",
-                COLUMNS,
-                rows,
-                _note(categories, bool(steps), model),
-                about=title,
-                folded=True,
-            )
-        ],
-        warnings=_warnings(title, known, len(known), level),
+        tables=[Table("versus-rest", heading, COLUMNS, rows, note, about=title, folded=True)],
+        warnings=_warnings(title, known, level),
         methods=[METHODS],
     )
 
 
 def merged(
-    lines: Sequence[VersusRest], model: SubjectModel, unbiased: SubjectModel
+    measures: Sequence[VersusRest], model: SubjectModel, unbiased: SubjectModel
 ) -> list[dict[str, Any]]:
     """A row per rater: five measures with their intervals, bias and both inconsistencies."""
-    found: dict[str, dict[str, Any]] = {}
-    for line in lines:
-        row = found.setdefault(line.rater, {"rater": line.rater, "n_units": line.n_units})
-        name = line.measure
-        row |= {name: line.value, f"{name}_interval_low": line.low}
-        row |= {f"{name}_interval_high": line.high, f"{name}_interval_made_by": line.interval}
-        if line.note and line.value is None:
-            row["note"] = line.note
+    rows: dict[str, dict[str, Any]] = {}
+    for one in measures:
+        row = rows.setdefault(one.rater, {"rater": one.rater, "n_units": one.n_units})
+        name = one.measure
+        row |= {name: one.value, f"{name}_interval_low": one.low}
+        row |= {f"{name}_interval_high": one.high, f"{name}_interval_made_by": one.interval}
+        if one.note and one.value is None:
+            row["note"] = one.note
     for rater, other in zip(model.raters, unbiased.raters, strict=True):
-        row = found[rater.rater]
+        row = rows[rater.rater]
         row["inconsistency_unbiased"] = other.inconsistency
         row |= {"n_ratings": rater.n_ratings, "bias": rater.bias, "bias_se": rater.bias_se}
         row |= {"bias_interval_low": rater.bias_low, "bias_interval_high": rater.bias_high}
@@ -111,7 +101,7 @@ def merged(
         row |= {"weight": rater.weight, "bias_interval_made_by": rater.interval}
         if rater.note and not row.get("note"):
             row["note"] = rater.note
-    return [{**row, "note": row.get("note", "")} for row in found.values()]
+    return [{**row, "note": row.get("note", "")} for row in rows.values()]
 
 
 def _sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: int) -> list[str]:
@@ -119,34 +109,35 @@ def _sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: int) ->
         return []
     plcc = np.array([row["plcc"] for row in known])
     low, middle, high = np.quantile(plcc, [0.1, 0.5, 0.9])
-    told = (
+    text = (
         f"{title}: a rater's answers correlate with the mean of the others at a median of "
         f"{middle:.2f} (PLCC; 8 of 10 raters between {low:.2f} and {high:.2f}; {n_raters} raters)."
     )
-    return [told.replace("-0", "−0")]
+    return [text.replace("-0", "−0")]
 
 
-def _warnings(title: str, known: Sequence[Mapping[str, Any]], n: int, level: float) -> list[str]:
-    """Raters who agree with nobody, told beside how many would look so by chance alone."""
+def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> list[str]:
+    """Raters who agree with nobody, beside how many would look so by chance alone."""
+    n = len(known)
     opposed = [row["rater"] for row in known if row["plcc"] <= AGAINST]
-    sure = [
+    clear = [
         row["rater"]
         for row in known
         if row["plcc_interval_high"] is not None and row["plcc_interval_high"] < AGAINST
     ]
-    told = []
-    if sure:
-        told.append(
-            f"{title}: {len(sure)} of {n} raters go clearly against the others (interval of PLCC "
+    warnings = []
+    if clear:
+        warnings.append(
+            f"{title}: {len(clear)} of {n} raters go clearly against the others (interval of PLCC "
             f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
-            f"{listed(sure)}. Did they take the scale the wrong way round?"
+            f"{listed(clear)}. Did they take the scale the wrong way round?"
         )
-    if opposed and len(opposed) > len(sure):
-        told.append(
+    if opposed and len(opposed) > len(clear):
+        warnings.append(
             f"{title}: {len(opposed)} of {n} raters have a PLCC at or below 0; few shared clips "
             "make that happen to honest raters too, so look before you leave anybody out."
         )
-    return told
+    return warnings
 
 
 def _figures(title: str, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
@@ -157,14 +148,9 @@ def _figures(title: str, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
     figures = []
     if known:
         cut = len(known) - MOST_DRAWN
-        note = f"The {MOST_DRAWN} lowest; {cut} more are in the table." if cut > 0 else ""
-        drawn = [
-            {
-                "name": row["rater"],
-                "value": row["plcc"],
-                "low": row["plcc_interval_low"],
-                "high": row["plcc_interval_high"],
-            }
+        lowest = [
+            {"name": row["rater"], "value": row["plcc"]}
+            | {"low": row["plcc_interval_low"], "high": row["plcc_interval_high"]}
             for row in known[:MOST_DRAWN]
         ]
         figures.append(
@@ -172,25 +158,26 @@ def _figures(title: str, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
                 "versus-rest",
                 "Raters against the rest, the lowest first",
                 "intervals",
-                drawn,
+                lowest,
                 x="PLCC with the mean of the others",
                 ends=(-1.0, 1.0),
                 at=(0.0,),
-                note=note,
+                note=f"The {MOST_DRAWN} lowest; {cut} more are in the table." * (cut > 0),
                 about=title,
             )
         )
-    both = [row for row in rows if row.get("bias") is not None]
-    if len(both) > 2:
+    points = [
+        {"name": row["rater"], "x": row["inconsistency"], "y": row["bias"]}
+        for row in rows
+        if row.get("bias") is not None
+    ]
+    if len(points) > 2:
         figures.append(
             Figure(
                 "bias",
                 "Bias and inconsistency of each rater",
                 "scatter",
-                [
-                    {"name": row["rater"], "x": row["inconsistency"], "y": row["bias"]}
-                    for row in both
-                ],
+                points,
                 x="Inconsistency (SD of the rater's noise)",
                 y="Bias (score units)",
                 at=(0.0,),
@@ -206,17 +193,17 @@ def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
     steps = f"QWK over the steps {', '.join(names[:3])} … {names[-1]}"
     if not own:
         steps += " (the slider cut into these)"
-    told = [
+    texts = [
         "Shared: clips that others rated too. Bias: how far above the others the rater marks. "
         "Inconsistency: SD of the rater's own noise as ITU-T P.910 has it, which is too small, and "
         f"unbiased. {steps}. Intervals are naive within a rater."
     ]
     if not model.converged:
-        told.append(
+        texts.append(
             f"The subject model had not settled after {model.rounds} rounds (few ratings per "
             "rater, or a coarse scale): take inconsistencies as rough."
         )
-    return " ".join([*told, *([f"{model.note}."] if model.note else [])])
+    return " ".join([*texts, *([f"{model.note}."] if model.note else [])])
 
 
 def _replicates(n_raters: int) -> int:
@@ -226,7 +213,7 @@ def _replicates(n_raters: int) -> int:
     return 100 if n_raters <= VERY_MANY_RATERS else 0
 
 
-def _why(lines: Sequence[VersusRest]) -> str:
+def _why(measures: Sequence[VersusRest]) -> str:
     """The reason that most raters have."""
-    notes = [line.note.removesuffix(": undefined") for line in lines if line.note]
+    notes = [one.note.removesuffix(": undefined") for one in measures if one.note]
     return max(sorted(set(notes)), key=notes.count) if notes else "too few ratings"

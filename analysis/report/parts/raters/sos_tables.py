@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from analysis.arrays import Floats
 from analysis.formatting import interval_text
-from analysis.ratings.breakdowns import Family
 from analysis.report.content import Column, Content, Figure, Table
-from analysis.report.part import PartInput
+from analysis.report.part import FamilyInput
+from analysis.report.parts.raters.family_rows import plain_row
 from analysis.statistics.agreement import rated_units, scale_ends, sos_parameter, steps_of
 
 MOST_DRAWN = 200
@@ -30,71 +28,63 @@ METHODS = (
 )
 
 
-def spread_of(family: Family, title: str, inputs: PartInput) -> Content:
+def spread_of_opinions(each: FamilyInput) -> Content:
     """The parameter a with its parabola; nothing for comparisons and scales without ends."""
-    rated = rated_units(family)
-    ends = scale_ends(rated.score, family.estimand)
-    steps = steps_of(rated.score, family.estimand)
+    rated, options, title = rated_units(each.family), each.inputs.options, each.title
+    ends = scale_ends(rated.score, each.family.estimand)
+    steps = steps_of(rated.score, each.family.estimand)
     if rated.compared or ends is None or 0 < len(steps) < FEWEST_STEPS:
         return Content()
-    level, seed = inputs.options.level, inputs.options.seed
-    three = (rated.unit, rated.rater, rated.score)
-    most = min(500, inputs.options.replicates)
-    fit = sos_parameter(*three, ends=ends, level=level, replicates=most, seed=seed)
-    row = fit.a.row()
-    row["made_by"] = row.pop("interval")
-    row["measure"] = "SOS parameter a"
+    fit = sos_parameter(
+        rated.unit,
+        rated.rater,
+        rated.score,
+        ends=ends,
+        level=options.level,
+        replicates=min(500, options.replicates),
+        seed=options.seed,
+    )
+    row = {**plain_row(fit.a), "measure": "SOS parameter a"}
     table = Table("sos", "Spread of opinions (SOS)", COLUMNS, [row], about=title)
     if fit.a.value is None:
         return Content(tables=[table])
-    told = ""
+    interval = ""
     if fit.a.low is not None and fit.a.high is not None:
-        told = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
+        interval = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
     return Content(
         sentences=[
-            f"{title}: the SOS parameter a is {fit.a.value:.3f}{told}; the larger it is, the less "
-            "raters are of one mind about a clip."
+            f"{title}: the SOS parameter a is {fit.a.value:.3f}{interval}; the larger it is, the "
+            "less raters are of one mind about a clip."
         ],
-        figures=_figure(title, fit.mean, fit.variance, fit.parabola, fit.a.value),
+        figures=[_figure(title, fit.mean, fit.variance, fit.parabola, fit.a.value)],
         tables=[table],
         methods=[METHODS],
     )
 
 
-def _figure(title: str, mean: Floats, variance: Floats, parabola: Floats, a: float) -> list[Figure]:
+def _figure(title: str, mean: Floats, variance: Floats, parabola: Floats, a: float) -> Figure:
     order = np.lexsort((variance, mean))
     note = "One point per clip with two ratings or more."
     if len(order) > MOST_DRAWN:
         order = order[np.unique(np.linspace(0, len(order) - 1, MOST_DRAWN).round().astype(int))]
         note = f"{len(order)} of {len(mean)} clips, evenly chosen by their mean."
-    rows: list[dict[str, Any]] = [
-        {
-            "name": f"mean {mean[at]:.2f}",
-            "x": float(mean[at]),
-            "y": float(variance[at]),
-        }
-        | {"group": "clips"}
-        for at in order.tolist()
+    rows = [
+        {"name": f"mean {x:.2f}", "x": float(x), "y": float(y), "group": "clips"}
+        for x, y in zip(mean[order], variance[order], strict=True)
     ]
     step = max(1, (len(parabola) - 1) // (CURVE - 1))
+    name = f"a = {a:.3f}"
     rows += [
-        {
-            "name": f"a = {a:.3f}",
-            "x": float(x),
-            "y": float(y),
-            "group": f"parabola, a = {a:.3f}",
-        }
+        {"name": name, "x": float(x), "y": float(y), "group": f"parabola, {name}"}
         for x, y in parabola[::step]
     ]
-    return [
-        Figure(
-            "sos",
-            "Variance of a clip's ratings against their mean",
-            "scatter",
-            rows,
-            x="Mean of the clip",
-            y="Variance",
-            note=note,
-            about=title,
-        )
-    ]
+    return Figure(
+        "sos",
+        "Variance of a clip's ratings against their mean",
+        "scatter",
+        rows,
+        x="Mean of the clip",
+        y="Variance",
+        note=note,
+        about=title,
+    )

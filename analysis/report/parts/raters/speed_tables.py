@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.formatting import first_of
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import Pace, pace_of_raters
@@ -42,15 +43,13 @@ METHODS = (
 )
 
 
-def pace_of(inputs: PartInput) -> list[Content]:
+def answer_times(inputs: PartInput) -> Iterator[Content]:
     """The pace of the raters of each task that has answer times."""
-    found = []
     kept = inputs.kept[inputs.kept["latency_ms"].notna()]
     several = kept["study"].nunique() > 1
     for (study, task), rows in kept.groupby(["study", "task"], sort=True):
         title = f"{study} · {task}" if several else str(task)
-        found.append(_of_task(title, trials(rows), inputs.options.level))
-    return found
+        yield _of_task(title, trials(rows), inputs.options.level)
 
 
 def trials(rows: pd.DataFrame) -> pd.DataFrame:
@@ -60,7 +59,7 @@ def trials(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_task(title: str, rows: pd.DataFrame, level: float) -> Content:
-    found = pace_of_raters(
+    paces = pace_of_raters(
         rows["rater"].to_numpy(dtype=object),
         numbers(rows, "latency_ms"),
         numbers(rows, "position") if rows["position"].notna().all() else None,
@@ -72,19 +71,19 @@ def _of_task(title: str, rows: pd.DataFrame, level: float) -> Content:
         {
             **pace.row(),
             "typical_s": pace.typical_ms / 1000,
-            "typical_s_interval_low": None if pace.low_ms is None else pace.low_ms / 1000,
-            "typical_s_interval_high": None if pace.high_ms is None else pace.high_ms / 1000,
+            "typical_s_interval_low": _seconds(pace.low_ms),
+            "typical_s_interval_high": _seconds(pace.high_ms),
             "median_s": pace.median_ms / 1000,
         }
-        for pace in found
+        for pace in paces
     ]
-    typical = np.array([pace.typical_ms for pace in found]) / 1000
+    typical = np.array([pace.typical_ms for pace in paces]) / 1000
     low, middle, high = np.quantile(typical, [0.1, 0.5, 0.9])
     sentences = [
         f"{title}: a typical answer takes {middle:.1f} s (8 of 10 raters between {low:.1f} and "
         f"{high:.1f} s)."
     ]
-    changes = np.array([p.speeding_up for p in found if p.speeding_up is not None])
+    changes = np.array([p.speeding_up for p in paces if p.speeding_up is not None])
     if len(changes) > 2:
         change = float(np.median(changes))
         faster = "faster" if change < 1 else "slower"
@@ -94,53 +93,42 @@ def _of_task(title: str, rows: pd.DataFrame, level: float) -> Content:
         )
     return Content(
         sentences=sentences,
-        figures=_figure(about, found),
+        figures=_figure(about, paces),
         tables=[Table("pace", "Answer times", COLUMNS, table, NOTE, about=about, folded=True)],
-        warnings=_hasty(title, found),
+        warnings=_hasty(title, paces),
         methods=[METHODS],
     )
 
 
-def _figure(about: str, found: Sequence[Pace]) -> list[Figure]:
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _figure(about: str, paces: Sequence[Pace]) -> list[Figure]:
     """The fastest raters; nothing where everybody takes the same time."""
-    fastest = sorted(found, key=lambda pace: (pace.typical_ms, pace.rater))
+    fastest = sorted(paces, key=lambda pace: (pace.typical_ms, pace.rater))
+    if fastest[0].typical_ms == fastest[-1].typical_ms:
+        return []
     cut = len(fastest) - MOST_DRAWN
     note = f"The {MOST_DRAWN} fastest; {cut} more are in the table." if cut > 0 else ""
     rows = [
-        {
-            "name": pace.rater,
-            "value": pace.typical_ms / 1000,
-            "low": None if pace.low_ms is None else pace.low_ms / 1000,
-            "high": None if pace.high_ms is None else pace.high_ms / 1000,
-        }
+        {"name": pace.rater, "value": pace.typical_ms / 1000}
+        | {"low": _seconds(pace.low_ms), "high": _seconds(pace.high_ms)}
         for pace in fastest[:MOST_DRAWN]
     ]
-    if fastest[0].typical_ms == fastest[-1].typical_ms:
-        return []
-    return [
-        Figure(
-            "pace",
-            "Typical answer time of each rater, the fastest first",
-            "intervals",
-            rows,
-            x="Seconds",
-            note=note,
-            about=about,
-        )
-    ]
+    title = "Typical answer time of each rater, the fastest first"
+    return [Figure("pace", title, "intervals", rows, x="Seconds", note=note, about=about)]
 
 
-def _hasty(title: str, found: Sequence[Pace]) -> list[str]:
+def _hasty(title: str, paces: Sequence[Pace]) -> list[str]:
     hasty = [
         pace.rater
-        for pace in found
+        for pace in paces
         if pace.quick > HASTY_SHARE or (pace.z is not None and pace.z < FAR_OUT)
     ]
     if not hasty:
         return []
-    more = f" and {len(hasty) - 5} more" if len(hasty) > 5 else ""
     return [
-        f"{title}: {len(hasty)} of {len(found)} raters are hasty (over {HASTY_SHARE:.0%} of "
-        f"answers under {QUICK_MS / 1000:g} s, or far faster than the panel): "
-        f"{', '.join(hasty[:5])}{more}."
+        f"{title}: {len(hasty)} of {len(paces)} raters are hasty (over {HASTY_SHARE:.0%} of "
+        f"answers under {QUICK_MS / 1000:g} s, or far faster than the panel): {first_of(hasty)}."
     ]

@@ -66,14 +66,14 @@ class ScreeningPart(Part):
         inputs.progress(0.8, self.title)
         main = in_force(inputs.options.rules)
         every = orders([*inputs.report["screening"], *rows])
-        found = telling(every, main)
-        judged = Judged(inputs, inputs.report["exclusions"], main, found, tried)
+        families = telling(every, main)
+        judged = Judged(inputs, inputs.report["exclusions"], main, families, tried)
         return Content(
             sentences=[_left_out(judged), *_order_words(judged)],
-            figures=list(figures(found, main, tried, inputs.report["scales"])),
+            figures=list(figures(families, main, tried, inputs.report["scales"])),
             tables=[
                 rules_table(inputs, judged.counts),
-                *_results(judged, silent(every, found)),
+                *_results(judged, silent(every, families)),
                 *excluded_table(inputs),
             ],
             warnings=_warnings(judged),
@@ -112,8 +112,8 @@ def _left_out(judged: Judged) -> str:
     gone = data["ratings"] - data["ratings_kept"]
     if not gone:
         return f"No rule leaves out any of the {data['ratings']} ratings."
-    told = [f"{row['ratings_told']} by {row['rule']}" for row in judged.counts]
-    by = ", ".join(text for text in told if not text.startswith("0 "))
+    rows = [row for row in judged.counts if row["ratings_told"]]
+    by = ", ".join(f"{row['ratings_told']} by {row['rule']}" for row in rows)
     share = gone / data["ratings"]
     raters = data["raters"] - data["raters_kept"]
     lost = f"; {raters} of {data['raters']} raters go with all they gave" if raters else ""
@@ -129,16 +129,16 @@ def _order_words(judged: Judged) -> list[str]:
 
 def _warnings(judged: Judged) -> list[str]:
     rules: Sequence[Rule] = judged.inputs.options.rules
-    told = [f"The rule {rule.key} {COMPARING}" for rule in rules if rule.compares_raters]
+    warnings = [f"The rule {rule.key} {COMPARING}" for rule in rules if rule.compares_raters]
     for rule in rules:
         lacking = rule.lacking(judged.inputs.table)
         if lacking:
-            told.append(f"The rule {rule.key} leaves out nothing: {lacking}.")
-    told += _unused_verdicts(judged.inputs)
+            warnings.append(f"The rule {rule.key} leaves out nothing: {lacking}.")
+    warnings += _unused_verdicts(judged.inputs)
     data = judged.inputs.report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     if gone > MUCH * data["ratings"]:
-        told.append(
+        warnings.append(
             f"The rules leave out {gone / data['ratings'] * 100:.0f} % of the ratings: who is left "
             "may not be like those who were asked. Look at the results under no rule too."
         )
@@ -147,16 +147,16 @@ def _warnings(judged: Judged) -> list[str]:
         places = list(every.rows) if every else []
         lost = sorted({place[0] for place in places if kept is None or place not in kept.rows})
         if lost:
-            told.append(f"{title}: the rules leave no rating of {', '.join(lost)}.")
-    return told
+            warnings.append(f"{title}: the rules leave no rating of {', '.join(lost)}.")
+    return warnings
 
 
 def _unused_verdicts(inputs: PartInput) -> Iterator[str]:
     """Where experts judged reasons and the analysis was asked for without that rule."""
     if any(rule.key == Review.key for rule in inputs.options.rules):
         return
-    found = Review().reasons(inputs.table) != ""
-    unfit = int((found & (inputs.table["trap"] == "").to_numpy(dtype=bool)).sum())
+    excluded = Review().reasons(inputs.table) != ""
+    unfit = int((excluded & (inputs.table["trap"] == "").to_numpy(dtype=bool)).sum())
     if unfit:
         what = "justification of 1 rating" if unfit == 1 else f"justifications of {unfit} ratings"
         yield (

@@ -5,12 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.content import Column, Table
+from analysis.report.content import Column, Table, column, table_row
 from analysis.report.part import PartInput
 from analysis.statistics.screening import versioned_text
 
 MOST_REASONS = 5_000
+COUNTED = (
+    Column("what", "Rule"),
+    Column("ratings", "Ratings", "count"),
+    Column("share", "Share", "percent"),
+    Column("ratings_told", "Not by a rule above", "count"),
+    Column("ratings_only_here", "By this rule alone", "count"),
+    Column("raters", "Raters", "count"),
+    Column("blocks", "Blocks", "count"),
+    Column("text", "As text, with its version"),
+)
 _BY = ["rater", "session", "reason"]
+
+
+@table_row
+class ExcludedRow:
+    """What a rule leaves out of a session, and why."""
+
+    rule: str = column("Rule")
+    rater: str = column("Rater")
+    session: str = column("Session")
+    reason: str = column("Reason")
+    ratings: int = column("Ratings", "count")
 
 
 def rules_table(inputs: PartInput, counts: Sequence[Mapping[str, Any]]) -> Table:
@@ -21,22 +42,8 @@ def rules_table(inputs: PartInput, counts: Sequence[Mapping[str, Any]]) -> Table
         share = row["ratings"] / ratings if ratings else None
         rows.append({**row, "share": share, "text": versioned_text(rule)})
     traps = inputs.report["data"]["trap_ratings"]
-    return Table(
-        key="screening_rules",
-        title="What each rule leaves out",
-        columns=[
-            Column("what", "Rule"),
-            Column("ratings", "Ratings", "count"),
-            Column("share", "Share", "percent"),
-            Column("ratings_told", "Not by a rule above", "count"),
-            Column("ratings_only_here", "By this rule alone", "count"),
-            Column("raters", "Raters", "count"),
-            Column("blocks", "Blocks", "count"),
-            Column("text", "As text, with its version"),
-        ],
-        rows=rows,
-        note=f"Rules are judged one by one. The {traps} answers to traps are never in.",
-    )
+    note = f"Rules are judged one by one. The {traps} answers to traps are never in."
+    return Table("screening_rules", "What each rule leaves out", COUNTED, rows, note)
 
 
 def excluded_table(inputs: PartInput) -> Iterator[Table]:
@@ -48,35 +55,18 @@ def excluded_table(inputs: PartInput) -> Iterator[Table]:
     note = "A rating may be left out for several reasons, and then stands in several rows."
     if cut > 0:
         note += f" {cut} more rows are not kept; the rules make them again from the ratings."
-    yield Table(
-        key="screening_excluded",
-        title="Every exclusion with its reason",
-        columns=[
-            Column("rule", "Rule"),
-            Column("rater", "Rater"),
-            Column("session", "Session"),
-            Column("reason", "Reason"),
-            Column("ratings", "Ratings", "count"),
-        ],
-        rows=rows[:MOST_REASONS],
-        note=note,
-        folded=True,
-    )
+    kept, title = rows[:MOST_REASONS], "Every exclusion with its reason"
+    yield Table.of(ExcludedRow, "screening_excluded", title, kept, note=note, folded=True)
 
 
-def _reasons(inputs: PartInput) -> Iterator[dict[str, Any]]:
+def _reasons(inputs: PartInput) -> Iterator[ExcludedRow]:
     table = inputs.table
     rated = (table["trap"] == "").to_numpy(dtype=bool)
     for rule, reasons in inputs.screened.reasons.items():
         hit = rated & (reasons != "")
         if not hit.any():
             continue
-        told = table.loc[hit, ["rater", "session"]].assign(reason=reasons[hit])
-        for (rater, session, reason), count in told.groupby(_BY, sort=True).size().items():
-            yield {
-                "rule": rule.key,
-                "rater": str(rater),
-                "session": "" if session == rater else str(session),
-                "reason": str(reason),
-                "ratings": int(count),
-            }
+        excluded = table.loc[hit, ["rater", "session"]].assign(reason=reasons[hit])
+        for (rater, session, reason), count in excluded.groupby(_BY, sort=True).size().items():
+            own = "" if session == rater else str(session)
+            yield ExcludedRow(rule.key, str(rater), own, str(reason), int(count))

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.formatting import listed, number
 from analysis.ratings.scales import family_title
-from analysis.report.content import Column, Figure, Table
+from analysis.report.content import Column, Figure, Table, column, columns_of, table_row
 from analysis.statistics.sensitivity import ALL_RULES, NO_RULE, Order, Place, change
 
 Families = Mapping[str, Mapping[str, Order]]
@@ -27,62 +27,91 @@ DISTANCE = (
 )
 
 
+@table_row
+class SchemeRow:
+    """What one scheme of rules keeps of a family."""
+
+    about: str = column("Of what")
+    under: str = column("Results under")
+    scheme: str
+    n_ratings: int = column("Ratings kept", "count")
+
+
+@table_row
+class ChangeRow(SchemeRow):
+    """How the results differ from those under the rules in force."""
+
+    distance: float | None = column("Distance of the order", "number", 2)
+    swapped: str = column("Changed places")
+    biggest: float | None = column("Biggest change of a mean", "number", 3, sign=True)
+    where: str = column("Of")
+
+
+@table_row
+class EstimateRow:
+    """One condition's mean under one scheme, and its change against the rules in force."""
+
+    about: str = column("Of what")
+    condition: str = column("Condition")
+    under: str = column("Results under")
+    scheme: str
+    value: float = column("Mean", "number")
+    low: float | None = column("Interval", "interval", key="interval")
+    high: float | None
+    rank: int = column("Rank", "count")
+    change: float | None = column("Change", "number", 3, sign=True)
+    n_ratings: int = column("Ratings", "count")
+    n_raters: int = column("Raters", "count")
+
+
 def orders_table(
     families: Families, main: str, tried: Sequence[str], silent: Sequence[str]
 ) -> Table:
     """One row per family and scheme: ratings kept, distance of the order, the biggest change."""
-    rows: list[dict[str, Any]] = []
-    for title, each in families.items():
-        for name, order in each.items():
-            rows.append({"about": title, "under": words_of(name, main), "scheme": name})
-            rows[-1]["n_ratings"] = order.n_ratings
-            if name == main or main not in each:
-                continue
-            found = change(each[main], order)
-            rows[-1] |= {
-                "distance": found.distance,
-                "swapped": _pairs(found.swapped),
-                "biggest": found.biggest,
-                "where": _place(found.where) if found.where else "",
-            }
-    columns = [
-        Column("under", "Results under"),
-        Column("n_ratings", "Ratings kept", "count"),
-        Column("distance", "Distance of the order", "number", 2),
-        Column("swapped", "Changed places"),
-        Column("biggest", "Biggest change of a mean", "number", 3, sign=True),
-        Column("where", "Of"),
-    ]
-    if len(families) > 1:
-        columns.insert(0, Column("about", "Of what"))
-    return Table(
-        key="screening_orders",
-        title="The results under each rule against those under the rules in force",
-        columns=columns,
-        rows=rows,
-        note=" ".join(
-            [NOT_IN_FORCE] * bool(set(tried) - set(silent))
-            + [DISTANCE]
-            + [f"Not shown, because another row is the same: {', '.join(silent)}."] * bool(silent)
-        ),
+    rows: list[SchemeRow] = []
+    for title, schemes in families.items():
+        for name, order in schemes.items():
+            row = SchemeRow(title, words_of(name, main), name, order.n_ratings)
+            if name != main and main in schemes:
+                differs = change(schemes[main], order)
+                row = ChangeRow(
+                    **vars(row),
+                    distance=differs.distance,
+                    swapped=_pairs(differs.swapped),
+                    biggest=differs.biggest,
+                    where=_place(differs.where) if differs.where else "",
+                )
+            rows.append(row)
+    columns = columns_of(ChangeRow)
+    notes = [NOT_IN_FORCE] * bool(set(tried) - set(silent)) + [DISTANCE]
+    if silent:
+        notes.append(f"Not shown, because another row is the same: {', '.join(silent)}.")
+    return Table.of(
+        ChangeRow,
+        "screening_orders",
+        "The results under each rule against those under the rules in force",
+        rows,
+        columns=columns if len(families) > 1 else columns[1:],
+        note=" ".join(notes),
     )
 
 
 def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Iterator[Table]:
     """One table per family: each condition's mean and rank under each scheme, side by side."""
-    for nth, (title, each) in enumerate(families.items(), start=1):
-        shown = [name for name in each if name not in tried]
-        places = _best_first(each, main, shown)
-        decimals = 1 if _largest(each) > MANY_POINTS else 3
+    for nth, (title, schemes) in enumerate(families.items(), start=1):
+        shown = [name for name in schemes if name not in tried]
+        places = _best_first(schemes, main, shown)
+        decimals = 1 if _largest(schemes) > MANY_POINTS else 3
         rows = []
         for place in places:
             row: dict[str, Any] = {"condition": _place(place)}
-            for column, name in enumerate(shown):
-                held = each[name].rows.get(place)
+            for n, name in enumerate(shown):
+                held = schemes[name].rows.get(place)
                 if held is not None:
-                    rank = each[name].ranks[place]
-                    row |= {f"mean_{column}": held["value"], f"rank_{column}": rank}
-                    row[f"shown_{column}"] = f"{_number(held['value'], decimals)} ({rank})"
+                    rank = schemes[name].ranks[place]
+                    row |= {f"mean_{n}": held["value"], f"rank_{n}": rank}
+                    mean = number(held["value"], False, decimals)
+                    row[f"shown_{n}"] = f"{mean} ({rank})"
             rows.append(row)
         yield Table(
             key=f"screening_means_{nth}",
@@ -100,29 +129,14 @@ def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Ite
 def intervals_table(families: Families, main: str) -> Iterator[Table]:
     """Every estimate under every scheme with its interval, rank and change; folded."""
     rows = [
-        _line(title, each, name, place, main)
-        for title, each in families.items()
-        for name, order in each.items()
+        _estimate(title, schemes, name, place, main)
+        for title, schemes in families.items()
+        for name, order in schemes.items()
         for place in order.rows
     ]
     if rows:
-        yield Table(
-            key="screening_intervals",
-            title="The same with intervals",
-            columns=[
-                Column("about", "Of what"),
-                Column("condition", "Condition"),
-                Column("under", "Results under"),
-                Column("value", "Mean", "number"),
-                Column("interval", "Interval", "interval"),
-                Column("rank", "Rank", "count"),
-                Column("change", "Change", "number", 3, sign=True),
-                Column("n_ratings", "Ratings", "count"),
-                Column("n_raters", "Raters", "count"),
-            ],
-            rows=rows,
-            folded=True,
-        )
+        key, title = "screening_intervals", "The same with intervals"
+        yield Table.of(EstimateRow, key, title, rows, folded=True)
 
 
 def figures(
@@ -130,12 +144,12 @@ def figures(
 ) -> Iterator[Figure]:
     """Per family whose means change: each condition's interval under each scheme."""
     drawn = 0
-    for nth, (title, each) in enumerate(families.items(), start=1):
-        names = [name for name in each if name not in tried]
-        moving = [name for name in names if name != main and _moves(each, name, main)]
+    for nth, (title, schemes) in enumerate(families.items(), start=1):
+        names = [name for name in schemes if name not in tried]
+        moving = [name for name in names if name != main and _moves(schemes, name, main)]
         if not moving or drawn == MOST_FIGURES:
             continue
-        places = list(each[main].rows)
+        places = list(schemes[main].rows)
         use = [main, *moving]
         if len(places) * len(use) > MOST_DRAWN:
             use = [main, NO_RULE] if NO_RULE in moving else use[:2]
@@ -143,16 +157,11 @@ def figures(
             continue
         drawn += 1
         rows = [
-            {
-                "group": _place(place),
-                "name": words_of(name, main),
-                "value": each[name].rows[place]["value"],
-                "low": each[name].rows[place]["low"],
-                "high": each[name].rows[place]["high"],
-            }
-            for place in _best_first(each, main, [main])
+            {"group": _place(place), "name": words_of(name, main)}
+            | {end: row[end] for end in ("value", "low", "high")}
+            for place in _best_first(schemes, main, [main])
             for name in use
-            if place in each[name].rows
+            if (row := schemes[name].rows.get(place))
         ]
         yield Figure(
             key=f"screening_{nth}",
@@ -170,29 +179,30 @@ def order_sentences(
     families: Families, main: str, tried: Sequence[str], report: Mapping[str, Any]
 ) -> list[str]:
     """Whether the order of conditions holds under every rule, and which pairs change places."""
-    judged, told = 0, []
-    for title, each in families.items():
-        if main not in each:
+    compared, sentences = 0, []
+    for title, schemes in families.items():
+        if main not in schemes:
             continue
         seen: dict[str, list[str]] = {}
-        for name, order in each.items():
-            found = change(each[main], order)
-            judged += found.distance is not None
-            if name not in tried and found.swapped:
-                swapped = _swap_words(found.swapped, title, report)
+        for name, order in schemes.items():
+            differs = change(schemes[main], order)
+            compared += differs.distance is not None
+            if name not in tried and differs.swapped:
+                swapped = _swap_words(differs.swapped, title, report)
                 seen.setdefault(swapped, []).append(words_of(name, main))
         about = f"{title}: under " if len(families) > 1 else "Under "
-        told += [f"{about}{listed(names)}, {swapped}." for swapped, names in seen.items()]
-    if not judged:
+        sentences += [f"{about}{listed(names)}, {swapped}." for swapped, names in seen.items()]
+    if not compared:
         return []
-    if not told:
+    if not sentences:
         where = "" if len(families) == 1 else " of every kind of score"
         after = _tried_words(families, main, tried)
         return [
             f"The order of the conditions{where} is the same with and without the rules.{after}"
         ]
-    more = len(told) - MOST_SENTENCES
-    return told[:MOST_SENTENCES] + [f"And {more} more such changes, in the table."] * (more > 0)
+    more = len(sentences) - MOST_SENTENCES
+    rest = [f"And {more} more such changes, in the table."] * (more > 0)
+    return sentences[:MOST_SENTENCES] + rest
 
 
 def _tried_words(families: Families, main: str, tried: Sequence[str]) -> str:
@@ -200,8 +210,8 @@ def _tried_words(families: Families, main: str, tried: Sequence[str]) -> str:
         name.removeprefix("with ")
         for name in tried
         if any(
-            name in each and main in each and change(each[main], each[name]).swapped
-            for each in families.values()
+            name in schemes and main in schemes and change(schemes[main], schemes[name]).swapped
+            for schemes in families.values()
         )
     ]
     return f" Among rules not in force, {listed(turning)} would change it." if turning else ""
@@ -212,21 +222,21 @@ def telling(families: Families, main: str) -> dict[str, dict[str, Order]]:
 
     A rule that leaves out nothing repeats no rule; one that does all the work, all rules.
     """
-    names = list(dict.fromkeys(name for each in families.values() for name in each))
+    names = list(dict.fromkeys(name for schemes in families.values() for name in schemes))
     prints: dict[tuple[Any, ...], str] = {}
     for name in sorted(names, key=lambda name: (name != main, name != NO_RULE)):
         prints.setdefault(_print(families, name), name)
     kept = set(prints.values())
     return {
-        title: {name: order for name, order in each.items() if name in kept}
-        for title, each in families.items()
+        title: {name: order for name, order in schemes.items() if name in kept}
+        for title, schemes in families.items()
     }
 
 
 def silent(every: Families, kept: Families) -> list[str]:
     """The schemes that `telling` left out."""
-    names = dict.fromkeys(name for each in every.values() for name in each)
-    held = {name for each in kept.values() for name in each}
+    names = dict.fromkeys(name for schemes in every.values() for name in schemes)
+    held = {name for schemes in kept.values() for name in schemes}
     return [words_of(name, "") for name in names if name not in held and name != ALL_RULES]
 
 
@@ -234,9 +244,9 @@ def _print(families: Families, name: str) -> tuple[Any, ...]:
     """What tells a scheme from others: every mean and count under it."""
     return tuple(
         (title, place, row["value"], row["n_ratings"])
-        for title, each in families.items()
-        if name in each
-        for place, row in each[name].rows.items()
+        for title, schemes in families.items()
+        if name in schemes
+        for place, row in schemes[name].rows.items()
     )
 
 
@@ -276,31 +286,31 @@ def _unclear(pair: tuple[Place, Place], title: str, report: Mapping[str, Any]) -
     return False
 
 
-def _line(
-    title: str, each: Mapping[str, Order], name: str, place: Place, main: str
-) -> dict[str, Any]:
-    row, kept = each[name].rows[place], each.get(main)
+def _estimate(
+    title: str, schemes: Mapping[str, Order], name: str, place: Place, main: str
+) -> EstimateRow:
+    row, kept = schemes[name].rows[place], schemes.get(main)
     base = kept.rows.get(place) if kept else None
-    return {
-        "about": title,
-        "condition": _place(place),
-        "under": words_of(name, main),
-        "scheme": name,
-        "value": row["value"],
-        "low": row["low"],
-        "high": row["high"],
-        "rank": each[name].ranks[place],
-        "change": None if base is None or name == main else row["value"] - base["value"],
-        "n_ratings": row["n_ratings"],
-        "n_raters": row["n_raters"],
-    }
+    return EstimateRow(
+        about=title,
+        condition=_place(place),
+        under=words_of(name, main),
+        scheme=name,
+        value=row["value"],
+        low=row["low"],
+        high=row["high"],
+        rank=schemes[name].ranks[place],
+        change=None if base is None or name == main else row["value"] - base["value"],
+        n_ratings=row["n_ratings"],
+        n_raters=row["n_raters"],
+    )
 
 
-def _moves(each: Mapping[str, Order], name: str, main: str) -> bool:
-    if main not in each:
+def _moves(schemes: Mapping[str, Order], name: str, main: str) -> bool:
+    if main not in schemes:
         return False
-    same = each[name].rows.keys() == each[main].rows.keys()
-    return not same or bool(change(each[main], each[name]).biggest)
+    same = schemes[name].rows.keys() == schemes[main].rows.keys()
+    return not same or bool(change(schemes[main], schemes[name]).biggest)
 
 
 def _pairs(swapped: Sequence[tuple[Place, Place]]) -> str:
@@ -311,17 +321,13 @@ def _place(place: Place) -> str:
     return " versus ".join(part for part in place if part)
 
 
-def _best_first(each: Mapping[str, Order], main: str, names: Sequence[str]) -> list[Place]:
+def _best_first(schemes: Mapping[str, Order], main: str, names: Sequence[str]) -> list[Place]:
     """All places, in the order of the ranks in force; what is not ranked there stands last."""
-    places = dict.fromkeys(place for name in names for place in each[name].rows)
-    ranks = each[main].ranks if main in each else {}
+    places = dict.fromkeys(place for name in names for place in schemes[name].rows)
+    ranks = schemes[main].ranks if main in schemes else {}
     return sorted(places, key=lambda place: (place[1], ranks.get(place, len(places) + 1)))
 
 
-def _largest(each: Mapping[str, Order]) -> float:
-    values = [abs(row["value"]) for order in each.values() for row in order.rows.values()]
+def _largest(schemes: Mapping[str, Order]) -> float:
+    values = [abs(row["value"]) for order in schemes.values() for row in order.rows.values()]
     return max(values, default=0.0)
-
-
-def _number(value: float, decimals: int) -> str:
-    return number(value, False, decimals)
