@@ -183,11 +183,11 @@ class Ranking:
     def tiers(self) -> Tiers | None:
         """Letters and tiers of what is in a declared family; None where no pair has a test."""
         names = [name for name in self.tested if name not in self.anchors]
-        found = {(a, b): self.between(a, b) for a, b in combinations(names, 2)}
-        if all(gap.p_adjusted is None for gap in found.values()):
+        differences = {(a, b): self.between(a, b) for a, b in combinations(names, 2)}
+        if all(gap.p_adjusted is None for gap in differences.values()):
             return None
         values = {name: self.by_name[name].value for name in names}
-        p = {pair: gap.p_adjusted for pair, gap in found.items()}
+        p = {pair: gap.p_adjusted for pair, gap in differences.items()}
         return tiers_of(values, p, self.alpha, self.low_is_best)
 
     def between(self, a: str, b: str) -> Difference:
@@ -201,43 +201,43 @@ class Ranking:
         return self.between(a, b).claimed
 
 
-def rankings(given: PartInput) -> list[Ranking]:
+def rankings(inputs: PartInput) -> list[Ranking]:
     """Each group of conditions that are compared, in the order of `breakdowns.families`.
 
     Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew; once
     for all parts of a report.
     """
-    if rankings not in given.shared:
-        given.shared[rankings] = list(_standings(given))
-    found: list[Ranking] = given.shared[rankings]
-    return found
+    if rankings not in inputs.shared:
+        inputs.shared[rankings] = list(_standings(inputs))
+    shared: list[Ranking] = inputs.shared[rankings]
+    return shared
 
 
-def _standings(given: PartInput) -> Iterator[Ranking]:
-    estimates, contrasts = _rows(given)
+def _standings(inputs: PartInput) -> Iterator[Ranking]:
+    estimates, contrasts = _rows(inputs)
     means, differences = _means(estimates), _differences(contrasts)
-    for family in families(given.kept):
+    for family in families(inputs.kept):
         for cell in cells(family, Breakdown()):
             title = family_title({"estimand": family.estimand, **cell.group})
             there = set(cell.names)
-            found = [each for each in means.get(title, []) if each.condition in there]
+            listed = [each for each in means.get(title, []) if each.condition in there]
             yield Ranking(
                 family,
                 cell,
                 title,
-                given.options.level,
-                tuple(sorted(found, key=lambda mean: _place(mean, family.estimand))),
+                inputs.options.level,
+                tuple(sorted(listed, key=lambda mean: _place(mean, family.estimand))),
                 {(d.condition, d.versus): d for d in differences.get(title, [])},
-                given.options.reference,
+                inputs.options.reference,
             )
 
 
-def on_one_footing(found: Iterable[Ranking]) -> list[Ranking]:
+def on_one_footing(rankings_: Iterable[Ranking]) -> list[Ranking]:
     """Those whose conditions can be compared with one another and are two at least.
 
     Rated one by one, or every one compared with the same other; at least two of them tested.
     """
-    each = list(found)
+    each = list(rankings_)
     sides = Counter(s.family_key for s in each)
     alone = [s for s in each if not s.versus or sides[s.family_key] == 1]
     return [s for s in alone if len(s.tested) > 1]
@@ -264,31 +264,31 @@ def _place(mean: Mean, estimand: str) -> tuple[float, str]:
 Rows = list[Mapping[str, Any]]
 
 
-def _rows(given: PartInput) -> tuple[Rows, Rows]:
+def _rows(inputs: PartInput) -> tuple[Rows, Rows]:
     """The overall estimates and differences, two-way clustered ones among them."""
-    if "two_way" in given.options.intervals and "estimates" in given.report:
+    if "two_way" in inputs.options.intervals and "estimates" in inputs.report:
         estimates, contrasts = (
-            [row for row in given.report[name] if row["breakdown"] == _OVERALL]
+            [row for row in inputs.report[name] if row["breakdown"] == _OVERALL]
             for name in ("estimates", "contrasts")
         )
         return estimates, contrasts
-    made = MeanScore(intervals=("two_way",), reference=given.options.reference)
-    level = given.options.level
+    made = MeanScore(intervals=("two_way",), reference=inputs.options.reference)
+    level = inputs.options.level
     return (
-        [estimate.row() for estimate in made.fit(given.kept, level=level)],
-        [contrast.row() for contrast in made.contrasts(given.kept, level=level)],
+        [estimate.row() for estimate in made.fit(inputs.kept, level=level)],
+        [contrast.row() for contrast in made.contrasts(inputs.kept, level=level)],
     )
 
 
 def _means(rows: Rows) -> dict[str, list[Mean]]:
     """The means of each family, by its title."""
-    found: dict[str, dict[str, dict[str, Mapping[str, Any]]]] = {}
+    by_title: dict[str, dict[str, dict[str, Mapping[str, Any]]]] = {}
     for row in rows:
-        mine = found.setdefault(family_title(row), {}).setdefault(row["condition"], {})
+        mine = by_title.setdefault(family_title(row), {}).setdefault(row["condition"], {})
         mine[_kind(row)] = row
     return {
         title: [_mean(name, kinds) for name, kinds in conditions.items()]
-        for title, conditions in found.items()
+        for title, conditions in by_title.items()
     }
 
 
@@ -311,13 +311,13 @@ def _mean(condition: str, kinds: Mapping[str, Mapping[str, Any]]) -> Mean:
 
 def _differences(rows: Rows) -> dict[str, list[Difference]]:
     """The differences of each family, by its title."""
-    found: dict[str, dict[tuple[str, str], dict[str, Mapping[str, Any]]]] = {}
+    by_title: dict[str, dict[tuple[str, str], dict[str, Mapping[str, Any]]]] = {}
     for row in rows:
         pair = row["condition"], row["versus"]
-        found.setdefault(family_title(row), {}).setdefault(pair, {})[_kind(row)] = row
+        by_title.setdefault(family_title(row), {}).setdefault(pair, {})[_kind(row)] = row
     return {
         title: [_difference(pair, kinds) for pair, kinds in pairs.items()]
-        for title, pairs in found.items()
+        for title, pairs in by_title.items()
     }
 
 

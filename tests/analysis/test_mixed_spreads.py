@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.mixed import sampler as sampling
 from analysis.statistics.mixed.family_model import gaussian_prior, modelled
 from analysis.statistics.mixed.family_posterior import large_scale, uneven
 from analysis.statistics.mixed.folded_scale import sd_of, slope
@@ -198,7 +197,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     inside, differences = np.zeros(6), []
     for seed in range(runs):
         posterior = spread_posterior(
-            *mushra(np.random.default_rng(seed), 20, 6)[:3], PRIOR, sampling.Sampling(seed=seed)
+            *mushra(np.random.default_rng(seed), 20, 6)[:3], PRIOR, Sampling(seed=seed)
         )
         said = posterior.summaries()["condition"]
         assert said.high.max() <= 100

@@ -97,9 +97,9 @@ class AgreementPart(Part):
             tables.append(
                 Table("agreement", "Agreement", COLUMNS, rows, "" if place else NOTE, title)
             )
-            told = {row["statistic"]: row for row in rows}
-            sentences.append(_sentence(title, told, scored))
-            warnings += _weak(title, told)
+            by_statistic = {row["statistic"]: row for row in rows}
+            sentences.append(_sentence(title, by_statistic, scored))
+            warnings += _weak(title, by_statistic)
         if any(_is_low(table.rows) for table in tables):
             sentences.append(
                 "Low agreement on single ratings does not make the means of conditions bad: alpha "
@@ -214,9 +214,9 @@ def _of_labels(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
 
 
 def _row(
-    found: Agreement | Concordance | IntraclassCorrelation, statistic: str = "", more: str = ""
+    measure: Agreement | Concordance | IntraclassCorrelation, statistic: str = "", more: str = ""
 ) -> dict[str, Any]:
-    row = found.row()
+    row = measure.row()
     name = statistic or str(row.get("statistic") or row.get("form"))
     row.pop("form", None)
     interval = row.pop("interval")  # how it was made: a cell of its own in the file
@@ -232,16 +232,16 @@ def _words(name: str) -> str:
     return WORDS[name]
 
 
-def _sentence(title: str, told: Mapping[str, Mapping[str, Any]], scored: bool) -> str:
-    alpha = told["krippendorff_alpha_interval" if scored else "krippendorff_alpha_nominal"]
-    mean = told.get("icc_condition_mean")
+def _sentence(title: str, rows: Mapping[str, Mapping[str, Any]], scored: bool) -> str:
+    alpha = rows["krippendorff_alpha_interval" if scored else "krippendorff_alpha_nominal"]
+    mean = rows.get("icc_condition_mean")
     of_means = ""
     if mean and mean["value"] is not None:
         of_means = f"; the ICC of a condition's mean is {_number(mean)}"
     if alpha["value"] is None:
         return f"{title}: {alpha['note'].rstrip('.')}{of_means}."
     words = f"{title}: on single ratings, Krippendorff's alpha is {_number(alpha)}"
-    one = told.get("icc_2_1_absolute") or told.get("ICC2")
+    one = rows.get("icc_2_1_absolute") or rows.get("ICC2")
     if one and one["value"] is not None:
         words += f" and the ICC of one rating {_number(one)}"
     return f"{words}{of_means}."
@@ -253,8 +253,8 @@ def _number(row: Mapping[str, Any]) -> str:
     return shown if low is None or high is None else f"{shown} {interval_text(low, high, None, 2)}"
 
 
-def _weak(title: str, told: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    mean = told.get("icc_condition_mean")
+def _weak(title: str, rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    mean = rows.get("icc_condition_mean")
     if mean is None or mean["value"] is None or mean["value"] >= POOR_MEAN:
         return []
     if mean["value"] <= 0:
@@ -266,6 +266,6 @@ def _weak(title: str, told: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _is_low(rows: Any) -> bool:
-    told = {row["statistic"]: row["value"] for row in rows}
-    alpha, mean = told.get("krippendorff_alpha_interval"), told.get("icc_condition_mean")
+    values = {row["statistic"]: row["value"] for row in rows}
+    alpha, mean = values.get("krippendorff_alpha_interval"), values.get("icc_condition_mean")
     return alpha is not None and mean is not None and alpha < LOW_ALPHA and mean > GOOD_MEAN

@@ -56,10 +56,10 @@ class Att(Part):
         tables: list[Table] = []
         figures: list[Figure] = []
         sentences: list[str] = []
-        found = [family for family in families(inputs.kept) if family.estimand == "hls"]
-        for place, family in enumerate(found):
+        of_hls = [family for family in families(inputs.kept) if family.estimand == "hls"]
+        for place, family in enumerate(of_hls):
             title = family_title({"estimand": "hls", **family.group})
-            inputs.progress(place / len(found), title)
+            inputs.progress(place / len(of_hls), title)
             suffix = f"-{place + 1}" if place else ""
             compare = compared(family.table)
             tables += _systems(family, compare, inputs, title, suffix)
@@ -161,13 +161,13 @@ def _model(
         return f"No model: {why}."
     if posterior.diagnostics.refusal:
         return f"The model is not shown: {posterior.diagnostics.refusal}"
-    told = summary(posterior.draws["condition"], level=options.level)
+    conditions = summary(posterior.draws["condition"], level=options.level)
     for place, name in enumerate(modelled.names):
         rows[name] |= {
-            "posterior_mean": float(told.mean[place]),
-            "posterior_sd": float(told.sd[place]),
-            "posterior_low": float(told.low[place]),
-            "posterior_high": float(told.high[place]),
+            "posterior_mean": float(conditions.mean[place]),
+            "posterior_sd": float(conditions.sd[place]),
+            "posterior_low": float(conditions.low[place]),
+            "posterior_high": float(conditions.high[place]),
         }
     return posterior
 
@@ -175,13 +175,13 @@ def _model(
 def _spreads(posterior: Posterior, inputs: PartInput, title: str, suffix: str) -> Table:
     rows = []
     for name, words in _SD_NAMES.items():
-        told = summary(posterior.draws[name], level=inputs.options.level)
+        spreads = summary(posterior.draws[name], level=inputs.options.level)
         rows.append(
             {
                 "what": words,
-                "sd": float(np.ravel(told.mean)[0]),
-                "low": float(np.ravel(told.low)[0]),
-                "high": float(np.ravel(told.high)[0]),
+                "sd": float(np.ravel(spreads.mean)[0]),
+                "low": float(np.ravel(spreads.low)[0]),
+                "high": float(np.ravel(spreads.high)[0]),
             }
         )
     columns = [
@@ -236,21 +236,21 @@ def _splits(family: Family, inputs: PartInput, title: str, suffix: str) -> tuple
     if len(splits) != 2:
         return None
     unit = "voice" if bool((table["voice"] != "").all()) else compared(table)
-    found = table[table["split"] != ""].groupby([unit, "split"])["score"].mean().unstack("split")
-    found = found.dropna()
-    if len(found) < 2:
+    means = table[table["split"] != ""].groupby([unit, "split"])["score"].mean().unstack("split")
+    means = means.dropna()
+    if len(means) < 2:
         return None
-    apart = rank_distance(found[splits[0]].to_numpy(), found[splits[1]].to_numpy())
+    apart = rank_distance(means[splits[0]].to_numpy(), means[splits[1]].to_numpy())
     rows = [
         {unit: str(name), **{split: float(row[split]) for split in splits}}
-        for name, row in found.sort_values(splits[0], ascending=False).iterrows()
+        for name, row in means.sort_values(splits[0], ascending=False).iterrows()
     ]
     columns = [Column(unit, unit.capitalize())]
     columns += [Column(split, f"HLS, {split}", "number") for split in splits]
     p = "" if apart.p is None else f" (p {apart.p:.2g} against no agreement)"
-    told = (
-        f"The splits {splits[0]} and {splits[1]} order the {len(found)} {unit}s with a normalised "
+    sentence = (
+        f"The splits {splits[0]} and {splits[1]} order the {len(means)} {unit}s with a normalised "
         f"Kendall distance of {apart.distance:.3f}{p}: 0 is the same order, 0.5 none in common."
     )
     named = f"Splits · {title}"
-    return Table(f"splits{suffix}", named, columns, rows, told, title, True), told
+    return Table(f"splits{suffix}", named, columns, rows, sentence, title, True), sentence

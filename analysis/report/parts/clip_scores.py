@@ -63,10 +63,10 @@ class ClipScoresPart(Part):
             for step, family in enumerate(every):
                 inputs.progress((place + step / len(every)) / len(wanted), WORDS[by][1])
                 title = family.title
-                found = clip_scores(family, by, inputs.options.level)
-                if len(found.frame):
-                    frames.setdefault(by, []).append(found.frame)
-                made.append(_shown(found, by, title, inputs.options.level))
+                scores = clip_scores(family, by, inputs.options.level)
+                if len(scores.frame):
+                    frames.setdefault(by, []).append(scores.frame)
+                made.append(_shown(scores, by, title, inputs.options.level))
         if not frames:
             raise ValueError("No rating names a stimulus: name the clips in the column stimulus.")
         files = {f"{FILES[by]}.csv": _csv(each) for by, each in frames.items()}
@@ -74,48 +74,50 @@ class ClipScoresPart(Part):
         return titled(shown) if len(every) > 1 else shown
 
 
-def _shown(found: ClipScores, by: str, title: str, level: float) -> Content:
+def _shown(scores: ClipScores, by: str, title: str, level: float) -> Content:
     one, many = WORDS[by]
-    told = [f"{found.unnamed} ratings name no {one} and are left out here."] * bool(found.unnamed)
-    if not len(found.frame):
-        return Content(warnings=[f"{title}: {text}" for text in told])
-    sentence = " ".join(_sentences(found, one, many, level))
-    told += _weak(found, one, many)
-    table = _table(found.frame, by, title, level)
+    warnings = [f"{scores.unnamed} ratings name no {one} and are left out here."] * bool(
+        scores.unnamed
+    )
+    if not len(scores.frame):
+        return Content(warnings=[f"{title}: {text}" for text in warnings])
+    sentence = " ".join(_sentences(scores, one, many, level))
+    warnings += _weak(scores, one, many)
+    table = _table(scores.frame, by, title, level)
     return Content(
-        [f"{title}: {sentence}"], tables=[table], warnings=[f"{title}: {t}" for t in told]
+        [f"{title}: {sentence}"], tables=[table], warnings=[f"{title}: {t}" for t in warnings]
     )
 
 
-def _sentences(found: ClipScores, one: str, many: str, level: float) -> Iterator[str]:
-    frame = found.frame
+def _sentences(scores: ClipScores, one: str, many: str, level: float) -> Iterator[str]:
+    frame = scores.frame
     n = frame["n_ratings"]
     each = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
-    told = f"{len(frame)} {many if len(frame) > 1 else one} with {each} ratings each"
+    sentence = f"{len(frame)} {many if len(frame) > 1 else one} with {each} ratings each"
     half = ((frame["high"] - frame["low"]) / 2).median()
     if np.isfinite(half):
-        told += f"; half of the means are known to ±{half:.2f} or better ({level * 100:g} %)"
-    yield f"{told}."
-    if found.rejected:
-        names = ", ".join(found.rejected[:MOST_NAMED])
-        more = len(found.rejected) - MOST_NAMED
+        sentence += f"; half of the means are known to ±{half:.2f} or better ({level * 100:g} %)"
+    yield f"{sentence}."
+    if scores.rejected:
+        names = ", ".join(scores.rejected[:MOST_NAMED])
+        more = len(scores.rejected) - MOST_NAMED
         names += f" and {more} more" if more > 0 else ""
-        raters = "1 rater" if len(found.rejected) == 1 else f"{len(found.rejected)} raters"
-        yield f"BT.500 would reject {raters} of {len(found.screened)} ({names})."
-    elif len(found.screened) > 1 and n.max() >= LEAST:
-        yield f"BT.500 would reject none of {len(found.screened)} raters."
+        raters = "1 rater" if len(scores.rejected) == 1 else f"{len(scores.rejected)} raters"
+        yield f"BT.500 would reject {raters} of {len(scores.screened)} ({names})."
+    elif len(scores.screened) > 1 and n.max() >= LEAST:
+        yield f"BT.500 would reject none of {len(scores.screened)} raters."
 
 
-def _weak(found: ClipScores, one: str, many: str) -> Iterator[str]:
+def _weak(scores: ClipScores, one: str, many: str) -> Iterator[str]:
     """Where the numbers are not to be trusted."""
-    frame = found.frame
+    frame = scores.frame
     bare = int(frame["low"].isna().sum())
     if bare:
         why = "; ".join(dict.fromkeys(text for text in frame["note"] if text))
         yield f"{bare} of {len(frame)} {many} have no interval of their mean ({why})."
     if frame["n_ratings"].max() < LEAST:
         yield f"fewer than {LEAST} ratings a {one}: BT.500 can reject nobody."
-    for name, model in (("as published", found.published), ("unbiased", found.unbiased)):
+    for name, model in (("as published", scores.published), ("unbiased", scores.unbiased)):
         if model.note:
             yield f"P.910, {name}: {model.note}: do not rest on its scores."
         if not model.converged:

@@ -161,9 +161,11 @@ class GeneralFit:
     def _ranked(self, options: Options) -> Comparison:
         name = "score" if self.ordinal else "condition"
         rope, ranked = self.each.rope(options), self.among.ranked
-        found = self.posterior.comparison(rope=rope, level=options.level, name=name, ranked=ranked)
-        assert not isinstance(found, Refusal)
-        return found
+        comparison = self.posterior.comparison(
+            rope=rope, level=options.level, name=name, ranked=ranked
+        )
+        assert not isinstance(comparison, Refusal)
+        return comparison
 
     def _tables(self, stem: str, inputs: PartInput) -> list[Table]:
         options, title, names = inputs.options, self.each.title, self.cells
@@ -183,8 +185,8 @@ class GeneralFit:
         drawn = summary(self.means, level=inputs.options.level)
         logit = summary(self.posterior.draws["condition"], level=inputs.options.level)
         plain = clustered_of(inputs.report, self.each.title)
-        found = self.posterior.draws.get("spread")
-        spread = None if found is None else found.mean(axis=(0, 1))
+        spread = self.posterior.draws.get("spread")
+        spread = None if spread is None else spread.mean(axis=(0, 1))
         rows = []
         for i in order:
             row: dict[str, Any] = {"condition": self.cells[i], **_cells("mean", drawn, i)}
@@ -208,9 +210,9 @@ class GeneralFit:
             Column("plain", "Mean of ratings", "number"),
             Column("plain", "Clustered interval", "interval"),
         ]
-        told = "Mean score: what raters, texts and clips drawn anew would give on average."
-        told += f" {SPREAD}" if spread is not None else ""
-        note = " ".join([told, *(f"{text[:1].upper()}{text[1:]}." for text in self.effects.notes)])
+        note = "Mean score: what raters, texts and clips drawn anew would give on average."
+        note += f" {SPREAD}" if spread is not None else ""
+        note = " ".join([note, *(f"{text[:1].upper()}{text[1:]}." for text in self.effects.notes)])
         heading = f"Means by the general model, {self.each.title}"
         return Table(f"{stem}-means", heading, columns, rows, note, self.each.title)
 
@@ -286,13 +288,13 @@ def fitted(
     if gaussian or large_scale(each):
         condition = arrays.condition if uneven(each) else None
         prior = gaussian_prior(each)
-        found = general_gaussian(
+        posterior = general_gaussian(
             arrays.y, arrays.cell, effects.codes, prior, sampling, tell, condition
         )
-        return GeneralFit(each, breakdown, arrays, effects, found, among, ordinal=False)
+        return GeneralFit(each, breakdown, arrays, effects, posterior, among, ordinal=False)
     label, scores = ordinal_labels(each)
-    found = general_ordinal(label, arrays.cell, effects.codes, scores, sampling, tell)
-    return GeneralFit(each, breakdown, arrays, effects, found, among, ordinal=True)
+    posterior = general_ordinal(label, arrays.cell, effects.codes, scores, sampling, tell)
+    return GeneralFit(each, breakdown, arrays, effects, posterior, among, ordinal=True)
 
 
 def _asked(each: Modelled, options: Options) -> Iterator[Breakdown]:

@@ -61,9 +61,9 @@ class Ordinal(Part):
     def make(self, inputs: PartInput) -> Content:
         """Fit each family; what its ratings do not allow is said among the warnings."""
         parts: list[Content] = []
-        found = modelled_or_refused(inputs)
-        for place, each in enumerate(found):
-            inputs.progress(place / len(found), f"ordinal model of {each.title}")
+        families = modelled_or_refused(inputs)
+        for place, each in enumerate(families):
+            inputs.progress(place / len(families), f"ordinal model of {each.title}")
             try:
                 parts.append(_Fitted.of(each, inputs.options).shown(inputs.options))
             except NotEstimable as error:
@@ -238,8 +238,8 @@ class _Fitted:
             Column("sd", "HDI", "interval", 2),
             *[Column("ml", "Max. likelihood", "number", 2)] * (self.ml is not None),
         ]
-        told = self.ml.notes if self.ml else ()
-        note = " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
+        notes = self.ml.notes if self.ml else ()
+        note = " ".join(f"{text[:1].upper()}{text[1:]}." for text in notes)
         title = f"What varies by the ordinal model, {self.title}"
         return Table(f"{self.stem}-variation", title, columns, rows, note, self.title, folded=True)
 

@@ -30,7 +30,7 @@ def ceilings_of(of: Gathered, inputs: PartInput) -> tuple[Ceilings, list[dict[st
     splits, replicates = (
         (10, 200) if many else (40, 200) if len(units.own) > MANY_UNITS else (100, 500)
     )
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    ceilings: dict[tuple[str, str], dict[str, Any]] = {}
     inside = units.condition[units.unit] if len(units.conditions) > 1 else None
     for unit in (STIMULUS, WITHIN) if inside is not None else (STIMULUS,):
         for statistic, name in (("spearman", "srcc"), ("pearson", "plcc")):
@@ -45,7 +45,7 @@ def ceilings_of(of: Gathered, inputs: PartInput) -> tuple[Ceilings, list[dict[st
                 seed=seed,
                 within=inside if unit == WITHIN else None,
             )
-            found[unit, name] = {
+            ceilings[unit, name] = {
                 "split_half": half.value,
                 "reliability": reliability.value,
                 "ceiling": top.value,
@@ -57,12 +57,12 @@ def ceilings_of(of: Gathered, inputs: PartInput) -> tuple[Ceilings, list[dict[st
     for each in condition_ceiling(units, level=options.level, seed=seed):
         row = each.row()
         row |= {"ceiling_low": row.pop("low"), "ceiling_high": row.pop("high")}
-        found[CONDITION, str(row.pop("statistic"))] = row
+        ceilings[CONDITION, str(row.pop("statistic"))] = row
     rows = [
         {"unit": words_of(unit, of), "statistic": NAMES[name], **row}
-        for (unit, name), row in found.items()
+        for (unit, name), row in ceilings.items()
     ]
-    return found, rows
+    return ceilings, rows
 
 
 def ceiling_table(of: Gathered, rows: list[dict[str, Any]], suffix: str) -> list[Table]:

@@ -97,8 +97,8 @@ def gathered(family: Family, inputs: PartInput) -> Gathered:
     key = ("against", family.estimand, *family.group.values())
     if key not in inputs.shared:
         inputs.shared[key] = _gathered(family, inputs)
-    found: Gathered = inputs.shared[key]
-    return found
+    data: Gathered = inputs.shared[key]
+    return data
 
 
 def _gathered(family: Family, inputs: PartInput) -> Gathered:
@@ -117,10 +117,10 @@ def _gathered(family: Family, inputs: PartInput) -> Gathered:
         lower_is_better=frozenset(each.name for each in metrics if each.rises is False),
         mapped=not units.compared,
     )
-    found = tuple(correlations(units, known, wanted)) if len(units.own) else ()
+    correlated = tuple(correlations(units, known, wanted)) if len(units.own) else ()
     title = family.title
-    told = tuple(each for each in metrics if each.name in known)
-    return Gathered(family, title, units, told, known, found, same, options.level)
+    scored = tuple(each for each in metrics if each.name in known)
+    return Gathered(family, title, units, scored, known, correlated, same, options.level)
 
 
 def _values(units: Units, scores: pd.DataFrame | None, metric: Metric) -> Floats:
@@ -144,7 +144,7 @@ def _on_the_scale(
     ends = scale_ends(units.score, units.estimand)
     if ends is None or units.compared:
         return frozenset()
-    found = set()
+    on_scale = set()
     for metric in metrics:
         of = values.get(metric.name)
         if of is None or metric.rises is False:
@@ -152,5 +152,5 @@ def _on_the_scale(
         known = of[np.isfinite(of)]
         inside = bool(ends[0] <= known.min() and known.max() <= ends[1])
         if metric.ends == ends or (metric.ends is None and inside):
-            found.add(metric.name)
-    return frozenset(found)
+            on_scale.add(metric.name)
+    return frozenset(on_scale)

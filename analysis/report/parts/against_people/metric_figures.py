@@ -84,8 +84,13 @@ def _of_stimuli(of: Gathered, metric: str, human: str, suffix: str) -> Figure:
 
 
 def _told(of: Gathered, metric: str, unit: str) -> str:
-    found = [of.number(metric, unit, name, AS_IS) for name in ("srcc", "plcc")]
-    if found[0] is None or found[0].value is None or found[1] is None or found[1].value is None:
+    numbers = [of.number(metric, unit, name, AS_IS) for name in ("srcc", "plcc")]
+    if (
+        numbers[0] is None
+        or numbers[0].value is None
+        or numbers[1] is None
+        or numbers[1].value is None
+    ):
         return ""
-    words = f"SRCC {found[0].value:.2f}, PLCC {found[1].value:.2f}. "
+    words = f"SRCC {numbers[0].value:.2f}, PLCC {numbers[1].value:.2f}. "
     return words.replace("-", "−")

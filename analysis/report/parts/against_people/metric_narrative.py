@@ -31,17 +31,19 @@ def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
         return
     among = f"of {len(names)} metrics, {names[0]} goes" if len(names) > 1 else f"{names[0]} goes"
     closely = " most closely" if len(names) > 1 else ""
-    told = f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
-    told += _clear(first)
+    sentence = (
+        f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
+    )
+    sentence += _clear(first)
     top = ceilings.get((STIMULUS, "srcc"), {}).get("ceiling")
     if top is not None:
-        told += f"; with so many ratings a perfect metric could reach about {top:.2f}"
+        sentence += f"; with so many ratings a perfect metric could reach about {top:.2f}"
     of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
         kinds = "pairs of conditions" if of.units.compared else "conditions"
-        told += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
-        told += _elsewhere(of_conditions, kinds)
-    yield f"{told}."
+        sentence += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        sentence += _elsewhere(of_conditions, kinds)
+    yield f"{sentence}."
     if len(names) > 1:
         yield f"{of.title}: {_told_apart(of, names, what)}"
 
@@ -70,16 +72,16 @@ def _without(of: Gathered, names: Sequence[str]) -> str:
         each = of.number(name, STIMULUS, "srcc", AS_IS)
         note = each.note.removeprefix("undefined: ") if each else ""
         why.setdefault(note or "its replicates tell none", []).append(name)
-    told = [f"{', '.join(group)}: {note}" for note, group in why.items()]
-    return f"without a p and not counted, {'; '.join(told)}"
+    reasons = [f"{', '.join(group)}: {note}" for note, group in why.items()]
+    return f"without a p and not counted, {'; '.join(reasons)}"
 
 
 def _elsewhere(each: Correlated, kinds: str) -> str:
     """With few conditions, the interval for other ones too, which is the one to read."""
     if each.n >= FEW_CONDITIONS or each.low_conditions is None or each.high_conditions is None:
         return ""
-    told = f"[{each.low_conditions:.2f}, {each.high_conditions:.2f}]".replace("-", "−")
-    return f", and for other {kinds} too {told}, as they are few"
+    interval = f"[{each.low_conditions:.2f}, {each.high_conditions:.2f}]".replace("-", "−")
+    return f", and for other {kinds} too {interval}, as they are few"
 
 
 def warnings(of: Gathered, inputs: PartInput) -> Iterator[str]:
@@ -148,15 +150,15 @@ def _reasons(of: Gathered, metric: str, inputs: PartInput) -> str:
     """The commonest reasons why clips have no value, each with its number."""
     assert inputs.scores is not None
     why = reasons(inputs.scores, metric, of.units.stimuli())
-    told = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
-    return ", ".join(told) + (" …" if len(why) > _MOST_NAMED else "")
+    commonest = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
+    return ", ".join(commonest) + (" …" if len(why) > _MOST_NAMED else "")
 
 
 def _missing(of: Gathered, name: str, metric: str, first: Correlated, inputs: PartInput) -> str:
-    told = _reasons(of, metric, inputs)
+    reasons = _reasons(of, metric, inputs)
     what = words_of(STIMULUS, of)
     whole = first.n + first.n_missing
-    inside = f" (clips, {told})" if told else ""
+    inside = f" (clips, {reasons})" if reasons else ""
     missing = f"{first.n_missing} of {whole} {PLURALS[what]}"
     return f"{name} has no value for {missing}{inside}; they are left out."
 

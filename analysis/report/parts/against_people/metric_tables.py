@@ -264,10 +264,10 @@ def point_table(of: Gathered, level: float, suffix: str) -> Table:
     return Table(f"points{suffix}", "Means of the conditions", columns, rows, note, of.title, True)
 
 
-def holm_of(found: Iterable[Correlated]) -> dict[tuple[str, str, str], float | None]:
+def holm_of(correlated: Iterable[Correlated]) -> dict[tuple[str, str, str], float | None]:
     """Holm's p over the metrics, for each unit and coefficient, by metric, unit, coefficient."""
     groups: dict[tuple[str, str], list[Correlated]] = {}
-    for each in found:
+    for each in correlated:
         if each.mapping == AS_IS and each.p is not None:
             groups.setdefault((each.unit, each.statistic), []).append(each)
     return {

@@ -17,7 +17,7 @@ def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
     if not of.units.compared or not estimand_of(of.units.estimand).prefers:
         return Content()
     options = inputs.options
-    found = preferred_share(
+    shares = preferred_share(
         of.units,
         of.values,
         lower_is_better=of.falls,
@@ -26,7 +26,7 @@ def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
         seed=of.family.seed(options.seed),
     )
     rows: list[dict[str, Any]] = []
-    for each in found:
+    for each in shares:
         row = each.row()
         order = of.number(each.metric, STIMULUS, "srcc", AS_IS)
         if order is not None:
@@ -58,13 +58,13 @@ def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
     named = "Preferences of pairs and differences of metrics"
     table = Table(f"preferences{suffix}", named, columns, rows, note, of.title)
     best = rows[0] if rows else None
-    told = []
+    warnings = []
     if best is not None and best["share"] is not None:
         ends = (
             "" if best["low"] is None else f" [{best['low'] * 100:.0f}, {best['high'] * 100:.0f}]"
         )
-        told.append(
+        warnings.append(
             f"{of.title}: {best['metric']} prefers the clip that people prefer in "
             f"{best['share'] * 100:.0f} %{ends} of {best['n']} pairs."
         )
-    return Content(sentences=told, tables=[table])
+    return Content(sentences=warnings, tables=[table])

@@ -48,16 +48,16 @@ class Answer(Part):
         return len(inputs.kept) > 0
 
     def make(self, inputs: PartInput) -> Content:
-        found = _Found(inputs)
+        answers = _Found(inputs)
         for family in families(inputs.kept):
             inputs.progress(0.0, family.title)
-            found.add(family)
+            answers.add(family)
         for family in labelled_families(inputs.kept):
-            found.add_chosen(family)
+            answers.add_chosen(family)
         for each, effects in sized(inputs):
             if effects.too_large:
-                found.caveats.append((caveats.short_name(each.family), f"{TOO_NARROW}."))
-        return found.shown()
+                answers.caveats.append((caveats.short_name(each.family), f"{TOO_NARROW}."))
+        return answers.shown()
 
 
 class _Found:
@@ -100,20 +100,20 @@ class _Found:
 
     def _add_standing(self, place: int, s: Ranking) -> None:
         reference = s.reference
-        told = [answer(s, reference), *_of_genuine(self.inputs, s, reference)]
-        self.sentences.append((s.title, " ".join(told)))
+        sentences = [answer(s, reference), *_of_genuine(self.inputs, s, reference)]
+        self.sentences.append((s.title, " ".join(sentences)))
         self.figures.append(_figure(place, s))
         self.tables.append(_table(place, s))
 
     def shown(self) -> Content:
         several = len(self.sentences) > 1
-        asked = self.inputs.options.reference
+        reference = self.inputs.options.reference
         warnings = caveats.gathered(self.caveats)
         warnings += caveats.of_all(self.inputs.table, self.about)
-        if asked and not any(
-            asked in s.cell.names for each in self.standing.values() for s in each
+        if reference and not any(
+            reference in s.cell.names for each in self.standing.values() for s in each
         ):
-            warnings.insert(0, f"{asked} was asked for as the reference but was not rated.")
+            warnings.insert(0, f"{reference} was asked for as the reference but was not rated.")
         return Content(
             sentences=[f"{title}: {text}" if several else text for title, text in self.sentences]
             or [NOTHING],
@@ -125,7 +125,7 @@ class _Found:
 
 
 def _figure(place: int, s: Ranking) -> Figure:
-    marks, told = _marks(s)
+    marks, note = _marks(s)
     rows = [
         {
             "name": mean.condition,
@@ -146,7 +146,7 @@ def _figure(place: int, s: Ranking) -> Figure:
         x=s.what.axis,
         ends=s.ends,
         decimals=s.decimals,
-        note=told,
+        note=note,
         about=s.title,
         interval="raters and items crossed",
     )
@@ -159,8 +159,8 @@ def _marks(s: Ranking) -> tuple[dict[str, str], str]:
     apart = f"(adjusted p ≥ {s.alpha:.2g})"
     letters = dict(s.tiers.letters)
     if max(map(len, letters.values()), default=0) <= MOST_LETTERS:
-        told = f"Conditions that share a letter cannot be told apart {apart}."
-        return letters, told if letters else ""
+        note = f"Conditions that share a letter cannot be told apart {apart}."
+        return letters, note if letters else ""
     tiers = {c: f"tier {n}" for n, names in enumerate(s.tiers.tiers, start=1) for c in names}
     return tiers, f"Conditions of one tier cannot be told apart from its first {apart}."
 

@@ -21,33 +21,33 @@ def answer(s: Ranking, reference: Reference) -> str:
     if len(s.tested) < 2:
         return _nothing_tested(s)
     if s.tiers is None:
-        told = [_no_test(s)]
+        sentences = [_no_test(s)]
     else:
         others = s.systems
-        told = [_order(s, others)] if len(others) > 1 else []
+        sentences = [_order(s, others)] if len(others) > 1 else []
         if reference.name in s.tested:
-            told.append(_against(s, others, reference))
-    return " ".join([*told, *_outside(s)])
+            sentences.append(_against(s, others, reference))
+    return " ".join([*sentences, *_outside(s)])
 
 
 def with_bounds(value: float, low: float | None, high: float | None, decimals: int) -> str:
     """A signed difference with its interval, if it has one."""
-    told = number(value, True, decimals)
+    text = number(value, True, decimals)
     return (
-        told
+        text
         if low is None or high is None
-        else f"{told} {interval_text(low, high, None, decimals)}"
+        else f"{text} {interval_text(low, high, None, decimals)}"
     )
 
 
 def _only_one(s: Ranking) -> str:
     (mean,) = s.means
     value = number(mean.value, False, s.decimals)
-    told = f"{mean.condition} has {_article(s.name)} {s.name} of {value}"
+    sentence = f"{mean.condition} has {_article(s.name)} {s.name} of {value}"
     if mean.low is not None and mean.high is not None:
-        told += f" {interval_text(mean.low, mean.high, s.ends, s.decimals)}"
-        return f"{told}; there is no other condition to compare it with."
-    return f"{told} ({mean.note}); there is no other condition to compare it with."
+        sentence += f" {interval_text(mean.low, mean.high, s.ends, s.decimals)}"
+        return f"{sentence}; there is no other condition to compare it with."
+    return f"{sentence} ({mean.note}); there is no other condition to compare it with."
 
 
 def _nothing_tested(s: Ranking) -> str:
@@ -84,28 +84,29 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     values = listed([number(s.by_name[name].value, False, s.decimals) for name in top])
     if alike:
-        told = f"{listed(top)} are {_first(s)} ({s.name} {values}) and cannot be told apart; "
+        sentence = f"{listed(top)} are {_first(s)} ({s.name} {values}) and cannot be told apart; "
     else:
-        told = f"{_valued(s, best, s.name)} is {_first(s)}, and cannot be told apart from "
-        told += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
+        sentence = f"{_valued(s, best, s.name)} is {_first(s)}, and cannot be told apart from "
+        sentence += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
     every = "both" if len(top) == 2 else f"all {len(top)}"
     if not clear:
-        told += f"{named(best)} is {_over(s)} {listed(far)}"
-        return f"{told}, but {listed(near)} {_are(near)} not {_over(s)} all of these {how}."
-    told += f"{every} are {_over(s)} {listed(clear)}"
-    told += f"; {named(best)} is {_over(s)} {listed(part)} too" if part else ""
-    return f"{told} {how}."
+        sentence += f"{named(best)} is {_over(s)} {listed(far)}"
+        return f"{sentence}, but {listed(near)} {_are(near)} not {_over(s)} all of these {how}."
+    sentence += f"{every} are {_over(s)} {listed(clear)}"
+    sentence += f"; {named(best)} is {_over(s)} {listed(part)} too" if part else ""
+    return f"{sentence} {how}."
 
 
 def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     best, rest = others[0], others[1:]
-    told = f"{_valued(s, best, s.name)} is {_first(s)}, "
+    sentence = f"{_valued(s, best, s.name)} is {_first(s)}, "
     if len(rest) == 1:
-        return f"{told}{_over(s)} {_valued(s, rest[0])} {how}."
+        return f"{sentence}{_over(s)} {_valued(s, rest[0])} {how}."
     follow = listed([_valued(s, name) for name in rest])
     if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= MOST_NAMED:
-        return f"{told}then {follow}; every one differs from every other {how}."
-    return f"{told}{_over(s)} all {len(rest)} others, next of which is {_valued(s, rest[0])} {how}."
+        return f"{sentence}then {follow}; every one differs from every other {how}."
+    sentence += f"{_over(s)} all {len(rest)} others, next of which is "
+    return f"{sentence}{_valued(s, rest[0])} {how}."
 
 
 def _undivided(s: Ranking, others: Sequence[str]) -> str:
@@ -118,12 +119,12 @@ def _undivided(s: Ranking, others: Sequence[str]) -> str:
     widest = s.between(best, last)
     gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
     if len(others) == 2:
-        told = f"{_valued(s, best, s.name)} and {_valued(s, last)} cannot be told apart"
-        return f"{told}: they differ by {gap}. {NO_PROOF}"
-    told = f"None of the {len(others)} conditions can be told apart from another"
-    told += f" (adjusted p ≥ {s.alpha:.2g})"
+        sentence = f"{_valued(s, best, s.name)} and {_valued(s, last)} cannot be told apart"
+        return f"{sentence}: they differ by {gap}. {NO_PROOF}"
+    sentence = f"None of the {len(others)} conditions can be told apart from another"
+    sentence += f" (adjusted p ≥ {s.alpha:.2g})"
     span = f"{_valued(s, best, s.name)} to {_valued(s, last)}"
-    return f"{told}: from {span}, a difference of {gap}. {NO_PROOF}"
+    return f"{sentence}: from {span}, a difference of {gap}. {NO_PROOF}"
 
 
 def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
@@ -152,10 +153,10 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
 def _outside(s: Ranking) -> list[str]:
     anchors = [name for name in s.tested if name in s.anchors]
     named = listed([_valued(s, name) for name in anchors])
-    told = (
+    sentence = (
         [f"{named} {_are(anchors)} made worse on purpose and in no comparison."] if anchors else []
     )
-    return told + [
+    return sentence + [
         f"{_valued(s, mean.condition)} stands outside the order ({mean.note})."
         for mean in s.means
         if mean.condition not in s.tested
@@ -178,8 +179,8 @@ def _with_gap(s: Ranking, gap: Difference) -> str:
 
 def _valued(s: Ranking, name: str, what: str = "") -> str:
     value = number(s.by_name[name].value, False, s.decimals)
-    told = f"{what} {value}" if what else value
-    return f"{named(name)} ({told})"
+    text = f"{what} {value}" if what else value
+    return f"{named(name)} ({text})"
 
 
 def _are(names: Sequence[str]) -> str:

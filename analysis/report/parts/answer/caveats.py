@@ -28,15 +28,15 @@ def short_name(family: Family) -> str:
     return ", ".join(filter(None, [family.group["task"], family.group["criterion"]]))
 
 
-def gathered(told: Iterable[tuple[str, str]]) -> list[str]:
+def gathered(named_texts: Iterable[tuple[str, str]]) -> list[str]:
     """Warnings (about what, text), those with the same text as one."""
     about: dict[str, list[str]] = {}
-    for name, text in told:
+    for name, text in named_texts:
         about.setdefault(text, []).append(name)
     return [f"{listed(names)}: {text}" for text, names in about.items()]
 
 
-def of_family(family: Family, asked: str = "") -> Iterator[str]:
+def of_family(family: Family, reference: str = "") -> Iterator[str]:
     """Few raters or items, floors and ceilings, and one rater who gave very much.
 
     A reference (`reference_of`, with the one asked for) may well have the highest score.
@@ -44,7 +44,7 @@ def of_family(family: Family, asked: str = "") -> Iterator[str]:
     if min(family.n_raters, family.n_items) < FEW:
         few = f"{counted(family.n_raters, 'rater')} and {counted(family.n_items, 'item')}"
         yield f"only {few}, so the intervals are rough."
-    yield from _ceilings(family, asked)
+    yield from _ceilings(family, reference)
     busiest = int(np.bincount(family.rater).max(initial=0)) / max(len(family.rater), 1)
     if family.n_raters >= 4 and busiest > max(BUSY, 2 / family.n_raters):
         yield f"one rater gave {busiest:.0%} of the ratings, so much hangs on one person."
@@ -77,13 +77,13 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[st
             yield f"Scores of {' and '.join(each)} were given apart: do not compare them."
 
 
-def _ceilings(family: Family, asked: str) -> Iterator[str]:
+def _ceilings(family: Family, reference: str) -> Iterator[str]:
     scores, conditions = family.table["score"], family.table["condition"]
     ends = {"highest": scores.max(), "lowest": scores.min()}
     if ends["highest"] == ends["lowest"] or not estimand_of(family.estimand).ceilings:
         return  # the answer says that every rating is the same
     names, roles = [str(name) for name in conditions.unique()], roles_of(family.table)
-    reference = reference_of(names, asked, roles).name
+    reference = reference_of(names, reference, roles).name
     for end, value in ends.items():
         share = (scores == value).groupby(conditions).mean()
         crowded = sorted(str(condition) for condition in share.index[share > CEILING])
@@ -145,15 +145,16 @@ def _busy_raters(s: Ranking) -> Iterator[str]:
 
 
 def _many_pairs(s: Ranking) -> Iterator[str]:
-    found = [s.between(a, b) for a, b in combinations(s.tested, 2)]
-    known = [d for d in found if d.p is not None and d.p_adjusted is not None]
+    differences = [s.between(a, b) for a, b in combinations(s.tested, 2)]
+    known = [d for d in differences if d.p is not None and d.p_adjusted is not None]
     if len(known) < MANY_PAIRS:
         return
     loose = sum((d.p or 0) < s.alpha and not d.claimed for d in known)
     if loose:
         chance = s.alpha * len(known)
-        told = f"{chance:.0f}" if chance >= 10 else f"{chance:.2g}"
+        expected = f"{chance:.0f}" if chance >= 10 else f"{chance:.2g}"
         yield (
             f"{counted(loose, 'pair')} with p < {s.alpha:.2g} only before adjustment, not claimed: "
-            f"of {len(known)} pairs, about {told} would have that by chance if nothing differed."
+            f"of {len(known)} pairs, about {expected} would have that by chance if nothing "
+            "differed."
         )

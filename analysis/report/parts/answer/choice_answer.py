@@ -31,8 +31,8 @@ def answer(rows: Sequence[Mapping[str, Any]]) -> str:
     """What was chosen most often, of each condition."""
     if not rows:
         return "The answers have no score and too many different words to be counted."
-    told = [_most(name, mine) for name, mine in _by_condition(rows)]
-    return f"The answers have no score; chosen most often: {listed(told, MOST_TOLD)}."
+    sentences = [_most(name, mine) for name, mine in _by_condition(rows)]
+    return f"The answers have no score; chosen most often: {listed(sentences, MOST_TOLD)}."
 
 
 def figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
@@ -55,10 +55,10 @@ def _by_condition(
 
 def _most(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     row = max(rows, key=lambda row: row["value"])
-    told = f"{_label(row)} for {name} ({row['value'] * 100:.0f} %"
+    sentence = f"{_label(row)} for {name} ({row['value'] * 100:.0f} %"
     if row["low"] is not None:
-        told += f" {interval_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
-    return f"{told})"
+        sentence += f" {interval_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
+    return f"{sentence})"
 
 
 def _label(row: Mapping[str, Any]) -> str:

@@ -71,14 +71,14 @@ def pairs_of(family: Family, level: float) -> list[Pair]:
     table = family.table
     known = (table["versus_condition"] != "") & (table["versus_condition"] != table["condition"])
     table, rows = table[known], known.to_numpy(dtype=bool)
-    found = []
+    pairs = []
     if len(table):
         make = _told_apart if estimand_of(family.estimand).discriminates else _compared
-        found = make(family, rows, level)
-    if estimand_of(family.estimand).prefers and len({pair.versus for pair in found}) > 1:
+        pairs = make(family, rows, level)
+    if estimand_of(family.estimand).prefers and len({pair.versus for pair in pairs}) > 1:
         draw = _neutral(family)
-        found = [pair.turned(2 * draw) if pair.value < draw else pair for pair in found]
-    return sorted(found, key=lambda pair: (-pair.value, pair.name))
+        pairs = [pair.turned(2 * draw) if pair.value < draw else pair for pair in pairs]
+    return sorted(pairs, key=lambda pair: (-pair.value, pair.name))
 
 
 def answer(family: Family, pairs: Sequence[Pair], level: float) -> str:
@@ -100,13 +100,15 @@ def answer(family: Family, pairs: Sequence[Pair], level: float) -> str:
     others = {pair.versus for pair in pairs}
     if len(others) == 1:
         return f"{_one_side(family, won, even, lost, how)} {_untested(bare)}".strip()
-    told = f"{len(won) + len(lost)} of {tested} pairs are decided {how}"
+    sentence = f"{len(won) + len(lost)} of {tested} pairs are decided {how}"
     if won or lost:
-        told += f"; {_most(pairs, won, lost)}"
+        sentence += f"; {_most(pairs, won, lost)}"
         clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
         turned = clearest if clearest.value > draw else clearest.turned(2 * draw)
-        told += f"; clearest: {turned.condition} over {turned.versus} ({_value(family, turned)})"
-    return f"{told}. {_more(family)} {_untested(bare)}".strip()
+        sentence += (
+            f"; clearest: {turned.condition} over {turned.versus} ({_value(family, turned)})"
+        )
+    return f"{sentence}. {_more(family)} {_untested(bare)}".strip()
 
 
 def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, about: str) -> Figure:
@@ -161,23 +163,23 @@ def _told_apart(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
     sides = [sorted(pair) for pair in zip(use["condition"], use["versus_condition"], strict=True)]
     names, pair = np.unique(np.array(sides, dtype=str), axis=0, return_inverse=True)
     y = use["score"].to_numpy(dtype=np.float64)
-    found = shares_right(y, pair.reshape(-1), family.rater[rows], family.item[rows], level)
-    return [_pair(str(a), str(b), one) for (a, b), one in zip(names, found, strict=True)]
+    shares = shares_right(y, pair.reshape(-1), family.rater[rows], family.item[rows], level)
+    return [_pair(str(a), str(b), one) for (a, b), one in zip(names, shares, strict=True)]
 
 
-def _pair(condition: str, versus: str, found: Measured) -> Pair:
+def _pair(condition: str, versus: str, measured: Measured) -> Pair:
     return Pair(
         condition,
         versus,
-        found.value,
-        found.low_all,
-        found.high_all,
-        found.naive_low,
-        found.naive_high,
-        found.low,
-        found.high,
-        found.p_adjusted,
-        found.note,
+        measured.value,
+        measured.low_all,
+        measured.high_all,
+        measured.naive_low,
+        measured.naive_high,
+        measured.low,
+        measured.high,
+        measured.p_adjusted,
+        measured.note,
     )
 
 
@@ -223,12 +225,12 @@ def _most(pairs: Sequence[Pair], won: Sequence[Pair], lost: Sequence[Pair]) -> s
     winners = [pair.condition for pair in won] + [pair.versus for pair in lost]
     losers = [pair.versus for pair in won] + [pair.condition for pair in lost]
     met = [name for pair in pairs for name in (pair.condition, pair.versus)]
-    told = []
+    sentences = []
     for verb, names in (("won", winners), ("lost", losers)):
         most = max(map(names.count, names))
         first = sorted(name for name in set(names) if names.count(name) == most)
-        told.append(listed([f"{name} {verb} {most} of {met.count(name)}" for name in first]))
-    return ", ".join(told)
+        sentences.append(listed([f"{name} {verb} {most} of {met.count(name)}" for name in first]))
+    return ", ".join(sentences)
 
 
 def _heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
@@ -239,8 +241,8 @@ def _heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
         parts.append(f"the difference is heard in {_shares(won)}")
     if rest:
         parts.append(f"answers are not clearly better than guessing in {_shares(rest)}")
-    told = "; ".join(parts)
-    return f"{told[:1].upper()}{told[1:]} {how}. {MORE}"
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]} {how}. {MORE}"
 
 
 def _shares(pairs: Sequence[Pair]) -> str:
@@ -255,9 +257,9 @@ def _value(family: Family, pair: Pair) -> str:
     decimals = estimand_of(family.estimand).decimals
     if estimand_of(family.estimand).signed:
         return with_bounds(pair.value, pair.low, pair.high, decimals)
-    told = number(pair.value, False, decimals)
+    text = number(pair.value, False, decimals)
     if pair.low is None or pair.high is None:
-        return told
+        return text
     return (
-        f"{told} {interval_text(pair.low, pair.high, estimand_of(family.estimand).ends, decimals)}"
+        f"{text} {interval_text(pair.low, pair.high, estimand_of(family.estimand).ends, decimals)}"
     )

@@ -63,15 +63,15 @@ class Comparisons(Part):
         return any(may_be_compared(family) for family in families(inputs.kept))
 
     def make(self, inputs: PartInput) -> Content:
-        found = on_one_footing(rankings(inputs))
-        if not found:
+        compared = on_one_footing(rankings(inputs))
+        if not compared:
             raise ValueError(NOTHING)
         pieces = []
-        for place, s in enumerate(found, start=1):
-            inputs.progress((place - 1) / len(found), s.title)
+        for place, s in enumerate(compared, start=1):
+            inputs.progress((place - 1) / len(compared), s.title)
             reference = s.reference
             numbers = Numbers(s, inputs.options)
-            pieces.append(_Piece(place, numbers, reference, several=len(found) > 1).shown())
+            pieces.append(_Piece(place, numbers, reference, several=len(compared) > 1).shown())
         return _together(pieces)
 
 
@@ -109,8 +109,8 @@ class _Piece:
         for family, mine in _by_family(rows):
             clear = sum(row["claimed"] for row in mine)
             pairs = f"{len(mine)} pairs" if len(mine) > 1 else "1 pair"
-            told = f"{family.capitalize()}: {clear} of {pairs} differ{'s' * (len(mine) == 1)}"
-            yield f"{told} (adjusted p < {self.s.alpha:.2g})."
+            sentence = f"{family.capitalize()}: {clear} of {pairs} differ{'s' * (len(mine) == 1)}"
+            yield f"{sentence} (adjusted p < {self.s.alpha:.2g})."
         if self.numbers.rope:
             verdicts = [row["rope"] for row in rows]
             apart = sum(verdict in (ABOVE, BELOW) for verdict in verdicts)
@@ -194,9 +194,9 @@ class _Piece:
 
     def _families(self, rows: Sequence[Mapping[str, Any]]) -> str:
         """The declared families in words, for the methods."""
-        told = [f"the comparisons {family}" for family, _ in _by_family(rows)] or ["the pairs"]
-        each = "Each of two families" if len(told) > 1 else "The family"
-        return f"{each} ({' and '.join(told)}) was"
+        families = [f"the comparisons {family}" for family, _ in _by_family(rows)] or ["the pairs"]
+        each = "Each of two families" if len(families) > 1 else "The family"
+        return f"{each} ({' and '.join(families)}) was"
 
     def _warnings(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         untested = [row for row in rows if row["p"] is None]
@@ -247,8 +247,8 @@ class _Piece:
             return ""
         if not self.numbers.rope:
             return SIZES
-        told = f"Against ±{self._half()}: where the interval of the difference lies"
-        return f"{told}; practically equal if all of it is inside. {SIZES}"
+        note = f"Against ±{self._half()}: where the interval of the difference lies"
+        return f"{note}; practically equal if all of it is inside. {SIZES}"
 
     def _sizes(self) -> list[Column]:
         sizes = [

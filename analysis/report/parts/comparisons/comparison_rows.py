@@ -65,9 +65,9 @@ class Numbers:
         four = (cell.y[rows], first, cell.rater[rows], cell.item[rows])
         d, delta = clustered_d(*four, level), clustered_delta(*four, level)
         low, high = (None if end is None else 50 * (end + 1) for end in (delta.low, delta.high))
-        told = {"d_low": d.low, "d_high": d.high}
-        told |= {"delta_low": delta.low, "delta_high": delta.high}
-        return told | {"higher_pct_low": low, "higher_pct_high": high}
+        sizes = {"d_low": d.low, "d_high": d.high}
+        sizes |= {"delta_low": delta.low, "delta_high": delta.high}
+        return sizes | {"higher_pct_low": low, "higher_pct_high": high}
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -94,24 +94,28 @@ class Numbers:
     def row(self, pair: Pair) -> dict[str, Any]:
         """The first minus the second, in every number there is."""
         a, b = (self.place[name] for name in pair)
-        s, found = self.standing, self.standing.between(*pair)
+        s, difference = self.standing, self.standing.between(*pair)
         delta = _known(self.effects.delta[a, b])
         return {
-            **_plain(found),
+            **_plain(difference),
             "d": _known(self.effects.d[a, b]),
             "delta": delta,
             "higher": None if delta is None else (delta + 1) / 2,
             "size": None if delta is None else delta_size(delta),
             **self._sizes(a, b),
-            "rope": self._verdict(found),
+            "rope": self._verdict(difference),
             "shared_raters": int(s.clustered.shared_raters[a, b]),
             "shared_items": int(s.clustered.shared_items[a, b]),
         }
 
     def within(self, pair: Pair) -> dict[str, Any]:
         """The mean difference inside raters, and inside items, who have both conditions."""
-        found = self.standing.between(*pair)
-        row: dict[str, Any] = {"condition": pair[0], "versus": pair[1], "difference": found.value}
+        difference = self.standing.between(*pair)
+        row: dict[str, Any] = {
+            "condition": pair[0],
+            "versus": pair[1],
+            "difference": difference.value,
+        }
         for unit in UNITS:
             columns = [self._tables[unit][:, self.place[name]] for name in pair]
             d = columns[0] - columns[1]
@@ -127,29 +131,29 @@ class Numbers:
     def _tables(self) -> Mapping[str, Floats]:
         return {unit: means_table(self.standing.cell, unit) for unit in UNITS}
 
-    def _verdict(self, found: Difference) -> str | None:
-        if self.rope is None or found.low_all is None or found.high_all is None:
+    def _verdict(self, difference: Difference) -> str | None:
+        if self.rope is None or difference.low_all is None or difference.high_all is None:
             return None
-        return rope_decision(found.low_all, found.high_all, self.rope.half)
+        return rope_decision(difference.low_all, difference.high_all, self.rope.half)
 
 
-def _plain(found: Difference) -> dict[str, Any]:
+def _plain(difference: Difference) -> dict[str, Any]:
     return {
-        "condition": found.condition,
-        "versus": found.versus,
-        "difference": found.value,
-        "difference_low": found.low_all,
-        "difference_high": found.high_all,
-        "p_adjusted": found.p_adjusted,
-        "family": found.family or None,
-        "claimed": found.claimed,
-        "alone_low": found.low,
-        "alone_high": found.high,
-        "p": found.p,
-        "naive_low": found.naive_low,
-        "naive_high": found.naive_high,
-        "naive_p": found.naive_p,
-        "note": found.note,
+        "condition": difference.condition,
+        "versus": difference.versus,
+        "difference": difference.value,
+        "difference_low": difference.low_all,
+        "difference_high": difference.high_all,
+        "p_adjusted": difference.p_adjusted,
+        "family": difference.family or None,
+        "claimed": difference.claimed,
+        "alone_low": difference.low,
+        "alone_high": difference.high,
+        "p": difference.p,
+        "naive_low": difference.naive_low,
+        "naive_high": difference.naive_high,
+        "naive_p": difference.naive_p,
+        "note": difference.note,
     }
 
 

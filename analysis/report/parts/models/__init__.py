@@ -59,21 +59,21 @@ class Models(Part):
     def make(self, inputs: PartInput) -> Content:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
         shown = _Gathered()
-        found = sized(inputs)
-        if not found:
+        models = sized(inputs)
+        if not models:
             raise ValueError(NOTHING)
-        for place, (each, effects) in enumerate(found):
-            inputs.progress(place / len(found), f"mixed model of {each.title}")
+        for place, (each, effects) in enumerate(models):
+            inputs.progress(place / len(models), f"mixed model of {each.title}")
             shown.add(fits_of(each, effects, inputs.options), inputs)
         return shown.shown()
 
 
 def modelled_or_refused(inputs: PartInput) -> list[Modelled]:
     """The families that a mixed model can be made of; ValueError where there are none."""
-    found = list(modelled(inputs.kept))
-    if not found:
+    families = list(modelled(inputs.kept))
+    if not families:
         raise ValueError(NOTHING)
-    return found
+    return families
 
 
 class _Gathered:
@@ -104,9 +104,9 @@ class _Gathered:
         self._add_cells(stem, each, inputs.options)
         if fits.too_large:
             self.warnings.append(f"{title}: {TOO_NARROW}.")
-        told = clips_as_given(fits)
-        if told:
-            self.warnings.append(f"{title}: {told}.")
+        warning = clips_as_given(fits)
+        if warning:
+            self.warnings.append(f"{title}: {warning}.")
 
     def _add_ranking(self, stem: str, fits: Fits) -> None:
         each, names, title = fits.of, fits.of.names, fits.of.title

@@ -77,8 +77,8 @@ def sized(inputs: PartInput) -> list[tuple[Modelled, Effects]]:
     """
     if _SIZED not in inputs.shared:
         most = _most(inputs.options)
-        found = [(each, model_effects(each, most)) for each in modelled(inputs.kept)]
-        inputs.shared[_SIZED] = found
+        models = [(each, model_effects(each, most)) for each in modelled(inputs.kept)]
+        inputs.shared[_SIZED] = models
     made: list[tuple[Modelled, Effects]] = inputs.shared[_SIZED]
     return made
 
@@ -135,18 +135,18 @@ def clips_as_given(fits: Fits) -> str:
         return ""
     if not _TEXTS & set(fits.reml.sds):
         return ""
-    told = (
+    warning = (
         "with a spread of each condition the posterior and its ranks take these very texts and "
         "clips as given"
     )
     ratio = fits.pairs.se / fits.ranked.difference.sd
     wider = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else 1.0
     if wider > _WIDER:
-        told += (
+        warning += (
             f". With texts and clips drawn anew, differences are about {(wider - 1) * 100:.0f} % "
             "less certain (see the intervals of the model)"
         )
-    return f"{told}; the part general_model ranks with texts and clips drawn anew"
+    return f"{warning}; the part general_model ranks with texts and clips drawn anew"
 
 
 def _posterior(

@@ -116,8 +116,8 @@ def variation_table(key: str, fits: Fits) -> Table:
     if drawn:
         columns.append(Column("bayes", "Posterior mean", "number"))
         columns.append(Column("bayes", "Posterior HDI", "interval"))
-    told = [f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ())]
-    note = " ".join(told)
+    notes = [f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ())]
+    note = " ".join(notes)
     return Table(key, f"What varies, {fits.of.title}", columns, rows, note, fits.of.title)
 
 

@@ -45,13 +45,13 @@ def best_sentence(
         return left
     falling = sorted(order, key=lambda i: (-comparison.p_best[i], order.index(i)))
     chance = [by_chance(comparison.p_best[i]) for i in falling]
-    alike = [names[i] for i, told in zip(falling, chance, strict=True) if told == chance[0]]
+    alike = [names[i] for i, share in zip(falling, chance, strict=True) if share == chance[0]]
     if len(alike) > 1:
-        told = f"{listed(alike)} are each the best with a probability of {chance[0]}"
+        share = f"{listed(alike)} are each the best with a probability of {chance[0]}"
     else:
-        told = f"{names[falling[0]]} is the best with a probability of {chance[0]}"
-        told += _next(names, comparison, [i for i in order if i != falling[0]], falling[0])
-    return [f"{title}: {told}.", *left]
+        share = f"{names[falling[0]]} is the best with a probability of {chance[0]}"
+        share += _next(names, comparison, [i for i in order if i != falling[0]], falling[0])
+    return [f"{title}: {share}.", *left]
 
 
 def _next(names: Sequence[str], comparison: Comparison, others: list[int], best: int) -> str:
@@ -158,11 +158,13 @@ def contrast_table(
     decimals: int = 3,
 ) -> Table:
     """All differences, the higher condition first: REML's test beside the posterior's."""
-    found = pairs or comparison
-    assert found is not None
+    contrasts = pairs or comparison
+    assert contrasts is not None
     place = {code: i for i, code in enumerate(order)}
     rows = []
-    for m, (a, b) in enumerate(zip(found.first.tolist(), found.second.tolist(), strict=True)):
+    for m, (a, b) in enumerate(
+        zip(contrasts.first.tolist(), contrasts.second.tolist(), strict=True)
+    ):
         sign = 1.0 if place[a] < place[b] else -1.0
         upper, lower = (a, b) if sign > 0 else (b, a)
         row: dict[str, Any] = {"condition": names[upper], "versus": names[lower]}
@@ -214,16 +216,16 @@ def diagnostics_table(
         Column("ess_bulk", "ESS, bulk", "count"),
         Column("ess_tail", "ESS, tail", "count"),
     ]
-    told = [f"{drawn_words(posterior)}. Wanted: R-hat below 1.01, ESS above 400"]
+    notes = [f"{drawn_words(posterior)}. Wanted: R-hat below 1.01, ESS above 400"]
     if said.pareto_k is not None:
-        told.append(f"Pareto k at most 0.7: {said.pareto_k:.2f}")
+        notes.append(f"Pareto k at most 0.7: {said.pareto_k:.2f}")
     if said.acceptance is not None:
-        told.append(f"{said.acceptance * 100:.0f} % of the proposals were accepted")
+        notes.append(f"{said.acceptance * 100:.0f} % of the proposals were accepted")
     if said.divergences is not None:
-        told.append(f"divergences 0: {said.divergences}")
+        notes.append(f"divergences 0: {said.divergences}")
     if said.bfmi is not None:
-        told.append(f"BFMI at least 0.3: {said.bfmi:.2f}")
-    return Table(key, title, columns, rows, "; ".join(told) + ".", about, folded)
+        notes.append(f"BFMI at least 0.3: {said.bfmi:.2f}")
+    return Table(key, title, columns, rows, "; ".join(notes) + ".", about, folded)
 
 
 def drawn_words(posterior: Posterior) -> str:

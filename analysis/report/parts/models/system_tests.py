@@ -33,18 +33,18 @@ class Tested:
 
     def means(self, fit: RemlFit, level: float) -> Means:
         """The means of all conditions; NaN for those that are not in the fit."""
-        found = means(fit, level=level)
-        return replace(found, **_spread_out(vars(found), self.codes, self.size))
+        estimates = means(fit, level=level)
+        return replace(estimates, **_spread_out(vars(estimates), self.codes, self.size))
 
     def pairs(self, fit: RemlFit, level: float) -> Pairs:
         """The differences of all pairs of conditions; NaN for those that are not in the fit."""
-        found = pairs(fit, level=level)
+        contrasts = pairs(fit, level=level)
         first, second, _ = pair_matrix(self.size)
         place = np.zeros((self.size, self.size), dtype=np.int64)
         place[first, second] = np.arange(len(first))
-        where = place[self.codes[found.first], self.codes[found.second]]
-        wide = _spread_out(vars(found), where, len(first)) | {"first": first, "second": second}
-        return replace(found, **wide)
+        where = place[self.codes[contrasts.first], self.codes[contrasts.second]]
+        wide = _spread_out(vars(contrasts), where, len(first)) | {"first": first, "second": second}
+        return replace(contrasts, **wide)
 
 
 def tested(modelled: Modelled, options: Options) -> tuple[Candidates, Tested]:
