@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from analysis.statistics.agreement import kendall_w as kendall_w
     from analysis.statistics.agreement import krippendorff_alpha as krippendorff_alpha
     from analysis.statistics.agreement import versus_rest as versus_rest
-    from analysis.statistics.comparisons import cliffs_delta as cliffs_delta
-    from analysis.statistics.comparisons import cohen_d as cohen_d
-    from analysis.statistics.comparisons import pair_tests as pair_tests
-    from analysis.statistics.comparisons import tiers_of as tiers_of
+    from analysis.statistics.comparisons.effect_sizes import cliffs_delta as cliffs_delta
+    from analysis.statistics.comparisons.effect_sizes import cohen_d as cohen_d
+    from analysis.statistics.comparisons.tests_by_name import pair_tests as pair_tests
+    from analysis.statistics.comparisons.tiers import tiers_of as tiers_of
     from analysis.statistics.estimator import Contrast as Contrast
     from analysis.statistics.estimator import Estimate as Estimate
     from analysis.statistics.estimators.mean_score import MeanScore as MeanScore
     from analysis.statistics.mixed.table_model import mixed_model as mixed_model
     from analysis.statistics.options import Options as Options
-    from analysis.statistics.pairs import bradley_terry as bradley_terry
-    from analysis.statistics.pairs import davidson as davidson
-    from analysis.statistics.pairs import from_table as pairs_of
-    from analysis.statistics.pairs import pair_means as pair_means
+    from analysis.statistics.pairs.means_of_pairs import pair_means as pair_means
+    from analysis.statistics.pairs.pair_ratings import from_table as pairs_of
+    from analysis.statistics.pairs.win_models import bradley_terry as bradley_terry
+    from analysis.statistics.pairs.win_models import davidson as davidson
     from analysis.statistics.planning import Design as Design
     from analysis.statistics.planning import components_from_pilot as components_from_pilot
     from analysis.statistics.planning import plan_for_difference as plan_for_difference
@@ -61,12 +61,15 @@ _HOMES = {
     "analysis.statistics.estimator": ("Contrast", "Estimate"),
     "analysis.ratings.breakdowns": ("cells", "families"),
     "analysis.statistics.single_clips": ("clip_scores",),
-    "analysis.statistics.comparisons": ("cliffs_delta", "cohen_d", "pair_tests", "tiers_of"),
+    "analysis.statistics.comparisons.effect_sizes": ("cliffs_delta", "cohen_d"),
+    "analysis.statistics.comparisons.tests_by_name": ("pair_tests",),
+    "analysis.statistics.comparisons.tiers": ("tiers_of",),
     "analysis.statistics.estimators.mean_score": ("MeanScore",),
     "analysis.statistics.mixed.table_model": ("mixed_model",),
     "analysis.ratings.grouping": ("Breakdown",),
     "analysis.statistics.options": ("Options",),
-    "analysis.statistics.pairs": ("bradley_terry", "davidson", "pair_means"),
+    "analysis.statistics.pairs.means_of_pairs": ("pair_means",),
+    "analysis.statistics.pairs.win_models": ("bradley_terry", "davidson"),
     "analysis.statistics.planning": (
         *("Design", "components_from_pilot", "plan_for_difference", "plan_for_half_width"),
         "preset",
@@ -86,7 +89,7 @@ __all__ = ["pairs_of", *_HOME]
 
 def __getattr__(name: str) -> Any:
     if name == "pairs_of":
-        return importlib.import_module("analysis.statistics.pairs").from_table
+        return importlib.import_module("analysis.statistics.pairs.pair_ratings").from_table
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'analysis' has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 
 
 class AnalysisRun(models.Model):
@@ -77,14 +77,14 @@ class AnalysisRun(models.Model):
     def asked_for(self) -> str:
         """The options in a few words, as a list of analyses tells them apart."""
         asked = self.parameters
-        told = [f"{float(asked.get('level', 0.95)) * 100:g} %"]
-        told += [f"by {by.partition(':')[2].replace(',', ' and ')}" for by in asked.get("by", ())]
-        told += [f"report {asked['preset']}"] if asked.get("preset") else []
-        told += [f"with {', '.join(asked['parts'])}"] if asked.get("parts") else []
-        told += [f"against {asked['reference']}"] if asked.get("reference") else []
-        told += [] if asked.get("rules") else ["nothing left out"]
-        told += [f"seed {asked['seed']}"] if asked.get("seed") else []
-        return ", ".join(told)
+        words = [f"{float(asked.get('level', 0.95)) * 100:g} %"]
+        words += [f"by {by.partition(':')[2].replace(',', ' and ')}" for by in asked.get("by", ())]
+        words += [f"report {asked['preset']}"] if asked.get("preset") else []
+        words += [f"with {', '.join(asked['parts'])}"] if asked.get("parts") else []
+        words += [f"against {asked['reference']}"] if asked.get("reference") else []
+        words += [] if asked.get("rules") else ["nothing left out"]
+        words += [f"seed {asked['seed']}"] if asked.get("seed") else []
+        return ", ".join(words)
 
     def report(self) -> Report:
         """The report of a run that is done."""

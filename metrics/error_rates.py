@@ -25,7 +25,7 @@ class ErrorRateParameters(Parameters):
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        known = recognisers.registry()
+        known = recognisers.Recogniser.registry
         if self.recogniser not in known:
             raise ParameterError(
                 f"recogniser {self.recogniser!r} is not known; there are {', '.join(known)}"
@@ -60,7 +60,7 @@ class ErrorRate(Metric):
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        recogniser = recognisers.registry()[self.parameters.recogniser]
+        recogniser = recognisers.Recogniser.registry[self.parameters.recogniser]
         self.packages = ("torch", "numpy", "jiwer", "zhconv", "zhon", *recogniser.packages)
 
     def load(self, device: str = "cpu") -> None:

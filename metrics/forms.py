@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import QueryDict
 
-from metrics.metric import registry
+from metrics.metric import Metric
 from metrics.presets import Choice, PresetError, preset
 
 OWN = "own"  # in place of a preset's name: the metrics that are ticked
@@ -20,7 +20,7 @@ def choices_of(form: QueryDict) -> list[Choice]:
     if name != OWN:
         return preset(name).choices(judges=form.get("judges") == "on")
     ticked = form.getlist("metric")
-    if unknown := sorted(set(ticked) - set(registry())):
+    if unknown := sorted(set(ticked) - set(Metric.registry)):
         raise PresetError(f"no metric is called {', '.join(unknown)}")
     if not ticked:
         raise PresetError("no metric is ticked; tick one, or choose a preset")

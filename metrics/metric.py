@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from listening.registry import Registry
 from metrics.material import Material
 
 if TYPE_CHECKING:
     import torch
-
-REGISTRY: dict[str, type[Metric]] = {}
 
 
 class ParameterError(ValueError):
@@ -92,19 +90,19 @@ class Metric:
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
     asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
+    registry: ClassVar[Registry[Metric]] = Registry("metric", "metrics.suite")
     costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        key = cls.__dict__.get("key")
-        if not key:
+        if not cls.__dict__.get("key"):
             return
-        for other in [
-            metric for metric in REGISTRY.values() if metric.__qualname__ != cls.__qualname__
-        ]:
-            for taken in {o.key for o in cls.outputs()} & {o.key for o in other.outputs()}:
-                raise TypeError(f"{cls.__name__}: the metric key {taken!r} is taken by {other}")
-        REGISTRY[key] = cls
+        for other in Metric.registry.declared.values():
+            taken = {o.key for o in cls.outputs()} & {o.key for o in other.outputs()}
+            if taken and other.__qualname__ != cls.__qualname__:
+                keys = ", ".join(sorted(taken))
+                raise ValueError(f"{cls.__name__}: {other.__name__} gives {keys} already")
+        Metric.registry.add(cls)
 
     def __init__(self, **parameters: Any) -> None:
         self.parameters = self._checked(parameters)
@@ -242,20 +240,16 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def registry() -> dict[str, type[Metric]]:
-    """Every metric by its key, in alphabetical order."""
-    importlib.import_module("metrics.suite")
-    return dict(sorted(REGISTRY.items()))
-
-
 def outputs() -> dict[str, type[Metric]]:
     """Every output's key with the metric that gives it."""
-    return {output.key: metric for metric in registry().values() for output in metric.outputs()}
+    return {
+        output.key: metric for metric in Metric.registry.values() for output in metric.outputs()
+    }
 
 
 def make_metric(key: str, parameters: Mapping[str, Any] | None = None) -> Metric:
     """A metric of the registry with its parameters (defaults where none are given)."""
-    known = registry()
+    known = Metric.registry
     if key not in known:
         raise ParameterError(f"no metric is called {key!r}; there are {', '.join(known)}")
     return known[key](**(parameters or {}))

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from metrics import remedies, runs
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material
-from metrics.metric import Metric, make_metric, registry
+from metrics.metric import Metric, make_metric
 from metrics.models import MetricScore, ScoringRun
 from metrics.presets import Choice, same, shipped
 from metrics.selectors import IMPORTED, Keys, Series
@@ -111,7 +111,7 @@ def clips_and_scores(study: str) -> dict[str, Any]:
         "conditions": shown,
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown),
-        "lacking": {key: lacking(make_metric(key), stimuli) for key in registry()},
+        "lacking": {key: lacking(make_metric(key), stimuli) for key in Metric.registry},
     }
     with contextlib.suppress(RedisError):
         cache.set(key, overview, KEPT_S)
@@ -189,7 +189,7 @@ def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosa
     """Every metric, grouped by what it needs beside the audio; ``lacks``: columns by its key."""
     groups: dict[str, list[Choosable]] = {}
     broken = load_troubles()
-    for metric in (make_metric(key) for key in registry()):
+    for metric in (make_metric(key) for key in Metric.registry):
         group = (
             "Only when ticked: these cost money or send audio away, or need a model of your own"
             if metric.asked_only

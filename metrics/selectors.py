@@ -19,7 +19,6 @@ from metrics.metric import (
     Score,
     canonical_json,
     make_metric,
-    registry,
 )
 from metrics.models import MetricScore
 from metrics.studymaterial import study_stimuli
@@ -161,7 +160,7 @@ def _computed(found: Mapping[Any, Any]) -> Iterator[Series]:
     for key, version, told, origin in found:
         if origin == COMPUTED:
             by_output.setdefault((key, version), []).append(told)
-    for key, kind in registry().items():
+    for key, kind in Metric.registry.items():
         usual = canonical_json(make_metric(key).parameters_dict())
         for output in kind.outputs():
             sets = by_output.get((output.key, kind.version), [])
@@ -217,12 +216,12 @@ def scores_mark(study_slug: str) -> str:
     It changes with what is said of the stimuli, too, and with the versions of the metrics.
     """
     stimuli = study_stimuli(study_slug)
-    needs = sorted({need for metric in registry().values() for need in metric.needs})
+    needs = sorted({need for metric in Metric.registry.values() for need in metric.needs})
     told = [f"{row['sha256']} {material.fingerprint(needs)}" for row, material in stimuli]
     hashes = {row["sha256"] for row, _ in stimuli}
     for stored in _chunks(hashes):
         facts = stored.order_by().values("metric", "version", "origin", "failed")
         for fact in facts.annotate(n=Count("pk"), at=Max("computed_at"), last=Max("pk")):
             told.append(" ".join(str(value) for value in fact.values()))
-    told += [f"{key} {metric.version}" for key, metric in registry().items()]
+    told += [f"{key} {metric.version}" for key, metric in Metric.registry.items()]
     return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()[:16]

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from listening.selectors import study_head_or_404
 from metrics import details, pages, runs, score_tables
 from metrics.forms import choices_of
 from metrics.imported_scores import ImportedScoreError
@@ -33,7 +34,7 @@ NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
 @require_GET
 @never_cache
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, head_of(request, key))
+    return _page(request, study_head_or_404(key, request.user))
 
 
 @login_required
@@ -41,7 +42,7 @@ def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """How far the newest run is, for a page that looks again while it works."""
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     run = runs_of(key).first()
     return JsonResponse(pages.run_state(run) if run else {"state": "none"})
 
@@ -50,7 +51,7 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def score(request: HttpRequest, key: str) -> HttpResponse:
     """Ask the workers to score what has no score yet; asking twice does no harm."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     try:
         choices = choices_of(request.POST)
         runs.ask(head["pk"], key, choices, score_shard.delay, by=request.user.get_username())
@@ -65,7 +66,7 @@ def score(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up what a run has not scored yet."""
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     runs.cancel(get_object_or_404(runs_of(key), pk=pk))
     return redirect("metrics", key)
 
@@ -74,7 +75,7 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Queue again what a run has not done and nobody works on."""
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     try:
         runs.continue_run(get_object_or_404(runs_of(key), pk=pk), score_shard.delay)
     except OperationalError:
@@ -87,7 +88,7 @@ def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @never_cache
 def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """One output in full: what it is, how it was made, its best and its worst clips."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     found = details.metric_details(key, request.GET.get("metric", ""))
     if found is None:
         raise Http404("There is no such metric.")
@@ -99,7 +100,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     rows = score_tables.export_rows(key)
     text, kind = (
         (score_tables.as_csv(rows), "text/csv; charset=utf-8")
@@ -118,7 +119,7 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
 @require_POST
 def bring(request: HttpRequest, key: str) -> HttpResponse:
     """Store scores that were computed elsewhere, from an uploaded file."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     given = request.FILES.get("file")
     if given is None:
         return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
@@ -155,13 +156,3 @@ def _page(
 def runs_of(key: str) -> Any:
     """A study's scoring runs, the newest first."""
     return ScoringRun.objects.filter(study__key=key)
-
-
-def head_of(request: HttpRequest, key: str) -> Any:
-    """The study, if it is this researcher's (or they are a superuser); else 404."""
-    from listening.selectors import study_head
-
-    head = study_head(key, request.user)
-    if head is None:
-        raise Http404(f"There is no study “{key}” of yours.")
-    return head

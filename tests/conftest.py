@@ -6,9 +6,10 @@ import sys
 import threading
 from collections.abc import Generator, Iterator
 from functools import cache
+from importlib import import_module
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # Before NumPy is loaded: a process per core runs tests, and threads of linear algebra on small
 # matrices would only wait for one another.
@@ -17,29 +18,28 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 
 import pytest
 from django.conf import settings
-from hypothesis import HealthCheck
-from hypothesis import settings as hypothesis_settings
+from django.db import connection
 from xdist.scheduler import LoadFileScheduling
 
-from config.embedded import EmbeddedError
+from config.embedded import POSTGRES, EmbeddedError
 from config.keeper import join
-from tests.config.helpers import own_folder
-from tests.demo_house import DemoHouse
+
+if TYPE_CHECKING:
+    from tests.demo_house import DemoHouse
 
 pytest_plugins = ["tests.costs"]
 
-# The same cases each time, however slow the machine; `make soak` looks for new ones.
-hypothesis_settings.register_profile(
-    "tests",
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-hypothesis_settings.register_profile(
-    "soak", hypothesis_settings.get_profile("tests"), derandomize=False, max_examples=500
-)
-hypothesis_settings.load_profile("tests")
+
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis loads the profile that is asked for
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-profile", None):
+        import_module("tests.property_profiles")
+
+
+def pytest_pycollect_makemodule(module_path: Path) -> None:
+    """Only files that use Hypothesis pay for its import."""
+    if "hypothesis" in module_path.read_text():
+        import_module("tests.property_profiles")
 
 
 @pytest.fixture(scope="session")
@@ -53,9 +53,15 @@ def servers() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    servers: None, django_db_modify_db_settings_parallel_suffix: None
+    servers: None, django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: Any
 ) -> None:
-    """Before the database of the tests is made, its server runs."""
+    """Before the database of the tests is made, its server runs, and there is one to copy."""
+    if POSTGRES in settings.EMBEDDED:
+        from tests.migrated import template
+
+        with django_db_blocker.unblock():
+            name = template(settings.EARNEST_VAR)
+        connection.settings_dict["TEST"]["TEMPLATE"] = name
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -79,7 +85,7 @@ class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no type
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.split("::", 1)[0]
-        return DemoHouse.__name__ if _uses_the_demo_house(path) else path
+        return "DemoHouse" if _uses_the_demo_house(path) else path
 
 
 @cache
@@ -108,8 +114,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 @pytest.fixture(scope="session")
-def demo_house() -> Iterator[DemoHouse]:
+def demo_house() -> Iterator["DemoHouse"]:
     """A supervised house with the demo study, one for all tests of a process."""
+    from tests.config.helpers import own_folder
+    from tests.demo_house import DemoHouse
+
     with own_folder() as var:
         house = DemoHouse(var).start()
         try:

@@ -27,21 +27,33 @@ def make_user(name: str = "researcher", **fields: Any) -> User:
 
 
 def make_material(study: Study, conditions: int, items: int, traps: dict[str, int]) -> None:
-    made = [Condition.objects.create(study=study, key=f"cond-{c}") for c in range(conditions)]
-    texts = [Item.objects.create(study=study, key=f"item-{i}") for i in range(items)]
-    for condition in made:
-        for item in texts:
-            make_stimulus(study, condition, item)
-    trap_condition = Condition.objects.create(study=study, key="trap", role="trap")
-    for kind, count in traps.items():
-        for k in range(count):
-            item = Item.objects.create(study=study, key=f"{kind}-{k}")
-            make_stimulus(study, trap_condition, item, trap=kind)
+    made = Condition.objects.bulk_create(
+        [
+            *(Condition(study=study, key=f"cond-{c}") for c in range(conditions)),
+            Condition(study=study, key="trap", role="trap"),
+        ]
+    )
+    kinds = [kind for kind, count in traps.items() for _ in range(count)]
+    numbers = [k for count in traps.values() for k in range(count)]
+    keys = [f"item-{i}" for i in range(items)]
+    keys += [f"{kind}-{k}" for kind, k in zip(kinds, numbers, strict=True)]
+    texts = Item.objects.bulk_create(Item(study=study, key=key) for key in keys)
+    stimuli = [a_stimulus(study, c, item) for c in made[:-1] for item in texts[:items]]
+    for kind, item in zip(kinds, texts[items:], strict=True):
+        stimuli.append(a_stimulus(study, made[-1], item, trap=kind))
+    Stimulus.objects.bulk_create(stimuli)
 
 
 def make_stimulus(study: Study, condition: Condition, item: Item, trap: str = "") -> Stimulus:
+    made = a_stimulus(study, condition, item, trap)
+    made.save()
+    return made
+
+
+def a_stimulus(study: Study, condition: Condition, item: Item, trap: str = "") -> Stimulus:
+    """One that is not in the database yet."""
     name = secrets.token_hex(16)
-    return Stimulus.objects.create(
+    return Stimulus(
         study=study,
         key=f"{condition.key}_{item.key}",
         condition=condition,

@@ -60,24 +60,24 @@ class Cell:
     item: Codes
     roles: Mapping[str, str] = field(default_factory=dict)  # of conditions, where the table tells
 
-    def roles_of(self, asked: str = "") -> tuple[str, frozenset[str]]:
-        """The reference among the names (empty: none) and the anchors; ``asked`` names another."""
-        reference = reference_of(self.names, asked, self.roles).name
+    def roles_of(self, named_reference: str = "") -> tuple[str, frozenset[str]]:
+        """The reference among the names (empty: none; the one named, if any), and the anchors."""
+        reference = reference_of(self.names, named_reference, self.roles).name
         return reference, anchors_of(self.names, self.roles) - {reference}
 
 
 def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
     """Overall, by each column that varies within conditions, and by system where that pools."""
     use = rated(table)
-    found = [Breakdown()]
+    breakdowns = [Breakdown()]
     for name in OFFERED:
         if use[use[name] != ""].groupby("condition")[name].nunique().gt(1).any():
-            found.append(Breakdown(by=(name,)))
+            breakdowns.append(Breakdown(by=(name,)))
     pooled = use[use["system"] != ""].groupby("system")["condition"].nunique()
     if pooled.gt(1).any():
-        found.append(Breakdown("system"))
-        found += [Breakdown("system", (name,)) for name in OFFERED if use[name].nunique() > 1]
-    return found
+        breakdowns.append(Breakdown("system"))
+        breakdowns += [Breakdown("system", (name,)) for name in OFFERED if use[name].nunique() > 1]
+    return breakdowns
 
 
 def families(table: pd.DataFrame) -> Iterator[Family]:
@@ -97,16 +97,16 @@ def _families(use: pd.DataFrame) -> Iterator[Family]:
     for key, rows in use.groupby(keys, sort=True):
         study, task, _, criterion, estimand = map(str, key)
         group = {"study": study} if several else {}
-        rater, n_raters = _codes(rows["rater"])
-        item, n_items = _codes(rows["item"].where(rows["item"] != "", rows["stimulus"]))
+        rater, raters = coded_column(rows["rater"])
+        item, items = coded_column(rows["item"].where(rows["item"] != "", rows["stimulus"]))
         yield Family(
             table=rows,
             group={**group, "task": task, "criterion": criterion},
             estimand=estimand,
             rater=rater,
             item=item,
-            n_raters=n_raters,
-            n_items=n_items,
+            n_raters=len(raters),
+            n_items=len(items),
         )
 
 
@@ -128,20 +128,21 @@ def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
 def _cell(
     family: Family, table: pd.DataFrame, compare: str, group: dict[str, str], rows: Codes
 ) -> Cell:
-    condition, names = pd.factorize(table[compare].take(rows), sort=True)
+    condition, names = coded_column(table[compare].take(rows))
     return Cell(
         group={**family.group, **group},
-        names=[str(name) for name in names],
+        names=names,
         y=table["score"].to_numpy(dtype=np.float64)[rows],
         scoreless=bool(table["score"].isna().to_numpy()[rows].all()),
         labels=table["label"].take(rows).tolist(),
-        condition=condition.astype(np.int64),
+        condition=condition,
         rater=family.rater[rows],
         item=family.item[rows],
         roles=roles_of(family.table) if compare == "condition" else {},
     )
 
 
-def _codes(column: pd.Series) -> tuple[Codes, int]:
+def coded_column(column: pd.Series) -> tuple[Codes, list[str]]:
+    """Codes (n,) from 0 of a column's values in sorted order, and these values."""
     codes, names = pd.factorize(column, sort=True)
-    return codes.astype(np.int64), len(names)
+    return codes.astype(np.int64), [str(name) for name in names]

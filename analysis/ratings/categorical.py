@@ -35,6 +35,18 @@ class Categorical:
         return Categorical(self.codes, values)
 
 
+def paired(
+    first: Categorical, second: Categorical
+) -> tuple[list[tuple[Any, Any]], NDArray[np.int32]]:
+    """The different pairs of values that stand side by side, and which each row has (n,)."""
+    count = len(second.values)
+    both, codes = np.unique(
+        first.codes.astype(np.int64) * count + second.codes, return_inverse=True
+    )
+    places = (divmod(each, count) for each in both.tolist())
+    return [(first.values[a], second.values[b]) for a, b in places], codes.astype(np.int32)
+
+
 def constant(value: Any, length: int) -> Categorical:
     """The same value in every cell."""
     return Categorical(np.zeros(length, dtype=np.int32), [value])
@@ -42,14 +54,11 @@ def constant(value: Any, length: int) -> Categorical:
 
 def joined(columns: Sequence[Categorical]) -> Categorical:
     """Texts of several columns as one, the empty ones left out and a blank between the others."""
-    codes = np.zeros(len(columns[0]), dtype=np.int64)
-    values: list[tuple[str, ...]] = [()]
+    whole = constant((), len(columns[0]))
     for column in columns:
-        both, place = np.unique(codes * len(column.values) + column.codes, return_inverse=True)
-        pairs = [divmod(int(each), len(column.values)) for each in both]
-        values = [(*values[before], str(column.values[own])) for before, own in pairs]
-        codes = place.astype(np.int64)
-    return Categorical(codes.astype(np.int32), [" ".join(filter(None, texts)) for texts in values])
+        pairs, codes = paired(whole, column)
+        whole = Categorical(codes, [(*before, str(own)) for before, own in pairs])
+    return whole.mapped([" ".join(filter(None, texts)) for texts in whole.values])
 
 
 def columns_of(path: Path, header: Header | None = None) -> dict[str, Categorical]:
@@ -63,7 +72,8 @@ def columns_of(path: Path, header: Header | None = None) -> dict[str, Categorica
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the slow reader names the row
         try:
             with opened(path) as file:
-                return _slowly(csv.reader(file, delimiter=header.delimiter), header, path.name)
+                reader = csv.reader(file, delimiter=header.delimiter)
+                return categoricals(header.names, _rows(reader, header, path.name))
         except (csv.Error, UnicodeDecodeError) as error:
             raise unreadable(path, error) from None
     except (EOFError, OSError) as error:
@@ -82,32 +92,39 @@ def _quickly(path: Path, header: Header) -> dict[str, Categorical]:
     )
     if table.column_names != list(header.names):
         raise pa.ArrowInvalid("the header is read otherwise")
-    found = {}
+    columns = {}
     for name in header.names:
         column = table[name].unify_dictionaries().combine_chunks()
         pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         codes = [piece.indices.to_numpy(zero_copy_only=False) for piece in pieces]
         values = pieces[0].dictionary.to_pylist() if pieces else []
-        joined = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int32)
-        found[name] = Categorical(joined.astype(np.int32, copy=False), values)
-    return found
+        all_codes = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int32)
+        columns[name] = Categorical(all_codes.astype(np.int32, copy=False), values)
+    return columns
 
 
-def _slowly(reader: Iterator[list[str]], header: Header, file: str) -> dict[str, Categorical]:
+def _rows(reader: Iterator[list[str]], header: Header, file: str) -> Iterator[list[str]]:
+    """The rows below the header; raises RatingsError where one has more or fewer cells."""
     next(reader, None)
-    known: list[dict[str, int]] = [{} for _ in header.names]
-    codes: list[list[int]] = [[] for _ in header.names]
     for number, row in enumerate((row for row in reader if row), start=2):
         if len(row) != len(header.names):
             cells = f"{len(row)} cells where the header has {len(header.names)}"
             mark = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[header.delimiter]
             remedy = f"quote cells that hold {mark}"
             raise RatingsError([f"{file}, row {number}: {cells}; {remedy}"])
-        for places, seen, text in zip(codes, known, row, strict=True):
-            places.append(seen.setdefault(text, len(seen)))
+        yield row
+
+
+def categoricals(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Categorical]:
+    """Columns of rows of cells, a cell for each name; values of another type are other values."""
+    known: list[dict[tuple[type, Any], int]] = [{} for _ in names]
+    codes: list[list[int]] = [[] for _ in names]
+    for row in rows:
+        for column, seen, value in zip(codes, known, row, strict=True):
+            column.append(seen.setdefault((type(value), value), len(seen)))
     return {
-        name: Categorical(np.asarray(places, dtype=np.int32), list(seen))
-        for name, places, seen in zip(header.names, codes, known, strict=True)
+        name: Categorical(np.asarray(column, dtype=np.int32), [value for _, value in seen])
+        for name, column, seen in zip(names, codes, known, strict=True)
     }
 
 

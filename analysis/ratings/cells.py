@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from analysis.formatting import enumerated
+
 COLUMNS: tuple[str, ...] = (
     "study",
     "task",
@@ -102,7 +104,7 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield "\n]\n"
 
 
-def dtype_of(name: str) -> Any:
+def dtype_of(name: str) -> str:
     """The pandas type of a column: Int64, float64, boolean or str."""
     if name in INTEGERS:
         return "Int64"
@@ -111,34 +113,33 @@ def dtype_of(name: str) -> Any:
     return "boolean" if name in TRUTHS else "str"
 
 
-def reader_of(name: str) -> Callable[[Any], Any]:
+def reader_of(name: str) -> Callable[[object], object]:
     """What turns a cell of a column (text or plain value) into its typed value, None when empty."""
     if name in INTEGERS:
         return _as_integer
     if name in REALS:
         return _as_real
     if name in TRUTHS:
-        return partial(_as_truth, empty=WHEN_EMPTY.get(name))
+        return partial(truth, empty=WHEN_EMPTY.get(name))
     if name in WORDS:
         return partial(_as_word, words=WORDS[name])
-    return _as_trap if name == "trap" else _as_text
+    return trap_kind if name == "trap" else _as_text
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _as_word(value: Any, words: Sequence[str]) -> str:
+def _as_word(value: object, words: Sequence[str]) -> str:
     text = "" if value is None else str(value).strip().lower()
     if text in words:
         return text
     if text in _NOTHING:
         return ""
-    *most, last = words
-    raise ValueError(f"is unknown; write {', '.join(most)} or {last}, or leave it empty")
+    raise ValueError(f"is unknown; write {enumerated(words, 'or')}, or leave it empty")
 
 
-def _as_trap(value: Any) -> str:
+def trap_kind(value: object) -> str:
     """The kind of a trap, empty where a file says no; TRAP where it only says yes."""
     text = "" if value is None else str(value)
     plain = text.strip().lower()
@@ -147,7 +148,7 @@ def _as_trap(value: Any) -> str:
     return TRAP if plain in _YES else text
 
 
-def _as_integer(value: Any) -> Any:
+def _as_integer(value: object) -> int | None:
     if value is None or str(value).strip().lower() in _NOTHING:
         return None
     number = float(_number(value, "is no whole number; write one such as 1500, or leave it empty"))
@@ -156,7 +157,7 @@ def _as_integer(value: Any) -> Any:
     return int(number)
 
 
-def _as_real(value: Any) -> float:
+def _as_real(value: object) -> float:
     if value is None or str(value).strip().lower() in _NOTHING:
         return math.nan
     number = _number(value, "is no number; write one such as 3.5, or leave it empty")
@@ -172,7 +173,7 @@ def _number(value: Any, remedy: str) -> float:
         raise ValueError(remedy) from None
 
 
-def _as_truth(value: Any, empty: bool | None = None) -> bool | None:
+def truth(value: object, empty: bool | None = None) -> bool | None:
     text = "" if value is None else str(value).strip().lower()
     if text in _YES:
         return True
@@ -183,14 +184,14 @@ def _as_truth(value: Any, empty: bool | None = None) -> bool | None:
     raise ValueError("is neither true nor false; write true or false, or leave it empty")
 
 
-def canonical_cell(value: Any) -> str:
+def canonical_cell(value: object) -> str:
     """A plain value as it enters the hash: text with separators escaped, numbers exactly."""
     if isinstance(value, str):
         return value.replace("\\", "\\\\").replace("\x1f", "\\f").replace("\x1e", "\\e")
     return _number_text(value)
 
 
-def _number_text(value: Any) -> str:
+def _number_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -198,7 +199,7 @@ def _number_text(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def csv_cell(value: Any) -> str:
+def csv_cell(value: object) -> str:
     """A plain value as CSV text; what a spreadsheet takes for a formula gets an apostrophe."""
     if not isinstance(value, str):
         return _number_text(json_value(value))
@@ -207,7 +208,7 @@ def csv_cell(value: Any) -> str:
     return value
 
 
-def json_value(value: Any) -> Any:
+def json_value(value: object) -> object:
     """A plain value that JSON can hold: no number becomes null."""
     return None if isinstance(value, float) and math.isnan(value) else value
 

@@ -66,5 +66,5 @@ def _unknown(what: str, key: str, known: Iterable[str]) -> str:
         if plain in (method.key, method.estimand.key, method.estimand.name.casefold())
     ]
     meant = called[0] if called else nearest(key, known)
-    asked = f"; did you mean {meant}? Known" if meant else "; known"
-    return f"no {what} {key!r}{asked} are {', '.join(known)}"
+    question = f"; did you mean {meant}? Known" if meant else "; known"
+    return f"no {what} {key!r}{question} are {', '.join(known)}"

@@ -56,7 +56,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ColumnMapping:
     """Which column of the file gives which of the table, values for whole columns, and the rest.
 
     ``unused`` are all columns of the file that give nothing, ``unasked`` those of them that nobody
@@ -69,15 +69,20 @@ class Wanted:
     unused: tuple[str, ...]
     unasked: tuple[str, ...]
 
+    @property
+    def filled(self) -> set[str]:
+        """The columns of the table that the file or a constant gives."""
+        return {*self.theirs, *self.constants}
+
     def notes(self) -> Iterator[str]:
         """What is to be told of how the file is read, a sentence each."""
         if self.header.delimiter != ",":
             yield f"The file is read as separated by {DELIMITERS[self.header.delimiter]}."
-        given = [name for name in self.unasked if name in self.constants]
-        for name in given:
-            told = f"The column {name} of the file is not used"
-            yield f"{told}: every row has {shlex.quote(self.constants[name])}, as was asked for."
-        others = [name or "without a name" for name in self.unasked if name not in given]
+        overridden = [name for name in self.unasked if name in self.constants]
+        for name in overridden:
+            unused = f"The column {name} of the file is not used"
+            yield f"{unused}: every row has {shlex.quote(self.constants[name])}, as was asked for."
+        others = [name or "without a name" for name in self.unasked if name not in overridden]
         if others:
             columns = "column" if len(others) == 1 else "columns"
             yield f"Not used: the {columns} {enumerated(others)}."
@@ -122,12 +127,12 @@ def unreadable(path: Path, error: Exception) -> RatingsError:
     return RatingsError([f"{path.name}: not a readable CSV file ({error}); {remedy}"])
 
 
-def wanted_columns(
+def column_mapping(
     path: str | Path,
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
     ignore: Collection[str] = (),
-) -> Wanted:
+) -> ColumnMapping:
     """How the columns of a file are to be read; raises RatingsError with all that is wrong.
 
     ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
@@ -141,40 +146,42 @@ def wanted_columns(
     used = set(theirs.values())
     unused = tuple(name for name in header.names if name not in used)
     unasked = tuple(name for name in unused if name not in ignore)
-    wanted = Wanted(header, theirs, constants, unused, unasked)
-    problems = [*_mistyped(wanted, columns or {}, ignore), *_missing(wanted)]
-    problems += [*_near_misses(wanted), *_wrong_method(wanted)]
+    mapping = ColumnMapping(header, theirs, constants, unused, unasked)
+    problems = [*_mistyped(mapping, columns or {}, ignore), *_missing(mapping)]
+    problems += [*_near_misses(mapping), *_wrong_method(mapping)]
     if problems:
         raise RatingsError([f"{Path(path).name}: {problem}" for problem in problems])
-    return wanted
+    return mapping
 
 
-def _mistyped(wanted: Wanted, columns: Mapping[str, str], ignore: Collection[str]) -> Iterator[str]:
+def _mistyped(
+    mapping: ColumnMapping, columns: Mapping[str, str], ignore: Collection[str]
+) -> Iterator[str]:
     """Names in options that neither the table nor the file has."""
-    for name in sorted({*columns, *wanted.constants} - set(COLUMNS)):
+    for name in sorted({*columns, *mapping.constants} - set(COLUMNS)):
         meant = _or_empty("; did you mean {}?", nearest(name, COLUMNS))
         known = ", ".join(COLUMNS)
         yield f"{name} is no column of a ratings table{meant or ';'} Known are {known}"
-    for name in sorted(columns.keys() & wanted.constants.keys()):
+    for name in sorted(columns.keys() & mapping.constants.keys()):
         yield f"{name} is given twice, by --column and by --set; leave one of them out"
-    there = ", ".join(wanted.header.names)
+    there = ", ".join(mapping.header.names)
     for name, what in [
         *((theirs, f" (wanted for {ours})") for ours, theirs in columns.items()),
         *((name, " to ignore") for name in ignore),
     ]:
-        if name not in wanted.header.names:
-            meant = _or_empty("; did you mean {}?", nearest(name, wanted.header.names))
+        if name not in mapping.header.names:
+            meant = _or_empty("; did you mean {}?", nearest(name, mapping.header.names))
             yield f"no column {name}{what}{meant} (it has {there})"
 
 
-def _missing(wanted: Wanted) -> Iterator[str]:
+def _missing(mapping: ColumnMapping) -> Iterator[str]:
     """Columns that every file needs, with those of the file that may be meant."""
-    have = {*wanted.theirs, *wanted.constants}
+    have = mapping.filled
     for needed in NEEDED:
-        if have.intersection(needed) or (needed == ("score",) and "label" in wanted.theirs):
+        if have.intersection(needed) or (needed == ("score",) and "label" in mapping.theirs):
             continue  # labels tell scores
         meant = [
-            (ours, name) for ours in needed for name in wanted.header.names if _means(name, ours)
+            (ours, name) for ours in needed for name in mapping.header.names if _means(name, ours)
         ]
         absent = f"no column {' or '.join(needed)}"
         if meant:
@@ -182,15 +189,15 @@ def _missing(wanted: Wanted) -> Iterator[str]:
             yield f"{absent}; did you mean {names}? {_option('--column', *meant[0])}"
         else:
             remedy = f"add it, or say which column holds it: --column {needed[0]}=NAME"
-            yield f"{absent}; {remedy} (it has {', '.join(wanted.header.names)})"
+            yield f"{absent}; {remedy} (it has {', '.join(mapping.header.names)})"
 
 
-def _near_misses(wanted: Wanted) -> Iterator[str]:
+def _near_misses(mapping: ColumnMapping) -> Iterator[str]:
     """Columns that nobody uses and that look like one of the table that nothing gives."""
-    have = {*wanted.theirs, *wanted.constants}
+    have = mapping.filled
     have |= {name for needed in NEEDED if not have.intersection(needed) for name in needed}
     like: dict[str, list[str]] = {}
-    for name in wanted.unasked:
+    for name in mapping.unasked:
         known = _known_as(name)
         if known and known not in have:
             like.setdefault(known, []).append(name)
@@ -201,20 +208,20 @@ def _near_misses(wanted: Wanted) -> Iterator[str]:
         yield f"{columns} like {ours} and would not be used; say {use}, or {leave}"
 
 
-def _wrong_method(wanted: Wanted) -> Iterator[str]:
+def _wrong_method(mapping: ColumnMapping) -> Iterator[str]:
     """A method or estimand for the whole file that there is not, or that lacks its columns."""
-    method, estimand = (wanted.constants.get(name, "") for name in ("method", "estimand"))
+    method, estimand = (mapping.constants.get(name, "") for name in ("method", "estimand"))
     try:
-        found = estimand_of_method(method) if method else None
-        found = estimand_of(estimand) if estimand else found
+        known = estimand_of_method(method) if method else None
+        known = estimand_of(estimand) if estimand else known
     except KeyError as error:
         yield str(error.args[0])
         return
-    if found and found.in_pairs and not {"versus_condition"} & {*wanted.theirs, *wanted.constants}:
-        meant = [name for name in wanted.unasked if _means(name, "versus_condition")]
+    if known and known.in_pairs and "versus_condition" not in mapping.filled:
+        meant = [name for name in mapping.unasked if _means(name, "versus_condition")]
         remedy = _option("--column", "versus_condition", (*meant, "NAME")[0])
         yield (
-            f"no column versus_condition, and {found.name} compares two clips; name the other "
+            f"no column versus_condition, and {known.name} compares two clips; name the other "
             f"condition: {remedy}, or --set versus_condition=NAME if it is always the same"
         )
 

@@ -1,4 +1,4 @@
-"""Which method a file's ratings are of where it does not say: taken from the estimand, or asked."""
+"""Which method a file's ratings are of where it does not say: inferred, or a question."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.formatting import enumerated
-from analysis.ratings.categorical import Categorical, joined
-from analysis.ratings.cells import reader_of
+from analysis.ratings.categorical import Categorical, joined, paired
+from analysis.ratings.cells import trap_kind
 from analysis.ratings.estimands import estimand_of_method, methods_of
 from analysis.ratings.problems import rows_text
 from listening.methods import Method, Scale
@@ -23,7 +23,7 @@ _ORDERED = ("rater", "session", "task", "criterion", "block", "item")
 
 
 @dataclass(frozen=True)
-class Told:
+class InferredMethod:
     """The columns method and estimand, and a question or a note about how they were come by."""
 
     method: Categorical
@@ -32,8 +32,8 @@ class Told:
     note: str = ""
 
 
-def method_told(cells: Mapping[str, Categorical]) -> Told:
-    """The method and the estimand of each row, each told by the other where it is empty.
+def inferred_method(cells: Mapping[str, Categorical]) -> InferredMethod:
+    """The method and the estimand of each row, each inferred from the other where it is empty.
 
     Where all rows lack both, scores of 1 to 5 are taken for MOS, with a note; for others, and for
     labels of a known method, there is a question with the methods that fit.
@@ -41,7 +41,7 @@ def method_told(cells: Mapping[str, Categorical]) -> Told:
     method, estimand = cells["method"], cells["estimand"]
     if any(method.values) or any(estimand.values):
         return _by_the_other(method, estimand)
-    seen = _Seen(cells)
+    seen = _RatingsSeen(cells)
     question = "" if not seen.any else seen.question()
     note = ""
     if seen.scores and not question:
@@ -49,25 +49,21 @@ def method_told(cells: Mapping[str, Categorical]) -> Told:
         note = f"No column says the method: {fits}. If they are not, say --set method=METHOD."
     same = np.zeros(len(method), dtype=np.int32)
     key = estimand_of_method(GUESS).key
-    return Told(Categorical(same, [GUESS]), Categorical(same, [key]), question, note)
+    return InferredMethod(Categorical(same, [GUESS]), Categorical(same, [key]), question, note)
 
 
-def _by_the_other(method: Categorical, estimand: Categorical) -> Told:
+def _by_the_other(method: Categorical, estimand: Categorical) -> InferredMethod:
     """Each from the other, row by row; what neither tells stays empty."""
-    count = len(estimand.values)
-    both = method.codes.astype(np.int64) * count + estimand.codes
-    pairs, codes = np.unique(both, return_inverse=True)
+    pairs, codes = paired(method, estimand)
     filled = []
-    for pair in pairs.tolist():
-        of, key = method.values[pair // count], estimand.values[pair % count]
+    for of, key in pairs:
         if not of and key:
             known = methods_of(key)
             of = known[0] if len(known) == 1 else ""
         elif of in Method.registry and not key:
             key = estimand_of_method(of).key
         filled.append((of, key))
-    codes = codes.astype(np.int32)
-    return Told(
+    return InferredMethod(
         Categorical(codes, [of for of, _ in filled]), Categorical(codes, [key for _, key in filled])
     )
 
@@ -81,15 +77,15 @@ def scores_of_labels(
     ``method`` words have none yet. ``first_row`` is the number of the first row in words.
     """
     method = method or Categorical(np.zeros(len(label), dtype=np.int32), [""])
-    count = len(method.values)
-    both = label.codes.astype(np.int64) * count + method.codes
-    places, codes = np.unique(both, return_inverse=True)
-    cells = [(str(label.values[x // count]).strip(), method.values[x % count]) for x in places]
+    pairs, codes = paired(label, method)
+    cells = [(str(text).strip(), key) for text, key in pairs]
     scales = _scales()
     scores = [_score_of(text, scales.get(key)) for text, key in cells]
     words = {text: score for (text, _), score in zip(cells, scores, strict=True) if score != text}
-    told = [f"{text} {score}" for text, score in sorted(words.items(), key=_by_score) if score]
-    note = f"No column score: scores are those of the labels ({', '.join(told)})." if told else ""
+    scored = [f"{text} {score}" for text, score in sorted(words.items(), key=_by_score) if score]
+    note = (
+        f"No column score: scores are those of the labels ({', '.join(scored)})." if scored else ""
+    )
     problem = ""
     for place, (text, key) in enumerate(cells):
         if text and not scores[place] and key in scales and scales[key].labels:
@@ -97,7 +93,7 @@ def scores_of_labels(
             remedy = f"write {enumerated(scales[key].labels, 'or')}, or add a column score"
             problem = f"{rows}, column label: {text!r} is not on the scale of {key}; {remedy}"
             break
-    return Categorical(codes.astype(np.int32), scores), note, problem
+    return Categorical(codes, scores), note, problem
 
 
 def _by_score(word: tuple[str, str]) -> tuple[float, str]:
@@ -113,12 +109,11 @@ def _score_of(label: str, scale: Scale | None) -> str:
     return label if np.isfinite(_number(label)) else ""
 
 
-class _Seen:
+class _RatingsSeen:
     """What the ratings of a file look like, traps left out."""
 
     def __init__(self, cells: Mapping[str, Categorical]) -> None:
-        kind = reader_of("trap")
-        trap = np.array([bool(kind(value)) for value in cells["trap"].values], dtype=bool)
+        trap = np.array([bool(trap_kind(value)) for value in cells["trap"].values], dtype=bool)
         self.cells = cells
         self.rated = ~trap[cells["trap"].codes] if len(trap) else np.ones(0, dtype=bool)
         self.any = bool(self.rated.any())
@@ -203,13 +198,13 @@ class _Seen:
 
 def _scales() -> dict[str, Scale]:
     """The scale that each method has unless a study says otherwise; not of those without one."""
-    found = {}
+    scales = {}
     for key, method in sorted(Method.registry.items()):
         try:
-            found[key] = method().scale({})
+            scales[key] = method().scale({})
         except ValueError:
             continue
-    return found
+    return scales
 
 
 def _ranking() -> list[str]:
@@ -246,8 +241,5 @@ def _span(scores: list[float]) -> str:
 
 
 def _options(keys: list[str]) -> str:
-    if not keys:
-        return "--set method=METHOD"
-    *most, last = [f"{key} ({estimand_of_method(key).name})" for key in keys]
-    named = f"{', '.join(most)} or {last}" if most else last
-    return f"--set method=METHOD, where METHOD is {named}"
+    named = enumerated([f"{key} ({estimand_of_method(key).name})" for key in keys], "or")
+    return "--set method=METHOD" + (f", where METHOD is {named}" if keys else "")

@@ -11,13 +11,13 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pandas as pd
 
-from analysis.ratings.cells import reader_of, unescaped
+from analysis.ratings.cells import truth, unescaped
 from analysis.ratings.header import header_of, opened
 from analysis.ratings.problems import NEAR, RatingsError, likeness
 
@@ -27,7 +27,20 @@ ENDS = ("low", "high")
 NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
 _NAMED = 3
-_NUMBERS = ("value", *ENDS)
+
+
+class FileScore(TypedDict):
+    """A score as a file has it; ``parameters`` are JSON, or empty where the file says none."""
+
+    stimulus: str
+    metric: str
+    version: str
+    value: float | None
+    higher_is_better: bool | None
+    low: float | None
+    high: float | None
+    reason: str
+    parameters: str
 
 
 def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -35,21 +48,19 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
     ``higher_is_better``, ``reason``, ``low`` and ``high`` are columns only where a row has them.
     """
-    given = list(rows)
-    cells = [[row[name] for name in SCORE_COLUMNS] for row in given]
-    table = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))
-    for name in SCORE_COLUMNS[:3]:
-        table[name] = table[name].astype("str")
-    table["value"] = table["value"].astype("float64")
+    rows = list(rows)
+    table = pd.DataFrame(
+        [[row[name] for name in SCORE_COLUMNS] for row in rows], columns=list(SCORE_COLUMNS)
+    ).astype(dict.fromkeys(SCORE_COLUMNS[:3], "str") | {"value": "float64"})
     for name, empty in ((DIRECTION, None), (REASON, "")):
-        if any(row.get(name) not in (None, "") for row in given):
-            told = [row.get(name) if row.get(name) != "" else empty for row in given]
+        values = [row.get(name) for row in rows]
+        if any(value not in (None, "") for value in values):
             table[name] = pd.Series(
-                [empty if each is None else each for each in told], dtype=object
+                [empty if value in (None, "") else value for value in values], dtype=object
             )
-    if any(row.get(end) is not None for row in given for end in ENDS):
+    if any(row.get(end) is not None for row in rows for end in ENDS):
         for end in ENDS:
-            table[end] = pd.Series([row.get(end) for row in given], dtype="float64")
+            table[end] = pd.Series([row.get(end) for row in rows], dtype="float64")
     return table.sort_values(list(SCORE_COLUMNS), ignore_index=True)
 
 
@@ -64,7 +75,7 @@ def scores_from_file(path: str | Path) -> pd.DataFrame:
     path = Path(path)
     try:
         lines = _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path)
-        return scores_from_rows(_apart(lines))
+        return scores_from_rows(_with_parameters_named(lines))
     except FileNotFoundError:
         raise RatingsError([f"{path}: there is no such file; check the path"]) from None
     except UnicodeDecodeError:
@@ -78,35 +89,31 @@ def matched(scores: pd.DataFrame, stimuli: Iterable[str]) -> pd.DataFrame:
     ratings have. Raises RatingsError, with examples of both, when no name is in both.
     """
     rated = {name for name in stimuli if name}
-    told = dict.fromkeys(scores["stimulus"])
-    if not told or not rated or rated & set(told):
+    named_stimuli = dict.fromkeys(scores["stimulus"])
+    if not named_stimuli or not rated or rated & set(named_stimuli):
         return scores
-    for cut in _CUTS:
-        named = {name: cut(name) for name in told}
+    for part in ("name", "stem"):
+        named = {name: str(getattr(Path(name), part)) for name in named_stimuli}
         if rated & set(named.values()) and len(set(named.values())) == len(named):
             return scores.assign(stimulus=scores["stimulus"].map(named))
-    ours, theirs = (", ".join(sorted(names)[:_NAMED]) for names in (rated, told))
+    ours, theirs = (", ".join(sorted(names)[:_NAMED]) for names in (rated, named_stimuli))
     raise RatingsError(
         [
             f"no stimulus of the scores is among those of the ratings: the ratings have {ours} "
-            f"({len(rated)} in all), the scores {theirs} ({len(told)}); name the clips in the "
-            "column stimulus as the ratings do"
+            f"({len(rated)} in all), the scores {theirs} ({len(named_stimuli)}); name the clips in "
+            "the column stimulus as the ratings do"
         ]
     )
 
 
-_CUTS: tuple[Callable[[str], str], ...] = (
-    lambda name: Path(name).name,
-    lambda name: Path(name).stem,
-)
-
-
-def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_parameters_named(rows: list[FileScore]) -> list[FileScore]:
     """The rows; where a metric was run with several sets of parameters, these are in its name."""
     sets: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         sets.setdefault((row["metric"], row["version"]), set()).add(row["parameters"])
-    names = {key: _told_apart(key[0], told) for key, told in sets.items() if len(told) > 1}
+    names = {
+        key: _names_of_settings(key[0], texts) for key, texts in sets.items() if len(texts) > 1
+    }
     return [
         {**row, "metric": names[key][row["parameters"]]}
         if row["parameters"] and (key := (row["metric"], row["version"])) in names
@@ -115,10 +122,10 @@ def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _told_apart(metric: str, sets: Iterable[str]) -> dict[str, str]:
+def _names_of_settings(metric: str, sets: Iterable[str]) -> dict[str, str]:
     """A name for each set of parameters (JSON): metric[name=value] with those that differ."""
-    told = {text: _settings(text) for text in sets if text}
-    known = [values for values in told.values() if values is not None]
+    settings = {text: _settings(text) for text in sets if text}
+    known = [values for values in settings.values() if values is not None]
     differ = sorted(
         name
         for name in {name for values in known for name in values}
@@ -128,7 +135,7 @@ def _told_apart(metric: str, sets: Iterable[str]) -> dict[str, str]:
         text: f"{metric} {text}"
         if values is None or not differ
         else f"{metric}[{','.join(f'{name}={values.get(name)}' for name in differ)}]"
-        for text, values in told.items()
+        for text, values in settings.items()
     }
 
 
@@ -141,18 +148,19 @@ def _settings(text: str) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def _csv_rows(path: Path) -> list[dict[str, Any]]:
+def _csv_rows(path: Path) -> list[FileScore]:
     problems: list[str] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[FileScore] = []
     header = header_of(path)
     _needed(path.name, header.names)
     with opened(path) as file:
         reader = csv.DictReader(file, delimiter=header.delimiter)
         for number, row in enumerate(reader, start=2):
-            named = {n: unescaped([row[n] or ""], n)[0] for n in SCORE_COLUMNS[:3]}
-            read = _read(row, f"{path.name}, row {number}, column", problems)
-            read[REASON] = unescaped([read[REASON]], REASON)[0]
-            rows.append({**named, **read})
+            texts = (unescaped([row[name] or ""], name)[0] for name in SCORE_COLUMNS[:3])
+            stimulus, metric, version = texts
+            where = f"{path.name}, row {number}, column"
+            score = _score((stimulus, metric, version), row, where, problems)
+            rows.append({**score, "reason": unescaped([score["reason"]], REASON)[0]})
     if problems:
         raise RatingsError(problems)
     return rows
@@ -176,54 +184,59 @@ def _needed(file: str, there: Sequence[str]) -> None:
         raise RatingsError(problems)
 
 
-def _json_rows(path: Path) -> list[dict[str, Any]]:
+def _json_rows(path: Path) -> list[FileScore]:
     problems: list[str] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[FileScore] = []
     with path.open(encoding="utf-8-sig") as file:
-        for number, line in _lines(file):
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
             where = f"{path.name}, line {number}"
             try:
-                told = json.loads(line)
+                record = json.loads(line)
             except ValueError:
                 problems.append(f"{where}: no JSON; write one object on each line")
                 continue
-            named = [str(told[k]) for k in _STAND_INS if told.get(k)] if _is_object(told) else []
-            if not named or "metric" not in told or "value" not in told:
+            record = record if isinstance(record, dict) else {}
+            named = [str(record[name]) for name in _STAND_INS if record.get(name)]
+            if not named or "metric" not in record or "value" not in record:
                 wanted = f"metric, value and one of {', '.join(_STAND_INS)}"
                 problems.append(f"{where}: give an object with {wanted}")
                 continue
-            row = {"stimulus": named[0], "metric": told["metric"]}
-            row["version"] = str(told.get("version") or "")
-            rows.append({**row, **_read(told, f"{where},", problems)})
+            clip = (named[0], record["metric"], str(record.get("version") or ""))
+            rows.append(_score(clip, record, f"{where},", problems))
     if problems:
         raise RatingsError(problems)
     return rows
 
 
-def _lines(file: Iterable[str]) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(file, start=1):
-        if line.strip():
-            yield number, line
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _read(row: Mapping[str, Any], where: str, problems: list[str]) -> dict[str, Any]:
-    """Value, direction, range and reason of a row; what cannot be read is told."""
-    direction = row.get(DIRECTION)
-    numbers = {name: _number(row.get(name), f"{where} {name}", problems) for name in _NUMBERS}
+def _score(
+    clip: tuple[str, str, str], record: Mapping[str, Any], where: str, problems: list[str]
+) -> FileScore:
+    """The score of a record; ``clip`` is its stimulus, metric and version."""
+    direction = record.get(DIRECTION)
+    value, low, high = (
+        _number(record.get(name), f"{where} {name}", problems) for name in ("value", *ENDS)
+    )
     try:
-        upward = reader_of("trap_passed")(direction)  # a column of truths
+        upward = truth(direction)
     except ValueError as error:
         problems.append(f"{where} {DIRECTION}: {direction!r} {error}")
         upward = None
-    parameters = row.get("parameters") or ""
+    parameters = record.get("parameters") or ""
     if not isinstance(parameters, str):
         parameters = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
-    told = {**numbers, DIRECTION: upward, REASON: str(row.get(REASON) or "")}
-    return {**told, "parameters": parameters}
+    return {
+        "stimulus": clip[0],
+        "metric": clip[1],
+        "version": clip[2],
+        "value": value,
+        "higher_is_better": upward,
+        "low": low,
+        "high": high,
+        "reason": str(record.get(REASON) or ""),
+        "parameters": parameters,
+    }
 
 
 def _number(cell: Any, where: str, problems: list[str]) -> float | None:
@@ -240,11 +253,11 @@ def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
     """Whether a higher value is better, for each metric; None where nobody says."""
     if DIRECTION not in scores:
         return dict.fromkeys(scores["metric"].unique())
-    found: dict[str, bool | None] = {}
-    for metric, told in scores.groupby("metric", sort=True)[DIRECTION]:
-        known = {bool(each) for each in told if each is not None and not pd.isna(each)}
-        found[str(metric)] = known.pop() if len(known) == 1 else None
-    return found
+    metric_directions: dict[str, bool | None] = {}
+    for metric, column in scores.groupby("metric", sort=True)[DIRECTION]:
+        known = {bool(each) for each in column if each is not None and not pd.isna(each)}
+        metric_directions[str(metric)] = known.pop() if len(known) == 1 else None
+    return metric_directions
 
 
 def ranges(scores: pd.DataFrame) -> dict[str, tuple[float | None, float | None] | None]:
@@ -252,15 +265,15 @@ def ranges(scores: pd.DataFrame) -> dict[str, tuple[float | None, float | None] 
 
     An end that there is not is None. A metric of which rows say different things has no range.
     """
-    found: dict[str, tuple[float | None, float | None] | None] = {}
+    metric_ranges: dict[str, tuple[float | None, float | None] | None] = {}
     for metric, own in scores.groupby("metric", sort=True):
-        found[str(metric)] = None
+        metric_ranges[str(metric)] = None
         if ENDS[0] in scores:
-            told = own[list(ENDS)].dropna(how="all").drop_duplicates()
-            if len(told) == 1:
-                low, high = (None if pd.isna(end) else float(end) for end in told.iloc[0])
-                found[str(metric)] = (low, high)
-    return found
+            bounds = own[list(ENDS)].dropna(how="all").drop_duplicates()
+            if len(bounds) == 1:
+                low, high = (None if pd.isna(end) else float(end) for end in bounds.iloc[0])
+                metric_ranges[str(metric)] = (low, high)
+    return metric_ranges
 
 
 def reasons(scores: pd.DataFrame, metric: str, stimuli: Sequence[str]) -> dict[str, int]:
@@ -270,11 +283,11 @@ def reasons(scores: pd.DataFrame, metric: str, stimuli: Sequence[str]) -> dict[s
     """
     own = scores[(scores["metric"] == metric) & scores["stimulus"].isin(stimuli)]
     empty = own[own["value"].isna()]
-    told = empty[REASON] if REASON in own else pd.Series([""] * len(empty), dtype=object)
-    short = [re.split(r"[,;:(]", str(reason))[0].strip() or "no value" for reason in told]
+    texts = empty[REASON] if REASON in own else pd.Series([""] * len(empty), dtype=object)
+    short = [re.split(r"[,;:(]", str(reason))[0].strip() or "no value" for reason in texts]
     counts = pd.Series(short, dtype=object).value_counts(sort=False)
-    found = {str(reason): int(count) for reason, count in counts.items()}
+    numbers = {str(reason): int(count) for reason, count in counts.items()}
     unscored = len(set(stimuli) - set(own["stimulus"]))
     if unscored:
-        found["not scored, or the run broke"] = unscored
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+        numbers["not scored, or the run broke"] = unscored
+    return dict(sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from analysis.formatting import enumerated
 
-MOST_PROBLEMS_TOLD = 20
+MOST_PROBLEMS_SHOWN = 20
 _NAMED = 3
 NEAR = 0.8  # from this ratio on (difflib, 0 to 1) a name looks like another
 MEANT = 0.6  # and from this one it may have been meant, where it is none that there is
@@ -18,10 +18,10 @@ class RatingsError(ValueError):
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
-        told = problems[:MOST_PROBLEMS_TOLD]
-        if len(problems) > len(told):
-            told = [*told, f"... and {len(problems) - len(told)} more"]
-        super().__init__("\n".join(told))
+        lines = problems[:MOST_PROBLEMS_SHOWN]
+        if len(problems) > len(lines):
+            lines = [*lines, f"... and {len(problems) - len(lines)} more"]
+        super().__init__("\n".join(lines))
 
 
 class RatingsWarning(UserWarning):

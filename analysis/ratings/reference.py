@@ -39,7 +39,7 @@ class Reference:
 
 
 def reference_of(
-    names: Sequence[str], asked: str = "", roles: Mapping[str, str] | None = None
+    names: Sequence[str], named: str = "", roles: Mapping[str, str] | None = None
 ) -> Reference:
     """The reference among condition names: the one asked for, else by role, else by its name.
 
@@ -47,22 +47,20 @@ def reference_of(
     that is called so is the reference. Names count without case, and with _ - . as spaces:
     Ground_Truth is recognised, and NaturalSpeech is not.
     """
-    if asked:
-        if asked in names:
-            return Reference(asked, "the reference that was asked for")
-        return Reference("", f"{asked}, asked for as the reference, is not among the conditions")
+    if named:
+        if named in names:
+            return Reference(named, "the reference that was asked for")
+        return Reference("", f"{named}, asked for as the reference, is not among the conditions")
     if roles:
-        found, why = (
-            [name for name in names if roles.get(name) == ROLE],
-            "the reference by its role",
-        )
+        candidates = [name for name in names if roles.get(name) == ROLE]
+        why = "the reference by its role"
     else:
-        found = [name for name in names if _plain(name) in CALLED_SO]
+        candidates = [name for name in names if _plain(name) in CALLED_SO]
         why = "taken as the reference by its name"
-    if len(found) == 1:
-        return Reference(found[0], why)
-    if found:
-        several = f"{listed(found)} could each be the reference"
+    if len(candidates) == 1:
+        return Reference(candidates[0], why)
+    if candidates:
+        several = f"{listed(candidates)} could each be the reference"
         return Reference("", f"{several}; name one with the option reference")
     return Reference("", NO_ROLE if roles else NONE_NAMED)
 
@@ -76,8 +74,8 @@ def anchors_of(names: Sequence[str], roles: Mapping[str, str] | None = None) -> 
 
 def roles_of(table: pd.DataFrame) -> dict[str, str]:
     """The role of each condition of a ratings table that has one: test, reference or anchor."""
-    given = table.loc[(table["role"] != "") & (table["trap"] == ""), ["condition", "role"]]
-    return {str(name): str(role) for name, role in given.drop_duplicates().itertuples(index=False)}
+    rows = table.loc[(table["role"] != "") & (table["trap"] == ""), ["condition", "role"]]
+    return {str(name): str(role) for name, role in rows.drop_duplicates().itertuples(index=False)}
 
 
 def _plain(name: str) -> str:

@@ -25,5 +25,5 @@ def family_title(row: Mapping[str, Any]) -> str:
 def ends_of(report: Mapping[str, Any], row: Mapping[str, Any]) -> Ends:
     """The lowest and highest score of the scale that the row's ratings were given on, if known."""
     title = family_title({**row, "versus_condition": ""})  # a scale is that of all its pairs
-    found: Ends = report.get("scales", {}).get(title)
-    return found
+    ends: Ends = report.get("scales", {}).get(title)
+    return ends

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from listening.selectors import StimulusRow
+    from metrics.selectors import ScoreRow
 
 WORDS, VERSION = "n_words", "1"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’\-][^\W_{_CJK}]+)*")
 
 
-def study_scores(slug: str) -> list[dict[str, Any]]:
-    """Every score of a study of this installation as plain rows (ScoreRow), metrics first."""
+class WordRow(TypedDict):
+    """The number of words of a stimulus, as a score."""
+
+    sha256: str
+    stimulus: str
+    metric: str
+    version: str
+    value: float
+
+
+def study_scores(slug: str) -> list[ScoreRow | WordRow]:
+    """Every score of a study of this installation as plain rows, metrics first."""
     from listening.selectors import stimulus_rows
     from metrics.selectors import score_rows
 
-    found = [dict(row) for row in score_rows(slug)]
-    return [*found, *word_rows(stimulus_rows(slug))]
+    return [*score_rows(slug), *word_rows(stimulus_rows(slug))]
 
 
-def word_rows(stimuli: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The number of words of each long-form stimulus (StimulusRow) that has a text, as scores.
+def word_rows(stimuli: Iterable[StimulusRow]) -> list[WordRow]:
+    """The number of words of each long-form stimulus that has a text, as scores.
 
     A stimulus is long-form where the study's settings made it of lines: its attributes say so.
     """

@@ -22,6 +22,7 @@ import pandas as pd
 from analysis.ratings.categorical import (
     Categorical,
     arrow_text,
+    categoricals,
     columns_of,
     constant,
     in_order,
@@ -41,8 +42,8 @@ from analysis.ratings.cells import (
     unescaped,
 )
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.header import wanted_columns
-from analysis.ratings.inferred_method import method_told, scores_of_labels
+from analysis.ratings.header import column_mapping
+from analysis.ratings.inferred_method import inferred_method, scores_of_labels
 from analysis.ratings.problems import RatingsError, RatingsWarning
 from analysis.ratings.validation import TRAINING, checked
 
@@ -81,21 +82,17 @@ class Reading:
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> pd.DataFrame:
     """The table of plain rows (RatingRow); raises RatingsError with all that is wrong."""
-    known: list[dict[tuple[type, Any], int]] = [{} for _ in COLUMNS]
-    codes: list[list[int]] = [[] for _ in COLUMNS]
-    for number, row in enumerate(rows, start=1):
-        absent = [name for name in COLUMNS if name not in row and name not in LATER]
-        if absent:
-            raise RatingsError(
-                [f"{source}, row {number}: no column {', '.join(absent)}; give every column"]
-            )
-        for name, seen, places in zip(COLUMNS, known, codes, strict=True):
-            value = row.get(name, "")
-            places.append(seen.setdefault((type(value), value), len(seen)))
-    cells = {
-        name: Categorical(np.asarray(places, dtype=np.int32), [value for _, value in seen])
-        for name, seen, places in zip(COLUMNS, known, codes, strict=True)
-    }
+
+    def cells_of_rows() -> Iterator[list[Any]]:
+        for number, row in enumerate(rows, start=1):
+            absent = [name for name in COLUMNS if name not in row and name not in LATER]
+            if absent:
+                raise RatingsError(
+                    [f"{source}, row {number}: no column {', '.join(absent)}; give every column"]
+                )
+            yield [row.get(name, "") for name in COLUMNS]
+
+    cells = categoricals(COLUMNS, cells_of_rows())
     return _in_canonical_order(checked(cells, source, first_row=1))
 
 
@@ -132,35 +129,35 @@ def read_csv(
     for MOS. Raises RatingsError with all that is wrong.
     """
     path = Path(path)
-    wanted = wanted_columns(path, columns, constants, ignore)
-    raw = columns_of(path, wanted.header)
+    mapping = column_mapping(path, columns, constants, ignore)
+    raw = columns_of(path, mapping.header)
     length = len(next(iter(raw.values())))
     cells: dict[str, Categorical] = {}
     for name in COLUMNS:
-        if name in wanted.constants:
-            cells[name] = constant(wanted.constants[name], length)
-        elif name in wanted.theirs:
-            given = raw[wanted.theirs[name]]
-            cells[name] = given.mapped(unescaped(given.values, name))
+        if name in mapping.constants:
+            cells[name] = constant(mapping.constants[name], length)
+        elif name in mapping.theirs:
+            column = raw[mapping.theirs[name]]
+            cells[name] = column.mapped(unescaped(column.values, name))
         else:
             cells[name] = constant("task" if name == "task" else "", length)
-    notes = [*wanted.notes(), *_without_decimal_commas(cells, path.name)]
+    notes = [*mapping.notes(), *_without_decimal_commas(cells, path.name)]
     for name in ("session", "item", "stimulus", "versus_stimulus"):
-        if name not in wanted.theirs and name not in wanted.constants:
+        if name not in mapping.theirs and name not in mapping.constants:
             cells[name] = _stand_in(name, cells)
-    by_label = "score" not in wanted.theirs and "score" not in wanted.constants
+    by_label = "score" not in mapping.theirs and "score" not in mapping.constants
     if by_label:
         cells["score"], _, _ = scores_of_labels(cells["label"])
-    found = method_told(cells)
-    cells |= {"method": found.method, "estimand": found.estimand}
-    if by_label and not found.question:
-        cells["score"], note, problem = scores_of_labels(cells["label"], found.method, FIRST_ROW)
+    inferred = inferred_method(cells)
+    cells |= {"method": inferred.method, "estimand": inferred.estimand}
+    if by_label and not inferred.question:
+        cells["score"], note, problem = scores_of_labels(cells["label"], inferred.method, FIRST_ROW)
         notes += [note] * bool(note)
         if problem:
             raise RatingsError([f"{path.name}, {problem}"])
-    table = checked(cells, path.name, FIRST_ROW, found.question, whole_pairs=True)
-    notes += [found.note] * bool(found.note) + list(_notes(table))
-    return Reading(_in_canonical_order(table), tuple(notes), wanted.unused)
+    table = checked(cells, path.name, FIRST_ROW, inferred.question, whole_pairs=True)
+    notes += [inferred.note] * bool(inferred.note) + list(_notes(table))
+    return Reading(_in_canonical_order(table), tuple(notes), mapping.unused)
 
 
 def _without_decimal_commas(cells: dict[str, Categorical], file: str) -> Iterator[str]:
@@ -172,12 +169,12 @@ def _without_decimal_commas(cells: dict[str, Categorical], file: str) -> Iterato
             continue
         doubtful = [value for value in commas if _GROUPED.fullmatch(value)]
         if doubtful or any("." in value for value in values):
-            told = f"{(doubtful or commas)[0]!r} may be a decimal comma or one between thousands"
+            problem = f"{(doubtful or commas)[0]!r} may be a decimal comma or one between thousands"
             remedy = "write decimal points, and nothing between thousands"
-            raise RatingsError([f"{file}, column {name}: {told}; {remedy}"])
+            raise RatingsError([f"{file}, column {name}: {problem}; {remedy}"])
         plain = [
-            value.replace(",", ".") if value in commas else given
-            for value, given in zip(values, cells[name].values, strict=True)
+            value.replace(",", ".") if value in commas else original
+            for value, original in zip(values, cells[name].values, strict=True)
         ]
         cells[name] = cells[name].mapped(plain)
         first = f"{commas[0]} is {commas[0].replace(',', '.')}"

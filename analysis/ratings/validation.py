@@ -24,7 +24,7 @@ from listening.methods import Method
 
 TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
 Rows = NDArray[np.intp]
-Mistake = tuple[Any, str, str]  # a mask of rows (n,), the column, and what is wrong with it
+Mistake = tuple["pd.Series[bool]", str, str]  # a mask (n,), the column, what is wrong with it
 
 
 def checked(
@@ -46,15 +46,15 @@ def checked(
     for name in COLUMNS:
         typed[name], mistakes = _typed(name, cells[name])
         for rows, text in mistakes:
-            told = rows_text((rows + first_row).tolist())
-            problems.append(f"{source}, {told}, column {name}: {text}")
+            named_rows = rows_text((rows + first_row).tolist())
+            problems.append(f"{source}, {named_rows}, column {name}: {text}")
         wrong[name] = np.concatenate([np.zeros(0, np.intp), *(rows for rows, _ in mistakes)])
     table = pd.DataFrame(typed, columns=list(COLUMNS))
     for mask, name, text in [*_mistakes(table), *(_half_pairs(table) if whole_pairs else ())]:
         rows = np.setdiff1d(np.flatnonzero(np.asarray(mask, dtype=bool)), wrong[name])
         if len(rows):
-            told = rows_text((rows + first_row).tolist())
-            problems.append(f"{source}, {told}, column {name}: {text}")
+            named_rows = rows_text((rows + first_row).tolist())
+            problems.append(f"{source}, {named_rows}, column {name}: {text}")
     if problems:
         raise RatingsError(problems)
     return table
@@ -112,8 +112,8 @@ def _of_methods(table: pd.DataFrame) -> Iterator[Mistake]:
             yield mine, "method", f"is empty; say how the clips were rated: {methods}"
             continue
         if estimand != known.key:
-            told = f"is {estimand!r}, and the mean of {method} is {known.key}"
-            yield mine, "estimand", f"{told}; leave the column out, the method decides"
+            problem = f"is {estimand!r}, and the mean of {method} is {known.key}"
+            yield mine, "estimand", f"{problem}; leave the column out, the method decides"
             continue
         yield from _of_scores(table, mine & rated, known)
 
@@ -127,23 +127,23 @@ def _half_pairs(table: pd.DataFrame) -> Iterator[Mistake]:
     yield alone, "versus_condition", f"is empty, and {methods} compares two clips; {remedy}"
 
 
-def _of_scores(table: pd.DataFrame, mine: Any, known: Estimand) -> Iterator[Mistake]:
+def _of_scores(table: pd.DataFrame, mine: pd.Series[bool], known: Estimand) -> Iterator[Mistake]:
     """Scores that there are not on a scale of a few."""
     scores = table["score"]
     wrong = mine & scores.notna() & ~scores.isin(known.scores)
     if known.scores and wrong.any():
-        *more, last = [f"{score:g}" for score in known.scores]
-        told = f"must be {', '.join(more)} or {last} for the estimand {known.key}"
+        right = enumerated([f"{score:g}" for score in known.scores], "or")
+        rule = f"must be {right} for the estimand {known.key}"
         there = some(f"{score:g}" for score in scores[wrong].unique())
-        yield wrong, "score", f"{there} {told}; turn labels into those scores"
+        yield wrong, "score", f"{there} {rule}; turn labels into those scores"
 
 
 def _of_roles(table: pd.DataFrame) -> Iterator[Mistake]:
     """Conditions that have one role here and another there."""
-    given = table[(table["role"] != "") & (table["trap"] == "")]
-    roles = given[["study", "condition", "role"]].drop_duplicates()
+    with_role = table[(table["role"] != "") & (table["trap"] == "")]
+    roles = with_role[["study", "condition", "role"]].drop_duplicates()
     for (study, condition), own in roles.groupby(["study", "condition"], sort=True)["role"]:
         if len(own) > 1:
             mine = (table["study"] == study) & (table["condition"] == condition)
-            told = f"{condition} is called {enumerated(sorted(own))}"
-            yield mine, "role", f"{told}; a condition has one role"
+            problem = f"{condition} is called {enumerated(sorted(own))}"
+            yield mine, "role", f"{problem}; a condition has one role"

@@ -17,11 +17,10 @@ from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.part import PartInput
 from analysis.report.pipeline import made_parts
-from analysis.report.provenance import code_revision, now, package_versions
-from analysis.report.schema import (
+from analysis.report.report_provenance import code_revision, now, package_versions
+from analysis.report.report_schema import (
     Counts,
     EstimateRow,
-    ExclusionRow,
     Provenance,
     Report,
     ScreeningRow,
@@ -81,7 +80,7 @@ def report_of(
         "data": _data(table, kept),
         "scales": _scales(known),
         "warnings": [*notes, *_warnings(table, kept, maker)],
-        "exclusions": cast("list[ExclusionRow]", screened.counts()),
+        "exclusions": screened.counts(),
         "estimates": estimates,
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
@@ -202,13 +201,13 @@ def _data(table: pd.DataFrame, kept: pd.DataFrame) -> Counts:
 
 def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
     """The ends of each family's scale, where the estimand has some and every score is between."""
-    found = {}
+    ends_of_families = {}
     for family in families(known):
         scores = family.table["score"]
         ends = estimand_of(family.estimand).ends_for(float(scores.min()), float(scores.max()))
         if ends:
-            found[family.title] = list(ends)
-    return found
+            ends_of_families[family.title] = list(ends)
+    return ends_of_families
 
 
 def _scripted(kept: pd.DataFrame) -> list[str]:
@@ -220,7 +219,7 @@ def _scripted(kept: pd.DataFrame) -> list[str]:
 
 def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -> list[str]:
     """What the report cannot show; where a claim is weak, the part `answer` says."""
-    told = []
+    warnings = []
     if table.empty:
         return ["No ratings yet."]
     if kept.empty:
@@ -228,11 +227,11 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
     unknown = set() if maker.methods is None else set(kept["method"]) - maker.methods
     for method in sorted(unknown):
         count = int((kept["method"] == method).sum())
-        told.append(f"Not shown by {maker.key}: {counted(count, 'rating')} of method {method}.")
-    told += [*_scripted(kept), *_in_words(kept)]
+        warnings.append(f"Not shown by {maker.key}: {counted(count, 'rating')} of method {method}.")
+    warnings += [*_scripted(kept), *_in_words(kept)]
     if kept["condition"].nunique() > MOST_CONDITIONS:
-        told.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")
-    return told
+        warnings.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")
+    return warnings
 
 
 def _in_words(kept: pd.DataFrame) -> list[str]:

@@ -29,8 +29,10 @@ class Entry:
 def catalogue() -> dict[str, Entry]:
     """Every part by its key in the order of the page, as `analysis.report.part.parts` has them."""
     files = sorted(FOLDER.rglob("*.py"))
-    found = [entry for path in files for entry in _entries(path.read_text("utf-8"))]
-    return {entry.key: entry for entry in sorted(found, key=lambda entry: (entry.order, entry.key))}
+    entries = [entry for path in files for entry in _entries(path.read_text("utf-8"))]
+    return {
+        entry.key: entry for entry in sorted(entries, key=lambda entry: (entry.order, entry.key))
+    }
 
 
 def presets() -> list[str]:
@@ -51,11 +53,11 @@ def _entries(source: str) -> Iterator[Entry]:
         if not isinstance(node, ast.ClassDef) or base is None:
             continue
         own = dict(_values(node))
-        told = known[node.name] = base | own
-        if "key" in own and "title" in told:
+        values = known[node.name] = base | own
+        if "key" in own and "title" in values:
             about = (ast.get_docstring(node) or "").split("\n")[0]
             names = ("key", "title", "order", "always", "presets", "cost")
-            yield Entry(about=about, **{name: told[name] for name in names if name in told})
+            yield Entry(about=about, **{name: values[name] for name in names if name in values})
 
 
 def _values(node: ast.ClassDef) -> Iterator[tuple[str, object]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from analysis.report.schema import EstimateRow, PartRecord, Report, RowsName
+from analysis.report.report_schema import EstimateRow, PartRecord, Report, RowsName
 
 NAMING: tuple[RowsName, ...] = ("estimates", "contrasts", "shares", "screening")
 PLACES = frozenset(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar, dataclass_transform
 
-from analysis.report.schema import Drawing, Kind, PartRecord
+from analysis.report.report_schema import Drawing, Kind, PartRecord
 
 Row = TypeVar("Row")
 

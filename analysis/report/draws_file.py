@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.parts.general_model import fitted
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 from analysis.statistics.mixed.family_model import (
     Modelled,
-    chosen,
+    family_by_title,
     modelled,
     ordinal_draws,
     ordinal_labels,
@@ -47,7 +47,7 @@ def draws_of(
     """
     if part not in PARTS:
         raise ValueError(f"part {part} keeps no draws; choose {', '.join(PARTS)}")
-    each = chosen(screen(table, options.rules).kept(options.rules), title)
+    each = family_by_title(screen(table, options.rules).kept(options.rules), title)
     posterior, labels = _posterior(each, options, part, tell)
     about = {
         "part": part,

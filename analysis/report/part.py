@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from analysis.report.content import Content, titled, together
+from listening.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from analysis.ratings.breakdowns import Family
     from analysis.statistics.options import Options
     from analysis.statistics.screening import Screened
-
-_registry: dict[str, type[Part]] = {}
 
 
 def _silent(share: float, words: str) -> None:
@@ -68,14 +65,13 @@ class Part:
     always: ClassVar[bool] = True
     presets: ClassVar[frozenset[str]] = frozenset()  # reports that have it, beside `always`
     cost: ClassVar[str] = ""  # in words, of parts that take long: what a form says beside them
+    registry: ClassVar[Registry[Part]] = Registry(
+        "part", "analysis.report.parts", order=lambda part: part.order
+    )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "key" not in cls.__dict__:
-            return
-        if cls.key in _registry:
-            raise ValueError(f"two parts have the key {cls.key}; rename one")
-        _registry[cls.key] = cls
+        Part.registry.add(cls)
 
     @classmethod
     def asked_by(cls, options: Options) -> bool:
@@ -153,11 +149,3 @@ class FamilyPart(Part):
             each.progress(0.0)
             contents.append(self.of_family(each))
         return self.of_all(contents, inputs)
-
-
-def parts() -> dict[str, type[Part]]:
-    """Every part by its key, in the order of the page; importing the package's files fills this."""
-    package = importlib.import_module("analysis.report.parts")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"analysis.report.parts.{module.name}")
-    return dict(sorted(_registry.items(), key=lambda pair: (pair[1].order, pair[0])))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from analysis.report.part import Cancelled, Part, PartInput, parts
-from analysis.report.schema import PartRecord
+from analysis.report.part import Cancelled, Part, PartInput
+from analysis.report.report_schema import PartRecord
 from analysis.statistics.options import Options, OptionsError
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ BROKE = "This part broke, which is a fault of Earnest: please report it"
 
 def chosen_parts(options: Options) -> list[type[Part]]:
     """The parts of every report, those of the preset and those asked for, in the page's order."""
-    known = parts()
+    known = Part.registry
     presets = sorted({preset for part in known.values() for preset in part.presets})
     if options.preset and options.preset not in presets:
         raise OptionsError(f"no preset {options.preset}; choose {', '.join(presets)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from analysis.report.schema import EstimateRow, IntervalRow, ValueRow
+from analysis.report.report_schema import EstimateRow, IntervalRow, ValueRow
 from analysis.statistics.estimator import OF_CONTRASTS
 
 # Apart in a line:

@@ -64,8 +64,8 @@ def two_way_bounds(
         if float(np.ptp(y)) > 0:
             return None, "the sums per rater and per item cancel out: no clustered interval"
         ends = (0.0, 1.0) if estimand is None else estimand.ends_for(float(y[0]), float(y[0]))
-        found = ends and equal_bounds(y, *who, level, ends)
-        return (found[:2], found[2]) if found else ((value, value), ALL_EQUAL[False])
+        equal = ends and equal_bounds(y, *who, level, ends)
+        return (equal[:2], equal[2]) if equal else ((value, value), ALL_EQUAL[False])
     groups = means.degrees(code) + 1
     return bounds, f"only {groups} raters or items: a rough interval" if groups < FEW else ""
 

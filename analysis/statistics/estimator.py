@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from listening.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.ratings.grouping import Breakdown
-
-_registry: dict[str, type[Estimator]] = {}
 
 
 @dataclass(frozen=True)
@@ -112,14 +110,13 @@ class Estimator:
     key: ClassVar[str]  # stored with every run: never renamed
     version: ClassVar[str]  # bumped when the numbers change
     methods: ClassVar[frozenset[str] | None] = None  # whose ratings it understands; None: all
+    registry: ClassVar[Registry[Estimator]] = Registry(
+        "estimator", "analysis.statistics.estimators"
+    )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "key" not in cls.__dict__:
-            return
-        if cls.key in _registry:
-            raise ValueError(f"two estimators have the key {cls.key}; rename one")
-        _registry[cls.key] = cls
+        Estimator.registry.add(cls)
 
     @classmethod
     def for_breakdown(
@@ -149,17 +146,9 @@ class Estimator:
         return []
 
 
-def estimators() -> dict[str, type[Estimator]]:
-    """Every estimator by its key; importing the package's files fills this."""
-    package = importlib.import_module("analysis.statistics.estimators")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"analysis.statistics.estimators.{module.name}")
-    return dict(sorted(_registry.items()))
-
-
 def estimator(key: str) -> type[Estimator]:
     """The estimator of a key; raises KeyError that names the known ones."""
-    known = estimators()
+    known = Estimator.registry
     if key not in known:
         raise KeyError(f"no estimator {key}; known are {', '.join(known)}")
     return known[key]

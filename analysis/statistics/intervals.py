@@ -7,6 +7,7 @@ and items; B is the number of bootstrap replicates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,8 +170,8 @@ class PigeonholeWeights:
     def __init__(self, n_raters: int, n_items: int, replicates: int, seed: Any) -> None:
         rng = np.random.default_rng(seed)
         self.replicates = replicates
-        self.rater = _multiplicities(rng, n_raters, replicates)
-        self.item = _multiplicities(rng, n_items, replicates)
+        self.rater = multiplicities(rng, n_raters, replicates)
+        self.item = multiplicities(rng, n_items, replicates)
 
     def means(self, y: Floats, rater: Codes, item: Codes, by_rater: bool = False) -> Floats:
         """The mean of one condition in each replicate (B,); NaN where nothing was drawn.
@@ -200,7 +201,7 @@ def percentile_interval(replicates: Floats, level: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-def holm(p: list[float | None]) -> list[float | None]:
+def holm(p: Sequence[float | None]) -> list[float | None]:
     """Holm's (1979) adjusted p values, in the order given; None stays None and is not counted."""
     known = sorted((value, i) for i, value in enumerate(p) if value is not None)
     adjusted: list[float | None] = [None] * len(p)
@@ -225,7 +226,8 @@ def _product(matrix: sparse.csr_array[Any, Any], dense: Floats) -> Floats:
     return np.asarray(matrix @ dense, dtype=np.float64)
 
 
-def _multiplicities(rng: np.random.Generator, n: int, replicates: int) -> NDArray[np.uint16]:
+def multiplicities(rng: np.random.Generator, n: int, replicates: int) -> NDArray[np.uint16]:
+    """How often each of n was drawn with replacement, n times in each replicate (B, n)."""
     drawn = rng.integers(0, n, size=(replicates, n))
     drawn += np.arange(replicates)[:, None] * n
     counts = np.bincount(drawn.reshape(-1), minlength=replicates * n)

@@ -90,25 +90,25 @@ class Options:
 
 def options_from(parameters: Mapping[str, Any]) -> Options:
     """Options from plain values, as `Options.parameters` gives them; what is absent is default."""
-    given = dict(parameters)
-    unknown = sorted(set(given) - set(Options().parameters()))
+    values = dict(parameters)
+    unknown = sorted(set(values) - set(Options().parameters()))
     if unknown:
         raise OptionsError(f"no option {', '.join(unknown)}")
     try:
-        if "by" in given:
-            given["breakdowns"] = tuple(breakdown_from(text) for text in given.pop("by"))
-        if "rules" in given:
-            given["rules"] = tuple(rule_from(text) for text in given["rules"])
+        if "by" in values:
+            values["breakdowns"] = tuple(breakdown_from(text) for text in values.pop("by"))
+        if "rules" in values:
+            values["rules"] = tuple(rule_from(text) for text in values["rules"])
         for name in ("intervals", "parts"):
-            if name in given:
-                given[name] = tuple(given[name])
+            if name in values:
+                values[name] = tuple(values[name])
     except (TypeError, ValueError) as error:
         raise OptionsError(str(error)) from None
     numbers = (("level", float), ("seed", int), ("replicates", int), ("rope", float))
     for name, kind in (*numbers, ("chains", int), ("draws", int)):
-        if given.get(name) is not None:
-            given[name] = _number(name, given[name], kind)
-    return Options(**given)
+        if values.get(name) is not None:
+            values[name] = _number(name, values[name], kind)
+    return Options(**values)
 
 
 def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:

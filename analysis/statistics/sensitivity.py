@@ -25,11 +25,11 @@ def schemes(rules: Sequence[Rule]) -> list[Scheme]:
     """No rule, each rule alone (by its key; by its text where two have the same), all rules."""
     keys = [rule.key for rule in rules]
     named = [rule.key if keys.count(rule.key) == 1 else rule_text(rule) for rule in rules]
-    found: list[Scheme] = [(NO_RULE, ())]
-    found += [(name, (rule,)) for name, rule in zip(named, rules, strict=True)]
+    named_schemes: list[Scheme] = [(NO_RULE, ())]
+    named_schemes += [(name, (rule,)) for name, rule in zip(named, rules, strict=True)]
     if len(rules) != 1:
-        found.append((ALL_RULES, tuple(rules)))
-    return found
+        named_schemes.append((ALL_RULES, tuple(rules)))
+    return named_schemes
 
 
 def in_force(rules: Sequence[Rule]) -> str:
@@ -42,19 +42,19 @@ def sensitivity(
 ) -> list[dict[str, Any]]:
     """The overall estimates under each scheme as rows, its name in the column ``screening``."""
     kind = estimator(options.estimator)
-    made = kind.for_breakdown(
+    overall = kind.for_breakdown(
         Breakdown(),
         intervals=options.intervals[:1],
         weightings=("ratings",),
         replicates=options.replicates,
     )
-    found = []
+    rows = []
     for name, rules in schemes(options.rules) if under is None else under:
         kept = screened.kept(rules)
         kept = kept if kind.methods is None else kept[kept["method"].isin(kind.methods)]
-        lines = made.fit(kept, level=options.level, seed=options.seed)
-        found += [{"screening": name, **line.row()} for line in lines]
-    return found
+        lines = overall.fit(kept, level=options.level, seed=options.seed)
+        rows += [{"screening": name, **line.row()} for line in lines]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,16 @@ class Change:
 
 def orders(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Order]]:
     """Family title -> scheme -> `Order`, of the rows of `sensitivity`, in their order."""
-    found: dict[str, dict[str, dict[Place, Mapping[str, Any]]]] = {}
+    by_title: dict[str, dict[str, dict[Place, Mapping[str, Any]]]] = {}
     for row in rows:
         title = family_title({**row, "versus_condition": ""})
         place = (row["condition"], row.get("versus_condition", ""))
-        held = found.setdefault(title, {}).setdefault(row["screening"], {})
+        held = by_title.setdefault(title, {}).setdefault(row["screening"], {})
         if place not in held or held[place]["interval"].startswith("naive"):
             held[place] = row
     return {
         title: {name: Order(held, _ranks(held)) for name, held in each.items()}
-        for title, each in found.items()
+        for title, each in by_title.items()
     }
 
 

@@ -13,7 +13,7 @@ from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.agreement.bt500 import Bt500, bt500
 from analysis.statistics.agreement.rater_bias import SubjectModel, subject_model
-from analysis.statistics.metric_agreement.metric_units import turned_pairs
+from analysis.statistics.metric_agreement.metric_units import Words, turned_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,7 @@ class _Of:
             y=self.y[kept],
         )
 
-    def means(self) -> dict[str, Any]:
+    def means(self) -> dict[str, Floats | Codes]:
         """Counts, mean, SD and the t interval clustered by rater, of each unit (U,)."""
         both = self.unit * (int(self.rater.max(initial=0)) + 1) + self.rater
         _, first, cell = np.unique(both, return_index=True, return_inverse=True)
@@ -131,7 +131,7 @@ class _Of:
         known |= {"se": np.where(raters > 1, se, np.nan), "low": mean - half, "high": mean + half}
         return {"n_ratings": n.astype(np.int64), "n_raters": raters, **known}
 
-    def recovered(self, model: SubjectModel, name: str) -> dict[str, Any]:
+    def recovered(self, model: SubjectModel, name: str) -> dict[str, Floats]:
         """The scores and standard errors of a model of clips, for the units (U,): their means."""
         score, se = np.full(self.clips, np.nan), np.full(self.clips, np.nan)
         if model.raters:
@@ -174,16 +174,16 @@ def _units(table: pd.DataFrame, names: list[str]) -> tuple[Codes, Codes]:
     return code, first
 
 
-def _naming(table: pd.DataFrame, unit: Codes, first: Codes, compared: bool) -> dict[str, Any]:
+def _naming(table: pd.DataFrame, unit: Codes, first: Codes, compared: bool) -> dict[str, Words]:
     """What each unit (U,) is: the value that all its rows have, empty where they differ."""
-    found = {}
+    columns: dict[str, Words] = {}
     for name in (*_OF_CLIPS, *(() if compared else _OF_ONE), *_OF_ITEMS):
         values = table[name].to_numpy(dtype=object)
         own = values[first]
         own[unit[values != own[unit]]] = ""
         if (own != "").any():
-            found[name] = own
-    return found
+            columns[name] = own
+    return columns
 
 
 def _without_dust(apart: Floats, y: Floats) -> Floats:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from analysis.models import AnalysisRun, RunFile
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 from analysis.web.study_tables import study_tables
 
 MOST_BYTES = 256 * 1024**2

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from analysis.models import AnalysisRun
-from analysis.report.provenance import package_versions
+from analysis.report.report_provenance import package_versions
 
 ROOM = Path(__file__).parent
 
@@ -53,5 +53,5 @@ def waiting_run(study_id: int, parameters: dict[str, Any], **same: str) -> Analy
 
 
 def _alike(study_id: int, parameters: dict[str, Any]) -> QuerySet[AnalysisRun]:
-    found: QuerySet[AnalysisRun] = AnalysisRun.objects.filter(study_id=study_id)
-    return found.filter(parameters=parameters).defer("result", "brief")
+    runs: QuerySet[AnalysisRun] = AnalysisRun.objects.filter(study_id=study_id)
+    return runs.filter(parameters=parameters).defer("result", "brief")

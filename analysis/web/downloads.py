@@ -11,8 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun, RunFile
-from analysis.report.schema import Report
-from analysis.web.views import head_of, shown_run
+from analysis.report.report_schema import Report
+from analysis.web.views import shown_run
+from listening.selectors import study_head_or_404
 
 CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
 
@@ -24,7 +25,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResp
     from analysis.ratings.cells import csv_lines, json_lines
     from listening.selectors import rating_rows
 
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
     pieces = _in_pieces(lines(rating_rows(key)))
     response = StreamingHttpResponse(pieces, content_type=f"{CSV if kind == 'csv' else JSON}")
@@ -38,7 +39,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
     from analysis.ratings.sessions_csv import sessions_csv
 
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     response = StreamingHttpResponse(_in_pieces(sessions_csv(key)), content_type=CSV)
     response["Content-Disposition"] = f'attachment; filename="{key}-sessions.csv"'
     return response
@@ -51,7 +52,7 @@ def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     from analysis.ratings.study_scores import study_scores
     from analysis.report.writers.exports import scores_csv
 
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     return _attached(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 
@@ -63,7 +64,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     from analysis.report.html.page import page_html
     from analysis.report.writers.exports import estimates_json, table_csv
 
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     finished = _finished(key, request.GET.get("run", ""))
     made = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
     if made is not None:
@@ -71,15 +72,15 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
         return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
     report = finished.report()
     stem, _, kind = name.rpartition(".")
-    from analysis.report.schema import ROWS
+    from analysis.report.report_schema import ROWS
 
     for rows in ROWS if kind == "csv" else ():
         if stem == rows:
             return _attached(table_csv(report, rows), CSV, f"{key}-{name}")
     if kind == "svg":
-        found = [plot.standalone for plot in plots(report) if plot.key == stem]
-        if found:
-            return _attached(found[0], SVG, f"{key}-{name}")
+        drawn = [plot.standalone for plot in plots(report) if plot.key == stem]
+        if drawn:
+            return _attached(drawn[0], SVG, f"{key}-{name}")
     text = _part_file(report, stem, kind)
     if text:
         return _attached(text, JSON if kind == "json" else CSV, f"{key}-{name}")

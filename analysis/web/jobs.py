@@ -31,8 +31,8 @@ UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then run agai
 def asked_run(study_id: int, study_key: str, options: Options) -> AnalysisRun:
     """The stored run that has just this already, else one that waits, else a new one, queued."""
     parameters, same = options.parameters(), marks(study_key)
-    found = stored_run(study_id, parameters, **same) or waiting_run(study_id, parameters, **same)
-    return found or start_run(study_id, options)
+    run = stored_run(study_id, parameters, **same) or waiting_run(study_id, parameters, **same)
+    return run or start_run(study_id, options)
 
 
 def start_run(study_id: int, options: Options) -> AnalysisRun:

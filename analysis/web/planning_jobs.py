@@ -109,8 +109,8 @@ def _last_done(name: str) -> State | None:
     return found
 
 
-def _ended(state: str, **found: Any) -> State:
-    return {"state": state, "at": timezone.now().isoformat(), **found}
+def _ended(state: str, **result: Any) -> State:
+    return {"state": state, "at": timezone.now().isoformat(), **result}
 
 
 def _kept(name: str) -> State | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
-from listening.selectors import TaskPlan, interim_questions, study_head, task_plans
+from listening.selectors import TaskPlan, interim_questions, study_head_or_404, task_plans
 
 ANSWER_S = 5.0  # a guess at the time that an answer takes after the clip
 BOX_KEPT_S = 5.0
@@ -35,22 +35,22 @@ PRESET_WORDS = {
 @login_required
 @require_GET
 def planning(request: HttpRequest, key: str) -> HttpResponse:
-    head = _head(request, key)
+    head = study_head_or_404(key, request.user)
     plans = task_plans(key)
     task = next((p for p in plans if p["task"] == request.GET.get("task")), None)
-    found = pilot_state(key)
+    pilot = pilot_state(key)
     values = _values(request, task or (plans[0] if plans else None))
     context = {
         "study": head,
         "tasks": plans,
         "task": task or (plans[0] if plans else None),
         "values": values,
-        "sources": _sources(found),
-        "pilot": found,
-        "pilot_waits": bool(found and found["state"] == RUNNING),
+        "sources": _sources(pilot),
+        "pilot": pilot,
+        "pilot_waits": bool(pilot and pilot["state"] == RUNNING),
         "query": request.GET.urlencode(),
     }
-    context |= _result(values, found) if "size" in request.GET else {}
+    context |= _result(values, pilot) if "size" in request.GET else {}
     status = 400 if context.get("problem") else 200
     return render(request, "analysis/planning.html", context, status=status)
 
@@ -59,7 +59,7 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def pilot(request: HttpRequest, key: str) -> HttpResponse:
     """Estimate the components of this study's ratings in a job; the page waits for them."""
-    _head(request, key)
+    study_head_or_404(key, request.user)
     start_pilot(key)
     query = request.POST.get("query", "")[:2000]
     return redirect(
@@ -90,20 +90,20 @@ def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:
     return values | {k: v for k in values if (v := request.GET.get(k)) is not None}
 
 
-def _sources(found: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _sources(pilot: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Where components may come from: value of the form, and its words."""
-    pilots = _pilots(found)
+    pilots = _pilots(pilot)
     rows = [(f"{PILOT}{number}", f"This study: {p['title']}") for number, p in enumerate(pilots)]
     return [*rows, *PRESET_WORDS.items(), ("own", "My own standard deviations, below")]
 
 
-def _pilots(found: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    done = found if found and "pilots" in found else (found or {}).get("before") or {}
+def _pilots(pilot: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    done = pilot if pilot and "pilots" in pilot else (pilot or {}).get("before") or {}
     pilots: list[dict[str, Any]] = done.get("pilots", [])
     return pilots
 
 
-def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[str, Any]:
+def _result(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> dict[str, Any]:
     """The plan that was asked for, or in words why there is none."""
     from analysis.report.figures import figure_svg
     from analysis.report.html.part_html import table_html
@@ -114,7 +114,7 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
     from analysis.statistics.planning.proposal import propose
 
     try:
-        components = _components(values, found)
+        components = _components(values, pilot)
         proposal = propose(requirements_from(values, components))
     except PlanningError as error:
         return {"problem": str(error)}
@@ -135,7 +135,7 @@ def _result(values: Mapping[str, str], found: Mapping[str, Any] | None) -> dict[
     }
 
 
-def _components(values: Mapping[str, str], found: Mapping[str, Any] | None) -> Any:
+def _components(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> Any:
     from analysis.report.planning.form_fields import own_components
     from analysis.statistics.planning import Components, PlanningError, preset
 
@@ -144,7 +144,7 @@ def _components(values: Mapping[str, str], found: Mapping[str, Any] | None) -> A
         return own_components(values)
     if not source.startswith(PILOT):
         return preset(source)
-    number, pilots = source.removeprefix(PILOT), _pilots(found)
+    number, pilots = source.removeprefix(PILOT), _pilots(pilot)
     if not number.isdecimal() or int(number) >= len(pilots):
         raise PlanningError(
             "The components of this study's ratings are not there (any more): estimate them again."
@@ -186,7 +186,7 @@ def interim_box(request: HttpRequest, key: str) -> HttpResponse:
 def _interim(request: HttpRequest, key: str) -> dict[str, Any]:
     from analysis.statistics.planning import PlanningError
 
-    head = _head(request, key)
+    head = study_head_or_404(key, request.user)
     written = request.GET.get("matters", "").strip()[:20]
     problem, matters = "", None
     try:
@@ -219,7 +219,7 @@ def _box(asked: Any, matters: float | None) -> dict[str, Any]:
     from analysis.report.planning.interim_narrative import box
     from analysis.statistics.planning.interim import interim
 
-    found = interim(
+    so_far = interim(
         asked["means"],
         asked["ends"],
         columns=asked["columns"],
@@ -227,11 +227,4 @@ def _box(asked: Any, matters: float | None) -> dict[str, Any]:
         references=asked["references"],
         matters=matters,
     )
-    return box(found, asked)
-
-
-def _head(request: HttpRequest, key: str) -> Any:
-    head = study_head(key, request.user)
-    if head is None:
-        raise Http404("There is no such study.")
-    return head
+    return box(so_far, asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Rule
 from analysis.statistics.screening import study_rules as rules_of

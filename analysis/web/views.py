@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -15,10 +15,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.models import AnalysisRun
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
+from listening.selectors import study_head_or_404
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from analysis.report.html.section import Section
+    from analysis.report.html.view import Slice, View
+    from listening.selectors import StudyHead
 
 RUNS_SHOWN = 10
 REFRESH_S = 3
@@ -34,7 +42,7 @@ LONG = ("result", "brief")  # columns that a list of runs does without
 @require_GET
 @never_cache
 def results(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, head_of(request, key))
+    return _page(request, study_head_or_404(key, request.user))
 
 
 @login_required
@@ -42,7 +50,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """What stands above the results, for a page that looks again while an analysis runs."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     shown = shown_run(key, request.GET.get("run", ""))
     return render(request, "analysis/_state.html", _state(head, shown))
 
@@ -51,17 +59,17 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run(request: HttpRequest, key: str) -> HttpResponse:
     """Ask for an analysis; one that is stored already is shown at once."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     try:
         options = options_of(request.POST, key)
     except OptionsError as error:
         return _page(request, head, problem=str(error), status=400)
-    found = asked_run(head["pk"], key, options)
-    if found.state != AnalysisRun.State.DONE:
+    asked = asked_run(head["pk"], key, options)
+    if asked.state != AnalysisRun.State.DONE:
         return redirect("results", key)
     messages.success(request, STORED)
     newest = runs_of(key).defer(*LONG).first()
-    stored = f"?run={found.pk}" if found != newest else ""
+    stored = f"?run={asked.pk}" if asked != newest else ""
     return redirect(f"{reverse('results', args=[key])}{stored}")
 
 
@@ -69,7 +77,7 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """The same analysis with the ratings as they stand now."""
-    head = head_of(request, key)
+    head = study_head_or_404(key, request.user)
     earlier = get_object_or_404(runs_of(key).defer(*LONG), pk=pk)
     try:
         options = options_from(earlier.parameters)
@@ -86,7 +94,7 @@ def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up an analysis that waits or runs."""
-    head_of(request, key)
+    study_head_or_404(key, request.user)
     cancel_run(get_object_or_404(runs_of(key).defer(*LONG), pk=pk).pk)
     return redirect("results", key)
 
@@ -95,14 +103,16 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
     """Have a worker make one of the files that take long."""
-    head_of(request, key)
-    found = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
-    if asked_file(found, name) is None:
+    study_head_or_404(key, request.user)
+    finished = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
+    if asked_file(finished, name) is None:
         raise Http404(f"There is no file {name} to be made.")
     return redirect(f"{reverse('results', args=[key])}?run={pk}#files-title")
 
 
-def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200) -> HttpResponse:
+def _page(
+    request: HttpRequest, head: StudyHead, problem: str = "", status: int = 200
+) -> HttpResponse:
     shown = shown_run(head["key"], request.GET.get("run", ""))
     newest = runs_of(head["key"]).defer(*LONG).first()
     report = shown.page_report() if shown else None
@@ -123,7 +133,9 @@ def _page(request: HttpRequest, head: Any, problem: str = "", status: int = 200)
     return render(request, "analysis/results.html", context, status=status)
 
 
-def _state(head: Any, shown: AnalysisRun | None, newest: Any = None) -> dict[str, Any]:
+def _state(
+    head: StudyHead, shown: AnalysisRun | None, newest: AnalysisRun | None = None
+) -> dict[str, Any]:
     """How far the newest run is, and what came since the one that is shown."""
     newest = newest or runs_of(head["key"]).defer(*LONG).first()
     waits = bool(newest and newest.waits)
@@ -149,7 +161,9 @@ def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
     return {"more": max(more, 0), "fewer": max(-more, 0)}
 
 
-def _sections(key: str, shown: AnalysisRun | None, report: Report | None, view: Any) -> list[Any]:
+def _sections(
+    key: str, shown: AnalysisRun | None, report: Report | None, view: View
+) -> list[Section]:
     from analysis.report.html.brief import MOST_ROWS
     from analysis.report.html.page import sections
 
@@ -164,7 +178,7 @@ def _sections(key: str, shown: AnalysisRun | None, report: Report | None, view: 
     return sections(report, view, link, MOST_ROWS)
 
 
-def _view(request: HttpRequest, report: Report | None) -> Any:
+def _view(request: HttpRequest, report: Report | None) -> View:
     """What is asked to be shown; of a large report one family unless all are asked for."""
     from analysis.report.html.view import View, usual
 
@@ -174,13 +188,13 @@ def _view(request: HttpRequest, report: Report | None) -> Any:
     return View("" if about == ALL else about, within)
 
 
-def _choices(report: Report | None, view: Any, shown: AnalysisRun | None) -> dict[str, Any]:
+def _choices(report: Report | None, view: View, shown: AnalysisRun | None) -> dict[str, Any]:
     """What the page can be narrowed to: one task and criterion, one slice of the ratings."""
     from analysis.report.html.view import slices, titles, usual
 
     if report is None:
         return {"titles": [], "groups": {}, "view": view, "all_of_it": ""}
-    groups: dict[str, list[Any]] = {}
+    groups: dict[str, list[Slice]] = {}
     for each in slices(report):
         groups.setdefault(each.group, []).append(each)
     here = {"run": shown.pk} if shown else {}
@@ -213,17 +227,7 @@ def _files(key: str, shown: AnalysisRun | None, report: Report | None) -> dict[s
     return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
 
 
-def head_of(request: HttpRequest, key: str) -> Any:
-    """The study, if it is this researcher's (or they are a superuser); else 404."""
-    from listening.selectors import study_head
-
-    head = study_head(key, request.user)
-    if head is None:
-        raise Http404(f"There is no study “{key}” of yours.")
-    return head
-
-
-def runs_of(key: str) -> Any:
+def runs_of(key: str) -> QuerySet[AnalysisRun]:
     """A study's analyses, the newest first."""
     return AnalysisRun.objects.filter(study__key=key)
 
@@ -234,7 +238,5 @@ def shown_run(key: str, asked: str) -> AnalysisRun | None:
     if asked:
         if not asked.isdecimal() or len(asked) > 18:
             raise Http404("There is no such analysis.")
-        found: AnalysisRun = get_object_or_404(done, pk=int(asked))
-        return found
-    newest: AnalysisRun | None = done.first()
-    return newest
+        return get_object_or_404(done, pk=int(asked))
+    return done.first()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from listening.checks.check_settings import CheckSettings, Number, read_settings
 from listening.design.odds import at_least, in_attempts
 from listening.methods.method import gettext_noop
+from listening.registry import Registry
 
 Wave = npt.NDArray[np.float32]
 
@@ -79,16 +80,11 @@ class Check:
     languages: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[Mapping[str, Number]] = {}
     sample_rate_hz: ClassVar[int] = 44_100
-    registry: ClassVar[dict[str, type[Check]]] = {}
+    registry: ClassVar[Registry[Check]] = Registry("check", "listening.checks")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        key = cls.__dict__.get("key")
-        if key is None:
-            return
-        if key in Check.registry:
-            raise ValueError(f"two checks claim the key “{key}”")
-        Check.registry[key] = cls
+        Check.registry.add(cls)
 
     def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
         """The check as the study asks it, in the study's language; Unfit when it cannot be."""

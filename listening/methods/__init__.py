@@ -1,7 +1,4 @@
-"""The methods: importing this package registers every file in it."""
-
-from importlib import import_module
-from pkgutil import iter_modules
+"""The methods, one file each; `Method.registry` finds them."""
 
 from listening.methods.estimand import Estimand
 from listening.methods.method import (
@@ -13,9 +10,6 @@ from listening.methods.method import (
     StimulusRef,
     method_named,
 )
-
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
     "Estimand",

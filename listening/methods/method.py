@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from listening.methods.estimand import Estimand
+from listening.registry import Registry
 
 
 def gettext_noop(message: str) -> str:
@@ -163,21 +164,15 @@ class Method:
     default_criteria: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
-    registry: ClassVar[dict[str, type[Method]]] = {}
+    registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        key = cls.__dict__.get("key")
-        if key is None:
-            return
-        if key in Method.registry:
-            raise ValueError(f"two methods claim the key “{key}”")
-        if any(
-            m.estimand.key == cls.estimand.key and m.estimand != cls.estimand
-            for m in Method.registry.values()
-        ):
-            raise ValueError(f"two methods declare the estimand “{cls.estimand.key}” differently")
-        Method.registry[key] = cls
+        own = getattr(cls, "estimand", None)
+        for method in Method.registry.declared.values():
+            if own and method.estimand.key == own.key and method.estimand != own:
+                raise ValueError(f"two methods declare the estimand “{own.key}” differently")
+        Method.registry.add(cls)
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         """The scale that the options ask for; ValueError says why they do not fit the method."""

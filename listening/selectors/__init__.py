@@ -18,7 +18,7 @@ from listening.selectors.studies import (
     StudyHead,
     condition_labels,
     ratings_state,
-    study_head,
+    study_head_or_404,
     trap_plans,
 )
 
@@ -46,7 +46,7 @@ __all__ = [
     "session_rows",
     "stimuli_mark",
     "stimulus_rows",
-    "study_head",
+    "study_head_or_404",
     "study_progress",
     "task_plans",
     "trap_plans",

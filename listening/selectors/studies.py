@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from django.db import connection
+from django.http import Http404
 
 from listening.design.traps import TrapPlan
 from listening.models import Condition, Study, Task
@@ -37,11 +38,13 @@ class StudyHead(TypedDict):
     title: str
 
 
-def study_head(study: str, user: Any) -> StudyHead | None:
-    """The study, if it is this researcher's or they are a superuser; else None."""
-    studies = Study.objects.filter(key=study)
-    found = (studies if user.is_superuser else studies.filter(owner=user.pk)).first()
-    return StudyHead(pk=found.pk, key=found.key, title=found.title) if found else None
+def study_head_or_404(key: str, user: Any) -> StudyHead:
+    """The study, if it is this researcher's or they are a superuser; else a page not found."""
+    studies = Study.objects.filter(key=key)
+    study = (studies if user.is_superuser else studies.filter(owner=user.pk)).first()
+    if study is None:
+        raise Http404(f"There is no study “{key}” of yours.")
+    return StudyHead(pk=study.pk, key=study.key, title=study.title)
 
 
 def condition_labels(study: str) -> dict[str, str]:

@@ -62,7 +62,7 @@ def _facts(sessions: list[int]) -> dict[int, dict[str, Any]]:
             last=Max("answered_at"),
         )
     )
-    return {row["session"]: row for row in rows}
+    return {row["session"]: dict(row) for row in rows}
 
 
 def status_links(chosen: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.metric import Metric, ParameterError, make_metric, registry
+from metrics.metric import Metric, ParameterError, make_metric
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +28,7 @@ class Features:
         self.embeddings: dict[str, Any] = {}
         self.metrics: dict[str, Metric] = {}
         for key in self.keys:
-            if key in registry():
+            if key in Metric.registry:
                 self.metrics[key] = make_metric(key)
                 if self.metrics[key].sample_rate_hz != RATE_HZ:
                     raise ParameterError(f"{key} listens at another rate than {RATE_HZ} Hz")

@@ -147,7 +147,7 @@ def load_base(plan: ModelPlan, device: str) -> Listener:
     folder = weights.model_files(plan.name, FILES)
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     with weights.silent_transformers():
-        processor = AutoProcessor.from_pretrained(folder)  # type: ignore[no-untyped-call]
+        processor = AutoProcessor.from_pretrained(folder)
         model = AutoModelForMultimodalLM.from_pretrained(folder, dtype=dtype).to(device)
     return Listener(model, processor, plan, device)
 

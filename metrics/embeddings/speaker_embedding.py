@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
+from listening.registry import Registry
 from metrics.metric import ParameterError
 from metrics.predictors.inference import exact
 
 if TYPE_CHECKING:
     import torch
-
-REGISTRY: dict[str, type[SpeakerEmbedding]] = {}
 
 
 class SpeakerEmbedding:
@@ -24,11 +23,13 @@ class SpeakerEmbedding:
     default_model: ClassVar[str] = ""  # as model hubs spell it; empty: there is one model only
     packages: ClassVar[tuple[str, ...]] = ()
     at_once_s: ClassVar[float] = 60.0  # seconds of audio computed together, for the memory's sake
+    registry: ClassVar[Registry[SpeakerEmbedding]] = Registry(
+        "speaker embedding", "metrics.embeddings"
+    )
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__dict__.get("key"):
-            REGISTRY[cls.key] = cls
+        SpeakerEmbedding.registry.add(cls)
 
     def __init__(self, model: str = "") -> None:
         if model and not self.default_model:
@@ -63,6 +64,8 @@ class SpeakerEmbedding:
 
 def embedding_type(key: str) -> type[SpeakerEmbedding]:
     """The embedding of the registry; a ParameterError lists what there is."""
-    if key not in REGISTRY:
-        raise ParameterError(f"embedding is {key!r}; choose one of {', '.join(sorted(REGISTRY))}")
-    return REGISTRY[key]
+    if key not in SpeakerEmbedding.registry:
+        raise ParameterError(
+            f"embedding is {key!r}; choose one of {', '.join(SpeakerEmbedding.registry)}"
+        )
+    return SpeakerEmbedding.registry[key]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from listening.registry import Registry
 from metrics import weights
 from metrics.metric import ParameterError
 
 if TYPE_CHECKING:
     import torch
 
-REGISTRY: dict[str, type[Predictor]] = {}
 LAYOUTS = ("batch_time", "batch_channel_time")
 
 
@@ -23,11 +23,11 @@ class Predictor:
     default_model: ClassVar[str] = ""  # empty: the model must be named
     packages: ClassVar[tuple[str, ...]] = ()
     at_once_s: ClassVar[dict[str, float]] = {"cpu": 10.0, "cuda": 120.0}
+    registry: ClassVar[Registry[Predictor]] = Registry("predictor", "metrics.predictors")
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__dict__.get("key"):
-            REGISTRY[cls.key] = cls
+        Predictor.registry.add(cls)
 
     def __init__(
         self, model: str = "", layout: str = "batch_channel_time", gives_rate: bool = False
@@ -70,6 +70,6 @@ class Predictor:
 
 def predictor_type(key: str) -> type[Predictor]:
     """The predictor of the registry; a ParameterError lists what there is."""
-    if key not in REGISTRY:
-        raise ParameterError(f"predictor is {key!r}; choose one of {', '.join(sorted(REGISTRY))}")
-    return REGISTRY[key]
+    if key not in Predictor.registry:
+        raise ParameterError(f"predictor is {key!r}; choose one of {', '.join(Predictor.registry)}")
+    return Predictor.registry[key]

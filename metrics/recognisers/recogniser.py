@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from listening.registry import Registry
 from metrics import texts
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 RATE_HZ = 16_000
 SHORTEST_S = 0.1  # of audio; below it nothing is asked
 REMEMBERED = 100_000  # transcripts per recogniser; the oldest go first
-
-REGISTRY: dict[str, type[Recogniser]] = {}
 
 
 @dataclass(frozen=True)
@@ -57,11 +55,11 @@ class Recogniser:
     key: ClassVar[str] = ""
     default_model: ClassVar[str] = ""
     packages: ClassVar[tuple[str, ...]] = ()
+    registry: ClassVar[Registry[Recogniser]] = Registry("recogniser", "metrics.recognisers")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__dict__.get("key"):
-            REGISTRY[cls.key] = cls
+        Recogniser.registry.add(cls)
 
     @property
     def model(self) -> str:
@@ -105,15 +103,9 @@ def whisper_code(language: str) -> str:
     return {"nb": "no", "fil": "tl", "iw": "he"}.get(subtag, subtag)
 
 
-def registry() -> dict[str, type[Recogniser]]:
-    """Every recogniser by its key, in alphabetical order."""
-    importlib.import_module("metrics.recognisers")
-    return dict(sorted(REGISTRY.items()))
-
-
 @functools.lru_cache(maxsize=2)
 def loaded(key: str, options: Options, device: str) -> Recogniser:
     """A recogniser ready to use; the last two are kept, so that several metrics share one."""
-    recogniser = registry()[key](options, device)
+    recogniser = Recogniser.registry[key](options, device)
     recogniser.load()
     return recogniser

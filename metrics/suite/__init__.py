@@ -1,7 +1,1 @@
-"""The metrics, one file each; this package imports its own files."""
-
-import importlib
-import pkgutil
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+"""The metrics, one file each; their base's registry finds them."""

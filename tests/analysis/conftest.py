@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from analysis.report.parts.models import Models
-from tests.analysis.rated_study import rated_study
-
 
 @pytest.fixture(scope="module")
 def shared_study(django_db_setup: None, django_db_blocker: Any) -> Iterator[Any]:
+    from tests.analysis.rated_study import rated_study
+
     with django_db_blocker.unblock():
         block = transaction.atomic()
         block.__enter__()
@@ -25,6 +24,8 @@ def shared_study(django_db_setup: None, django_db_blocker: Any) -> Iterator[Any]
 @pytest.fixture(scope="module")
 def without_models() -> Iterator[None]:
     """Reports of this module lack mixed models, most of their cost, which others look at."""
+    from analysis.report.parts.models import Models
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Models, "applies", lambda self, given: False)
         yield

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.pairs import PairRatings, pair_ratings
+from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
 from tests.analysis.reference import DATA
 
 

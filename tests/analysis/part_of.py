@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.report.part import Part, PartInput, parts
+from analysis.report.part import Part, PartInput
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
@@ -21,7 +21,7 @@ def given_of(table: pd.DataFrame, options: Options | None = None) -> PartInput:
 
 def part_of(key: str, table: pd.DataFrame, options: Options | None = None) -> dict[str, Any]:
     """What the part shows, through JSON without NaN, as the report keeps it."""
-    part: Part = parts()[key]()
+    part: Part = Part.registry[key]()
     plain = plain_of(part.make(given_of(table, options)).plain())
     found: dict[str, Any] = json.loads(json.dumps(plain, allow_nan=False))
     return found

@@ -11,11 +11,12 @@ from analysis.ratings.breakdowns import families
 from analysis.ratings.table import from_rows
 from analysis.statistics.agreement import noise_ceiling
 from analysis.statistics.agreement.kappa import bare_kappa
+from analysis.statistics.correlations import fisher_interval
 from analysis.statistics.metric_agreement import (
     CONDITION,
     STIMULUS,
     WITHIN,
-    Wanted,
+    CorrelationOptions,
     condition_ceiling,
     correlations,
     detection,
@@ -30,7 +31,6 @@ from analysis.statistics.metric_agreement.metric_result import AS_IS, MAPPED
 from analysis.statistics.metric_agreement.replicated_coefficients import of_conditions
 from analysis.statistics.metric_agreement.two_way_resampling import (
     centred_interval,
-    fisher_interval,
     p_of,
     wider_of,
 )
@@ -38,7 +38,7 @@ from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
 from tests.analysis.simulation import bounds, sizes
 
 FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
-QUICK = Wanted(replicates=300)
+QUICK = CorrelationOptions(replicates=300)
 
 
 def units(table):
@@ -56,7 +56,7 @@ def aligned():
         rows = {row.pop("stimulus"): row for row in csv.DictReader(file)}
     names = next(iter(rows.values())).keys()
     values = {name: np.array([float(rows[s][name]) for s in own.own]) for name in names}
-    wanted = Wanted(replicates=1000, same_scale=frozenset(names), steps=FIVE)
+    wanted = CorrelationOptions(replicates=1000, same_scale=frozenset(names), steps=FIVE)
     found = correlations(own, values, wanted)
     return {name: by_key(e for e in found if e.metric == name) for name in names}
 
@@ -172,7 +172,7 @@ def test_intervals_cover_what_other_raters_and_items_would_give(runs):
     for seed in range(runs):
         table, metric, _ = study(np.random.default_rng(seed))
         own = units(table)
-        wanted = Wanted(replicates=300, mapped=False)
+        wanted = CorrelationOptions(replicates=300, mapped=False)
         each = by_key(correlations(own, {"m": values_of(own, metric)}, wanted))
         every.append([each[STIMULUS, name, AS_IS].value for name in ("srcc", "plcc")])
         held.append([(e.low, e.high) for n in ("srcc", "plcc") if (e := each[STIMULUS, n, AS_IS])])
@@ -191,7 +191,7 @@ def test_the_best_metric_has_a_p_that_agrees_with_its_interval():
     own = units(table)
     values = {"best": values_of(own, metric), "order": np.arange(12.0)}
     values["near"] = values["best"] + np.sin(np.arange(12.0))
-    for each in correlations(own, values, Wanted(replicates=1000, mapped=False)):
+    for each in correlations(own, values, CorrelationOptions(replicates=1000, mapped=False)):
         if each.unit != CONDITION:
             assert each.p is not None, each.metric
             assert (each.p < 0.05) == (not each.low <= 0 <= each.high)
@@ -222,7 +222,7 @@ def test_metrics_of_chance_are_told_apart_as_often_as_they_should_be(runs):
         rng = np.random.default_rng(seed)
         own = units(study(rng, conditions=2, raters=20, each=8)[0])
         values = {f"m{k}": rng.normal(size=len(own.own)) for k in range(10)}
-        wanted = Wanted(replicates=400, mapped=False)
+        wanted = CorrelationOptions(replicates=400, mapped=False)
         p += [
             each.p
             for each in correlations(own, values, wanted)
@@ -282,7 +282,7 @@ def test_one_rater_gives_intervals_over_items_and_the_same_seed_the_same():
     assert made[0] == made[1]
     assert by_key(made[0])[STIMULUS, "srcc", AS_IS].low is not None
     assert condition_ceiling(own)[0].ceiling is None
-    assert one_against_others(own)["srcc"] is None
+    assert one_against_others(own) == []
 
 
 def test_intervals_are_centred_on_the_value():
@@ -311,9 +311,11 @@ def test_fishers_interval_is_that_of_scipy():
     x, y = np.random.default_rng(6).normal(size=(2, 6))
     told = stats.pearsonr(x, y)
     both = told.confidence_interval(0.95)
-    assert fisher_interval(told.statistic, 6, 0.95) == pytest.approx((both.low, both.high))
-    assert fisher_interval(0.5, 3, 0.95) is None
-    assert fisher_interval(1.0, 6, 0.95) is None
+    assert fisher_interval("pearson", told.statistic, 6, 0.95) == pytest.approx(
+        (both.low, both.high)
+    )
+    assert fisher_interval("pearson", 0.5, 3, 0.95) is None
+    assert fisher_interval("pearson", 1.0, 6, 0.95) is None
 
 
 @pytest.mark.slow
@@ -325,7 +327,7 @@ def test_intervals_per_condition_hold_what_other_raters_and_items_give(condition
     for seed in range(runs):
         table, metric, _ = fixed_study(np.random.default_rng(seed), conditions)
         own = units(table)
-        wanted = Wanted(replicates=200, same_scale=frozenset({"m"}), mapped=False)
+        wanted = CorrelationOptions(replicates=200, same_scale=frozenset({"m"}), mapped=False)
         found = by_key(correlations(own, {"m": values_of(own, metric)}, wanted))
         made.append([found[CONDITION, name, AS_IS] for name in ("plcc", "mae", "rmse")])
     for each in zip(*made, strict=True):
@@ -333,7 +335,7 @@ def test_intervals_per_condition_hold_what_other_raters_and_items_give(condition
         least, _ = bounds(0.9, 1, of=100, runs=runs)
         assert np.mean([one.low <= truth <= one.high for one in each]) >= least
     plcc = found[CONDITION, "plcc", AS_IS]
-    low, high = fisher_interval(plcc.value, conditions, 0.95)
+    low, high = fisher_interval("pearson", plcc.value, conditions, 0.95)
     assert (plcc.low_conditions, plcc.high_conditions) == (low, high)
 
 
@@ -413,11 +415,11 @@ def test_the_ceiling_within_conditions_is_that_of_what_is_left():
 def test_one_rater_against_the_others_by_hand():
     rng = np.random.default_rng(9)
     scores = {("c", f"r{r}", f"i{i}"): float(i + rng.normal()) for r in range(3) for i in range(8)}
-    told = one_against_others(units(rows_of(scores)))
+    told = {each.statistic: each for each in one_against_others(units(rows_of(scores)))}
     by = np.array([[scores["c", f"r{r}", f"i{i}"] for i in range(8)] for r in range(3)])
     wanted = [stats.spearmanr(by[r], np.delete(by, r, 0).mean(axis=0)).statistic for r in range(3)]
-    assert told["srcc"] == pytest.approx(np.mean(wanted))
-    assert told["n_raters"] == 3
+    assert told["srcc"].value == pytest.approx(np.mean(wanted))
+    assert told["srcc"].n_raters == 3
 
 
 def compared(scores):

@@ -18,7 +18,6 @@ from analysis.statistics.agreement import (
     kappa,
     kendall_w,
     krippendorff_alpha,
-    mean_pairwise_kappa,
     noise_ceiling,
     order_effect,
     pace_of_raters,
@@ -42,7 +41,7 @@ def everything(table):
     found = [krippendorff_alpha(*three, metric) for metric in ("nominal", "ordinal", "interval")]
     found += intraclass_correlations(*three)
     found += icc_mixed(*three)
-    found += [kendall_w(*three), mean_pairwise_kappa(*three, categories=SCALE)]
+    found += [kendall_w(*three)]
     found += versus_rest(*three, categories=SCALE)
     found += [sos_parameter(*three, ends=(0, 5)).a]
     found += [*noise_ceiling(*three), *subject_model(*three).raters]

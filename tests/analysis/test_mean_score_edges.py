@@ -7,7 +7,7 @@ import pytest
 from analysis.ratings.grouping import Breakdown
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import BOOTSTRAP, NAIVE, TWO_WAY
-from analysis.statistics.pairs import share_right
+from analysis.statistics.pairs.pair_interval import share_right
 from analysis.statistics.screening import screen
 from tests.analysis.reference import edge, expected, rows_of
 

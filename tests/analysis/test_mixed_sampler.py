@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from analysis.statistics.mixed import sampler
+from analysis.statistics.mixed import exact_sampler
 from analysis.statistics.mixed.convergence import diagnose
+from analysis.statistics.mixed.exact_sampler import samples
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.posterior_mode import Mode, by_differences, mode, near_mode
 from analysis.statistics.mixed.proposals import Mixture
-from analysis.statistics.mixed.sampler import samples
 from analysis.statistics.mixed.sufficient_statistics import sums
 from analysis.statistics.mixed.truncated_normal import truncated_normal
 from tests.analysis.mixed_data import simulated
@@ -43,7 +43,7 @@ def test_a_bent_ridge_is_followed():
 
 
 def test_draws_are_taken_until_the_budget_is_used_up_and_counted(monkeypatch):
-    monkeypatch.setattr(sampler, "MOST_TIMES", 4)
+    monkeypatch.setattr(exact_sampler, "MOST_TIMES", 4)
     found = [sample.quality for sample in drawn(banana, draws=1000)]
     assert [each.taken for each in found] == [1000, 2000, 4000]
     assert [each.thin for each in found] == [1, 2, 4]

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.statistics.mixed import sampler as sampling
 from analysis.statistics.mixed.family_model import gaussian_prior, modelled
 from analysis.statistics.mixed.family_posterior import large_scale, uneven
 from analysis.statistics.mixed.folded_scale import sd_of, slope
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior
-from analysis.statistics.mixed.heteroscedastic import _Marginal, rounding, spread_posterior
+from analysis.statistics.mixed.heteroscedastic import _MarginalPosterior, rounding, spread_posterior
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nuts import Sampling, general_gaussian
 from analysis.statistics.mixed.sufficient_statistics import sums
@@ -44,7 +45,7 @@ def test_the_density_is_that_of_the_normal_written_out():
     y, rater, condition, _ = mushra(rng, 4, 2)
     few = rng.random(len(y)) < 0.7
     y, rater, condition = y[few], rater[few], condition[few]
-    model = _Marginal(y, rater, condition, PRIOR)
+    model = _MarginalPosterior(y, rater, condition, PRIOR)
     x = rng.normal(0, 0.7, (4, 8))
     design = np.eye(6)[condition]
     same = rater[:, None] == rater
@@ -63,7 +64,7 @@ def test_the_density_is_that_of_the_normal_written_out():
 
 
 def test_spreads_average_to_one():
-    model = _Marginal(*mushra(np.random.default_rng(1), 3, 2)[:3], PRIOR)
+    model = _MarginalPosterior(*mushra(np.random.default_rng(1), 3, 2)[:3], PRIOR)
     spreads = model.spreads(np.random.default_rng(2).normal(size=(3, 4, 8)))
     assert spreads.shape == (3, 4, 6)
     np.testing.assert_allclose(np.log(spreads).sum(axis=2), 0, atol=1e-12)
@@ -197,7 +198,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     inside, differences = np.zeros(6), []
     for seed in range(runs):
         posterior = spread_posterior(
-            *mushra(np.random.default_rng(seed), 20, 6)[:3], PRIOR, seed=seed
+            *mushra(np.random.default_rng(seed), 20, 6)[:3], PRIOR, sampling.Sampling(seed=seed)
         )
         said = posterior.summaries()["condition"]
         assert said.high.max() <= 100

@@ -147,6 +147,7 @@ def test_scores_that_are_all_the_same_are_known_whatever_their_rounding(scores):
         mixed_model(table, items=True)
 
 
+@pytest.mark.slow
 def test_effects_that_explain_every_score_leave_no_residual_to_draw():
     ratings = {
         (c, f"r{r}", f"i{i}"): (4 if (c == "B") == (r > 1) else 2) + i % 2

@@ -4,26 +4,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons import (
-    GROUP_TESTS,
-    PAIR_TESTS,
-    Undefined,
+from analysis.statistics.comparisons.omnibus_tests import (
     anova,
     conover,
     dunn,
     friedman,
-    group_test,
     kruskal_wallis,
-    mann_whitney,
     nemenyi,
+)
+from analysis.statistics.comparisons.paired_tests import paired_t, wilcoxon
+from analysis.statistics.comparisons.repeated_measures import rm_anova
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.comparisons.tests_by_name import (
+    GROUP_TESTS,
+    PAIR_TESTS,
+    group_test,
     pair_tests,
-    paired_t,
-    rm_anova,
-    student_t,
-    welch_t,
-    wilcoxon,
     within_raters,
 )
+from analysis.statistics.comparisons.two_sample_tests import mann_whitney, student_t, welch_t
 from analysis.statistics.screening import Duplicate, screen
 from tests.analysis.coded import coded, expected, of_table
 from tests.analysis.reference import edge

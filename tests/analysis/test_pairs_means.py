@@ -6,17 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.statistics.comparisons import Undefined
-from analysis.statistics.pairs import (
-    circular_triads,
-    from_table,
-    most_circular,
-    order_effect,
-    pair_means,
-    pair_ratings,
-    triads_summary,
-    within_pairs,
-)
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.pairs.circular_triads import circular_triads, most_circular, triads_summary
+from analysis.statistics.pairs.means_of_pairs import order_effect, pair_means, within_pairs
+from analysis.statistics.pairs.pair_ratings import from_table, pair_ratings
 from tests.analysis.pairs_of import edge_pairs, met
 from tests.analysis.reference import rows_of, table_of
 

@@ -4,22 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons import Undefined
-from analysis.statistics.pairs import (
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.pairs.comparison_graph import (
     Disconnected,
-    PairRatings,
     Separated,
-    bradley_terry,
     connection,
-    cumulative,
-    davidson,
-    least_squares,
-    pair_means,
-    pair_ratings,
     parts,
     wins_of,
-    within_pairs,
 )
+from analysis.statistics.pairs.graded_pairs import cumulative, least_squares
+from analysis.statistics.pairs.means_of_pairs import pair_means, within_pairs
+from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
+from analysis.statistics.pairs.win_models import bradley_terry, davidson
 from tests.analysis.pairs_of import edge_pairs, met, reference_pairs
 
 SIX_TO_TWO = [("A", "B", 1.0)] * 6 + [("A", "B", -1.0)] * 2

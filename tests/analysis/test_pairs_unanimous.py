@@ -9,7 +9,9 @@ from scipy import optimize, special, stats
 
 from analysis.statistics.binomial import effective, exact_bounds, sign_test
 from analysis.statistics.options import Options
-from analysis.statistics.pairs import mean_of, pair_means, pair_ratings, share_right
+from analysis.statistics.pairs.means_of_pairs import pair_means
+from analysis.statistics.pairs.pair_interval import mean_of, share_right
+from analysis.statistics.pairs.pair_ratings import pair_ratings
 from analysis.statistics.unanimous import UNANIMOUS, edge_of
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK, from_rows

@@ -73,6 +73,7 @@ def test_what_does_not_fit_one_column_takes_two():
     assert f"/MediaBox [ 0 0 {DOUBLE * 72:g} ".encode() in wide
 
 
+@pytest.mark.slow
 def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
     figure = replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": CHINESE}])
     made = paper_files(figure)

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.ratings.breakdowns import families
 from analysis.report.build import report_of
-from analysis.report.part import parts
+from analysis.report.part import Part
 from analysis.statistics.agreement import (
     AgreementError,
     coarse_steps,
@@ -129,7 +129,7 @@ def test_choices_without_scores_have_an_alpha_of_their_labels():
 @pytest.mark.parametrize("name", EDGES)
 def test_no_edge_file_stops_a_part(name, key):
     table = edge(name)
-    if parts()[key]().applies(given_of(table)):
+    if Part.registry[key]().applies(given_of(table)):
         shown = part_of(key, table)
         words = [*shown["sentences"], *shown["warnings"]]
         assert "nan" not in " ".join(words).lower()

@@ -266,7 +266,8 @@ def test_comparisons_against_one_side_say_who_won():
 
 @pytest.mark.slow
 def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
-    from analysis.statistics.pairs import from_table, pair_means
+    from analysis.statistics.pairs.means_of_pairs import pair_means
+    from analysis.statistics.pairs.pair_ratings import from_table
 
     table = table_of("cmos_s1")
     found = pair_means(from_table(table))

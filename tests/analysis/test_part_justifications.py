@@ -6,14 +6,14 @@ import pytest
 from analysis.ratings.table import from_csv, from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
-from analysis.report.part import parts
+from analysis.report.part import Part
 from analysis.statistics.comparisons.clustered_variance import spread_of_means
 from analysis.statistics.intervals import clustered, t_interval
 from analysis.statistics.justifications import (
     TermTable,
     code_table,
     label_groups,
-    telling_terms,
+    term_log_odds,
     term_table,
     terms_of,
 )
@@ -100,7 +100,7 @@ def test_log_odds_and_their_variance_by_hand():
     codes = ["x"] * 8 + ["y"] * 12 + ["x"] * 2 + ["y"] * 28
     table = code_table(codes, np.arange(50))
     label = np.repeat([0, 1], [20, 30])
-    rows = telling_terms(table, label, ["a", "b"], np.arange(50), np.arange(50), prior=10.0)
+    rows = term_log_odds(table, label, ["a", "b"], np.arange(50), np.arange(50), prior=10.0)
     row = next(row for row in rows if (row.label, row.term) == ("a", "x"))
     share = [(8 + 2) / 30, (2 + 2) / 40]
     odds = [each / (1 - each) for each in share]
@@ -121,8 +121,8 @@ def test_a_raters_favourite_word_is_no_evidence_per_use():
     says = np.where(rater < 10, rater % 2 == 0, rater % 4 == 0)
     table = code_table(["x" if said else "y" for said in says], rater)
     item = rng.integers(0, 40, 400)
-    alone = telling_terms(table, label, ["a", "b"], np.arange(400), np.arange(400))
-    together = telling_terms(table, label, ["a", "b"], rater, item)
+    alone = term_log_odds(table, label, ["a", "b"], np.arange(400), np.arange(400))
+    together = term_log_odds(table, label, ["a", "b"], rater, item)
     assert alone[0].term == together[0].term == "x"
     assert alone[0].p < 1e-4
     assert together[0].p > 0.05
@@ -140,7 +140,7 @@ def test_words_without_a_tie_to_labels_are_seldom_called_telling():
         habit = rng.uniform(-3.5, -1, 40) + rng.normal(0, 1.5, (80, 40))
         says = rng.random((1200, 40)) < 1 / (1 + np.exp(-habit[rater]))
         codes = ["|".join(f"c{v}" for v in np.flatnonzero(row)) for row in says]
-        rows = telling_terms(code_table(codes, rater), label, ["a", "b"], rater, item)
+        rows = term_log_odds(code_table(codes, rater), label, ["a", "b"], rater, item)
         rows = [row for row in rows if row.label == "a"]
         p += [row.p for row in rows]
         wrong += any(row.p_bh < 0.05 for row in rows)
@@ -288,19 +288,19 @@ def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):
 
 def test_a_report_without_reasons_has_no_such_part():
     rows = [row | {"codes": "", "justification": ""} for row in reasoned()]
-    assert not parts()["justifications"]().applies(given_of(from_rows(rows)))
+    assert not Part.registry["justifications"]().applies(given_of(from_rows(rows)))
 
 
 def test_a_code_of_every_reason_tells_nothing():
     table = code_table(["x|y", "x", "x|y", "x"], np.arange(4))
-    rows = telling_terms(table, np.array([0, 0, 1, 1]), ["a", "b"], np.arange(4), np.arange(4))
+    rows = term_log_odds(table, np.array([0, 0, 1, 1]), ["a", "b"], np.arange(4), np.arange(4))
     assert {row.term for row in rows} == {"y"}
 
 
 def test_a_table_without_terms_gives_nothing():
     table = term_table(["a", "b"], np.arange(2))
     assert isinstance(table, TermTable)
-    assert telling_terms(table, np.array([0, 1]), ["x", "y"], np.arange(2), np.arange(2)) == []
+    assert term_log_odds(table, np.array([0, 1]), ["x", "y"], np.arange(2), np.arange(2)) == []
 
 
 def test_codes_stand_once_per_task_and_words_by_each_criterion():

@@ -81,6 +81,7 @@ def test_the_posterior_of_the_turing_test_is_the_reference():
     assert made.sentences[0].startswith("HLS · att · human: Seed-TTS is the best with a prob")
 
 
+@pytest.mark.slow
 def test_the_higher_condition_of_a_pair_comes_first_with_its_own_probability():
     made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
     (contrasts,) = [each for each in made.tables if each.key == "models-1-contrasts"]

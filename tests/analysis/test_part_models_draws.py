@@ -14,7 +14,7 @@ from analysis.report.pipeline import plain_of
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.mixed import nuts
 from analysis.statistics.mixed.convergence import Diagnostics
-from analysis.statistics.mixed.family_model import modelled, ordinal_draws
+from analysis.statistics.mixed.family_model import model_effects, modelled, ordinal_draws
 from analysis.statistics.mixed.gaussian import GaussianPrior
 from analysis.statistics.mixed.nuts import Sampling, general_gaussian
 from analysis.statistics.mixed.random_effects import QUICK, affordable, effects_of, work
@@ -120,9 +120,10 @@ def test_in_a_balanced_design_the_mixed_interval_is_the_models():
     table = rows_of(scores)
     (each,) = modelled(table)
     from analysis.statistics.mixed.model_contrasts import means, pairs
-    from analysis.statistics.mixed.table_model import fitted_reml
+    from analysis.statistics.mixed.random_effects import QUICK
+    from analysis.statistics.mixed.table_model import reml_of
 
-    fit = fitted_reml(each.arrays)
+    fit = reml_of(each.arrays, model_effects(each, QUICK))
     made, differences = means(fit), pairs(fit)
     maker = MeanScore(intervals=("two_way", "mixed"))
     found = [e for e in maker.fit(table) if e.interval.startswith("mixed model (")]
@@ -295,10 +296,11 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     made = GeneralGaussian().make(given(table))
     (rows,) = [t.rows for t in made.tables if t.key == "general_gaussian-1-means"]
     from analysis.statistics.mixed.model_contrasts import means
-    from analysis.statistics.mixed.table_model import fitted_reml
+    from analysis.statistics.mixed.random_effects import QUICK
+    from analysis.statistics.mixed.table_model import reml_of
 
     (each,) = modelled(table)
-    exact = means(fitted_reml(each.arrays))
+    exact = means(reml_of(each.arrays, model_effects(each, QUICK)))
     assert [row["condition"] for row in rows] == ["A", "B", "C"]
     for row, value, se in zip(rows, exact.value, exact.se, strict=True):
         assert row["mean"] == pytest.approx(value, abs=0.3 * se)

@@ -26,7 +26,7 @@ from analysis.ratings.table import (
 from analysis.report import pipeline
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
-from analysis.report.part import parts
+from analysis.report.part import Part
 from analysis.report.parts.answer import Answer
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, HiddenReference, Review, default_rules, screen
@@ -332,7 +332,7 @@ def test_verdicts_leave_ratings_out_unless_other_rules_are_asked_for(read):
 def test_the_command_obeys_verdicts_tells_what_it_read_and_warns_of_unused_verdicts(
     tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(pipeline, "chosen_parts", lambda options: [parts()["screening"]])
+    monkeypatch.setattr(pipeline, "chosen_parts", lambda options: [Part.registry["screening"]])
     path = tmp_path / "mine.csv"
     path.write_text(
         f"{HEAD},review,colour\n" + "r1,A,i1,3,unfit,x\nr2,A,i1,4,fit,y\nr3,A,i2,4,,z\n"

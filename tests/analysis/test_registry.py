@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from analysis.ratings.estimands import estimand_of_method
-from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator, estimators
+from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from listening.methods import Method
 from tests.analysis.reference import edge, rows_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "estimators.md"
-KEYS = sorted(estimators())
+KEYS = sorted(Estimator.registry)
 
 
 def ordinary(method):

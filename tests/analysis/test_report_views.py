@@ -13,7 +13,7 @@ from analysis.report.condition_labels import labelled
 from analysis.report.html.brief import brief_of, counted
 from analysis.report.html.page import sections
 from analysis.report.html.view import View, slices, titles, viewed
-from analysis.report.part import parts
+from analysis.report.part import Part
 from analysis.report.parts.answer import _marks
 from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of
@@ -172,11 +172,12 @@ def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
 
 def test_the_catalogue_is_that_of_the_registry():
     registered = [
-        (key, part.title, part.order, part.always, part.presets) for key, part in parts().items()
+        (key, part.title, part.order, part.always, part.presets)
+        for key, part in Part.registry.items()
     ]
     listed = [(e.key, e.title, e.order, e.always, e.presets) for e in catalogue().values()]
     assert listed == registered
-    assert set(presets()) == {preset for part in parts().values() for preset in part.presets}
+    assert set(presets()) == {preset for part in Part.registry.values() for preset in part.presets}
     assert all(e.about for e in catalogue().values())
 
 

@@ -15,7 +15,6 @@ from analysis.statistics.screening import (
     TaskTraps,
     rule_from,
     rule_text,
-    rules,
     screen,
     study_rules,
 )
@@ -187,10 +186,10 @@ def test_an_empty_table_has_nothing_to_leave_out():
     assert len(screened.kept(DEFAULT)) == 0
 
 
-@pytest.mark.parametrize("key", sorted(rules()))
+@pytest.mark.parametrize("key", sorted(Rule.registry))
 def test_every_rule_is_made_again_from_its_text_and_gives_a_reason_per_row(key):
     plan = [(("att", (("flawed", 1, 1), ("a, b=c/d 100%", 1, 2))), ("mos", (("金", 2, 3),)))]
-    rule: Rule = rules()[key](*(plan if key == "task_traps" else []))
+    rule: Rule = Rule.registry[key](*(plan if key == "task_traps" else []))
     assert rule_from(rule_text(rule)) == rule
     assert rule.version
     assert rule.describe()

@@ -19,11 +19,11 @@ from analysis.statistics.screening import (
     MidAnchor,
     NoJustification,
     Review,
+    Rule,
     Variance,
     offered_rules,
     rule_from,
     rule_text,
-    rules,
     screen,
     versioned_text,
 )
@@ -213,9 +213,9 @@ def test_second_answers_far_from_the_first_are_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", sorted(rules()))
+@pytest.mark.parametrize("key", sorted(Rule.registry))
 def test_every_rule_stands_an_empty_table_and_one_rating(key):
-    rule = rules()[key](*([(("t", (("gold", 1, 1),)),)] if key == "task_traps" else []))
+    rule = Rule.registry[key](*([(("t", (("gold", 1, 1),)),)] if key == "task_traps" else []))
     told = {"few_ratings": "only 1 of the 10 ratings needed"}
     told["task_traps"] = "its block is incomplete: 0 “gold” traps were answered"
     assert list(rule.reasons(from_rows([]))) == []
@@ -264,7 +264,7 @@ def test_parameters_that_make_no_sense_are_refused_with_a_remedy(text):
 def test_a_form_offers_what_the_study_can_have():
     every = [rule_from(text) for text, _ in offered_rules()]
     assert all(words for _, words in offered_rules())
-    assert {rule.key for rule in every} <= set(rules())
+    assert {rule.key for rule in every} <= set(Rule.registry)
     att = {rule_from(text).key for text, _ in offered_rules(["att"], ["flawed", "human"])}
     assert "correlation" in att
     assert att.isdisjoint({"hidden_reference", "mid_anchor", "gold_traps", "attention_traps"})

@@ -8,7 +8,6 @@ from analysis.statistics.planning import (
     PlanningError,
     asymptotic_sequence,
     bounded_sequence,
-    live_rows,
     obrien_fleming_bounds,
     obrien_fleming_spending,
     rater_differences,
@@ -161,16 +160,15 @@ def test_a_running_study_stops_when_its_difference_is_clear():
     condition = np.tile(["A", "B"], 600)
     rater = np.repeat(np.arange(150), 8)
     score = np.where(condition == "A", 0.7, 0.4) + rng.uniform(-0.3, 0.3, 1200)
-    a, b, pair = live_rows(score, condition, rater, ends=(0, 1), half_width=0.1)
-    assert (a["condition"], b["condition"], pair["versus"]) == ("A", "B", "B")
-    assert pair["low"] < 0.3 < pair["high"]
-    assert pair["low"] > 0
-    assert 2 < pair["stop_at"] < 150
-    assert a["stop_at"] < 150
-    waiting = live_rows(score[:80], condition[:80], rater[:80])
-    assert {row["low"] for row in waiting} == {None}
-    assert all("no bounds before 20 raters" in row["note"] for row in waiting)
-    assert live_rows(np.empty(0), [], np.empty(0)) == []
+    of_a = condition == "A"
+    alone = bounded_sequence(rater_means(score[of_a], rater[of_a]), (0, 1))
+    pair = bounded_sequence(rater_differences(score, rater, of_a), (-1, 1))
+    assert 0 < pair.last()["low"] < 0.3 < pair.last()["high"]
+    assert 2 < stopped_at(pair, half_width=0.1, away_from=0.0) < 150
+    assert stopped_at(alone, half_width=0.1) < 150
+    waiting = asymptotic_sequence(rater_differences(score[:80], rater[:80], of_a[:80]))
+    assert waiting.last()["low"] is None
+    assert "no bounds before 20 raters" in waiting.note
     assert stopped_at(asymptotic_sequence(np.ones(3))) is None
 
 

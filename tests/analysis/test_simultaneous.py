@@ -7,16 +7,27 @@ import pytest
 from scipy import special, stats
 
 from analysis.statistics.comparisons.clustered_variance import Spread, spread_of
-from analysis.statistics.comparisons.pairwise_contrasts import against_reference, all_pairs
+from analysis.statistics.comparisons.pairwise_contrasts import all_pairs
 from analysis.statistics.comparisons.simultaneous import (
     NO_RATER_IN_COMMON,
     NO_VARIANCE,
     Family,
     decide,
-    decide_means,
     decide_pairs,
 )
+from analysis.statistics.comparisons.tests_by_name import samples_of
 from analysis.statistics.intervals import clustered
+from tests.analysis.coded import isolation
+
+
+def against(reference, n):
+    """Every other one of n conditions minus the reference."""
+    return [(i, reference) for i in range(n) if i != reference]
+
+
+def decide_means(names, means, null, **options):
+    """The family of the means themselves against a neutral point."""
+    return decide(np.eye(len(names)), [(name, "") for name in names], means, null=null, **options)
 
 
 def rated(rng, raters=12, items=8, conditions=4, shift=0.0):
@@ -29,12 +40,13 @@ def rated(rng, raters=12, items=8, conditions=4, shift=0.0):
     return clustered(y, condition, rater, item, conditions)
 
 
-def equal_family(estimates, df, pairs, seed=0):
-    """Differences of independent means of variance 1 that share one variance estimate."""
+def equal_family(estimates, df, pairs, seed=0, variances=None):
+    """Differences of independent means (of variance 1) that share one variance estimate."""
+    each = np.ones(len(estimates)) if variances is None else np.asarray(variances)
     rows = np.zeros((len(pairs), len(estimates)))
     for i, (a, b) in enumerate(pairs):
         rows[i, a], rows[i, b] = 1, -1
-    spread = Spread(np.full(len(pairs), 2.0), np.full(len(pairs), df), np.ones(len(estimates)))
+    spread = Spread(rows**2 @ each, np.full(len(pairs), df), each)
     return Family(rows, spread, rows @ np.asarray(estimates), 0.95, seed, joint_df=df)
 
 
@@ -47,7 +59,7 @@ def test_an_interval_leaves_the_neutral_point_out_exactly_where_its_p_is_below_o
         means = rated(rng, *rng.integers([4, 3], [20, 12]), 4, shift)
         families = (
             decide_pairs(all_pairs(4), "abcd", means, level=level, seed=trial),
-            decide_pairs(against_reference("abcd", "b"), "abcd", means, level=level, seed=trial),
+            decide_pairs(against(1, 4), "abcd", means, level=level, seed=trial),
             decide_means("abcd", means, 0.5, level=level, seed=trial),
             decide_pairs([(0, 3)], "abcd", means, level=level),
         )
@@ -102,6 +114,37 @@ def test_with_a_shared_variance_estimate_those_against_a_reference_are_dunnetts(
     standard = [float(np.mean(sample)) / (pooled / 6) ** 0.5 for sample in samples]
     found = equal_family(standard, 20.0, [(1, 0), (2, 0), (3, 0)]).p
     assert found == pytest.approx(theirs, abs=3e-4)
+
+
+def test_ratings_of_uneven_numbers_against_a_reference_are_scipys_dunnett():
+    samples = samples_of(isolation("mos_s2"))
+    theirs = stats.dunnett(*samples[1:], control=samples[0], rng=1)
+    bounds = theirs.confidence_interval()
+    sizes = np.array([len(sample) for sample in samples])
+    df = float(sizes.sum() - len(samples))
+    pooled = sum(float(np.var(sample)) * len(sample) for sample in samples) / df
+    means = [float(sample.mean()) for sample in samples]
+    family = equal_family(means, df, against(0, 5), 1, pooled / sizes)
+    assert family.distance / family.se == pytest.approx(theirs.statistic)
+    assert family.p == pytest.approx(theirs.pvalue, abs=2e-4)
+    half = family.half_widths()
+    assert family.distance - half == pytest.approx(bounds.low, abs=1e-3)
+    assert family.distance + half == pytest.approx(bounds.high, abs=1e-3)
+
+
+def test_the_same_seed_gives_the_same_p():
+    first, again = (equal_family([0, 1, 2, 2.5], 30.0, against(0, 4), 3) for _ in range(2))
+    assert list(first.p) == list(again.p)
+
+
+def test_simultaneous_intervals_hold_together_in_ninety_five_of_a_hundred():
+    """20,000 simulated studies of four equal means: all three differences at once."""
+    each = np.array([0.02, 0.05, 0.05, 0.1])
+    half = equal_family(np.zeros(4), 1e9, against(0, 4), variances=each).half_widths()
+    rng = np.random.default_rng(8)
+    means = rng.multivariate_normal(np.zeros(4), np.diag(each), size=20_000)
+    missed = np.mean(np.any(np.abs(means[:, 1:] - means[:, :1]) > half, axis=1))
+    assert missed == pytest.approx(0.05, abs=3 * (0.05 * 0.95 / 20_000) ** 0.5)
 
 
 def test_independent_means_with_unequal_df_are_sidaks():
@@ -376,7 +419,7 @@ def test_a_family_claims_what_is_not_there_in_at_most_five_of_a_hundred_studies(
     wrong = {"reference": 0, "systems": 0}
     for _ in range(studies):
         means = heard_once(rng)
-        for family, pairs in (("reference", against_reference("abcde", "a")), ("systems", among)):
+        for family, pairs in (("reference", against(0, 5)), ("systems", among)):
             wrong[family] += any(one.claimed for one in decide_pairs(pairs, "abcde", means))
     most = 0.05 + 3 * (0.05 * 0.95 / studies) ** 0.5
     assert {family: count / studies <= most for family, count in wrong.items()} == {

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.statistics.comparisons import Undefined, tiers_of
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.comparisons.tiers import tiers_of
 from tests.analysis.coded import expected
 
 PLACES = [

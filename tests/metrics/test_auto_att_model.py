@@ -237,6 +237,7 @@ def test_a_gpu_trains_in_bfloat16_and_hears_what_the_cpu_hears(folder, listener,
     assert sum(losses[-4:]) < sum(losses[:4])
 
 
+@pytest.mark.slow
 def test_without_a_checkpoint_or_a_model_the_metric_says_what_to_do(tmp_path):
     with pytest.raises(weights.Unavailable, match="auto_att train"):
         make_metric("auto_att").load("cpu")

@@ -37,6 +37,7 @@ def test_short_clips_have_the_package_s_values_in_one_batch(short):
     assert short == pytest.approx([expected(clip) for clip in SHORT], abs=ROUNDING)
 
 
+@pytest.mark.slow
 def test_a_clip_of_several_segments_has_the_package_s_mean_over_its_own(metric, monkeypatch):
     wave = reference.wave("long_same-human")[:140_000]
     (score,) = metric.measure([wave])

@@ -74,6 +74,7 @@ def test_a_long_clip_has_the_mean_over_the_hops_of_its_rule(published, monkeypat
         assert score.details == {"hops_used": len(kept), "hops_total": 31}
 
 
+@pytest.mark.slow
 def test_two_hops_have_the_mean_of_what_onnxruntime_says_of_each(published):
     import onnxruntime
     from speechmos.dnsmos import DNSMOS

@@ -122,6 +122,7 @@ def test_a_saved_wavlm_is_loaded_and_gives_its_own_embeddings(tiny_wavlm):
     assert torch.allclose(found[1], wanted / wanted.norm(), atol=ROUNDING)
 
 
+@pytest.mark.slow
 def test_without_weights_the_model_and_its_place_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(weights._Place, "folder", tmp_path)
     monkeypatch.setattr(weights._Place, "offline", True)

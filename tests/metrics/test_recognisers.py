@@ -1,5 +1,6 @@
 """Recognisers: real Whisper tiny.en where it is installed, tiny random models, a stand-in."""
 
+import importlib.util
 import json
 import sys
 import types
@@ -120,7 +121,7 @@ def test_funasr_is_given_a_folder_and_a_wave(monkeypatch, tmp_path):
     module = types.ModuleType("funasr")
     module.AutoModel = AutoModel
     monkeypatch.setitem(sys.modules, "funasr", module)
-    monkeypatch.setattr(recogniser.importlib.util, "find_spec", lambda name: module)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: module)
     (tmp_path / "model.pt").write_bytes(b"weights")
     found = recogniser.loaded("funasr", Options(str(tmp_path)), "cpu")
     assert found.transcript(take(noise(1), "zh")).text == "你 好"

@@ -44,7 +44,7 @@ def words():
 
     yield Words
     runner.forget_models()
-    del contract.REGISTRY["test_words"]
+    del contract.Metric.registry["test_words"]
 
 
 def clip(text="one two", sha="a" * 64):

@@ -37,7 +37,7 @@ def loudness():
             return [float(wave.abs().max()) for wave in waves]
 
     yield Loudness()
-    del contract.REGISTRY["test_loudness"]
+    del contract.Metric.registry["test_loudness"]
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def kinds():
     yield {"peak": Peak, "missing": Missing, "greedy": Greedy, "two": Two}
     runner.forget_models()
     for key in ("test_peak", "test_missing", "test_greedy", "test_two"):
-        contract.REGISTRY.pop(key, None)
+        contract.Metric.registry.pop(key, None)
 
 
 @pytest.fixture

@@ -206,6 +206,7 @@ def test_the_thresholds_of_the_paper_belong_to_its_embedding():
     assert other.hints() == []
 
 
+@pytest.mark.slow
 def test_wavlm_scores_through_the_metric(tiny_wavlm: Path):  # noqa: F811
     metric = made("timbre_consistency", embedding="wavlm", model=str(tiny_wavlm))
     waves = [reference.wave("long_same-human")[:n] for n in (80_000, 120_000)]
@@ -217,6 +218,7 @@ def test_wavlm_scores_through_the_metric(tiny_wavlm: Path):  # noqa: F811
     assert "transformers" in metric.packages
 
 
+@pytest.mark.slow
 def test_wavlm_without_weights_says_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.setattr(weights._Place, "folder", tmp_path)
     monkeypatch.setattr(weights._Place, "offline", True)

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle import add_bundle_options, write_bundle
-from analysis.management.options import add_input_options, add_options, chosen_options, input_of
-from analysis.report.schema import Report
+from analysis.management.bundle_options import add_bundle_options, write_bundle
+from analysis.management.command_options import (
+    add_input_options,
+    add_options,
+    chosen_options,
+    input_of,
+)
+from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import default_rules
 
@@ -45,13 +50,13 @@ class Command(BaseCommand):
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.ratings.header import wanted_columns
+        from analysis.ratings.header import column_mapping
         from analysis.ratings.problems import RatingsError
         from analysis.statistics.options import OptionsError
 
         options, wanted = chosen_options(given), input_of(given)
         try:
-            wanted_columns(given["ratings"], **wanted)  # before anything heavy is imported
+            column_mapping(given["ratings"], **wanted)  # before anything heavy is imported
             reading, scores, options = self._read(given, wanted, options)
             report = _report(reading, scores, options)
         except (RatingsError, OptionsError, KeyError) as error:

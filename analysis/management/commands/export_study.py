@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle import add_bundle_options, write_bundle
-from analysis.management.options import add_options, chosen_options
+from analysis.management.bundle_options import add_bundle_options, write_bundle
+from analysis.management.command_options import add_options, chosen_options
 
 
 class Command(BaseCommand):
@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
-        if not studies.objects.filter(key=key).exists():  # type: ignore[union-attr]
+        if not studies._default_manager.filter(key=key).exists():
             raise CommandError(f"there is no study {key}; see the list on the studies page")
         options = chosen_options(given, study_rules(key))
         try:

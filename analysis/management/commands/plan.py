@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.options import add_input_options, input_of, pairs
+from analysis.management.command_options import add_input_options, input_of, pairs
 
 if TYPE_CHECKING:
     from analysis.report.content import Content
@@ -136,8 +136,8 @@ def _components(
     for note in reading.notes:
         say(f"note: {note}")
     rules = default_rules(reading.table)
-    found = pilots(screen(reading.table, rules).kept(rules))
-    chosen = chosen_pilot(found, given["task"], given["criterion"])
+    every = pilots(screen(reading.table, rules).kept(rules))
+    chosen = chosen_pilot(every, given["task"], given["criterion"])
     return chosen.components, chosen
 
 

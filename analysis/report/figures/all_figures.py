@@ -12,7 +12,7 @@ from analysis.ratings.scales import ends_of, family_title
 from analysis.report.content import Figure, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.pivot import Line, lines_of
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 
 CLUSTERED = "raters and items crossed"
 MOST_LINES = 200

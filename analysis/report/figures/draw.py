@@ -12,7 +12,7 @@ from analysis.report.figures.line_plot import lines
 from analysis.report.figures.scatter_plot import scatter
 from analysis.report.figures.share_bars import shares
 from analysis.report.figures.svg import WIDTH, Canvas, framed
-from analysis.report.schema import Drawing
+from analysis.report.report_schema import Drawing
 
 DRAWINGS: dict[Drawing, Callable[[Figure], Canvas]] = {
     "intervals": intervals,

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.report.content import Column, Figure, Table
 from analysis.report.figures.axis import decimals_for, known
-from analysis.report.schema import Kind
+from analysis.report.report_schema import Kind
 
 _HEADINGS = {
     "name": "Name",

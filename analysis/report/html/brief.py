@@ -9,7 +9,7 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
 from analysis.report.html.view import slice_of, slices, titles
 from analysis.report.pivot import PER_INTERVAL, Line, lines_of
-from analysis.report.schema import EstimateRow, PartRecord, Report, TableRecord
+from analysis.report.report_schema import EstimateRow, PartRecord, Report, TableRecord
 
 MOST_ROWS = 100
 OVERALL = "condition:"
@@ -35,8 +35,8 @@ def brief_of(report: Report, most: int = MOST_ROWS) -> Report:
 def counted(report: Report) -> dict[str, list[int]]:
     """For each slice and family: differences (of ratings), those tested, those claimed."""
     if "counted" in report:
-        found: dict[str, list[int]] = report["counted"]
-        return found
+        counts: dict[str, list[int]] = report["counted"]
+        return counts
     groups: dict[str, list[Line]] = {}
     for line in lines_of(report["contrasts"]):
         if line.weighting == "ratings":

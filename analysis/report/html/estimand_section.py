@@ -25,7 +25,7 @@ from analysis.report.html.html_tables import (
     table,
 )
 from analysis.report.pivot import Line, lines_of
-from analysis.report.schema import EstimateRow, IntervalRow, PlaceRow, Report
+from analysis.report.report_schema import EstimateRow, IntervalRow, PlaceRow, Report
 
 OVERALL = "condition:"
 EXPLAINED = (
@@ -73,30 +73,30 @@ class Shape:
 
 
 def estimands(
-    report: Report, told: set[str], shape: Shape | None = None
+    report: Report, said: set[str], shape: Shape | None = None
 ) -> Iterator[tuple[str, str]]:
-    """(title, HTML) of each task, criterion and estimand; notes are added to ``told``."""
+    """(title, HTML) of each task, criterion and estimand; notes are added to ``said``."""
     shape = shape or Shape()
     drawn = {plot.about: plot for plot in estimate_plots(report)}
     families = by_family(_weighed(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
     compared = report.get("compared", "condition")
-    for place, (title, found) in enumerate(families.items()):
-        lines = falling(found)
+    for place, (title, of_family) in enumerate(families.items()):
+        lines = falling(of_family)
         plot = drawn.get((title,)) if title not in shape.drawn else None
         figure = f'<figure class="chart">{plot.svg}</figure>' if plot else ""
         tiers = shape.tiers.get(title)
-        shown = _means(report, lines, told, compared, shape.most, tiers)
+        shown = _means(report, lines, said, compared, shape.most, tiers)
         shown += foot("", [shape.notes[title]] if title in shape.notes else [])
         parts = [f'<p class="muted">{EXPLAINED}</p>' if place == 0 else ""]
         beside = f'{figure}<div class="stack-s">{shown}</div>'
         parts.append(f'<div class="estimand">{beside}</div>' if figure else shown)
-        parts.append(_other_intervals(report, title, told, shape.most))
-        parts += _breakdowns(report, title, told, shape.most)
-        parts.append("" if title in shape.compared else _contrasts(report, title, told))
-        parts.append(_shares(report, title, told))
+        parts.append(_other_intervals(report, title, said, shape.most))
+        parts += _breakdowns(report, title, said, shape.most)
+        parts.append("" if title in shape.compared else _contrasts(report, title, said))
+        parts.append(_shares(report, title, said))
         yield title, "".join(parts)
     for title in _only_counted(report, families):
-        shown = _share_table(_share_lines(report, title), told)
+        shown = _share_table(_share_lines(report, title), said)
         yield title, f'<p class="muted">{COUNTED}</p><div class="stack-s">{shown}</div>'
 
 
@@ -110,10 +110,10 @@ def _only_counted(report: Report, estimated: Iterable[str]) -> list[str]:
 
 def by_family(lines: Iterable[Line]) -> dict[str, list[Line]]:
     """Lines by the task, criterion and estimand that they are about, in their order."""
-    found: dict[str, list[Line]] = {}
+    families: dict[str, list[Line]] = {}
     for line in lines:
-        found.setdefault(family_title(line.row), []).append(line)
-    return found
+        families.setdefault(family_title(line.row), []).append(line)
+    return families
 
 
 def place_of(line: Line) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def decimals(lines: Sequence[Line]) -> int:
 def _means(
     report: Report,
     lines: Sequence[Line],
-    told: set[str],
+    said: set[str],
     compared: str = "condition",
     most: int = 400,
     tiers: Mapping[str, Mapping[str, Any]] | None = None,
@@ -156,7 +156,7 @@ def _means(
         Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
         Column("Items", lambda line: str(line.row["n_items"]), numeric=True),
     ]
-    return noted(lines[:most], columns, told) + _more(len(lines) - most, "estimates.csv")
+    return noted(lines[:most], columns, said) + _more(len(lines) - most, "estimates.csv")
 
 
 def _tiers(tiers: Mapping[str, Mapping[str, Any]]) -> list[Column]:
@@ -176,7 +176,7 @@ def _more(count: int, name: str) -> str:
     return f'<p class="muted small">{count} more rows are in the file {name}.</p>'
 
 
-def _other_intervals(report: Report, title: str, told: set[str], most: int) -> str:
+def _other_intervals(report: Report, title: str, said: set[str], most: int) -> str:
     """The bootstrap, and the means in which every rater weighs the same."""
     lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
     ends, digits = ends_of(report, lines[0].row), decimals(lines)
@@ -191,22 +191,22 @@ def _other_intervals(report: Report, title: str, told: set[str], most: int) -> s
         value = Column("Mean", lambda x: number(x.row["value"], decimals=digits), numeric=True)
         bootstrap = columns[0].heading.startswith("Bootstrap")
         caption = "Bootstrap: the wide, conservative choice" if bootstrap else ""
-        told_of = [*_names(ratings), value, *columns]
-        parts.append(noted(ratings[:most], told_of, told, caption))
+        shown = [*_names(ratings), value, *columns]
+        parts.append(noted(ratings[:most], shown, said, caption))
         names.append(" and ".join(column.heading.split(" over")[0].lower() for column in columns))
     if raters:
         caption = "Means in which every rater weighs the same"
-        parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, told, most=most)}')
+        parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, said, most=most)}')
         names.append("means over raters")
     return fold("Other intervals", ", ".join(names), "".join(parts)) if parts else ""
 
 
 def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
-    found = (each for each in line.others if each["interval"].startswith(start))
-    return bounds(next(found, None), ends, digits)
+    intervals = (each for each in line.others if each["interval"].startswith(start))
+    return bounds(next(intervals, None), ends, digits)
 
 
-def _breakdowns(report: Report, title: str, told: set[str], most: int) -> Iterator[str]:
+def _breakdowns(report: Report, title: str, said: set[str], most: int) -> Iterator[str]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
         lines = _weighed(lines, "ratings")
@@ -217,11 +217,11 @@ def _breakdowns(report: Report, title: str, told: set[str], most: int) -> Iterat
         name += f", per {compare}" if by and compare != "condition" else ""
         values = _values(lines, by.split(",")) if by else [line.row["condition"] for line in lines]
         yield fold(
-            name, listed(list(dict.fromkeys(values))), _means(report, lines, told, compare, most)
+            name, listed(list(dict.fromkeys(values))), _means(report, lines, said, compare, most)
         )
 
 
-def _contrasts(report: Report, title: str, told: set[str]) -> str:
+def _contrasts(report: Report, title: str, said: set[str]) -> str:
     lines = _weighed(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
     lines = by_family(lines).get(title, [])
     if not lines:
@@ -239,7 +239,7 @@ def _contrasts(report: Report, title: str, told: set[str]) -> str:
         Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
     ]
     why = "Whether intervals overlap says little: raters are shared, so look at differences."
-    shown = f'<p class="muted">{why}</p>{noted(lines, columns, told)}'
+    shown = f'<p class="muted">{why}</p>{noted(lines, columns, said)}'
     number_of = counted(report).get(title, [len(lines), 0, 0])
     shown += _more(number_of[0] - len(lines), "contrasts.csv")
     differing = _differing(number_of, 1 - lines[0].row["level"])
@@ -260,19 +260,19 @@ def _differing(number_of: Sequence[int], alpha: float) -> str:
     return f"{clear} of {every} {pairs} differ (adjusted p < {alpha:.2g})"
 
 
-def _shares(report: Report, title: str, told: set[str]) -> str:
+def _shares(report: Report, title: str, said: set[str]) -> str:
     lines = _share_lines(report, title)
     if not lines:
         return ""
     pairs = any(line.row.get("versus_condition") for line in lines)
-    return fold("Labels given", "" if pairs else _most_given(lines), _share_table(lines, told))
+    return fold("Labels given", "" if pairs else _most_given(lines), _share_table(lines, said))
 
 
 def _share_lines(report: Report, title: str) -> list[Line]:
     return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
 
 
-def _share_table(lines: Sequence[Line], told: set[str]) -> str:
+def _share_table(lines: Sequence[Line], said: set[str]) -> str:
     labels = list(dict.fromkeys(line.row["estimand"] for line in lines))
     cells = {(place_of(line), line.row["estimand"]): line for line in lines}
     places = list(dict.fromkeys(place_of(line) for line in lines))
@@ -280,7 +280,7 @@ def _share_table(lines: Sequence[Line], told: set[str]) -> str:
     columns += [looked_up(_label(label), label, cells, percent) for label in labels]
     shown = table(places, columns, "", len(places) > MOST_OPEN)
     names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
-    return shown + foot(shown, notes(names, lines, told))
+    return shown + foot(shown, notes(names, lines, said))
 
 
 def _shares_title(row: PlaceRow, title: str) -> bool:

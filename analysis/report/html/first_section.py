@@ -10,7 +10,7 @@ from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.html_tables import fold
 from analysis.report.html.section import Section
-from analysis.report.schema import Counts, PartRecord, Report
+from analysis.report.report_schema import Counts, PartRecord, Report
 
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20
@@ -23,16 +23,16 @@ def first_section(report: Report, answer: PartRecord | None, tables: str = "") -
     Its letters and tiers stand with the estimates; ``tables`` is the HTML of its other tables.
     """
     small = list(_too_small(report["data"]))
-    told = [*small, *report["warnings"]]
+    warnings = [*small, *report["warnings"]]
     basis = f"{_counts(report['data'])}{_rules(report)}"
     if "within" in report:
         name = report["within"].partition(":")[2].replace("=", ": ") or report["within"].strip(":")
         said = f'<p class="notice">This is about {escape(name)} only; the figures and tables of '
         said += "the parts below are about all ratings.</p>"
-        return Section("summary", "In short", f"{said}{_warned(told)}{basis}")
+        return Section("summary", "In short", f"{said}{_warned(warnings)}{basis}")
     if answer is None or answer["problem"]:
-        return Section("summary", "In short", f"{_warned(told)}{basis}")
-    warned = _warned(list(dict.fromkeys([*small, *answer["warnings"], *told])))
+        return Section("summary", "In short", f"{_warned(warnings)}{basis}")
+    warned = _warned(list(dict.fromkeys([*small, *answer["warnings"], *warnings])))
     said = "".join(f"<p>{escape(text)}</p>" for text in answer["sentences"])
     drawn = "".join(_figure(figure, name) for figure, name in _figures(answer))
     html = (
@@ -51,9 +51,9 @@ def _figures(answer: PartRecord) -> Iterator[tuple[Figure, str]]:
 def _figure(figure: Figure, name: str) -> str:
     """The figure without its numbers as a table: they stand below it among the estimates."""
     title, note = escape(figure.title), escape(figure.note)
-    told = f'<p class="muted small">{note}</p>' if note else ""
+    caption = f'<p class="muted small">{note}</p>' if note else ""
     drawn = figure_svg(figure, name)
-    return f'<figure class="chart"><figcaption>{title}</figcaption>{drawn}{told}</figure>'
+    return f'<figure class="chart"><figcaption>{title}</figcaption>{drawn}{caption}</figure>'
 
 
 def _too_small(data: Counts) -> Iterator[str]:
@@ -108,11 +108,11 @@ def _gone(count: int) -> str:
     return f"left out {count:,} rating{'s' * (count != 1)}".replace(",", "\u202f")
 
 
-def _warned(told: Sequence[str]) -> str:
+def _warned(warnings: Sequence[str]) -> str:
     """The first warnings open, many more of them folded."""
-    if not told:
+    if not warnings:
         return ""
-    lines = [f"<li>{escape(text)}</li>" for text in told]
+    lines = [f"<li>{escape(text)}</li>" for text in warnings]
     more = ""
     if len(lines) > MOST_OPEN + 1:
         rest = "".join(lines[MOST_OPEN:])

@@ -16,7 +16,7 @@ from analysis.formatting import (
     listed,
     p_value,
 )
-from analysis.report.schema import IntervalRow
+from analysis.report.report_schema import IntervalRow
 
 if TYPE_CHECKING:
     from analysis.report.pivot import Line
@@ -40,10 +40,10 @@ def table(
     """An HTML table whose first column heads its rows; all text is escaped here."""
     head = "".join(f'<th scope="col"{_class(c)}>{escape(c.heading)}</th>' for c in columns)
     body = "".join(f"<tr>{_cells(row, columns)}</tr>" for row in rows)
-    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
     place = ' class="table-wrap table-scroll" tabindex="0"' if scroll else ' class="table-wrap"'
     return (
-        f'<div{place}><table class="table-compact">{told}<thead><tr>{head}</tr></thead>'
+        f'<div{place}><table class="table-compact">{title}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -75,19 +75,19 @@ def percent(line: Line | None) -> str:
 
 
 def noted(
-    lines: Sequence[Line], columns: Sequence[Column], told: set[str], caption: str = ""
+    lines: Sequence[Line], columns: Sequence[Column], said: set[str], caption: str = ""
 ) -> str:
     """The table, and below it each note once; see `notes`."""
     naming = list(takewhile(lambda column: not column.numeric, columns))
     names = [tuple(column.text(line) for column in naming) for line in lines]
     made = table(lines, columns, caption, len(lines) > MOST_OPEN)
-    return made + foot(made, notes(names, lines, told))
+    return made + foot(made, notes(names, lines, said))
 
 
-def notes(names: Sequence[tuple[str, ...]], lines: Sequence[Line], told: set[str]) -> list[str]:
+def notes(names: Sequence[tuple[str, ...]], lines: Sequence[Line], said: set[str]) -> list[str]:
     """Each note of the lines once, with the names that it is about if not about all.
 
-    What was said of all lines before (``told``) is not said again; new ones are added to it.
+    What was said of all lines before (``said``) is not said again; new ones are added to it.
     """
     about: dict[str, list[tuple[str, ...]]] = {}
     for name, line in zip(names, lines, strict=True):
@@ -96,10 +96,10 @@ def notes(names: Sequence[tuple[str, ...]], lines: Sequence[Line], told: set[str
     texts = []
     for note, some in about.items():
         everywhere = len(some) == len(lines)
-        if not (everywhere and note in told):
+        if not (everywhere and note in said):
             texts.append(f"{'All' if everywhere else _named(some, names)}: {note}.")
         if everywhere:
-            told.add(note)
+            said.add(note)
     return texts
 
 
@@ -111,8 +111,8 @@ def foot(made: str, texts: Sequence[str] = ()) -> str:
 
 def fold(title: str, line: str, html: str) -> str:
     """A part that is closed at first: its title and a line that says what is in it."""
-    told = f": {escape(line)}" if line else ""
-    summary = f"<summary><span><strong>{escape(title)}</strong>{told}</span></summary>"
+    after = f": {escape(line)}" if line else ""
+    summary = f"<summary><span><strong>{escape(title)}</strong>{after}</span></summary>"
     return f'<details class="fold">{summary}<div class="stack-s">{html}</div></details>'
 
 

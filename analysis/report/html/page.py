@@ -18,7 +18,7 @@ from analysis.report.html.html_tables import fold
 from analysis.report.html.part_html import Link, no_link, part_html, table_html
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, viewed
-from analysis.report.schema import InputNotes, PartRecord, Report
+from analysis.report.report_schema import InputNotes, PartRecord, Report
 
 COMPARED = "comparisons"  # the key of the part that holds all differences
 CHECKS = frozenset({"agreement", "raters", "screening"})
@@ -64,14 +64,14 @@ def sections(
     parts = [part for part in report.get("parts", ()) if _shown(part)]
     whole = "within" not in report
     answer = next((p for p in parts if p["key"] == ANSWER and whole), None)
-    told: set[str] = set()
+    noted: set[str] = set()
     shape = _shape(answer, parts if whole else (), most)
-    asked = list(estimands(report, told, shape)) or [
+    asked = list(estimands(report, noted, shape)) or [
         ("Estimates", "<p>There is nothing to estimate yet.</p>")
     ]
     others = _other_tables(answer, {title for title, _ in asked}, link)
     plain = [part for part in parts if not part["problem"] and part["key"] != ANSWER]
-    found = [
+    every = [
         first_section(report, answer, others),
         *(Section(f"estimates-{n}", *part) for n, part in enumerate(asked, start=1)),
         *(_section(part, link) for part in plain if part["key"] not in CHECKS),
@@ -81,7 +81,7 @@ def sections(
             "behind", "Behind the numbers", _methods(parts) + _input(report) + _provenance(report)
         ),
     ]
-    return [section for section in found if section.html]
+    return [section for section in every if section.html]
 
 
 def page_html(report: Report, link: Link = no_link) -> str:
@@ -91,18 +91,18 @@ def page_html(report: Report, link: Link = no_link) -> str:
     """
     studies = ", ".join(report["provenance"]["studies"]) or "ratings"
     title = escape(f"Results of {studies}")
-    found = sections(brief_of(report, MOST_KEPT), link=link, most=MOST_KEPT)
+    every = sections(brief_of(report, MOST_KEPT), link=link, most=MOST_KEPT)
     parts = "".join(
         f'<section aria-labelledby="{s.id}"><h2 id="{s.id}">{escape(s.title)}</h2>'
         f"{s.html}</section>"
-        for s in found
+        for s in every
     )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}{PAGE_STYLE}</style></head><body><h1>{title}</h1>"
         f"{_dated(report)}"
-        f"{_contents(found)}{parts}</body></html>\n"
+        f"{_contents(every)}{parts}</body></html>\n"
     )
 
 
@@ -116,8 +116,8 @@ def _dated(report: Report) -> str:
     return f'<p class="muted">{words} <time>{escape(made_at)}</time>.</p>'
 
 
-def _contents(found: Sequence[Section]) -> str:
-    links = "".join(f'<li><a href="#{s.id}">{escape(s.title)}</a></li>' for s in found)
+def _contents(every: Sequence[Section]) -> str:
+    links = "".join(f'<li><a href="#{s.id}">{escape(s.title)}</a></li>' for s in every)
     return f'<nav aria-label="On this page"><ul class="contents">{links}</ul></nav>'
 
 
@@ -182,13 +182,13 @@ def _cut(text: str, most: int = 95) -> str:
 
 def _not_made(parts: Iterable[PartRecord]) -> str:
     """Which parts these ratings do not allow, each with its reason and what would help."""
-    told = "".join(
+    reasons = "".join(
         f"<dt>{escape(part['title'])}</dt><dd>{escape(part['problem'])}</dd>"
         for part in parts
         if part["problem"]
     )
     why = "<p>These parts need something that the ratings do not have. All others are complete.</p>"
-    return f'{why}<dl class="facts">{told}</dl>' if told else ""
+    return f'{why}<dl class="facts">{reasons}</dl>' if reasons else ""
 
 
 def _methods(parts: Iterable[PartRecord]) -> str:

@@ -15,7 +15,7 @@ from analysis.report.figures.draw import is_wide
 from analysis.report.figures.figure_table import figure_table
 from analysis.report.html.html_tables import Column as Shaped
 from analysis.report.html.html_tables import fold, table
-from analysis.report.schema import PartRecord
+from analysis.report.report_schema import PartRecord
 
 MOST_ROWS = 400
 MOST_BEHIND = 100  # of the numbers behind a figure
@@ -40,13 +40,13 @@ def part_html(part: PartRecord, link: Link = no_link) -> str:
     shown = content_from(part)
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in shown.sentences)
     drawn = part_keys(part["key"], [figure.key for figure in shown.figures])
-    told = part_keys(part["key"], [each.key for each in shown.tables])
+    named = part_keys(part["key"], [each.key for each in shown.tables])
     figures = "".join(
         figure_html(figure, key, link) for key, figure in zip(drawn, shown.figures, strict=True)
     )
     figures = f'<div class="plots">{figures}</div>' if figures else ""
     tables = "".join(
-        table_html(each, key, link) for key, each in zip(told, shown.tables, strict=True)
+        table_html(each, key, link) for key, each in zip(named, shown.tables, strict=True)
     )
     return words + _warned(shown) + figures + tables
 
@@ -117,10 +117,10 @@ def cell(column: Column, row: Mapping[str, Any]) -> str:
 
 
 def _links(names: Iterable[str], link: Link) -> str:
-    found = [(name, link(name)) for name in names]
+    places = [(name, link(name)) for name in names]
     linked = [
         f'<a href="{escape(where, quote=True)}">{escape(name)}</a>'
-        for name, where in found
+        for name, where in places
         if where
     ]
     return f'<p class="small">{" · ".join(linked)}</p>' if linked else ""

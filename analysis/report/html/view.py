@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from analysis.ratings.scales import family_title
-from analysis.report.schema import (
+from analysis.report.report_schema import (
     EstimateRow,
     FigureRecord,
     PartRecord,
@@ -51,15 +51,15 @@ def slices(report: Report) -> list[Slice]:
     """Every slice there are estimates for, in the order of the breakdowns; not too many."""
     if "slices" in report:
         return [Slice(*each) for each in report["slices"]]
-    found: dict[str, Slice] = {}
+    every: dict[str, Slice] = {}
     for row in report["estimates"]:
         key = slice_of(row)
-        if key and key not in found and len(found) < MOST_SLICES:
+        if key and key not in every and len(every) < MOST_SLICES:
             compare, _, by = row["breakdown"].partition(":")
             group = f"By {by.replace(',', ' and ')}" if by else f"By {compare}"
             group += f", per {compare}" if by and compare != "condition" else ""
-            found[key] = Slice(key, group, key.partition("=")[2] or f"every {compare}")
-    return list(found.values())
+            every[key] = Slice(key, group, key.partition("=")[2] or f"every {compare}")
+    return list(every.values())
 
 
 def slice_of(row: PlaceRow) -> str:

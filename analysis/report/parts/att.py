@@ -12,7 +12,7 @@ from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
-from analysis.statistics.comparisons import tiers_of
+from analysis.statistics.comparisons.tiers import tiers_of
 from analysis.statistics.estimator import Estimate
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.mixed.family_model import Modelled, gaussian_draws

@@ -12,7 +12,7 @@ from analysis.report.condition_labels import labelled
 from analysis.report.content import content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.page import page_html
-from analysis.report.schema import ROWS, Report
+from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
 from analysis.report.writers.clip_files import clip_files
 from analysis.report.writers.exports import (
@@ -86,8 +86,8 @@ def bundle(
     ``figures`` none is drawn for papers, which is quicker (the page has its own).
     """
     written = []
-    found = bundle_files(report, table, scores, extra, width_in, figures, progress)
-    for name, content in found:
+    files = bundle_files(report, table, scores, extra, width_in, figures, progress)
+    for name, content in files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -113,8 +113,8 @@ def bundle_zip(
     """The bundle as a zip file: names in order, no dates, so the same bytes again."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        found = bundle_files(report, table, scores, extra, width_in, figures, progress)
-        for name, content in sorted(found):
+        files = bundle_files(report, table, scores, extra, width_in, figures, progress)
+        for name, content in sorted(files):
             entry = zipfile.ZipInfo(name, _FIRST_DAY)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.ratings.cells import unescaped
-from analysis.report.schema import PartRecord, Report
+from analysis.report.report_schema import PartRecord, Report
 
 KEY = "clip_scores"  # of the part
 COLUMNS = {
@@ -45,29 +45,29 @@ def clip_files(report: Report, part: PartRecord) -> dict[str, str]:
     JSON has ``provenance``, ``columns`` (what each number is) and ``rows``, one mapping a line; a
     number that does not exist is null there and empty in CSV.
     """
-    found = {}
+    files = {}
     for name, text in part["files"].items():
         header, *lines = csv.reader(io.StringIO(text))
         stem = name.removesuffix(".csv")
-        found[name] = _csv(header, lines, report["provenance"])
-        found[f"{stem}.json"] = _json(header, lines, report["provenance"])
-    return found
+        files[name] = _csv(header, lines, report["provenance"])
+        files[f"{stem}.json"] = _json(header, lines, report["provenance"])
+    return files
 
 
 def _csv(header: list[str], lines: list[list[str]], origin: Mapping[str, Any]) -> str:
-    told = [origin[name] for name in _TOLD]
+    last = [origin[name] for name in _TOLD]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*header, *_TOLD])
-    writer.writerows([*line, *told] for line in lines)
+    writer.writerows([*line, *last] for line in lines)
     return buffer.getvalue()
 
 
 def _json(header: list[str], lines: list[list[str]], origin: Mapping[str, Any]) -> str:
     columns = [_typed(name, [line[i] for line in lines]) for i, name in enumerate(header)]
     rows = [dict(zip(header, values, strict=True)) for values in zip(*columns, strict=True)]
-    told = {"provenance": dict(origin), "columns": COLUMNS}
-    head = json.dumps(told, ensure_ascii=False, allow_nan=False)[:-1]
+    about = {"provenance": dict(origin), "columns": COLUMNS}
+    head = json.dumps(about, ensure_ascii=False, allow_nan=False)[:-1]
     each = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
     return f'{head}, "rows": [\n' + ",\n".join(each) + "\n]}\n"
 

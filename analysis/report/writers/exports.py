@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis.ratings.cells import csv_cell
 from analysis.report.content import Column, Figure, Table
-from analysis.report.schema import PartRecord, Report, RowsName
+from analysis.report.report_schema import PartRecord, Report, RowsName
 from analysis.statistics.estimator import OF_CONTRASTS
 
 FIRST_COLUMNS = (
@@ -50,8 +50,11 @@ def table_csv(report: Report, name: RowsName) -> str:
     """
     origin = report["provenance"]
     rows: Sequence[Mapping[str, Any]] = report[name]
-    told = {"estimator": f"{origin['estimator']} {origin['estimator_version']}", **_told(report)}
-    return _csv(_columns(rows), rows, told)
+    last = {
+        "estimator": f"{origin['estimator']} {origin['estimator_version']}",
+        **_origin(report),
+    }
+    return _csv(_columns(rows), rows, last)
 
 
 def part_table_csv(report: Report, part: PartRecord, table: Table) -> str:
@@ -59,14 +62,14 @@ def part_table_csv(report: Report, part: PartRecord, table: Table) -> str:
     shown = [key for column in table.columns for key in _keys(column)]
     present = dict.fromkeys(key for row in table.rows for key in row)
     columns = [*[key for key in shown if key in present], *[k for k in present if k not in shown]]
-    told = {"part": f"{part['key']} {part['version']}", **_told(report)}
-    return _csv(columns, table.rows, told)
+    last = {"part": f"{part['key']} {part['version']}", **_origin(report)}
+    return _csv(columns, table.rows, last)
 
 
 def figure_csv(report: Report, figure: Figure) -> str:
     """The data behind a figure as CSV, with provenance."""
     present = dict.fromkeys(key for row in figure.rows for key in row)
-    return _csv(list(present), figure.rows, _told(report))
+    return _csv(list(present), figure.rows, _origin(report))
 
 
 def estimates_json(report: Report) -> str:
@@ -82,19 +85,19 @@ def scores_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     return _csv([name for name in SCORES if name in present], rows, {})
 
 
-def _told(report: Report) -> dict[str, Any]:
+def _origin(report: Report) -> dict[str, Any]:
     """Where the numbers come from, in every line of every CSV."""
     origin = report["provenance"]
     return {"seed": origin["seed"], "table_hash": origin["table_hash"], "code": origin["code"]}
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], last: Mapping[str, Any]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([csv_cell(name) for name in (*columns, *told)])
+    writer.writerow([csv_cell(name) for name in (*columns, *last)])
     for row in rows:
         cells = [row.get(column) for column in columns]
-        writer.writerow([csv_cell(_flat(cell)) for cell in (*cells, *told.values())])
+        writer.writerow([csv_cell(_flat(cell)) for cell in (*cells, *last.values())])
     return buffer.getvalue()
 
 

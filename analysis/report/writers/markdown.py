@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.report.content import Table, content_from
 from analysis.report.figures.all_figures import Plot, plots
-from analysis.report.schema import PartRecord, Report
+from analysis.report.report_schema import PartRecord, Report
 from analysis.report.writers.methods_text import methods_text
 from analysis.report.writers.paper_tables import Named, cells_of, is_number, paper_tables
 

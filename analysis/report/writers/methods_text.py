@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.formatting import counted, listed
 from analysis.ratings.estimands import estimand_of
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 
 _CLUSTERED = (
     "with {level} confidence intervals from a variance clustered by rater and by item "
@@ -72,15 +72,15 @@ def _ratings(report: Report) -> Iterator[str]:
 
 def _estimation(report: Report) -> Iterator[str]:
     origin = report["provenance"]
-    found = list(dict.fromkeys(row["estimand"] for row in report["estimates"]))
-    if not found:
+    keys = list(dict.fromkeys(row["estimand"] for row in report["estimates"]))
+    if not keys:
         return
-    named = [estimand_of(name).phrase for name in found]
+    named = [estimand_of(name).phrase for name in keys]
     level = f"{origin['level'] * 100:g} %"
     words = {"level": level, "replicates": origin["replicates"], "seed": origin["seed"]}
     intervals: Sequence[str] = origin["intervals"]
-    told = f" {_CLUSTERED.format(**words)}" if "two_way" in intervals else ""
-    yield f"We report {listed(named)}, the mean over ratings{told}."
+    clustered = f" {_CLUSTERED.format(**words)}" if "two_way" in intervals else ""
+    yield f"We report {listed(named)}, the mean over ratings{clustered}."
     if "bootstrap" in intervals:
         yield _BOOTSTRAP.format(**words)
     yield (
@@ -101,12 +101,12 @@ def _estimation(report: Report) -> Iterator[str]:
 
 
 def _of_parts(report: Report) -> Iterator[list[str]]:
-    told: set[str] = set()
+    said: set[str] = set()
     for part in report.get("parts", ()):
         if part["problem"]:
             continue
-        new = [text for text in dict.fromkeys(part["methods"]) if text not in told]
-        told.update(new)
+        new = [text for text in dict.fromkeys(part["methods"]) if text not in said]
+        said.update(new)
         if new:
             yield new
 

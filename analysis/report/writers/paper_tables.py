@@ -12,7 +12,7 @@ from analysis.report.figures.all_figures import falling, part_keys, slug
 from analysis.report.html.html_tables import percent
 from analysis.report.html.part_html import cell
 from analysis.report.pivot import Line, lines_of
-from analysis.report.schema import EstimateRow, PartRecord, Report
+from analysis.report.report_schema import EstimateRow, PartRecord, Report
 from analysis.statistics.estimator import OF_CONTRASTS
 
 OVERALL = "condition:"
@@ -123,11 +123,11 @@ def _shares(report: Report) -> Iterator[Named]:
 
 
 def _families(rows: Sequence[EstimateRow]) -> Iterator[tuple[str, list[Line]]]:
-    found: dict[str, list[Line]] = {}
+    families: dict[str, list[Line]] = {}
     for line in lines_of(rows):
         if line.weighting == "ratings":
-            found.setdefault(family_title(line.row), []).append(line)
-    yield from found.items()
+            families.setdefault(family_title(line.row), []).append(line)
+    yield from families.items()
 
 
 def _places(lines: Sequence[Line]) -> list[Column]:
@@ -164,8 +164,8 @@ def _notes(lines: Sequence[Line]) -> str:
         main = line.main
         if main and main["note"]:
             about.setdefault(main["note"], []).append(str(line.row["condition"]))
-    told = []
+    sentences = []
     for note, names in about.items():
         some = "All" if len(names) == len(lines) else ", ".join(dict.fromkeys(names[:5]))
-        told.append(f"{some}: {note}.")
-    return " ".join(told)
+        sentences.append(f"{some}: {note}.")
+    return " ".join(sentences)

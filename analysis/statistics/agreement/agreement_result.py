@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,15 @@ class AgreementError(ValueError):
     """Arguments that cannot be ratings: unequal lengths, infinite scores, an unknown choice."""
 
 
+class Row:
+    """A result that goes into tables and files as one flat row of plain values."""
+
+    def row(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Row):
     """One measure of agreement with its interval and counts.
 
     ``value`` is None where the measure is undefined, ``low`` and ``high`` where there is no
@@ -42,10 +49,6 @@ class Agreement:
     n_ratings: int
     note: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """The measure as one flat row of plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class CodedRatings:
@@ -59,6 +62,43 @@ class CodedRatings:
     rater: Codes
     units: tuple[str, ...]
     raters: tuple[str, ...]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many units, raters and ratings there are."""
+        return len(self.units), len(self.raters), len(self.y)
+
+    def kept(self, rows: NDArray[np.bool_]) -> CodedRatings:
+        """The ratings of some rows (n,), with all names."""
+        return CodedRatings(
+            self.y[rows], self.unit[rows], self.rater[rows], self.units, self.raters
+        )
+
+    def undefined(
+        self, statistic: str, level: float, note: str, interval: str = "none"
+    ) -> Agreement:
+        """A measure that has no value on these ratings, with the reason."""
+        return Agreement(statistic, None, None, None, level, interval, *self.counts, note)
+
+    def measured(
+        self,
+        statistic: str,
+        value: float,
+        bounds: Bounds,
+        level: float,
+        interval: str,
+        note: str = "",
+    ) -> Agreement:
+        """A measure with its interval; without bounds the note must say why."""
+        low, high = bounds or (None, None)
+        return Agreement(statistic, float(value), low, high, level, interval, *self.counts, note)
+
+    def complete(self) -> tuple[Floats, str]:
+        """The matrix of the units that every rater rated, and how many others are left out."""
+        matrix = self.matrix() if len(self.y) else np.empty((0, 0))
+        whole = matrix[~np.isnan(matrix).any(axis=1)] if matrix.size else matrix
+        left = len(matrix) - len(whole)
+        return whole, f"{left} units that not every rater rated are left out" if left else ""
 
     def matrix(self) -> Floats:
         """The ratings as float64 (U, R), NaN where none; several of one cell are averaged."""
@@ -94,54 +134,11 @@ def coded(unit: Names, rater: Names, score: Scores) -> CodedRatings:
     return CodedRatings(y[known], unit_codes, rater_codes, units, raters)
 
 
-def undefined(
-    statistic: str, ratings: CodedRatings, level: float, note: str, interval: str = "none"
-) -> Agreement:
-    """A measure that has no value on these ratings, with the reason."""
-    return Agreement(
-        statistic,
-        None,
-        None,
-        None,
-        level,
-        interval,
-        len(ratings.units),
-        len(ratings.raters),
-        len(ratings.y),
-        note,
-    )
-
-
-def measured(
-    statistic: str,
-    value: float,
-    bounds: Bounds,
-    ratings: CodedRatings,
-    level: float,
-    interval: str,
-    note: str = "",
-) -> Agreement:
-    """A measure with its interval; without bounds the note must say why."""
-    low, high = bounds or (None, None)
-    return Agreement(
-        statistic,
-        float(value),
-        low,
-        high,
-        level,
-        interval,
-        len(ratings.units),
-        len(ratings.raters),
-        len(ratings.y),
-        note,
-    )
-
-
 def _codes(names: Names, known: NDArray[np.bool_]) -> tuple[tuple[str, ...], Codes]:
     import pandas as pd
 
     code, distinct = pd.factorize(np.asarray(names, dtype=object)[known], use_na_sentinel=False)
     texts = np.array([str(name) for name in distinct], dtype=object)
-    found, place = np.unique(texts, return_inverse=True)
+    names_sorted, place = np.unique(texts, return_inverse=True)
     codes = place[code] if len(texts) else np.empty(0, dtype=np.int64)
-    return tuple(str(name) for name in found), codes.astype(np.int64)
+    return tuple(str(name) for name in names_sorted), codes.astype(np.int64)

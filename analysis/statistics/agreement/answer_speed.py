@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
 
-from analysis.statistics.agreement.agreement_result import AgreementError, Names, Scores, coded
+from analysis.statistics.agreement.agreement_result import AgreementError, Names, Row, Scores, coded
 
 LOG_T = "t over log answer times"
 
 
 @dataclass(frozen=True)
-class Pace:
+class Pace(Row):
     """One rater's answer times in milliseconds.
 
     ``typical_ms`` is the geometric mean with its interval; ``quick`` the share (0..1) of answers
@@ -36,10 +35,6 @@ class Pace:
     z: float | None
     speeding_up: float | None
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The rater as one flat row of plain values."""
-        return dict(vars(self))
 
 
 def pace_of_raters(
@@ -69,14 +64,13 @@ def pace_of_raters(
     spread = 1.4826 * float(np.median(np.abs(means - middle))) if len(means) else 0.0
     order = np.argsort(ratings.rater, kind="stable")
     parts = np.split(order, np.cumsum(totals)[:-1]) if len(totals) else []
-    found = []
+    paces = []
     for code, rows in enumerate(parts):
         z = (float(means[code]) - middle) / spread if spread > 0 else None
         change = None if at is None else _change(logs[rows], at[rows])
-        found.append(
-            _one(ratings.raters[code], ratings.y[rows], logs[rows], z, change, quick_ms, level)
-        )
-    return found
+        mine = ratings.y[rows], logs[rows]
+        paces.append(_one(ratings.raters[code], *mine, z, change, quick_ms, level))
+    return paces
 
 
 def _one(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.agreement.agreement_result import Names, Scores, coded
+from analysis.statistics.agreement.agreement_result import Names, Row, Scores, coded
 
 LEAST = 6  # ratings of a unit: of fewer none can be two SDs from their mean
 _OFTEN, _TO_ONE_SIDE = 0.05, 0.3
 
 
 @dataclass(frozen=True)
-class Bt500:
+class Bt500(Row):
     """One rater: how many of ``n_ratings`` lie far ``above`` and far ``below`` the others'."""
 
     rater: str
@@ -23,10 +22,6 @@ class Bt500:
     above: int
     below: int
     rejected: bool
-
-    def row(self) -> dict[str, Any]:
-        """The rater as one flat row of plain values."""
-        return asdict(self)
 
 
 def bt500(unit: Names, rater: Names, score: Scores) -> list[Bt500]:

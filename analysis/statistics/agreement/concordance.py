@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
-from analysis.statistics.agreement.agreement_result import ALL_EQUAL, NOTHING, Names, Scores, coded
+from analysis.statistics.agreement.agreement_result import (
+    ALL_EQUAL,
+    NOTHING,
+    Names,
+    Row,
+    Scores,
+    coded,
+)
 from analysis.statistics.intervals import percentile_interval
 
 BOOTSTRAP = "bootstrap over units, percentile"
@@ -17,7 +23,7 @@ FEWEST_UNITS = 10
 
 
 @dataclass(frozen=True)
-class Concordance:
+class Concordance(Row):
     """Kendall's W (0..1) with its interval and the chi-squared test of no concordance.
 
     All numbers are None where undefined; ``note`` says why.
@@ -35,10 +41,6 @@ class Concordance:
     n_raters: int
     n_ratings: int
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The concordance as one flat row of plain values."""
-        return asdict(self)
 
 
 def kendall_w(
@@ -58,9 +60,7 @@ def kendall_w(
     Correlation Methods, 5th ed., eq. 6.9 (ties); chi2 = k (n - 1) W.
     """
     ratings = coded(unit, rater, score)
-    matrix = ratings.matrix() if len(ratings.y) else np.empty((0, 0))
-    x = matrix[~np.isnan(matrix).any(axis=1)] if matrix.size else matrix
-    counts = (len(ratings.units), len(ratings.raters), len(ratings.y))
+    x, left_out = ratings.complete()
     value = None
     if not len(ratings.y):
         note = NOTHING
@@ -71,12 +71,12 @@ def kendall_w(
     else:
         value, note = _w(x), ALL_EQUAL
     if value is None:
-        return Concordance(None, None, None, level, BOOTSTRAP, None, None, None, *counts, note)
+        return Concordance(
+            None, None, None, level, BOOTSTRAP, None, None, None, *ratings.counts, note
+        )
     n, k = x.shape
     bounds, note = _interval(x, level, replicates, seed)
-    if len(x) < len(matrix):
-        left = f"{len(matrix) - len(x)} units that not every rater rated are left out"
-        note = "; ".join(filter(None, (left, note)))
+    note = "; ".join(filter(None, (left_out, note)))
     chi2 = k * (n - 1) * value
     p = float(stats.chi2.sf(chi2, n - 1))
     low, high = bounds or (None, None)

@@ -1,9 +1,11 @@
-"""The six intraclass correlations of Shrout and Fleiss, with their F intervals."""
+"""The six intraclass correlations of Shrout and Fleiss, with their F intervals.
+
+Ours: pingouin has the numbers, but not incomplete units, equal ratings or the intervals' degrees.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -15,6 +17,7 @@ from analysis.statistics.agreement.agreement_result import (
     AgreementError,
     CodedRatings,
     Names,
+    Row,
     Scores,
     coded,
 )
@@ -32,7 +35,7 @@ SATTERTHWAITE = "F distribution, Satterthwaite degrees (Shrout and Fleiss 1979)"
 
 
 @dataclass(frozen=True)
-class IntraclassCorrelation:
+class IntraclassCorrelation(Row):
     """One form of the ICC: value, interval, the F test of no difference between units, counts.
 
     ``form`` is a key of ``FORMS``. All numbers are None where undefined; ``note`` says why.
@@ -52,10 +55,6 @@ class IntraclassCorrelation:
     n_raters: int
     n_ratings: int
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The form as one flat row of plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -81,18 +80,15 @@ def intraclass_correlations(
     if not 0 < level < 1:
         raise AgreementError(f"level {level} is not between 0 and 1")
     ratings = coded(unit, rater, score)
-    matrix = ratings.matrix() if len(ratings.y) else np.empty((0, 0))
-    complete = matrix[~np.isnan(matrix).any(axis=1)] if matrix.size else matrix
+    complete, note = ratings.complete()
     why = _unfit(ratings, complete)
     if why:
         return [_undefined(form, ratings, level, why) for form in FORMS]
-    left = len(matrix) - len(complete)
-    note = f"{left} units that not every rater rated are left out" if left else ""
     squares = _squares(complete)
     if squares.between <= 0 and squares.within <= 0:
         return [_undefined(form, ratings, level, ALL_EQUAL) for form in FORMS]
-    found = _forms(squares, level)
-    return [_form(form, *found[form], squares, level, note) for form in FORMS]
+    numbers = _forms(squares, level)
+    return [_form(form, *numbers[form], squares, level, note) for form in FORMS]
 
 
 def _unfit(ratings: CodedRatings, complete: Floats) -> str:
@@ -229,6 +225,7 @@ def _form(
 
 
 def _undefined(form: str, ratings: CodedRatings, level: float, note: str) -> IntraclassCorrelation:
-    counts = (len(ratings.units), len(ratings.raters), len(ratings.y))
     nothing = (None, None, None, None)
-    return IntraclassCorrelation(form, None, None, None, level, F_INTERVAL, *nothing, *counts, note)
+    return IntraclassCorrelation(
+        form, None, None, None, level, F_INTERVAL, *nothing, *ratings.counts, note
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,6 @@ from analysis.statistics.agreement.agreement_result import (
     Names,
     Scores,
     coded,
-    measured,
-    undefined,
 )
 from analysis.statistics.agreement.order_effects import swept
 
@@ -29,6 +28,7 @@ _CLOSELY: Any = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 2000}
 _FURTHEST = 1e4  # relative SD
 _STEP = 1e-3
 _EDGE = 1e-7
+Noise = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class CrossedVariances:
     residual: float
     covariance: Floats | None
 
+    def icc(self, noise: Noise) -> float | None:
+        """The unit variance over itself and these shares of the others; None where both are 0."""
+        total = self.unit + (noise[0] * self.rater + noise[1] * self.residual)
+        return self.unit / total if total > 0 else None
+
 
 def icc_mixed(
     unit: Names, rater: Names, score: Scores, *, raters_per_unit: int = 8, level: float = 0.95
@@ -56,26 +61,50 @@ def icc_mixed(
     than two raters or units, no unit with two ratings, or no variation. Raises AgreementError when
     k < 1. Nakagawa and Schielzeth (2010), Biological Reviews 85; Shrout and Fleiss (1979).
     """
-    if raters_per_unit < 1:
-        raise AgreementError(f"raters per unit is {raters_per_unit}; give 1 or more")
-    k = raters_per_unit
-    names = ("icc_2_1_absolute", "icc_3_1_consistency", f"icc_1_{k}_mean_of_{k}_raters")
+    forms = noise_of_forms(raters_per_unit)
     ratings = coded(unit, rater, score)
     why = unfit(ratings)
     if why:
-        return [undefined(name, ratings, level, why, WALD) for name in names]
+        return [ratings.undefined(name, level, why, WALD) for name in forms]
     fit = crossed_reml(ratings)
-    found = []
-    for name, noise in zip(names, ((1.0, 1.0), (0.0, 1.0), (1 / k, 1 / k)), strict=True):
-        rest = noise[0] * fit.rater + noise[1] * fit.residual
-        if fit.unit + rest <= 0:
-            found.append(undefined(name, ratings, level, ALL_EQUAL, WALD))
+
+    def bounds_of(value: float, noise: Noise) -> Bounds:
+        return _bounds(fit, value, noise, level)
+
+    return iccs(ratings, fit, forms, bounds_of, level, WALD)
+
+
+def noise_of_forms(raters_per_unit: int) -> dict[str, Noise]:
+    """What counts as noise in each form: the shares of the rater and the residual variance."""
+    k = raters_per_unit
+    if k < 1:
+        raise AgreementError(f"raters per unit is {k}; give 1 or more")
+    return {
+        "icc_2_1_absolute": (1.0, 1.0),
+        "icc_3_1_consistency": (0.0, 1.0),
+        f"icc_1_{k}_mean_of_{k}_raters": (1 / k, 1 / k),
+    }
+
+
+def iccs(
+    ratings: CodedRatings,
+    fit: CrossedVariances,
+    forms: Mapping[str, Noise],
+    bounds_of: Callable[[float, Noise], Bounds],
+    level: float,
+    interval: str,
+) -> list[Agreement]:
+    """Every form from the variances of a fit."""
+    results = []
+    for name, noise in forms.items():
+        value = fit.icc(noise)
+        if value is None:
+            results.append(ratings.undefined(name, level, ALL_EQUAL, interval))
             continue
-        value = fit.unit / (fit.unit + rest)
-        bounds = _bounds(fit, value, noise, level)
+        bounds = bounds_of(value, noise)
         note = "" if bounds else "a variance is estimated as 0: no interval"
-        found.append(measured(name, value, bounds, ratings, level, WALD, note))
-    return found
+        results.append(ratings.measured(name, value, bounds, level, interval, note))
+    return results
 
 
 def crossed_reml(ratings: CodedRatings) -> CrossedVariances:
@@ -210,9 +239,7 @@ def _log_covariance(model: _Crossed, variances: Floats) -> Floats | None:
     return np.asarray(2 * np.linalg.inv(hessian), dtype=np.float64)
 
 
-def _bounds(
-    fit: CrossedVariances, value: float, noise: tuple[float, float], level: float
-) -> Bounds:
+def _bounds(fit: CrossedVariances, value: float, noise: Noise, level: float) -> Bounds:
     """Delta method on log(u) - log(rest), the logit of the ICC."""
     if fit.covariance is None:
         return None

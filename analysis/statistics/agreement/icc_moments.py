@@ -7,18 +7,20 @@ from scipy import special
 
 from analysis.arrays import Floats
 from analysis.statistics.agreement.agreement_result import (
-    ALL_EQUAL,
     Agreement,
-    AgreementError,
     Bounds,
     CodedRatings,
     Names,
     Scores,
     coded,
-    measured,
-    undefined,
 )
-from analysis.statistics.agreement.icc_mixed import CrossedVariances, unfit
+from analysis.statistics.agreement.icc_mixed import (
+    CrossedVariances,
+    Noise,
+    iccs,
+    noise_of_forms,
+    unfit,
+)
 
 GROUPS, FEW_GROUPS = 40, 20
 _MANY = 200_000
@@ -35,28 +37,19 @@ def icc_moments(
     of raters at a time: it is about other raters and these units. Undefined with the reason where
     `icc_mixed` is. Henderson (1953), Biometrics 9, method 1; jackknife: Efron and Stein (1981).
     """
-    if raters_per_unit < 1:
-        raise AgreementError(f"raters per unit is {raters_per_unit}; give 1 or more")
-    k = raters_per_unit
-    names = ("icc_2_1_absolute", "icc_3_1_consistency", f"icc_1_{k}_mean_of_{k}_raters")
+    forms = noise_of_forms(raters_per_unit)
     ratings = coded(unit, rater, score)
     why = unfit(ratings)
     if why:
-        return [undefined(name, ratings, level, why, JACKKNIFE) for name in names]
-    weights = ((1.0, 1.0), (0.0, 1.0), (1 / k, 1 / k))
-    whole = crossed_moments(ratings)
+        return [ratings.undefined(name, level, why, JACKKNIFE) for name in forms]
     groups = min(GROUPS if len(ratings.y) < _MANY else FEW_GROUPS, len(ratings.raters))
-    drawn = [crossed_moments(_without(ratings, group, groups)) for group in range(groups)]
-    found = []
-    for name, noise in zip(names, weights, strict=True):
-        value = _icc(whole, noise)
-        if value is None:
-            found.append(undefined(name, ratings, level, ALL_EQUAL, JACKKNIFE))
-            continue
-        bounds = _bounds(value, [_icc(each, noise) for each in drawn], level)
-        note = "" if bounds else "a variance is estimated as 0: no interval"
-        found.append(measured(name, value, bounds, ratings, level, JACKKNIFE, note))
-    return found
+    of_group = ratings.rater % groups
+    left_out = [crossed_moments(ratings.kept(of_group != group)) for group in range(groups)]
+
+    def bounds_of(value: float, noise: Noise) -> Bounds:
+        return _bounds(value, [variances.icc(noise) for variances in left_out], level)
+
+    return iccs(ratings, crossed_moments(ratings), forms, bounds_of, level, JACKKNIFE)
 
 
 def crossed_moments(ratings: CodedRatings) -> CrossedVariances:
@@ -91,29 +84,17 @@ def crossed_moments(ratings: CodedRatings) -> CrossedVariances:
         ],
         dtype=np.float64,
     )
-    found = np.linalg.lstsq(expected, squares, rcond=None)[0]
-    variances = np.maximum(found[1:], 0.0)
+    solution = np.linalg.lstsq(expected, squares, rcond=None)[0]
+    variances = np.maximum(solution[1:], 0.0)
     unit, rater, residual = (float(v) for v in variances)
     return CrossedVariances(unit, rater, residual, None)
 
 
-def _without(ratings: CodedRatings, group: int, groups: int) -> CodedRatings:
-    kept = ratings.rater % groups != group
-    return CodedRatings(
-        ratings.y[kept], ratings.unit[kept], ratings.rater[kept], ratings.units, ratings.raters
-    )
-
-
-def _icc(variances: CrossedVariances, noise: tuple[float, float]) -> float | None:
-    total = variances.unit + noise[0] * variances.rater + noise[1] * variances.residual
-    return variances.unit / total if total > 0 else None
-
-
-def _bounds(value: float, drawn: list[float | None], level: float) -> Bounds:
-    left = [each for each in drawn if each is not None and 0 < each < 1]
-    if not 0 < value < 1 or len(left) < len(drawn) or len(drawn) < 2:
+def _bounds(value: float, left_out: list[float | None], level: float) -> Bounds:
+    inside = [each for each in left_out if each is not None and 0 < each < 1]
+    if not 0 < value < 1 or len(inside) < len(left_out) or len(left_out) < 2:
         return None
-    logits: Floats = special.logit(np.array(left))
+    logits: Floats = special.logit(np.array(inside))
     groups = len(logits)
     se = float((groups - 1) / groups * ((logits - logits.mean()) ** 2).sum()) ** 0.5
     half = float(special.stdtrit(groups - 1, (1 + level) / 2)) * se

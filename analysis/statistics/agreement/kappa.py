@@ -1,9 +1,11 @@
-"""Cohen's kappa, plain and weighted (QWK), over fixed categories, rounding half up."""
+"""Cohen's kappa, plain and weighted (QWK), over fixed categories, rounding half up.
+
+Ours, for its interval and many tables at once; scikit-learn's number is the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 
@@ -13,11 +15,8 @@ from analysis.statistics.agreement.agreement_result import (
     Agreement,
     AgreementError,
     Bounds,
-    Names,
     Scores,
     coded,
-    measured,
-    undefined,
 )
 from analysis.statistics.intervals import percentile_interval
 
@@ -74,12 +73,12 @@ def kappa(
     )
     name = {"none": "kappa", "linear": "kappa_linear", "quadratic": "qwk"}[weights]
     if n == 0:
-        return undefined(name, numbers, level, NOTHING, BOOTSTRAP)
+        return numbers.undefined(name, level, NOTHING, BOOTSTRAP)
     value, bounds = bare_kappa(x[both], y[both], weights, categories, level, replicates, seed)
     if value is None:
-        return undefined(name, numbers, level, ONE_CATEGORY, BOOTSTRAP)
+        return numbers.undefined(name, level, ONE_CATEGORY, BOOTSTRAP)
     note = "" if bounds else "too few units that differ: no interval"
-    return measured(name, value, bounds, numbers, level, BOOTSTRAP, note)
+    return numbers.measured(name, value, bounds, level, BOOTSTRAP, note)
 
 
 def bare_kappa(
@@ -96,55 +95,10 @@ def bare_kappa(
     value = float(_kappas(table[None], weights)[0])
     if np.isnan(value):
         return None, None
-    return value, bootstrap_bounds(table, weights, level, replicates, seed) if replicates else None
+    return value, _bootstrap_bounds(table, weights, level, replicates, seed) if replicates else None
 
 
-def mean_pairwise_kappa(
-    unit: Names,
-    rater: Names,
-    score: Scores,
-    *,
-    weights: str = "quadratic",
-    categories: Sequence[float] = FIVE,
-    level: float = 0.95,
-    replicates: int = 200,
-    seed: int = 0,
-) -> Agreement:
-    """The mean of kappa over all pairs of raters with a unit in common; ratings (n,) in long form.
-
-    Pairs whose kappa is undefined are left out. The interval resamples units for all pairs at
-    once. Undefined, with the reason, when no pair of raters has a defined kappa. Light (1971),
-    Psychological Bulletin 76: the mean over pairs.
-    """
-    if weights not in WEIGHTS:
-        raise AgreementError(f"weights {weights!r} are none of {', '.join(WEIGHTS)}")
-    ratings = coded(unit, rater, score)
-    name = f"mean_pairwise_{'qwk' if weights == 'quadratic' else 'kappa_' + weights}"
-    if not len(ratings.y):
-        return undefined(name, ratings, level, NOTHING, BOOTSTRAP)
-    matrix = ratings.matrix()
-    places = np.full(matrix.shape, -1, dtype=np.int64)
-    known = ~np.isnan(matrix)
-    places[known] = rounded_half_up(matrix[known], categories)
-    value = _mean_of_pairs(places, len(categories), weights)
-    if np.isnan(value):
-        why = "no two raters have units in common on which kappa is defined"
-        return undefined(name, ratings, level, why, BOOTSTRAP)
-    rng = np.random.default_rng(seed)
-    drawn = np.array(
-        [
-            _mean_of_pairs(
-                places[rng.integers(0, len(places), len(places))], len(categories), weights
-            )
-            for _ in range(replicates)
-        ]
-    )
-    bounds = percentile_interval(drawn, level) if len(places) > 1 else None
-    note = "" if bounds else "too few units that differ: no interval"
-    return measured(name, value, bounds, ratings, level, BOOTSTRAP, note)
-
-
-def bootstrap_bounds(
+def _bootstrap_bounds(
     table: Floats, weights: str, level: float, replicates: int, seed: int
 ) -> tuple[float, float] | None:
     """Percentile bounds of kappa from a table of counts (K, K); None when they cannot be made."""
@@ -171,16 +125,3 @@ def _kappas(tables: Floats, weights: str) -> Floats:
     expected = np.einsum("bi,ij,bj->b", rows, w, columns) / np.maximum(n, 1)
     ratio = np.divide(observed, expected, out=np.full(len(n), np.nan), where=expected > 0)
     return np.asarray(1 - ratio, dtype=np.float64)
-
-
-def _mean_of_pairs(places: Codes, k: int, weights: str) -> float:
-    tables = []
-    for i, j in combinations(range(places.shape[1]), 2):
-        both = (places[:, i] >= 0) & (places[:, j] >= 0)
-        if both.any():
-            tables.append(_table(places[both, i], places[both, j], k))
-    if not tables:
-        return float("nan")
-    values = _kappas(np.array(tables), weights)
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")

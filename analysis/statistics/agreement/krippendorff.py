@@ -14,8 +14,6 @@ from analysis.statistics.agreement.agreement_result import (
     Names,
     Scores,
     coded,
-    measured,
-    undefined,
 )
 from analysis.statistics.intervals import percentile_interval, t_interval
 
@@ -48,21 +46,21 @@ def krippendorff_alpha(
     name = f"krippendorff_alpha_{metric}"
     ratings = coded(unit, rater, score)
     if not len(ratings.y):
-        return undefined(name, ratings, level, NOTHING)
+        return ratings.undefined(name, level, NOTHING)
     paired = np.bincount(ratings.unit, minlength=len(ratings.units))[ratings.unit] > 1
     if not paired.any():
-        return undefined(name, ratings, level, "no unit has two ratings: agreement is undefined")
+        return ratings.undefined(name, level, "no unit has two ratings: agreement is undefined")
     unit_code = np.unique(ratings.unit[paired], return_inverse=True)[1]
     alpha = (_Interval if metric == "interval" else _Counted)(unit_code, ratings.y[paired], metric)
     n_units = int(unit_code.max()) + 1
     value = alpha.of(np.arange(n_units))
     if np.isnan(value):
-        return undefined(name, ratings, level, ALL_EQUAL)
+        return ratings.undefined(name, level, ALL_EQUAL)
     rng = np.random.default_rng(seed)
     drawn = [alpha.of(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
     bounds = _bounds(value, np.array(drawn), n_units, level)
     note = "" if bounds else "too few units that differ: no interval"
-    return measured(name, value, bounds, ratings, level, BOOTSTRAP, note)
+    return ratings.measured(name, value, bounds, level, BOOTSTRAP, note)
 
 
 def _bounds(value: float, drawn: Floats, n_units: int, level: float) -> Bounds:

@@ -17,8 +17,6 @@ from analysis.statistics.agreement.agreement_result import (
     Names,
     Scores,
     coded,
-    measured,
-    undefined,
 )
 from analysis.statistics.intervals import percentile_interval
 
@@ -59,7 +57,7 @@ def noise_ceiling(
     kept = _with_two(ratings)
     why = _unfit(ratings, kept)
     if why:
-        return [undefined(name, ratings, level, why, BOOTSTRAP) for name in names]
+        return [ratings.undefined(name, level, why, BOOTSTRAP) for name in names]
     rng = np.random.default_rng(seed)
     halves = _halves(kept, splits, rng)
     if within is not None:
@@ -67,10 +65,10 @@ def noise_ceiling(
         halves = _without_means(halves, [of[name] for name in kept.units])
         if halves.shape[2] < FEWEST_UNITS:
             why = f"{halves.shape[2]} units share a group, and {FEWEST_UNITS} or more are needed"
-            return [undefined(name, ratings, level, why, BOOTSTRAP) for name in names]
+            return [ratings.undefined(name, level, why, BOOTSTRAP) for name in names]
     r = _mean(_correlations(halves, statistic))
     if np.isnan(r):
-        return [undefined(name, ratings, level, ALL_EQUAL, BOOTSTRAP) for name in names]
+        return [ratings.undefined(name, level, ALL_EQUAL, BOOTSTRAP) for name in names]
     few = halves[: max(2, min(20, _MOST_GATHERED // len(kept.units)))]
     if statistic == "spearman":
         few = stats.rankdata(few, axis=2)  # once: of units drawn again it would take long
@@ -78,9 +76,10 @@ def noise_ceiling(
     for b in range(replicates):
         units = rng.integers(0, few.shape[2], few.shape[2])
         drawn[b] = _mean(_correlations(few[:, :, units], "pearson"))
+    steps: tuple[Callable[[Floats], Floats], ...] = (lambda r: r, _spearman_brown, _ceiling)
     return [
         _result(name, step, r, drawn, ratings, level)
-        for name, step in zip(names, (_same, _spearman_brown, _ceiling), strict=True)
+        for name, step in zip(names, steps, strict=True)
     ]
 
 
@@ -106,7 +105,7 @@ def _halves(ratings: CodedRatings, splits: int, rng: np.random.Generator) -> Flo
     """Means (S, 2, U) of the two halves in each split."""
     n_units, n_raters = len(ratings.units), len(ratings.raters)
     complete = len(ratings.y) == n_units * n_raters and ratings.duplicates() == 0
-    found = np.empty((splits, 2, n_units))
+    means = np.empty((splits, 2, n_units))
     for s in range(splits):
         if complete:
             side = (rng.permutation(n_raters) % 2)[ratings.rater]
@@ -120,8 +119,8 @@ def _halves(ratings: CodedRatings, splits: int, rng: np.random.Generator) -> Flo
             rows = side == half
             count = np.bincount(ratings.unit[rows], minlength=n_units)
             total = np.bincount(ratings.unit[rows], weights=ratings.y[rows], minlength=n_units)
-            found[s, half] = total / count
-    return found
+            means[s, half] = total / count
+    return means
 
 
 def _without_means(halves: Floats, groups: Names) -> Floats:
@@ -148,10 +147,6 @@ def _mean(values: Floats) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _same(r: Floats) -> Floats:
-    return r
-
-
 def _spearman_brown(r: Floats) -> Floats:
     """Of halves that are exactly opposite (r = -1), where the formula has no value, -1."""
     opposite = np.full_like(r, -1.0)
@@ -175,4 +170,4 @@ def _result(
     notes = [] if bounds else ["too few units that differ: no interval"]
     if r <= 0:
         notes.append("the halves do not agree at all: the ceiling is 0")
-    return measured(name, value, bounds, ratings, level, BOOTSTRAP, "; ".join(notes))
+    return ratings.measured(name, value, bounds, level, BOOTSTRAP, "; ".join(notes))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,10 +14,9 @@ from analysis.statistics.agreement.agreement_result import (
     Bounds,
     CodedRatings,
     Names,
+    Row,
     Scores,
     coded,
-    measured,
-    undefined,
 )
 from analysis.statistics.agreement.versus_rest import rest_means
 from analysis.statistics.intervals import t_interval
@@ -28,7 +26,7 @@ _ROUNDS, _TOLERANCE = 500, 1e-12
 
 
 @dataclass(frozen=True)
-class PositionRow:
+class PositionRow(Row):
     """The mean score (or share of traps passed) at one position or block, in score units."""
 
     place: str
@@ -41,10 +39,6 @@ class PositionRow:
     n_raters: int
     note: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """The place as one flat row of plain values."""
-        return asdict(self)
-
 
 def by_position(
     place: Names, rater: Names, score: Scores, *, level: float = 0.95
@@ -56,7 +50,7 @@ def by_position(
     1986), t with raters - 1 degrees; None with a note under two raters.
     """
     ratings = coded(place, rater, score)
-    found = []
+    places = []
     for code in sorted(range(len(ratings.units)), key=lambda c: _as_number(ratings.units[c])):
         rows = ratings.unit == code
         y, who = ratings.y[rows], np.unique(ratings.rater[rows], return_inverse=True)[1]
@@ -64,11 +58,9 @@ def by_position(
         se = float((np.bincount(who, weights=y - mean) ** 2).sum()) ** 0.5 / len(y)
         bounds, note = _t_bounds(mean, se, raters, level)
         low, high = bounds or (None, None)
-        counts = (len(y), raters)
-        found.append(
-            PositionRow(ratings.units[code], mean, low, high, level, CLUSTERED, *counts, note)
-        )
-    return found
+        name, n = ratings.units[code], len(y)
+        places.append(PositionRow(name, mean, low, high, level, CLUSTERED, n, raters, note))
+    return places
 
 
 def trend(
@@ -104,10 +96,10 @@ def carry_over(
     """
     everything = coded(unit, rater, score)
     known = ~np.isnan(np.asarray(score, dtype=np.float64))
-    sitting = np.array([str(s) for s in session], dtype=object)[known]
+    sessions = np.array([str(s) for s in session], dtype=object)[known]
     at = np.asarray(position, dtype=np.float64)[known]
     quality = rest_means(everything)
-    _, code = np.unique(sitting, return_inverse=True)
+    _, code = np.unique(sessions, return_inverse=True)
     order = np.lexsort((at, everything.rater, code))
     before = np.full(len(at), np.nan)
     follows = (code[order][1:] == code[order][:-1]) & (
@@ -115,13 +107,7 @@ def carry_over(
     )
     before[order[1:][follows]] = quality[order[:-1][follows]]
     kept = ~np.isnan(before)
-    ratings = CodedRatings(
-        everything.y[kept],
-        everything.unit[kept],
-        everything.rater[kept],
-        everything.units,
-        everything.raters,
-    )
+    ratings = everything.kept(kept)
     return _within("carry_over", ratings, before[kept], level, "the trial before")
 
 
@@ -139,12 +125,12 @@ def order_effect(score: Scores, first: Names, rater: Names, *, level: float = 0.
     ratings = coded(np.zeros(len(y), dtype=int), rater, turned)
     name = "second_advantage"
     if not len(ratings.y):
-        return undefined(name, ratings, level, NOTHING, CLUSTERED)
+        return ratings.undefined(name, level, NOTHING, CLUSTERED)
     mean = float(ratings.y.mean())
     sums = np.bincount(ratings.rater, weights=ratings.y - mean)
     se = float((sums**2).sum()) ** 0.5 / len(ratings.y)
     bounds, note = _t_bounds(mean, se, len(ratings.raters), level)
-    return measured(name, mean, bounds, ratings, level, CLUSTERED, note)
+    return ratings.measured(name, mean, bounds, level, CLUSTERED, note)
 
 
 def _as_number(name: str) -> tuple[int, float, str]:
@@ -178,21 +164,21 @@ def _with(
 
 def _within(name: str, ratings: CodedRatings, x: Floats, level: float, what: str) -> Agreement:
     if not len(ratings.y):
-        return undefined(name, ratings, level, NOTHING, CLUSTERED)
+        return ratings.undefined(name, level, NOTHING, CLUSTERED)
     if len(np.unique(ratings.rater)) < 2:
         why = "one rater only: how raters differ is unknown"
-        return undefined(name, ratings, level, why, CLUSTERED)
+        return ratings.undefined(name, level, why, CLUSTERED)
     left_x, left_y = swept(x, ratings), swept(ratings.y, ratings)
     room = float(left_x @ left_x)
     if room <= 1e-9 * max(1.0, float(x @ x)):
         why = f"{what} does not vary within raters and clips: no trend can be told"
-        return undefined(name, ratings, level, why, CLUSTERED)
+        return ratings.undefined(name, level, why, CLUSTERED)
     slope = float(left_x @ left_y) / room
     rest = left_x * (left_y - slope * left_x)
     sums = np.bincount(ratings.rater, weights=rest)
     se = float((sums**2).sum()) ** 0.5 / room
     bounds, note = _t_bounds(slope, se, len(np.unique(ratings.rater)), level)
-    return measured(name, slope, bounds, ratings, level, CLUSTERED, note)
+    return ratings.measured(name, slope, bounds, level, CLUSTERED, note)
 
 
 def swept(values: Floats, ratings: CodedRatings) -> Floats:

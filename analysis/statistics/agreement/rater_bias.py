@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse, stats
@@ -13,6 +12,7 @@ from analysis.statistics.agreement.agreement_result import (
     NOTHING,
     CodedRatings,
     Names,
+    Row,
     Scores,
     coded,
 )
@@ -26,7 +26,7 @@ AT_FLOOR = (
 
 
 @dataclass(frozen=True)
-class RaterBias:
+class RaterBias(Row):
     """One rater: bias (mean distance from the recovered scores) and inconsistency (noise SD).
 
     Both in score units, each with a standard error and an interval at ``level``; None where they
@@ -48,10 +48,6 @@ class RaterBias:
     interval: str
     n_ratings: int
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The rater as one flat row of plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -121,8 +117,8 @@ def subject_model(
     floored = sum(each.note == AT_FLOOR for each in raters)
     if floored:
         which = "rater stands" if floored == 1 else "raters stand"
-        told = f"{floored} {which} at the floor of inconsistency, with the most weight there can be"
-        note = "; ".join(text for text in (note, told) if text)
+        why = f"{floored} {which} at the floor of inconsistency, with the most weight there can be"
+        note = "; ".join(filter(None, (note, why)))
     return SubjectModel(
         raters,
         ratings.units,
@@ -140,20 +136,20 @@ def _alternate(
     y, unit, rater = ratings.y, ratings.unit, ratings.rater
     n_units, n_raters = len(ratings.units), len(ratings.raters)
     alone = np.bincount(unit, minlength=n_units)[unit] < 2  # tells nothing of its rater
-    told = ~alone if (~alone).any() else np.ones(len(y), dtype=bool)
-    counts = np.bincount(rater[told], minlength=n_raters)
+    shared = ~alone if (~alone).any() else np.ones(len(y), dtype=bool)
+    counts = np.bincount(rater[shared], minlength=n_raters)
     quality = _means(y, unit, n_units)
     bias, noise = np.zeros(n_raters), np.ones(n_raters)
     rounds = 0
     for rounds in range(1, most + 1):  # noqa: B007
-        bias = _means((y - quality[unit])[told], rater[told], n_raters)
+        bias = _means((y - quality[unit])[shared], rater[shared], n_raters)
         bias -= _means(bias, part, int(part.max()) + 1)[part]
         rest = y - quality[unit] - bias[rater]
-        square = _means(rest[told] ** 2, rater[told], n_raters)
+        square = _means(rest[shared] ** 2, rater[shared], n_raters)
         if unbiased:
             weight = 1 / noise[rater] ** 2
             share = weight / np.bincount(unit, weights=weight, minlength=n_units)[unit]
-            room = _means((1 - share)[told], rater[told], n_raters)
+            room = _means((1 - share)[shared], rater[shared], n_raters)
             room -= 1 / np.maximum(counts, 2)  # the bias
             square = square / np.maximum(room, 1e-6)
         noise = _floored(np.sqrt(square), counts)
@@ -208,12 +204,12 @@ def _raters(
     z = float(stats.norm.ppf((1 + level) / 2))
     mean_weight = float(np.mean(noise[n_shared >= 3] ** -2)) if (n_shared >= 3).any() else 0.0
     floor = _floor(noise, n_shared) * (1 + 1e-9)
-    found = []
+    biases = []
     for code, name in enumerate(ratings.raters):
         n = int(n_shared[code])
         if n < 3:
             note = f"{n} of the 3 or more ratings needed on units that others rated too"
-            found.append(_unknown(name, int(n_all[code]), level, note))
+            biases.append(_unknown(name, int(n_all[code]), level, note))
             continue
         b, s = float(bias[code]), float(noise[code])
         df = max(1.0, float(left[code]))
@@ -221,13 +217,13 @@ def _raters(
         tails = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], df)
         why = AT_FLOOR if s <= floor else ""
         ends = (b - z * b_se, b + z * b_se, *(s * (df / tails) ** 0.5).tolist())
-        found.append(
+        biases.append(
             RaterBias(
                 name, b, b_se, ends[0], ends[1], s, s_se, ends[2], ends[3],
                 s**-2 / mean_weight, level, METHOD, int(n_all[code]), why,
             )
         )  # fmt: skip
-    return found
+    return biases
 
 
 def _unknown(rater: str, n_ratings: int, level: float, note: str) -> RaterBias:

@@ -119,8 +119,8 @@ def _ends(scores: Floats, estimand: str) -> tuple[float, float]:
 
 def numbers(table: pd.DataFrame, name: str) -> Floats:
     """A column of whole numbers as float64 (n,), NaN where empty."""
-    found = table[name].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(found, dtype=np.float64)
+    column = table[name].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(column, dtype=np.float64)
 
 
 def _words(table: pd.DataFrame, name: str) -> Words:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
 
-from analysis.statistics.agreement.agreement_result import AgreementError, Names, Scores, coded
+from analysis.statistics.agreement.agreement_result import AgreementError, Names, Row, Scores, coded
 from analysis.statistics.intervals import naive_interval
 
 T_OVER_RATINGS = "t over the rater's ratings"
 
 
 @dataclass(frozen=True)
-class ScaleUse:
+class ScaleUse(Row):
     """One rater's use of the scale, in score units; shares are of the rater's ratings, 0..1.
 
     ``shares`` (K,) go with the steps asked about, ``off_scale`` is the share of other values.
@@ -42,10 +41,6 @@ class ScaleUse:
     half_steps: float | None
     half_steps_p: float | None
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The rater as one flat row; the shares stay a tuple."""
-        return dict(vars(self))
 
 
 def scale_use(
@@ -73,14 +68,13 @@ def scale_use(
     totals = np.bincount(ratings.rater, minlength=n_raters)
     order = np.argsort(ratings.rater, kind="stable")
     parts = np.split(ratings.y[order], np.cumsum(totals)[:-1]) if n_raters else []
-    found = []
+    uses = []
     for code, y in enumerate(parts):
         others = int(totals.sum() - totals[code])
         rate = (halves.sum() - halves[code]) / others if has_halves and others else None
-        found.append(
-            _one(ratings.raters[code], y, counts[code], int(halves[code]), has_halves, rate, level)
-        )
-    return found
+        mine = y, counts[code], int(halves[code])
+        uses.append(_one(ratings.raters[code], *mine, has_halves, rate, level))
+    return uses
 
 
 def _one(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
-from analysis.statistics.agreement.agreement_result import AgreementError, Names, Scores, coded
+from analysis.statistics.agreement.agreement_result import AgreementError, Names, Row, Scores, coded
 from analysis.statistics.correlations import correlation, fisher_interval
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ ALL = "all raters"
 
 
 @dataclass(frozen=True)
-class SelfConsistency:
+class SelfConsistency(Row):
     """How two answers to one question agree, for one rater or all of them; scores in score units.
 
     ``agreement`` (share within the tolerance, 0..1, Wilson interval), ``correlation`` (Pearson,
@@ -46,10 +46,6 @@ class SelfConsistency:
     level: float
     interval: str
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The rater as one flat row of plain values."""
-        return asdict(self)
 
 
 INTERVAL = "Wilson, Fisher z, chi-squared and t, pairs as if independent"
@@ -98,11 +94,11 @@ def self_consistency(
     if not both.any():
         return []
     a, b = a[both], b[both]
-    found = [_one(ALL, a, b, tolerance, level)]
+    rows = [_one(ALL, a, b, tolerance, level)]
     for code, name in enumerate(pairs.raters):
         mine = pairs.rater == code
-        found.append(_one(name, a[mine], b[mine], tolerance, level))
-    return found
+        rows.append(_one(name, a[mine], b[mine], tolerance, level))
+    return rows
 
 
 def _one(rater: str, a: Floats, b: Floats, tolerance: float, level: float) -> SelfConsistency:

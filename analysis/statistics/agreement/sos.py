@@ -16,8 +16,6 @@ from analysis.statistics.agreement.agreement_result import (
     Names,
     Scores,
     coded,
-    measured,
-    undefined,
 )
 from analysis.statistics.intervals import percentile_interval
 
@@ -69,14 +67,14 @@ def sos_parameter(
     g = (mean - ends[0]) * (ends[1] - mean)
     fitted = _fit(g, variance, ratings.y)
     if isinstance(fitted, str):
-        why = undefined("sos_a", ratings, level, fitted, BOOTSTRAP)
+        why = ratings.undefined("sos_a", level, fitted, BOOTSTRAP)
         return SosFit(why, mean, variance, np.empty((0, 2)))
     bounds = _bounds(g, variance, level, replicates, seed)
     notes = [f"{left} units with one rating are left out"] if left else []
     notes += [] if bounds else ["too few units: no interval"]
     x = np.linspace(*ends, 101)
     parabola = np.column_stack([x, fitted * (x - ends[0]) * (ends[1] - x)])
-    a = measured("sos_a", fitted, bounds, ratings, level, BOOTSTRAP, "; ".join(notes))
+    a = ratings.measured("sos_a", fitted, bounds, level, BOOTSTRAP, "; ".join(notes))
     return SosFit(a, mean, variance, parabola)
 
 
@@ -99,13 +97,13 @@ def _bounds(
         return None
     rng = np.random.default_rng(seed)
     top, below = g * variance, g**2
-    found = np.full(replicates, np.nan)
+    values = np.full(replicates, np.nan)
     for b in range(replicates):
         drawn = rng.integers(0, len(g), len(g))
         size = float(below[drawn].sum())
         if size > 0:
-            found[b] = float(top[drawn].sum()) / size
-    return percentile_interval(found, level)
+            values[b] = float(top[drawn].sum()) / size
+    return percentile_interval(values, level)
 
 
 def _fit(g: Floats, variance: Floats, y: Floats) -> float | str:

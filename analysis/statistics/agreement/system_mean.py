@@ -14,8 +14,6 @@ from analysis.statistics.agreement.agreement_result import (
     Names,
     Scores,
     coded,
-    measured,
-    undefined,
 )
 from analysis.statistics.intervals import Clustered, clustered
 
@@ -40,18 +38,18 @@ def icc_of_means(
     by_item = coded(item, rater, score)
     why = _unfit(by_condition)
     if why:
-        return undefined(MEAN_ICC, by_condition, level, why, F_OF_MEANS)
+        return by_condition.undefined(MEAN_ICC, level, why, F_OF_MEANS)
     n = len(by_condition.units)
     means = clustered(by_condition.y, by_condition.unit, by_condition.rater, by_item.unit, n)
     groups = int(min(means.n_raters.min(), means.n_items.min()))
     if groups < 2:
         why = "a condition has one rater or one item only: the noise of its mean is unknown"
-        return undefined(MEAN_ICC, by_condition, level, why, F_OF_MEANS)
+        return by_condition.undefined(MEAN_ICC, level, why, F_OF_MEANS)
     error = _error(means)
     spread = float(np.var(means.value, ddof=1))
     if spread <= 1e-15 or error <= 1e-15:
         same = "the means are all equal" if spread <= 1e-15 else "the means have no noise"
-        return undefined(MEAN_ICC, by_condition, level, f"{same}: undefined", F_OF_MEANS)
+        return by_condition.undefined(MEAN_ICC, level, f"{same}: undefined", F_OF_MEANS)
     ratio = spread / error
     tail = (1 + level) / 2
     low = 1 - float(stats.f.ppf(tail, n - 1, groups - 1)) / ratio
@@ -59,7 +57,7 @@ def icc_of_means(
     note = "two conditions only: rough" if n == 2 else ""
     if ratio <= 1:
         note = "the means differ no more than noise makes them differ"
-    return measured(MEAN_ICC, 1 - 1 / ratio, (low, high), by_condition, level, F_OF_MEANS, note)
+    return by_condition.measured(MEAN_ICC, 1 - 1 / ratio, (low, high), level, F_OF_MEANS, note)
 
 
 def _error(means: Clustered) -> float:

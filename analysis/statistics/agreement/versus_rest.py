@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from analysis.statistics.agreement.agreement_result import (
     Bounds,
     CodedRatings,
     Names,
+    Row,
     Scores,
     coded,
 )
@@ -30,7 +30,7 @@ NO_OTHERS = "no unit of this rater was rated by others: undefined"
 
 
 @dataclass(frozen=True)
-class VersusRest:
+class VersusRest(Row):
     """One rater against the mean of the others, in one measure: a row of `versus_rest`.
 
     ``value`` is None where undefined, ``low`` and ``high`` where there is no interval; ``note``
@@ -46,10 +46,6 @@ class VersusRest:
     interval: str
     n_units: int
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The measure as one flat row of plain values."""
-        return asdict(self)
 
 
 def versus_rest(
@@ -76,13 +72,13 @@ def versus_rest(
     rest = rest_means(ratings)
     order = np.argsort(ratings.rater, kind="stable")
     ends = np.searchsorted(ratings.rater[order], np.arange(len(ratings.raters) + 1))
-    found: list[VersusRest] = []
+    rows: list[VersusRest] = []
     for code, name in enumerate(ratings.raters):
         mine = order[ends[code] : ends[code + 1]]
         mine = mine[~np.isnan(rest[mine])]
         x, y = ratings.y[mine], rest[mine]
-        found += _rows(name, x, y, categories, level, replicates, [seed, code])
-    return found
+        rows += _rows(name, x, y, categories, level, replicates, [seed, code])
+    return rows
 
 
 def rest_means(ratings: CodedRatings) -> Floats:
@@ -108,11 +104,8 @@ def coefficients(x: Floats, y: Floats) -> tuple[float | None, float | None, floa
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None, None, None
     if len(x) > _MOST_PAIRED:
-        return (
-            correlation("pearson", x, y),
-            correlation("spearman", x, y),
-            correlation("kendall", x, y),
-        )
+        r, rho, tau_b = (correlation(name, x, y) for name in COEFFICIENTS.values())
+        return r, rho, tau_b
     up, across = np.sign(x[:, None] - x[None, :]), np.sign(y[:, None] - y[None, :])
     room = float(np.abs(up).sum()) * float(np.abs(across).sum())
     tau = float((up * across).sum()) / room**0.5
@@ -145,20 +138,20 @@ def _rows(
 
     if n == 0:
         return [row(measure, None, None, "none", NO_OTHERS) for measure in MEASURES]
-    found = []
+    rows = []
     for (measure, statistic), value in zip(COEFFICIENTS.items(), coefficients(x, y), strict=True):
         bounds = None if value is None else fisher_interval(statistic, value, n, level)
         note = "" if bounds else _why(value, x, y, n)
-        found.append(row(measure, value, bounds, FISHER[statistic], note))
+        rows.append(row(measure, value, bounds, FISHER[statistic], note))
     mixed = int(np.random.default_rng(seed).integers(2**31))
     value, ends = bare_kappa(x, y, "quadratic", categories, level, replicates, mixed)
     note = "" if ends else NO_BOUNDS
-    found.append(row("qwk", value, ends, BOOTSTRAP, ONE_CATEGORY if value is None else note))
+    rows.append(row("qwk", value, ends, BOOTSTRAP, ONE_CATEGORY if value is None else note))
     apart = np.abs(x - y)
     ends = naive_interval(apart, level)
     note = "" if ends else "one unit only: no interval"
-    found.append(row("mae", float(apart.mean()), ends, T_OVER_UNITS, note))
-    return found
+    rows.append(row("mae", float(apart.mean()), ends, T_OVER_UNITS, note))
+    return rows
 
 
 def _why(value: float | None, x: Floats, y: Floats, n: int) -> str:

@@ -8,16 +8,18 @@ from scipy import special
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.binomial import effective, exact_bounds
+from analysis.statistics.comparisons.clustered_variance import two_way_sums
 from analysis.statistics.comparisons.effect_sizes import (
+    CLIFFS_DELTA,
+    COHEN_D,
     NO_SPREAD,
-    Effect,
     asymmetric_interval,
     dominance,
     no_spread,
 )
+from analysis.statistics.comparisons.test_result import Effect
 from analysis.statistics.intervals import has_no_width, t_interval
 
-COHEN_D, CLIFFS_DELTA = "Cohen's d (pooled SD)", "Cliff's delta"
 TOO_FEW = "one rater or item only: how they differ cannot be estimated"
 CANCELLED = "the sums per rater and per item cancel out: no interval"
 Bools = NDArray[np.bool_]
@@ -26,7 +28,7 @@ Bools = NDArray[np.bool_]
 def clustered_d(y: Floats, first: Bools, rater: Codes, item: Codes, level: float = 0.95) -> Effect:
     """(mean of the first - mean of the others) over their pooled SD, of ratings (n,).
 
-    As `effects.cohen_d`; the interval is a t one over the two-way clustered variance of what each
+    As `cohen_d`; the interval is a t one over the two-way clustered variance of what each
     rating contributes (delta method: its distance from its mean, and d / 2 times what its square
     adds to the variance), with the fewest raters or items of either condition minus 1 as degrees.
     """
@@ -52,7 +54,7 @@ def clustered_delta(
 ) -> Effect:
     """P(first above others) - P(below) over all pairs of ratings (n,), in [-1, 1].
 
-    As `effects.cliffs_delta`; the interval is Feng and Cliff's (2004), with the two-way clustered
+    As `cliffs_delta`; the interval is Feng and Cliff's (2004), with the two-way clustered
     variance of each rating's mean dominance and a t quantile. Where every rating of one side is
     above every one of the other, it is Clopper and Pearson's with each rater (or item) one answer.
     """
@@ -82,10 +84,7 @@ def _variance(part: Floats, first: Bools, rater: Codes, item: Codes) -> tuple[fl
 
     Cameron, Gelbach and Miller (2011), eq. 2.11, floored at the larger one-way variance.
     """
-    both = np.unique(rater * (int(item.max()) + 1) + item, return_inverse=True)[1]
-    by_rater, by_item, by_both = (
-        float(np.sum(np.bincount(code, weights=part) ** 2)) for code in (rater, item, both)
-    )
+    by_rater, by_item, by_both = two_way_sums(part, rater, item)
     sides = (first, ~first)
     groups = min(len(np.unique(code[side])) for code in (rater, item) for side in sides)
     return max(by_rater + by_item - by_both, by_rater, by_item), groups - 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Floats
+from analysis.arrays import Codes, Floats
 from analysis.statistics.intervals import Clustered
 
 _LEAST_DF = 0.5
@@ -87,8 +87,8 @@ def variance_and_df(means: Clustered, a: int, b: int | None = None) -> tuple[flo
         return spread_of_one(rater, item, both, raters, items)
     row = np.zeros((1, len(means.value)))
     row[0, a], row[0, b] = 1.0, -1.0
-    found = spread_of(row, means)
-    return float(found.variance[0]), float(found.df[0])
+    spread = spread_of(row, means)
+    return float(spread.variance[0]), float(spread.df[0])
 
 
 def spread_of_one(
@@ -104,6 +104,21 @@ def spread_of_one(
     parts = (by_rater * (1 + 1 / dr), by_item * (1 + 1 / di), two_way, dr, di)
     variance, df = _variance_and_df(*(np.array([float(part)]) for part in parts))
     return float(variance[0]), float(df[0])
+
+
+def two_way_sums(contribution: Floats, rater: Codes, item: Codes) -> tuple[float, float, float]:
+    """Σ over raters, over items, and over both, of the squared sum of contributions (n,)."""
+    by_rater, by_item, by_both = (
+        float(np.sum(np.bincount(groups, contribution) ** 2))
+        for groups in (rater, item, both_codes(rater, item))
+    )
+    return by_rater, by_item, by_both
+
+
+def both_codes(rater: Codes, item: Codes) -> Codes:
+    """Codes (n,) of the rater-and-item groups."""
+    joint = rater * (int(item.max(initial=0)) + 1) + item
+    return np.asarray(np.unique(joint, return_inverse=True)[1], dtype=np.int64)
 
 
 def _as_if_independent(contrasts: Floats, covariance: Floats) -> Floats:

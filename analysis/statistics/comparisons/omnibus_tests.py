@@ -2,13 +2,15 @@
 
 Samples are finite float arrays (n_i,); a matrix is (units, conditions), complete, one value per
 rater or item and condition. A post-hoc result is a list of `PostHoc`, one for every pair.
+
+ANOVA and Kruskal-Wallis are SciPy's. Friedman is ours, as SciPy's refuses two conditions, and so is
+what follows: scikit-posthocs gives the same p without statistics, and brings statsmodels along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,18 +20,11 @@ from analysis.arrays import Floats
 from analysis.statistics.comparisons.effect_sizes import no_spread
 from analysis.statistics.comparisons.p_adjustment import adjusted, tukey
 from analysis.statistics.comparisons.pairwise_contrasts import all_pairs
-from analysis.statistics.comparisons.test_result import (
-    RATINGS,
-    TestResult,
-    Undefined,
-    finite,
-    refused,
-    warning_of,
-)
-from analysis.statistics.comparisons.two_sample_tests import tie_sum
+from analysis.statistics.comparisons.test_result import RATINGS, TestResult, Undefined, finite
 
 ANOVA, KRUSKAL, FRIEDMAN = "one-way ANOVA", "Kruskal-Wallis test", "Friedman test"
 TOO_FEW = "fewer than two conditions, or no two values in any: no test"
+TOO_FEW_UNITS = "fewer than two units have every condition, or fewer than two conditions"
 ALL_EQUAL = "all values are equal: a test is undefined (0/0)"
 
 
@@ -53,32 +48,24 @@ class PostHoc:
 def anova(samples: Sequence[ArrayLike], level: float = 0.95, unit: str = RATINGS) -> TestResult:
     """One-way ANOVA (Fisher 1925): F on k - 1 and N - k; effect ω²; ``also`` η²."""
     groups = _groups(samples)
-    n = tuple(map(len, groups))
-    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
-    total, k = sum(n), len(n)
-    if k < 2 or total <= k:
-        return refused(ANOVA, "F", n, TOO_FEW, **common)
-    every = np.concatenate(groups)
-    around = float(np.sum((every - every.mean()) ** 2))
-    within = sum(float(np.sum((group - group.mean()) ** 2)) for group in groups)
+    result = TestResult(ANOVA, "F", n=tuple(map(len, groups)), level=level, unit=unit)
+    df, df2 = len(groups) - 1, sum(result.n) - len(groups)
+    if df < 1 or df2 < 1:
+        return replace(result, note=TOO_FEW)
     if all(no_spread(group) for group in groups):
         why = "the values of each condition are all equal: a test is undefined"
-        return refused(ANOVA, "F", n, why, **common)
-    between, df, df2 = around - within, k - 1, total - k
-    error = within / df2
-    f = between / df / error
-    return TestResult(
-        ANOVA,
-        "F",
-        f,
-        df,
-        float(stats.f.sf(f, df, df2)),
-        n,
+        return replace(result, note=why)
+    test = stats.f_oneway(*groups)
+    f = float(test.statistic)
+    return replace(
+        result,
+        statistic=f,
+        df=df,
         df2=df2,
+        p=float(test.pvalue),
         effect_name="omega squared",
-        effect=(between - df * error) / (around + error),
-        also={"eta squared": between / around},
-        **common,
+        effect=df * (f - 1) / (df * f + df2 + 1),
+        also={"eta squared": df * f / (df * f + df2)},
     )
 
 
@@ -88,26 +75,20 @@ def kruskal_wallis(
     """Kruskal and Wallis' (1952) H, tie-corrected, chi-squared on k - 1; effect ε² = H/(N - 1)."""
     groups = _groups(samples)
     n = tuple(map(len, groups))
-    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    result = TestResult(KRUSKAL, "H", n=n, level=level, unit=unit)
     if len(n) < 2 or sum(n) <= len(n):
-        return refused(KRUSKAL, "H", n, TOO_FEW, **common)
+        return replace(result, note=TOO_FEW)
     every = np.concatenate(groups)
     if no_spread(every):
-        return refused(KRUSKAL, "H", n, ALL_EQUAL, **common)
-    total, df = len(every), len(n) - 1
-    means = _mean_ranks(groups)
-    h = 12 / (total * (total + 1)) * float(np.sum(np.array(n) * (means - (total + 1) / 2) ** 2))
-    h /= 1 - tie_sum(every) / (total**3 - total)
-    return TestResult(
-        KRUSKAL,
-        "H",
-        h,
-        df,
-        float(stats.chi2.sf(h, df)),
-        n,
+        return replace(result, note=ALL_EQUAL)
+    test = stats.kruskal(*groups)
+    return replace(
+        result,
+        statistic=float(test.statistic),
+        df=len(n) - 1,
+        p=float(test.pvalue),
         effect_name="epsilon squared",
-        effect=h / (total - 1),
-        **common,
+        effect=float(test.statistic) / (len(every) - 1),
     )
 
 
@@ -118,7 +99,8 @@ def dunn(samples: Sequence[ArrayLike], adjustment: str = "holm") -> list[PostHoc
     if len(groups) < 2 or no_spread(every):
         raise Undefined(ALL_EQUAL if len(groups) > 1 else TOO_FEW)
     total = len(every)
-    variance = total * (total + 1) / 12 - tie_sum(every) / (12 * (total - 1))
+    ties = np.unique(every, return_counts=True)[1].astype(np.float64)
+    variance = total * (total + 1) / 12 - float(np.sum(ties**3 - ties)) / (12 * (total - 1))
     means, pairs = _mean_ranks(groups), all_pairs(len(groups))
     difference = np.array([means[a] - means[b] for a, b in pairs])
     inverse = np.array([1 / len(groups[a]) + 1 / len(groups[b]) for a, b in pairs])
@@ -133,15 +115,14 @@ def friedman(matrix: ArrayLike, level: float = 0.95, unit: str = "raters") -> Te
     """
     x = _matrix(matrix)
     n, k = x.shape
-    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    result = TestResult(FRIEDMAN, "chi-squared", n=(n,), level=level, unit=unit)
     if n < 2 or k < 2:
-        why = "fewer than two units have every condition, or fewer than two conditions: no test"
-        return refused(FRIEDMAN, "chi-squared", (n,), why, **common)
+        return replace(result, note=f"{TOO_FEW_UNITS}: no test")
     ranks = _ranks_within(x)
     spread = float(np.sum((ranks - (k + 1) / 2) ** 2)) / (k - 1)
     if spread == 0:
         why = "every unit scores all conditions alike: a test is undefined (0/0)"
-        return refused(FRIEDMAN, "chi-squared", (n,), why, **common)
+        return replace(result, note=why)
     sums = ranks.sum(axis=0)
     chi2 = float(np.sum((sums - n * (k + 1) / 2) ** 2)) / spread
     also = {}
@@ -151,17 +132,14 @@ def friedman(matrix: ArrayLike, level: float = 0.95, unit: str = "raters") -> Te
             "F, Iman-Davenport": f,
             "p, Iman-Davenport": float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))),
         }
-    return TestResult(
-        FRIEDMAN,
-        "chi-squared",
-        chi2,
-        k - 1,
-        float(stats.chi2.sf(chi2, k - 1)),
-        (n,),
+    return replace(
+        result,
+        statistic=chi2,
+        df=k - 1,
+        p=float(stats.chi2.sf(chi2, k - 1)),
         effect_name="Kendall's W",
         effect=chi2 / (n * (k - 1)),
         also=also,
-        **common,
     )
 
 
@@ -197,7 +175,7 @@ def _post_hoc(
     p: Floats,
     adjustment: str,
 ) -> list[PostHoc]:
-    told = adjusted([float(value) for value in p], adjustment)
+    p_adjusted = adjusted([float(value) for value in p], adjustment)
     return [
         PostHoc(
             first=a,
@@ -205,7 +183,7 @@ def _post_hoc(
             estimate=float(difference[i]),
             statistic=float(statistic[i]),
             p=float(p[i]),
-            p_adjusted=float(told[i] or 0.0),
+            p_adjusted=float(p_adjusted[i] or 0.0),
             test=test,
             adjustment="studentised range" if test.startswith("Nemenyi") else adjustment,
         )
@@ -241,5 +219,5 @@ def _ranks_within(x: Floats) -> Floats:
 def _ranked(matrix: ArrayLike) -> Floats:
     x = _matrix(matrix)
     if min(x.shape) < 2:
-        raise Undefined("fewer than two units have every condition, or fewer than two conditions")
+        raise Undefined(TOO_FEW_UNITS)
     return _ranks_within(x)

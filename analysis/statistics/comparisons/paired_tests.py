@@ -1,27 +1,22 @@
 """Tests of matched values, one pair per rater or per item: paired t, Wilcoxon signed rank.
 
-Both take float arrays (n,) in the same order of units; the results are R's.
+Both take float arrays (n,) in the same order of units. The results are R's, by
+SciPy; ours are the sentences where SciPy gives NaN, and the effect sizes.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from analysis.arrays import Floats
 from analysis.statistics.comparisons.effect_sizes import cohen_d_paired, no_spread
-from analysis.statistics.comparisons.test_result import (
-    TestResult,
-    Undefined,
-    finite,
-    refused,
-    warning_of,
-)
-from analysis.statistics.comparisons.two_sample_tests import tie_sum
-from analysis.statistics.intervals import t_interval
+from analysis.statistics.comparisons.test_result import TestResult, Undefined, finite
+from analysis.statistics.comparisons.two_sample_tests import with_t_test
 
 PAIRED_T, WILCOXON = "paired t test", "Wilcoxon signed rank test"
 TOO_FEW = "fewer than two units have both conditions: no paired test"
@@ -32,32 +27,16 @@ _MOST_EXACT = 50
 def paired_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "raters") -> TestResult:
     """t test of the mean of a - b over n units (Student 1908); effect: d_z."""
     d = _differences(a, b)
-    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    result = TestResult(PAIRED_T, "t", n=(len(d),), level=level, unit=unit)
     if len(d) < 2:
-        return refused(PAIRED_T, "t", (len(d),), TOO_FEW, **common)
+        return replace(result, note=TOO_FEW)
     mean = float(np.mean(d))
-    common |= {"estimand": "mean difference", "estimate": mean}
+    result = replace(result, estimand="mean difference", estimate=mean)
     if no_spread(d):
-        why = "the differences are all equal: a test is undefined"
-        return refused(PAIRED_T, "t", (len(d),), why, **common)
-    se, df = float(np.std(d, ddof=1)) / len(d) ** 0.5, len(d) - 1
-    low, high = t_interval(mean, se, df, level)
-    effect = cohen_d_paired(d, level)
-    return TestResult(
-        PAIRED_T,
-        "t",
-        mean / se,
-        df,
-        float(2 * stats.t.sf(abs(mean) / se, df)),
-        (len(d),),
-        low=low,
-        high=high,
-        effect_name=effect.name,
-        effect=effect.value,
-        effect_low=effect.low,
-        effect_high=effect.high,
-        **common,
-    )
+        return replace(result, note="the differences are all equal: a test is undefined")
+    test = stats.ttest_1samp(d, 0.0)
+    result = with_t_test(result.with_effect(cohen_d_paired(d, level)), test)
+    return replace(result, df=len(d) - 1)
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "raters") -> TestResult:
@@ -71,16 +50,17 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
     (V+ - V-)/(V+ + V-) (Kerby 2014).
     """
     d = _differences(a, b)
-    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    result = TestResult(WILCOXON, "V", n=(len(d),), level=level, unit=unit)
     if len(d) < 2:
-        return refused(WILCOXON, "V", (len(d),), TOO_FEW, **common)
-    common |= _pseudomedian(d)
+        return replace(result, note=TOO_FEW)
+    if len(d) <= MOST_FOR_HODGES_LEHMANN:
+        result = replace(result, estimand="pseudomedian of differences", estimate=_pseudomedian(d))
     kept = d[np.abs(d) > 1e-12 * max(1.0, float(np.max(np.abs(d))))]
     if not len(kept):
         why = "the two never differ: a test is undefined (every difference is dropped)"
-        return refused(WILCOXON, "V", (len(d),), why, **common)
+        return replace(result, note=why)
     n, size = len(kept), np.abs(kept)
-    positive, p, continuity = _signed_ranks(size, kept > 0)
+    positive, p, continuity = _signed_ranks(kept)
     whole = n * (n + 1) / 2
     also = {
         "W, scipy's: the smaller sum": min(positive, whole - positive),
@@ -88,22 +68,18 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
     }
     tied = np.asarray(np.round(size / np.max(size), 12), dtype=np.float64)
     if len(np.unique(tied)) < len(np.unique(size)):
-        restored = _signed_ranks(tied, kept > 0)
-        also |= {"V, ties to 12 digits": restored[0], "p, ties to 12 digits": restored[1]}
+        v, p_tied, _ = _signed_ranks(np.copysign(tied, kept))
+        also |= {"V, ties to 12 digits": v, "p, ties to 12 digits": p_tied}
     if n == len(d) <= _MOST_EXACT and len(np.unique(tied)) == n:
         also["p, exact"] = float(stats.wilcoxon(kept, method="exact").pvalue)
-    return TestResult(
-        WILCOXON,
-        "V",
-        positive,
-        None,
-        p,
-        (len(d),),
+    return replace(
+        result,
+        statistic=positive,
+        p=p,
         effect_name="rank-biserial correlation",
         effect=2 * positive / whole - 1,
         note=f"{len(d) - n} of {len(d)} differences are 0 and dropped" if n < len(d) else "",
         also=also,
-        **common,
     )
 
 
@@ -114,21 +90,16 @@ def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
     return np.asarray(x - y, dtype=np.float64)
 
 
-def _pseudomedian(d: Floats) -> dict[str, Any]:
-    if len(d) > MOST_FOR_HODGES_LEHMANN:
-        return {}
+def _pseudomedian(d: Floats) -> float:
     first, second = np.triu_indices(len(d))
-    middle = float(np.median((d[first] + d[second]) / 2))
-    return {"estimand": "pseudomedian of differences", "estimate": middle}
+    return float(np.median((d[first] + d[second]) / 2))
 
 
-def _signed_ranks(size: Floats, positive: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """The sum of the positive ranks, p without and p with continuity correction."""
-    n = len(size)
-    v = float(np.sum(stats.rankdata(size)[positive]))
-    sd = (n * (n + 1) * (2 * n + 1) / 24 - tie_sum(size) / 48) ** 0.5
-    away = abs(v - n * (n + 1) / 4)
+def _signed_ranks(d: Floats) -> tuple[float, float, float]:
+    """The sum of the positive ranks of d (n,), p without and p with continuity correction."""
+    normal: dict[str, Any] = {"method": "asymptotic"}  # which SciPy's stubs do not know
+    above = stats.wilcoxon(d, alternative="greater", **normal)  # its W is V
     plain, continuity = (
-        float(2 * stats.norm.sf(max(distance, 0.0) / sd)) for distance in (away, away - 0.5)
+        stats.wilcoxon(d, correction=corrected, **normal) for corrected in (False, True)
     )
-    return v, plain, min(1.0, continuity)
+    return float(above.statistic), float(plain.pvalue), min(1.0, float(continuity.pvalue))

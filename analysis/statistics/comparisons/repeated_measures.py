@@ -1,4 +1,7 @@
-"""Repeated-measures ANOVA of complete tables, one or two factors within units, by least squares."""
+"""Repeated-measures ANOVA of complete tables, one or two factors within units, by least squares.
+
+Ours: statsmodels has no correction for sphericity; pingouin has, and brings eight packages along.
+"""
 
 from __future__ import annotations
 

@@ -1,24 +1,10 @@
-"""Decisions by a region of practical equivalence (ROPE), from an interval or from draws."""
+"""Decisions by a region of practical equivalence (ROPE), from an interval."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.statistics.comparisons.test_result import Undefined
 
 EQUAL, ABOVE, BELOW, UNDECIDED = "practically equal", "above", "below", "undecided"
-
-
-@dataclass(frozen=True)
-class RopeShares:
-    """The posterior probability of a difference below, inside and above the region; sum 1."""
-
-    below: float
-    inside: float
-    above: float
 
 
 def rope_decision(low: float | None, high: float | None, half_width: float) -> str:
@@ -37,14 +23,3 @@ def rope_decision(low: float | None, high: float | None, half_width: float) -> s
     if low > half_width:
         return ABOVE
     return BELOW if high < -half_width else UNDECIDED
-
-
-def rope_shares(draws: ArrayLike, half_width: float) -> RopeShares:
-    """The shares of posterior draws (n,) of a difference below, inside and above ±half_width."""
-    values = np.asarray(draws, dtype=np.float64)
-    if not len(values):
-        raise Undefined("no draws: a share of them is undefined")
-    if not half_width > 0:
-        raise Undefined(f"a region of practical equivalence is wider than 0, not {half_width!r}")
-    below, above = float(np.mean(values < -half_width)), float(np.mean(values > half_width))
-    return RopeShares(below, float(np.mean(np.abs(values) <= half_width)), above)

@@ -10,7 +10,7 @@ leaves the neutral point out if and only if its adjusted p is below 1 - level.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,6 @@ _GRID = np.linspace(0.0, 9.0, 181)
 _AT_ONCE = 2_000_000
 _HALF_WAY = 10.0
 _NO_WIDTH = 1e-12
-_LEAST_SHARE, _ROUNDING = 1e-6, 1e-9
 
 Label = tuple[str, str]
 
@@ -77,8 +76,7 @@ class Decision:
 
     def row(self) -> dict[str, Any]:
         """The decision as one flat row of plain values."""
-        row = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return row | {"claimed": self.claimed}
+        return asdict(self) | {"claimed": self.claimed}
 
 
 def decide(
@@ -108,15 +106,15 @@ def decide(
         spread = spread_of(rows[kept], means)
     at = {int(i): j for j, i in enumerate(np.flatnonzero(kept))}
     family = Family(rows[kept], spread, value[kept] - null, level, seed)
-    found = []
+    decisions = []
     for i, (condition, versus) in enumerate(labels):
-        told = Decision(condition, versus, float(value[i]), null=null, level=level)
+        decision = Decision(condition, versus, float(value[i]), null=null, level=level)
         if i in at:
-            found.append(family.decision(at[i], told, _warning(rows[i], means)))
+            decisions.append(family.completed(decision, at[i], _warning(rows[i], means)))
             continue
         still = NO_VARIANCE if versus else NO_VARIANCE_OF_A_MEAN
-        found.append(_with(told, note=notes[i] or still))
-    return found
+        decisions.append(replace(decision, note=notes[i] or still))
+    return decisions
 
 
 def decide_pairs(
@@ -129,21 +127,13 @@ def decide_pairs(
 ) -> list[Decision]:
     """The family of differences a - b, pairs (a, b) of indices into the C ``names`` of ``means``.
 
-    `families.all_pairs` and `families.against_reference` make the usual two families.
+    `declared_families` makes the two families of a report.
     """
     rows = np.zeros((len(pairs), len(names)))
     for i, (a, b) in enumerate(pairs):
         rows[i, a], rows[i, b] = 1.0, -1.0
     labels = [(names[a], names[b]) for a, b in pairs]
     return decide(rows, labels, means, level=level, seed=seed) if labels else []
-
-
-def decide_means(
-    names: Sequence[str], means: Clustered, null: float, *, level: float = 0.95, seed: int = 0
-) -> list[Decision]:
-    """The family of C means against a neutral point: 0 for CMOS, 0.5 for a share of AB."""
-    labels = [(name, "") for name in names]
-    return decide(np.eye(len(names)), labels, means, null=null, level=level, seed=seed)
 
 
 class Family:
@@ -173,8 +163,8 @@ class Family:
     @cached_property
     def p(self) -> Floats:
         """The adjusted p (m,): the chance that any of the family comes out as far as this."""
-        found = np.minimum(1.0, self.p_alone * self._times(self._quantile(self.p_alone)))
-        return np.asarray(found, dtype=np.float64)
+        p = np.minimum(1.0, self.p_alone * self._times(self._quantile(self.p_alone)))
+        return np.asarray(p, dtype=np.float64)
 
     @cached_property
     def local_alpha(self) -> float:
@@ -195,18 +185,18 @@ class Family:
         alpha = 1 - self.level if alone else self.local_alpha
         return np.asarray(-special.stdtrit(self.df, alpha / 2) * self.se, dtype=np.float64)
 
-    def decision(self, j: int, told: Decision, note: str) -> Decision:
-        """What ``told`` lacks, from contrast j."""
-        wide, narrow = self._halves[0][j], self._halves[1][j]
-        return _with(
-            told,
+    def completed(self, decision: Decision, j: int, note: str) -> Decision:
+        """The decision with what contrast j says."""
+        value, (wide, narrow) = decision.value, (float(half[j]) for half in self._halves)
+        return replace(
+            decision,
             se=float(self.se[j]),
             df=float(self.df[j]),
-            low=told.value - float(wide),
-            high=told.value + float(wide),
+            low=value - wide,
+            high=value + wide,
             p=float(self.p[j]),
-            low_alone=told.value - float(narrow),
-            high_alone=told.value + float(narrow),
+            low_alone=value - narrow,
+            high_alone=value + narrow,
             p_alone=float(self.p_alone[j]),
             note=note,
         )
@@ -260,8 +250,8 @@ class Family:
         step = max(1, _AT_ONCE // len(rows))
         parts = []
         for start in range(0, len(direction), step):
-            found = direction[start : start + step] @ rows.T.astype(np.float32)
-            parts.append(np.maximum(found.max(axis=1), -found.min(axis=1)))
+            along = direction[start : start + step] @ rows.T.astype(np.float32)
+            parts.append(np.maximum(along.max(axis=1), -along.min(axis=1)))
         return np.concatenate(parts).astype(np.float64), rows.shape[1]
 
 
@@ -291,7 +281,3 @@ def _warning(row: Floats, means: Clustered) -> str:
     if len(involved) == 2 and not means.shared_raters[involved[0], involved[1]]:
         return NO_RATER_IN_COMMON
     return ""
-
-
-def _with(told: Decision, **rest: Any) -> Decision:
-    return Decision(**{name: getattr(told, name) for name in told.__dataclass_fields__} | rest)

@@ -39,24 +39,24 @@ class Candidates:
     @property
     def told(self) -> str:
         """Who is no candidate, in words; empty if all are."""
-        out = [
+        unranked = [
             f"{name} ({role}, {why})"
             for name, role, why in zip(self.names, self.roles, self.why, strict=True)
             if role != TEST
         ]
-        return listed(out)
+        return listed(unranked)
 
 
-def candidates(table: pd.DataFrame, names: Sequence[str], asked: str = "") -> Candidates:
+def candidates(table: pd.DataFrame, names: Sequence[str], reference: str = "") -> Candidates:
     """The roles of the conditions ``names`` of a table of ratings of one task.
 
     By the column ``role`` (test, reference, anchor) where it is filled. Else the reference is what
-    is called so, in MUSHRA also what is its own open reference, or was ``asked`` for; anchors are
-    known by their names (anchor35, mid_anchor; in MUSHRA also lowpass35).
+    is called so, in MUSHRA also what is its own open reference, or is the ``reference`` asked for;
+    anchors are known by their names (anchor35, mid_anchor; in MUSHRA also lowpass35).
     """
-    given = roles_of(table) if "role" in table else {}
-    if given:
-        roles = tuple(given.get(name, TEST) for name in names)
+    role_of = roles_of(table) if "role" in table else {}
+    if role_of:
+        roles = tuple(role_of.get(name, TEST) for name in names)
         return Candidates(tuple(names), roles, (_BY_COLUMN,) * len(names))
     mushra = bool(len(table)) and bool((table["estimand"] == "mushra").all())
     itself = (table["stimulus"] == table["versus_stimulus"]) & (table["stimulus"] != "")
@@ -66,7 +66,7 @@ def candidates(table: pd.DataFrame, names: Sequence[str], asked: str = "") -> Ca
     for name in names:
         if name in hidden:
             judged.append((REFERENCE, _BY_CLIPS))
-        elif mushra and name == asked:
+        elif mushra and name == reference:
             judged.append((REFERENCE, _ASKED))
         elif reference_of([name]):  # one by one: several may be called so, none of them is ranked
             judged.append((REFERENCE, _BY_NAME))

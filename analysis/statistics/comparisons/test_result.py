@@ -1,9 +1,9 @@
-"""TestResult, what a classical test gives back, and Undefined, what cannot be computed and why."""
+"""What classical tests and effect sizes give back; Undefined: what cannot be computed, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,23 @@ IGNORES_RATERS = (
 )
 ITEMS_FIXED = "takes the items as given: the claim holds for these items and new raters"
 RATERS_FIXED = "takes the raters as given: the claim holds for these raters and new items"
-UNIT_WARNINGS = {RATINGS: IGNORES_RATERS, "raters": ITEMS_FIXED, "items": RATERS_FIXED}
+_WARNINGS = {RATINGS: IGNORES_RATERS, "raters": ITEMS_FIXED, "items": RATERS_FIXED}
 
 
 class Undefined(ValueError):
     """A quantity that these data do not determine; the message says why, in words."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An effect size by name, with an interval at ``level`` where there is one."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,10 +52,10 @@ class TestResult:
 
     test: str
     statistic_name: str
-    statistic: float | None
-    df: float | None
-    p: float | None
-    n: tuple[int, ...]
+    statistic: float | None = None
+    df: float | None = None
+    p: float | None = None
+    n: tuple[int, ...] = ()
     df2: float | None = None
     estimand: str = ""
     estimate: float | None = None
@@ -55,21 +67,31 @@ class TestResult:
     effect_low: float | None = None
     effect_high: float | None = None
     unit: str = RATINGS
-    warning: str = ""
+    warning: str = field(init=False)
     note: str = ""
     also: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warning", warning_of(self.unit))
 
     def row(self) -> dict[str, Any]:
         """The result as one flat row of plain values; ``n`` is a text such as ``23 + 25``."""
         row = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "also"}
-        return {**row, "n": " + ".join(map(str, self.n)), **dict(self.also)}
+        return {**row, "n": " + ".join(map(str, self.n)), **self.also}
 
+    def noted(self, note: str) -> TestResult:
+        """The result with another note after its own."""
+        return replace(self, note="; ".join(filter(None, [self.note, note])))
 
-def refused(
-    test: str, statistic_name: str, n: tuple[int, ...], why: str, **rest: Any
-) -> TestResult:
-    """A result without numbers whose note says why (estimates that exist go into ``rest``)."""
-    return TestResult(test, statistic_name, None, None, None, n, note=why, **rest)
+    def with_effect(self, effect: Effect) -> TestResult:
+        """The result with an effect size and its interval."""
+        return replace(
+            self,
+            effect_name=effect.name,
+            effect=effect.value,
+            effect_low=effect.low,
+            effect_high=effect.high,
+        )
 
 
 def finite(*samples: ArrayLike) -> list[Floats]:
@@ -82,4 +104,4 @@ def finite(*samples: ArrayLike) -> list[Floats]:
 
 def warning_of(unit: str) -> str:
     """What a test over these units takes as given: ratings, raters (their means) or items."""
-    return UNIT_WARNINGS.get(unit, "")
+    return _WARNINGS.get(unit, "")

@@ -22,10 +22,10 @@ from analysis.statistics.comparisons.p_adjustment import adjusted
 from analysis.statistics.comparisons.paired_tests import paired_t, wilcoxon
 from analysis.statistics.comparisons.pairwise_contrasts import Pair, all_pairs
 from analysis.statistics.comparisons.repeated_measures import UNBALANCED, WithinEffect, rm_anova
-from analysis.statistics.comparisons.test_result import RATINGS, TestResult, Undefined, warning_of
+from analysis.statistics.comparisons.test_result import RATINGS, TestResult, Undefined
 from analysis.statistics.comparisons.two_sample_tests import mann_whitney, student_t, welch_t
 
-UNITS = (RATINGS, "raters", "items")
+MEANS = ("raters", "items")
 INDEPENDENT: dict[str, Callable[..., TestResult]] = {
     "welch": welch_t,
     "student": student_t,
@@ -87,7 +87,7 @@ def samples_of(scores: Scores, unit: str = RATINGS) -> list[Floats]:
 
 def means_table(scores: Scores, unit: str) -> Floats:
     """Mean score by unit (raters or items) and condition, (units, conditions); NaN where none."""
-    if unit not in UNITS[1:]:
+    if unit not in MEANS:
         raise Undefined(f"means are per raters or items, not {unit!r}")
     codes = scores.rater if unit == "raters" else scores.item
     _, unit_code = np.unique(codes, return_inverse=True)
@@ -152,15 +152,15 @@ def group_test(
     left_out = len(table) - len(complete)
     note = f"{left_out} of {len(table)} {unit} lack a condition and are left out" * bool(left_out)
     if test == "rm_anova":
-        return GroupTest(names, _with_note(_rm_anova(complete, unit, level), note))
-    result = _with_note(friedman(complete, level, unit), note)
+        return GroupTest(names, _rm_anova(complete, unit, level).noted(note))
+    result = friedman(complete, level, unit).noted(note)
     if result.p is None:
         return GroupTest(names, result)
     after = nemenyi(complete)
     try:
         after += conover(complete, adjustment)
     except Undefined as why:
-        result = _with_note(result, str(why))
+        result = result.noted(str(why))
     return GroupTest(names, result, tuple(after))
 
 
@@ -200,19 +200,17 @@ def _matched(
 
 
 def _rm_anova(complete: Floats, unit: str, level: float) -> TestResult:
-    n = (len(complete),)
-    empty = TestResult(RM_ANOVA, "F", None, None, None, n, level=level, unit=unit)
-    empty = replace(empty, warning=warning_of(unit))
+    result = TestResult(RM_ANOVA, "F", n=(len(complete),), level=level, unit=unit)
     try:
         (effect,) = rm_anova(complete)
     except Undefined as why:
-        return replace(empty, note=str(why))
+        return replace(result, note=str(why))
     if effect.f is None or effect.p_gg is None or effect.epsilon is None or effect.p is None:
-        return replace(empty, note=effect.note)
+        return replace(result, note=effect.note)
     also = {"epsilon, Greenhouse-Geisser": effect.epsilon, "p, uncorrected": effect.p}
     also |= {"partial eta squared": effect.partial_eta2 or 0.0}
     return replace(
-        empty,
+        result,
         statistic=effect.f,
         df=effect.df,
         df2=effect.df2,
@@ -222,7 +220,3 @@ def _rm_anova(complete: Floats, unit: str, level: float) -> TestResult:
         note="p with Greenhouse and Geisser's correction of both df",
         also=also,
     )
-
-
-def _with_note(result: TestResult, note: str) -> TestResult:
-    return replace(result, note="; ".join(filter(None, [result.note, note])))

@@ -65,13 +65,13 @@ def tiers_of(
 
 def leader_tiers(order: Sequence[str], different: Edges) -> tuple[tuple[str, ...], ...]:
     """The leader rule over names in order; ``different`` says of each pair whether it differs."""
-    found: list[list[str]] = []
+    tiers: list[list[str]] = []
     for name in order:
-        if found and not different[frozenset((found[-1][0], name))]:
-            found[-1].append(name)
+        if tiers and not different[frozenset((tiers[-1][0], name))]:
+            tiers[-1].append(name)
         else:
-            found.append([name])
-    return tuple(tuple(tier) for tier in found)
+            tiers.append([name])
+    return tuple(tuple(tier) for tier in tiers)
 
 
 def letter_groups(order: Sequence[str], different: Edges) -> tuple[tuple[str, ...], ...]:

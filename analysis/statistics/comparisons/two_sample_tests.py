@@ -1,26 +1,21 @@
 """Tests of two samples as if their values were independent: Welch, Student, Mann-Whitney.
 
-Samples are finite float arrays (n,). The results are R's t.test and wilcox.test.
+Samples are finite float arrays (n,). The results are R's t.test and wilcox.test, by SciPy; ours
+are the sentences where SciPy gives NaN, and the effect sizes.
 """
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from analysis.arrays import Floats
 from analysis.statistics.comparisons.effect_sizes import cliffs_delta, cohen_d, no_spread
-from analysis.statistics.comparisons.test_result import (
-    RATINGS,
-    TestResult,
-    finite,
-    refused,
-    warning_of,
-)
-from analysis.statistics.intervals import t_interval
+from analysis.statistics.comparisons.test_result import RATINGS, TestResult, finite
 
 WELCH, STUDENT, MANN_WHITNEY = "Welch t test", "Student t test", "Mann-Whitney U test"
 TOO_FEW = "fewer than two values on one side: no test"
@@ -30,12 +25,12 @@ _MOST_EXACT = 50
 
 def welch_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = RATINGS) -> TestResult:
     """Welch's (1947) t test of mean a - mean b, unequal variances; effect: Cohen's d, pooled SD."""
-    return _t_test(WELCH, a, b, level, unit, pooled=False)
+    return _t_test(WELCH, a, b, level, unit)
 
 
 def student_t(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = RATINGS) -> TestResult:
     """Student's (1908) t test of mean a - mean b, equal variances; effect: Cohen's d, pooled SD."""
-    return _t_test(STUDENT, a, b, level, unit, pooled=True)
+    return _t_test(STUDENT, a, b, level, unit)
 
 
 def mann_whitney(
@@ -49,86 +44,60 @@ def mann_whitney(
     """
     x, y = finite(a, b)
     n, m = len(x), len(y)
-    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    result = TestResult(MANN_WHITNEY, "U", n=(n, m), level=level, unit=unit)
     if min(n, m) < 1:
-        return refused(MANN_WHITNEY, "U", (n, m), "no value on one side: no test", **common)
-    both = np.concatenate([x, y])
+        return replace(result, note="no value on one side: no test")
     delta = cliffs_delta(x, y, level)
-    share = (0.5 + delta.value / 2) if delta.value is not None else None
-    common |= {
-        "estimand": "P(first above second), ties as halves",
-        "estimate": share,
-        "effect_name": delta.name,
-        "effect": delta.value,
-        "effect_low": delta.low,
-        "effect_high": delta.high,
-    }
+    result = replace(
+        result.with_effect(delta),
+        estimand="P(first above second), ties as halves",
+        estimate=None if delta.value is None else 0.5 + delta.value / 2,
+    )
+    both = np.concatenate([x, y])
     if no_spread(both):
-        why = "all values are equal: a test is undefined (0/0)"
-        return refused(MANN_WHITNEY, "U", (n, m), why, **common)
-    ranks = stats.rankdata(both)
-    u = float(np.sum(ranks[:n])) - n * (n + 1) / 2
-    sd = (n * m / 12 * (n + m + 1 - tie_sum(both) / ((n + m) * (n + m - 1)))) ** 0.5
-    away = abs(u - n * m / 2)
-    also = {"p, continuity corrected": float(2 * stats.norm.sf(max(away - 0.5, 0.0) / sd))}
-    also["p, continuity corrected"] = min(1.0, also["p, continuity corrected"])
+        return replace(result, note="all values are equal: a test is undefined (0/0)")
+    plain, continuity = (
+        stats.mannwhitneyu(x, y, use_continuity=corrected, method="asymptotic")
+        for corrected in (False, True)
+    )
+    also = {"p, continuity corrected": float(continuity.pvalue)}
     if max(n, m) <= _MOST_EXACT and len(np.unique(both)) == n + m:
         also["p, exact"] = float(stats.mannwhitneyu(x, y, method="exact").pvalue)
-    return TestResult(
-        MANN_WHITNEY,
-        "U",
-        u,
-        None,
-        float(2 * stats.norm.sf(away / sd)),
-        (n, m),
+    return replace(
+        result,
+        statistic=float(plain.statistic),
+        p=float(plain.pvalue),
         low=None if delta.low is None else 0.5 + delta.low / 2,
         high=None if delta.high is None else 0.5 + delta.high / 2,
         note=delta.note,
         also=also,
-        **common,
     )
 
 
-def tie_sum(values: Floats) -> float:
-    """Σ (t³ - t) over groups of t equal values, which corrects variances of ranks."""
-    counts = np.unique(values, return_counts=True)[1].astype(np.float64)
-    return float(np.sum(counts**3 - counts))
-
-
-def _t_test(
-    name: str, a: ArrayLike, b: ArrayLike, level: float, unit: str, *, pooled: bool
-) -> TestResult:
+def _t_test(name: str, a: ArrayLike, b: ArrayLike, level: float, unit: str) -> TestResult:
     x, y = finite(a, b)
     n, m = len(x), len(y)
-    common: dict[str, Any] = {"unit": unit, "warning": warning_of(unit), "level": level}
+    result = TestResult(name, "t", n=(n, m), level=level, unit=unit)
     if min(n, m) < 2:
-        return refused(name, "t", (n, m), TOO_FEW, **common)
+        return replace(result, note=TOO_FEW)
     difference = float(np.mean(x)) - float(np.mean(y))
-    common |= {"estimand": "difference of means", "estimate": difference}
+    result = replace(result, estimand="difference of means", estimate=difference)
     if no_spread(x) and no_spread(y):
-        return refused(name, "t", (n, m), NO_SPREAD, **common)
-    vx, vy = float(np.var(x, ddof=1)), float(np.var(y, ddof=1))
-    if pooled:
-        df = float(n + m - 2)
-        se = (((n - 1) * vx + (m - 1) * vy) / df * (1 / n + 1 / m)) ** 0.5
-    else:
-        sx, sy = vx / n, vy / m
-        df = (sx + sy) ** 2 / (sx**2 / (n - 1) + sy**2 / (m - 1))
-        se = (sx + sy) ** 0.5
-    low, high = t_interval(difference, se, df, level)
-    effect = cohen_d(x, y, level)
-    return TestResult(
-        name,
-        "t",
-        difference / se,
-        df,
-        float(2 * stats.t.sf(abs(difference) / se, df)),
-        (n, m),
-        low=low,
-        high=high,
-        effect_name=effect.name,
-        effect=effect.value,
-        effect_low=effect.low,
-        effect_high=effect.high,
-        **common,
+        return replace(result, note=NO_SPREAD)
+    with warnings.catch_warnings():  # SciPy warns where one side alone is constant: it may be
+        warnings.simplefilter("ignore", RuntimeWarning)
+        test = stats.ttest_ind(x, y, equal_var=name == STUDENT)
+    return with_t_test(result.with_effect(cohen_d(x, y, level)), test)
+
+
+def with_t_test(result: TestResult, test: Any) -> TestResult:
+    """The result with statistic, df, p and interval of SciPy's t test."""
+    low, high = test.confidence_interval(result.level)
+    return replace(
+        result,
+        statistic=float(test.statistic),
+        df=float(test.df),
+        p=float(test.pvalue),
+        low=float(low),
+        high=float(high),
     )

@@ -22,7 +22,7 @@ from analysis.statistics.clustered_interval import (
     two_way_bounds,
 )
 from analysis.statistics.comparisons.clustered_variance import spread_of_means
-from analysis.statistics.comparisons.declared import declared_families
+from analysis.statistics.comparisons.declared_families import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator
 from analysis.statistics.intervals import (
@@ -218,39 +218,39 @@ class _WeightedCell:
 
     def contrasts(self, level: float) -> list[Contrast]:
         pairs = list(combinations(range(len(self.cell.names)), 2))
-        found: list[Contrast] = []
+        contrasts: list[Contrast] = []
         if "two_way" in self.intervals:
-            found += self._two_way_contrasts(pairs, level)
+            contrasts += self._two_way_contrasts(pairs, level)
         if "bootstrap" in self.intervals:
             for a, b in pairs:
                 few = too_few(self.means, a) or too_few(self.means, b)
                 difference = self.replicates[a] - self.replicates[b]
                 bounds, note = self._bootstrap(difference, few, level)
-                found.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, note))
-        return found + self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
+                contrasts.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, note))
+        return contrasts + self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
 
     def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
         if self.model is None:
             return []
-        found = []
+        contrasts = []
         for a, b in pairs:
             sign = (self.cell.condition == a).astype(float) - (self.cell.condition == b)
             value = float(self.means.value[a] - self.means.value[b])
             bounds, p, note = self.model.bounds(value, self.weights * sign, level)
-            found.append(self._contrast((a, b), level, self.model.name, bounds, p, note))
-        return found
+            contrasts.append(self._contrast((a, b), level, self.model.name, bounds, p, note))
+        return contrasts
 
     def _two_way_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
         """Each difference alone and in the family that it was declared to be of."""
         names, means = self.cell.names, self.means
         reference, anchors = self.cell.roles_of(self.reference)
-        told: dict[tuple[int, int], tuple[str, Decision]] = {}
+        decisions: dict[tuple[int, int], tuple[str, Decision]] = {}
         for family, declared in declared_families(names, reference, anchors).items():
             decided = decide_pairs(declared, names, means, level=level)
-            told |= {pair: (family, one) for pair, one in zip(declared, decided, strict=True)}
-        found = []
+            decisions |= {pair: (family, one) for pair, one in zip(declared, decided, strict=True)}
+        contrasts = []
         for pair in pairs:
-            family, one = told.get(pair, ("", None))
+            family, one = decisions.get(pair, ("", None))
             one = one or decide_pairs([pair], names, means, level=level)[0]
             bounds = None
             if one.low_alone is not None and one.high_alone is not None:
@@ -265,18 +265,18 @@ class _WeightedCell:
                     p_adjusted=one.p,
                     claimed=one.claimed if one.tested else None,
                 )
-            found.append(made)
-        return found
+            contrasts.append(made)
+        return contrasts
 
     def _naive_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
         tested = [welch_interval(self.units[a], self.units[b], level) for a, b in pairs]
         name = NAIVE_WELCH_RATERS if self.by_rater else NAIVE_WELCH
         contrasts = []
-        for pair, found in zip(pairs, tested, strict=True):
-            note = "" if found else "fewer than two values on one side: no test"
-            if found and found[2] is None:
+        for pair, test in zip(pairs, tested, strict=True):
+            note = "" if test else "fewer than two values on one side: no test"
+            if test and test[2] is None:
                 note = "the ratings of each side are all equal: a test is undefined"
-            bounds, p = ((found[0], found[1]), found[2]) if found else (None, None)
+            bounds, p = ((test[0], test[1]), test[2]) if test else (None, None)
             contrasts.append(self._contrast(pair, level, name, bounds, p, note))
         return contrasts
 

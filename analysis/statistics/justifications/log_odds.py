@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse, special
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.p_adjustment import benjamini_hochberg
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.justifications.terms import Matrix, TermTable
 
 PRIOR = 20.0  # reasons
@@ -19,7 +19,7 @@ _MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
-class Telling:
+class TermLogOdds(FlatRow):
     """One term and one label: how much more often reasons of that label hold the term.
 
     ``share`` and ``other_share`` (0..1) are of the reasons with this label and with the others;
@@ -44,12 +44,8 @@ class Telling:
     p: float
     p_bh: float
 
-    def row(self) -> dict[str, Any]:
-        """The association as one flat row of plain values."""
-        return dict(vars(self))
 
-
-def telling_terms(
+def term_log_odds(
     table: TermTable,
     label: Codes,
     labels: Sequence[str],
@@ -58,7 +54,7 @@ def telling_terms(
     *,
     prior: float = PRIOR,
     level: float = 0.95,
-) -> list[Telling]:
+) -> list[TermLogOdds]:
     """Every term of D reasons against every label, the most telling of each label first.
 
     ``label``, ``rater`` and ``item`` (D,) are codes, ``labels`` the names of the first. Counted per
@@ -70,7 +66,7 @@ def telling_terms(
     every reason. Empty without terms.
     """
     table = _that_vary(table)
-    found: list[tuple[int, int, float, float]] = []
+    odds: list[tuple[int, int, float, float]] = []
     counts = np.bincount(label, minlength=len(labels))
     shares: dict[int, tuple[Floats, Floats]] = {}
     for code in range(len(labels)):
@@ -79,13 +75,13 @@ def telling_terms(
         mine = label == code
         delta, variance, with_it, without = _log_odds(table.has, mine, rater, item, prior)
         shares[code] = (with_it, without)
-        found += [(code, v, float(delta[v]), float(variance[v])) for v in range(len(delta))]
-    z = [delta / variance**0.5 for _, _, delta, variance in found]
+        odds += [(code, v, float(delta[v]), float(variance[v])) for v in range(len(delta))]
+    z = [delta / variance**0.5 for _, _, delta, variance in odds]
     p = [float(2 * special.ndtr(-abs(value))) for value in z]
     adjusted = benjamini_hochberg(p)
     half = float(special.ndtri((1 + level) / 2))
     rows = [
-        Telling(
+        TermLogOdds(
             label=labels[code],
             term=table.terms[v],
             share=float(shares[code][0][v] / counts[code]),
@@ -103,7 +99,7 @@ def telling_terms(
             p_bh=float(chance_bh if chance_bh is not None else 1.0),
         )
         for (code, v, delta, variance), score, chance, chance_bh in zip(
-            found, z, p, adjusted, strict=True
+            odds, z, p, adjusted, strict=True
         )
     ]
     order = {name: place for place, name in enumerate(labels)}
@@ -147,7 +143,7 @@ def _clustered(
 ) -> Floats:
     """The sum over groups of squared summed influence on the log-odds ratio, per term (V,)."""
     n_groups, n_terms = int(group.max(initial=-1)) + 1, has.shape[1]
-    found = np.empty(n_terms)
+    variance = np.empty(n_terms)
     step = max(1, _MOST_CELLS // max(1, n_groups))
     sums, sizes = [], []
     for side in (mine, ~mine):
@@ -163,5 +159,5 @@ def _clustered(
         for sign, held, size, share, w in zip((1, -1), sums, sizes, q, weight, strict=True):
             dense = held[:, part].toarray()
             influence += sign * w[part] * (dense - size[:, None] * share[part])
-        found[part] = (influence**2).sum(axis=0)
-    return found
+        variance[part] = (influence**2).sum(axis=0)
+    return variance

@@ -73,7 +73,7 @@ def terms_of(text: str) -> frozenset[str]:
     characters in a row, a single one where it stands alone. Digits are no terms.
     """
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
-    found: set[str] = set()
+    terms: set[str] = set()
     before = ""
     for token in plain.split():
         if token == _BREAK:
@@ -81,18 +81,18 @@ def terms_of(text: str) -> frozenset[str]:
             continue
         for run in _RUNS.findall(token):
             if _IS_UNSPACED.match(run):
-                found |= _grams(run)
+                terms |= _grams(run)
                 before = ""
                 continue
             word = run.strip("'-")
             if not word:
                 continue
             if len(word) > 1:
-                found.add(word)
+                terms.add(word)
             if before:
-                found.add(f"{before} {word}")
+                terms.add(f"{before} {word}")
             before = word
-    return frozenset(found)
+    return frozenset(terms)
 
 
 def term_table(

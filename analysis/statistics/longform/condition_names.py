@@ -73,25 +73,25 @@ def form_of(condition: str) -> Form | None:
     A name may have a key in front and a system behind: ``talk T1T1 (flite)``. In a condition such
     as ``R1T1 (flite)`` the system is that of the rated T.
     """
-    found = _NAME.fullmatch(condition)
-    if found is None:
+    match = _NAME.fullmatch(condition)
+    if match is None:
         return None
-    key, system = found["key"] or "", found["system"] or ""
+    key, system = match["key"] or "", match["system"] or ""
     name = condition.removeprefix(f"{key} ") if key else condition
-    if found["whole"]:
-        alone = found["part"] == "i"
-        voice = found["whole"]
+    if match["whole"]:
+        alone = match["part"] == "i"
+        voice = match["whole"]
         mine = system if voice == SYNTHETIC else ""
         setting = ISOLATION if alone else PARAGRAPH
         return Form(name, setting, voice, mine, key, int(alone))
-    voice = found["rated"]
+    voice = match["rated"]
     return Form(
         name,
         CONTEXT,
         voice,
         system if voice == SYNTHETIC else "",
         key,
-        int(found["lines"]),
-        found["before"],
-        int(found["context_lines"]),
+        int(match["lines"]),
+        match["before"],
+        int(match["context_lines"]),
     )

@@ -58,14 +58,14 @@ def context_effects(material: Material, level: float = 0.95) -> list[ContextEffe
     by Šidák (1967).
     """
     pairs = _pairs(material.forms)
-    found = [_effect(material, a, b, level) for a, b in pairs]
-    m = sum(one.p is not None for one in found)
+    effects = [_effect(material, a, b, level) for a, b in pairs]
+    m = sum(one.p is not None for one in effects)
     wider = [_effect(material, a, b, sidak_level(level, m)) for a, b in pairs]
     return [
         one
         if one.p is None
         else replace(one, low_all=all_.low, high_all=all_.high, p_adjusted=sidak(one.p, m))
-        for one, all_ in zip(found, wider, strict=True)
+        for one, all_ in zip(effects, wider, strict=True)
     ]
 
 
@@ -127,7 +127,7 @@ def _line_means(y: Floats, side: Codes, line: Codes, lines: int) -> Floats:
 
 def _paired(a: Floats, b: Floats, level: float) -> tuple[float | None, float | None, float | None]:
     try:
-        found = paired_t(a, b, level, "items")
+        test = paired_t(a, b, level, "items")
     except Undefined:
         return None, None, None
-    return found.statistic, found.df, found.p
+    return test.statistic, test.df, test.p

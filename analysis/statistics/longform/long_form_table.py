@@ -65,8 +65,8 @@ class Material:
 
     def speakers(self) -> list[str]:
         """Whose speech was rated, real speech first."""
-        found = {form.speaker: form.voice != "R" for form in self.forms}
-        return sorted(found, key=lambda name: (found[name], name))
+        synthetic = {form.speaker: form.voice != "R" for form in self.forms}
+        return sorted(synthetic, key=lambda name: (synthetic[name], name))
 
     def real(self, speaker: str, reference: str = "") -> bool:
         """Whether a speaker is a person, as far as names or the named reference tell."""
@@ -119,9 +119,9 @@ def _tuples(rows: pd.DataFrame, names: list[str], *more: str) -> Iterator[tuple[
 def _form(row: tuple[str, ...], named: dict[tuple[str, ...], Form | None]) -> Form | None:
     """The named form, else what task, context and item tell of a condition of another name."""
     condition, task, method, context, paragraph, item = row
-    found = named[condition, task, method]
-    if found is not None:
-        return found
+    form = named[condition, task, method]
+    if form is not None:
+        return form
     setting = _setting(task.lower(), method, context, paragraph, item)
     if not setting:
         return None
@@ -190,22 +190,22 @@ def _places(paragraph: Texts, item: Texts, forms: list[Form]) -> tuple[Codes, di
     }
     numbers = {pair: _ONE.fullmatch(pair[1].removeprefix(pair[0])) for pair in alone}
     if all(numbers.values()):
-        place = {pair: int(found[1]) for pair, found in numbers.items() if found}
-        told = "names"
+        place = {pair: int(places[1]) for pair, places in numbers.items() if places}
+        source = "names"
     else:
-        place, told = _in_order(alone), "the order of names"
+        place, source = _in_order(alone), "the order of names"
     length: dict[str, int] = {}
     for (p, _), at in place.items():
         length[p] = max(length.get(p, 0), at)
     for p, i in set(zip(paragraph.tolist(), item.tolist(), strict=True)):
         several = _SEVERAL.fullmatch(str(i).removeprefix(str(p))) if p else None
-        if several and told == "names":
+        if several and source == "names":
             length[p] = max(length.get(p, 0), int(several[2]))
-    found = [
+    places = [
         place.get((str(p), str(i)), 0) if form.lines == 1 else 0
         for p, i, form in zip(paragraph, item, forms, strict=True)
     ]
-    return np.array(found, dtype=np.int64), length, told
+    return np.array(places, dtype=np.int64), length, source
 
 
 def _in_order(alone: set[tuple[str, str]]) -> dict[tuple[str, str], int]:

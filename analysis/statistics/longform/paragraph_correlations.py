@@ -44,8 +44,8 @@ class ParagraphScores:
         """One of CORRELATES for each paragraph (P,); NaN where a paragraph has none."""
         if correlate == "n_words":
             return self.words
-        found = [_OF_SENTENCES[correlate](each) for each in self.sentences]
-        return np.asarray(found, dtype=np.float64)
+        values = [_OF_SENTENCES[correlate](each) for each in self.sentences]
+        return np.asarray(values, dtype=np.float64)
 
     def ceiling(self) -> float | None:
         """The highest r of mean sentence MOS with paragraph MOS that their noise lets through.
@@ -99,8 +99,8 @@ def paragraph_scores(
     ``words`` maps stimuli to their number of words: of the paragraph's, or the sum of the
     sentences'.
     """
-    found = [_of_speaker(material, speaker, words) for speaker in material.speakers()]
-    return [one for one in found if len(one.paragraphs) or one.left_out]
+    scores = [_of_speaker(material, speaker, words) for speaker in material.speakers()]
+    return [one for one in scores if len(one.paragraphs) or one.left_out]
 
 
 def _of_speaker(material: Material, speaker: str, words: Mapping[str, float]) -> ParagraphScores:
@@ -174,35 +174,35 @@ def pooled_correlates(
     Pooled as they are, differences between speakers make most of r: the trap. Centred, it is the
     partial correlation given the speaker, with one degree of freedom less per further speaker.
     """
-    found = []
+    correlates = []
     for name in CORRELATES:
         pairs = [(one.whole, one.values(name)) for one in several if len(one.whole)]
         if centred:
             pairs = [(y - y.mean(), x - x.mean()) for y, x in pairs]
         y = np.concatenate([pair[0] for pair in pairs]) if pairs else np.zeros(0)
         x = np.concatenate([pair[1] for pair in pairs]) if pairs else np.zeros(0)
-        found.append(_correlate(name, y, x, level, len(pairs) - 1 if centred else 0))
-    return found
+        correlates.append(_correlate(name, y, x, level, len(pairs) - 1 if centred else 0))
+    return correlates
 
 
-def _correlate(name: str, y: Floats, x: Floats, level: float, given: int = 0) -> Correlate:
+def _correlate(name: str, y: Floats, x: Floats, level: float, taken_out: int = 0) -> Correlate:
     if not np.all(np.isfinite(x)):
         why = WORDS_UNKNOWN if name == "n_words" else "some paragraphs have one sentence only"
         return Correlate(name, None, None, None, None, len(y), why)
-    r, low, high, p = pearson(x, y, level, given)
+    r, low, high, p = pearson(x, y, level, taken_out)
     note = "" if r is not None else "constant, or fewer than 4 paragraphs: undefined"
     return Correlate(name, r, low, high, p, len(y), note)
 
 
 def pearson(
-    x: Floats, y: Floats, level: float = 0.95, given: int = 0
+    x: Floats, y: Floats, level: float = 0.95, taken_out: int = 0
 ) -> tuple[float | None, float | None, float | None, float | None]:
     """Pearson's r of x and y (n,), its interval by Fisher's z, and the two-sided p of its t test.
 
     ``given`` variables were taken out beforehand: n counts that many less (Fisher 1924). All None
     where a side is constant or n - given is below 4.
     """
-    n = len(x) - given
+    n = len(x) - taken_out
     spread = min(float(np.ptp(x)), float(np.ptp(y))) if len(x) else 0.0
     if n < FEWEST or spread < 1e-12:
         return None, None, None, None

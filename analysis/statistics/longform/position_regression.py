@@ -52,7 +52,7 @@ def by_position(
 
     Give one speaker at a time: pooled, differences between speakers make most of the fit.
     """
-    found = []
+    regressions = []
     for length in lengths:
         rows = [
             (y, s)
@@ -63,10 +63,10 @@ def by_position(
         y = np.array([row[0] for row in rows])
         x = np.array([row[1] for row in rows]).reshape(len(rows), length)
         try:
-            found.append(least_squares(y, x))
+            regressions.append(least_squares(y, x))
         except Undefined as why:
-            found.append(Regression(length, len(rows), note=str(why)))
-    return found
+            regressions.append(Regression(length, len(rows), note=str(why)))
+    return regressions
 
 
 def least_squares(y: Floats, x: Floats) -> Regression:
@@ -78,8 +78,8 @@ def least_squares(y: Floats, x: Floats) -> Regression:
     n, k = x.shape
     df = n - k - 1
     if df < 1:
-        told = f"{n} paragraph{'s' * (n != 1)} of {k} sentences"
-        raise Undefined(f"{told}: a regression needs at least {k + 2}")
+        size = f"{n} paragraph{'s' * (n != 1)} of {k} sentences"
+        raise Undefined(f"{size}: a regression needs at least {k + 2}")
     design = np.column_stack([np.ones(n), x])
     if np.linalg.matrix_rank(design) < k + 1:
         raise Undefined("sentence scores are constant, or say the same at two places")

@@ -7,7 +7,7 @@ from analysis.statistics.metric_agreement.metric_ceiling import (
     one_against_others,
 )
 from analysis.statistics.metric_agreement.metric_correlations import correlations
-from analysis.statistics.metric_agreement.metric_result import Correlated, Wanted
+from analysis.statistics.metric_agreement.metric_result import Correlated, CorrelationOptions
 from analysis.statistics.metric_agreement.metric_units import (
     CONDITION,
     STIMULUS,
@@ -24,11 +24,11 @@ __all__ = [
     "WITHIN",
     "Ceiling",
     "Correlated",
+    "CorrelationOptions",
     "Cubic",
     "Detection",
     "Preferred",
     "Units",
-    "Wanted",
     "condition_ceiling",
     "correlations",
     "detection",

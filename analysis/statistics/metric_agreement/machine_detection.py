@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, special, stats
 
 from analysis.arrays import Floats
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import percentile_interval
 
 REPLICATES = 1000
 
 
 @dataclass(frozen=True)
-class Detection:
+class Detection(FlatRow):
     """How well values of a metric tell human clips from the others, human being what is sought.
 
     ``f1`` is at ``threshold`` (human where the value is at least that; at most, for a metric that
@@ -39,10 +39,6 @@ class Detection:
     auc_high: float | None = None
     note: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """The numbers as one flat row of plain values."""
-        return asdict(self)
-
 
 def detection(
     human: Floats,
@@ -59,7 +55,7 @@ def detection(
     method 5), which has width at 1 too. ``falls``: lower values are more human.
     """
     sign = -1.0 if falls else 1.0
-    a, b = sign * human[np.isfinite(human)], sign * other[np.isfinite(other)]
+    a, b = (sign * of[np.isfinite(of)] for of in (human, other))
     n, m = len(a), len(b)
     if not n or not m:
         kinds = " and ".join(["no human clip"] * (not n) + ["no other clip"] * (not m))
@@ -68,7 +64,7 @@ def detection(
     place = int(np.argmax(curve))
     area = float((stats.rankdata(np.concatenate([a, b]))[:n].sum() - n * (n + 1) / 2) / (n * m))
     low, high = area_interval(area, n, m, level)
-    found = Detection(
+    result = Detection(
         n,
         m,
         threshold,
@@ -79,9 +75,7 @@ def detection(
         auc_high=high,
         note="one value for all clips" if np.ptp(np.concatenate([a, b])) == 0 else "",
     )
-    if threshold is None:
-        return found
-    return replace(found, **_at(a, b, sign * threshold, level, seed))
+    return result if threshold is None else _at(result, a, b, sign * threshold, level, seed)
 
 
 def f1_curve(human: Floats, other: Floats, falls: bool = False) -> tuple[Floats, Floats]:
@@ -123,19 +117,20 @@ def _curve(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _at(
-    a: Floats, b: Floats, threshold: float, level: float, seed: Sequence[int]
-) -> dict[str, Any]:
-    """F1, its bounds, precision and recall where human means at least the threshold."""
+    result: Detection, a: Floats, b: Floats, threshold: float, level: float, seed: Sequence[int]
+) -> Detection:
+    """With F1, its bounds, precision and recall where human means at least the threshold."""
     n, hits, alarms = len(a), int((a >= threshold).sum()), int((b >= threshold).sum())
     rng = np.random.default_rng(list(seed))
     drawn = rng.binomial(n, hits / n, REPLICATES)
     false = rng.binomial(len(b), alarms / len(b), REPLICATES)
     bounds = percentile_interval(2 * drawn / (drawn + false + n), level)
     low, high = bounds if bounds and bounds[1] > bounds[0] else (None, None)
-    return {
-        "f1": 2 * hits / (hits + alarms + n),
-        "f1_low": low,
-        "f1_high": high,
-        "precision": hits / (hits + alarms) if hits + alarms else None,
-        "recall": hits / n,
-    }
+    return replace(
+        result,
+        f1=2 * hits / (hits + alarms + n),
+        f1_low=low,
+        f1_high=high,
+        precision=hits / (hits + alarms) if hits + alarms else None,
+        recall=hits / n,
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -11,6 +10,7 @@ from scipy import stats
 from analysis.arrays import Floats
 from analysis.statistics.agreement.agreement_result import coded
 from analysis.statistics.agreement.versus_rest import coefficients, rest_means
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.metric_agreement.metric_units import Units
 
 SPLITS = 200
@@ -20,7 +20,7 @@ _STATISTICS = ("srcc", "plcc")
 
 
 @dataclass(frozen=True)
-class Ceiling:
+class Ceiling(FlatRow):
     """The mean correlation of both halves of the raters, and what follows; None where undefined.
 
     ``reliability`` is 2 r / (1 + r) (Spearman 1910, Brown 1910), ``ceiling`` its root; ``low`` and
@@ -36,10 +36,6 @@ class Ceiling:
     n: int
     note: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """The ceiling as one flat row of plain values."""
-        return asdict(self)
-
 
 def condition_ceiling(
     units: Units, *, level: float = 0.95, splits: int = SPLITS, seed: int = 0
@@ -53,7 +49,7 @@ def condition_ceiling(
     n, raters = len(units.conditions), units.n_raters
     if n < FEWEST or raters < 4:
         why = f"{n} conditions and {raters} raters: at least {FEWEST} and 4 are needed"
-        return [Ceiling(name, None, None, None, None, None, n, why) for name in _STATISTICS]
+        return [_undefined(name, n, why) for name in _STATISTICS]
     rng = np.random.default_rng(seed)
     side = np.argsort(rng.random((splits, raters)), axis=1) % 2
     member = units.condition[:, None] == np.arange(n)
@@ -69,8 +65,12 @@ def condition_ceiling(
     a, b = (half[whole] for half in halves)
     if not len(a):
         why = "in no split do both halves of the raters have every condition"
-        return [Ceiling(name, None, None, None, None, None, n, why) for name in _STATISTICS]
+        return [_undefined(name, n, why) for name in _STATISTICS]
     return [_ceiling(name, a, b, level) for name in _STATISTICS]
+
+
+def _undefined(name: str, n: int, why: str) -> Ceiling:
+    return Ceiling(name, None, None, None, None, None, n, why)
 
 
 def _ceiling(name: str, a: Floats, b: Floats, level: float) -> Ceiling:
@@ -81,7 +81,7 @@ def _ceiling(name: str, a: Floats, b: Floats, level: float) -> Ceiling:
     room = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     r = (a * b).sum(axis=1)[room > 1e-12] / room[room > 1e-12]
     if not len(r):
-        return Ceiling(name, None, None, None, None, None, n, "the means do not differ")
+        return _undefined(name, n, "the means do not differ")
     mean = float(np.mean(r))
     reliability = 2 * mean / (1 + mean) if mean > -1 else -1.0
     note = "" if mean > 0 else "the halves do not agree at all: the ceiling is 0"
@@ -92,29 +92,41 @@ def _ceiling(name: str, a: Floats, b: Floats, level: float) -> Ceiling:
     return Ceiling(name, mean, reliability, top, float(low), float(high), n, note)
 
 
-def one_against_others(units: Units) -> dict[str, Any]:
+@dataclass(frozen=True)
+class RaterCorrelation:
+    """A coefficient of one rater with the others: mean and quartiles over ``n_raters`` raters."""
+
+    statistic: str
+    value: float
+    low: float
+    high: float
+    n_raters: int
+
+
+def one_against_others(units: Units) -> list[RaterCorrelation]:
     """The mean PLCC, SRCC and KRCC of a rater with the mean of all other raters of the same clips.
 
-    Over the raters who share at least 5 clips with others and do not give one score throughout;
-    with their number and the lower and upper quartile over them. Values None without such a rater.
+    Over the raters who share at least 5 clips with others and do not give one score throughout.
+    Empty without such a rater.
     """
     ratings = coded(units.unit, units.rater, units.score)
     rest = rest_means(ratings)
     order = np.argsort(ratings.rater, kind="stable")
     ends = np.searchsorted(ratings.rater[order], np.arange(len(ratings.raters) + 1))
-    found = []
+    per_rater = []
     for code in range(len(ratings.raters)):
         mine = order[ends[code] : ends[code + 1]]
         mine = mine[~np.isnan(rest[mine])]
         if len(mine) >= LEAST_SHARED:
             each = coefficients(ratings.y[mine], rest[mine])
             if each[0] is not None:
-                found.append(each)
-    told: dict[str, Any] = {"n_raters": len(found)}
-    for place, name in enumerate(("plcc", "srcc", "krcc")):
-        of = np.array([each[place] for each in found], dtype=np.float64)
-        low, high = np.quantile(of, [0.25, 0.75]) if len(of) else (None, None)
-        told[name] = float(of.mean()) if len(of) else None
-        told[f"{name}_low"] = None if low is None else float(low)
-        told[f"{name}_high"] = None if high is None else float(high)
-    return told
+                per_rater.append(each)
+    if not per_rater:
+        return []
+    correlations = []
+    values = np.array(per_rater, dtype=np.float64).T
+    for name, of in zip(("plcc", "srcc", "krcc"), values, strict=True):
+        low, high = np.quantile(of, [0.25, 0.75])
+        mean = float(of.mean())
+        correlations.append(RaterCorrelation(name, mean, float(low), float(high), len(of)))
+    return correlations

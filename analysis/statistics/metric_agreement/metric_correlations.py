@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
+from analysis.statistics.correlations import fisher_interval
 from analysis.statistics.intervals import percentile_interval
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
 from analysis.statistics.metric_agreement.metric_result import (
@@ -17,21 +18,20 @@ from analysis.statistics.metric_agreement.metric_result import (
     COEFFICIENTS,
     FEW_CONDITIONS,
     Correlated,
-    Wanted,
-    made,
+    CorrelationOptions,
+    metric_result,
 )
 from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
 from analysis.statistics.metric_agreement.prediction_errors import errors, mapped_errors
 from analysis.statistics.metric_agreement.replicated_coefficients import (
     coefficient,
-    elsewhere,
     replicates,
-    scipys,
+    replicates_over_conditions,
+    scipy_test,
 )
 from analysis.statistics.metric_agreement.resampled_units import FEWEST, Bools, Sample, samples_of
 from analysis.statistics.metric_agreement.two_way_resampling import (
     centred_interval,
-    fisher_interval,
     p_of,
     replicates_for,
     resampled,
@@ -42,7 +42,7 @@ _EXACT = 7  # conditions up to which every order is tried
 
 
 def correlations(
-    units: Units, values: Mapping[str, Floats], wanted: Wanted | None = None
+    units: Units, values: Mapping[str, Floats], options: CorrelationOptions | None = None
 ) -> list[Correlated]:
     """All numbers of all metrics, ``values`` (S,) each with NaN where there is none.
 
@@ -50,19 +50,19 @@ def correlations(
     p; for metrics on the raters' scale, and for all after the mapping of ITU-T P.1401, QWK, MAE,
     RMSE and RMSE* (epsilon-insensitive). RMSE divides by n less the 4 numbers of the mapping.
     """
-    wanted = wanted or Wanted()
-    rng = np.random.default_rng(list(wanted.seed))
-    drawn = resampled(units, replicates_for(len(units.own), wanted.replicates), rng)
-    found: list[Correlated] = []
+    options = options or CorrelationOptions()
+    rng = np.random.default_rng(list(options.seed))
+    drawn = resampled(units, replicates_for(len(units.own), options.replicates), rng)
+    results: list[Correlated] = []
     for names, held in _alike(values):
         if held.sum() < FEWEST:
-            found += [_too_few(name, units, held) for name in names]
+            results += [_too_few(name, units, held) for name in names]
             continue
         x = np.array([values[name][held] for name in names])
-        for sample in samples_of(units, drawn, held, names, x, wanted.level, rng):
-            found += _of_sample(sample, wanted, rng)
+        for sample in samples_of(units, drawn, held, names, x, options.level, rng):
+            results += _of_sample(sample, options, rng)
     order = {name: place for place, name in enumerate(values)}
-    return sorted(found, key=lambda each: order[each.metric])
+    return sorted(results, key=lambda each: order[each.metric])
 
 
 def _alike(values: Mapping[str, Floats]) -> list[tuple[list[str], Bools]]:
@@ -83,20 +83,22 @@ def _too_few(name: str, units: Units, held: Bools) -> Correlated:
     )
 
 
-def _of_sample(sample: Sample, wanted: Wanted, rng: np.random.Generator) -> Iterator[Correlated]:
+def _of_sample(
+    sample: Sample, options: CorrelationOptions, rng: np.random.Generator
+) -> Iterator[Correlated]:
     pairs = by_weight.pairs_of(len(sample.y), rng) if len(sample.y) > 1 else None
     coefficients = {name: replicates(name, sample, pairs) for name in COEFFICIENTS}
-    apart = {name: elsewhere(name, sample, pairs) for name in COEFFICIENTS}
+    apart = {name: replicates_over_conditions(name, sample, pairs) for name in COEFFICIENTS}
     for m, metric in enumerate(sample.names):
         for name in COEFFICIENTS:
             wide = apart[name][:, m] if len(apart[name]) else None
-            yield _coefficient(name, metric, m, sample, coefficients[name][:, m], wide, wanted)
+            yield _coefficient(name, metric, m, sample, coefficients[name][:, m], wide, options)
     if sample.unit == WITHIN:
         return
-    same = [m for m, metric in enumerate(sample.names) if metric in wanted.same_scale]
-    yield from errors(sample, same, {}, wanted)
-    if wanted.mapped:
-        yield from mapped_errors(sample, wanted)
+    same = [m for m, metric in enumerate(sample.names) if metric in options.same_scale]
+    yield from errors(sample, same, {}, options)
+    if options.mapped:
+        yield from mapped_errors(sample, options)
 
 
 def _coefficient(
@@ -106,32 +108,32 @@ def _coefficient(
     sample: Sample,
     drawn: Floats,
     wide: Floats | None,
-    wanted: Wanted,
+    options: CorrelationOptions,
 ) -> Correlated:
     value = coefficient(name, sample.x[m], sample.y)
     if value is None:
         why = _undefined(sample.x[m], sample.y, sample.unit)
-        return made(metric, sample, name, AS_IS, None, None, note=why)
+        return metric_result(metric, sample, name, AS_IS, None, None, note=why)
     wider = wider_over(len(sample.y)) if sample.unit == CONDITION and name == "plcc" else 1.0
-    bounds = centred_interval(value, drawn, wanted.level, wider=wider)
+    bounds = centred_interval(value, drawn, options.level, wider=wider)
     note = "" if bounds else _unbounded(value, drawn, len(sample.y))
     if sample.unit == CONDITION:
         p = _p_over_conditions(name, sample.x[m], sample.y)
     else:
         p = p_of(value, drawn)
-    far = _elsewhere(name, value, wide, len(sample.y), wanted.level)
-    found = made(metric, sample, name, AS_IS, value, bounds, p=p, note=note)
-    return replace(found, low_conditions=far[0], high_conditions=far[1]) if far else found
+    far = _interval_over_conditions(name, value, wide, len(sample.y), options.level)
+    result = metric_result(metric, sample, name, AS_IS, value, bounds, p=p, note=note)
+    return replace(result, low_conditions=far[0], high_conditions=far[1]) if far else result
 
 
-def _elsewhere(
+def _interval_over_conditions(
     name: str, value: float, wide: Floats | None, n: int, level: float
 ) -> tuple[float, float] | None:
     """The interval for other conditions too: of PLCC over few conditions it is Fisher's."""
     if wide is None:
         return None
     if name == "plcc" and n < FEW_CONDITIONS:
-        return fisher_interval(value, n, level)
+        return fisher_interval("pearson", value, n, level)
     far = percentile_interval(wide, level)
     if far is None or far[1] - far[0] <= 1e-9:
         return None
@@ -144,17 +146,19 @@ def _p_over_conditions(name: str, x: Floats, y: Floats) -> float | None:
     Every order is tried with up to 7 conditions; above, scipy's own p.
     """
     if len(x) > _EXACT:
-        return scipys(name, x, y)[1]
+        return scipy_test(name, x, y)[1]
     a, b = x, y
     if name == "srcc":
         a, b = stats.rankdata(x), stats.rankdata(y)
     orders = b[np.array(list(permutations(range(len(b)))))]
     if name == "krcc":
         i, j = np.triu_indices(len(a), 1)
-        found = np.sign(orders[:, i] - orders[:, j]) @ np.sign(a[i] - a[j])
+        statistics = np.sign(orders[:, i] - orders[:, j]) @ np.sign(a[i] - a[j])
     else:
-        found = orders @ (a - a.mean())
-    return float((np.abs(found) >= abs(found[0]) - 1e-9 * max(1.0, abs(found[0]))).mean())
+        statistics = orders @ (a - a.mean())
+    return float(
+        (np.abs(statistics) >= abs(statistics[0]) - 1e-9 * max(1.0, abs(statistics[0]))).mean()
+    )
 
 
 def _undefined(x: Floats, y: Floats, unit: str) -> str:

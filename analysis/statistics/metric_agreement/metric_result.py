@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.metric_agreement.resampled_units import Sample
 
 COEFFICIENTS = ("srcc", "plcc", "krcc")
@@ -19,7 +19,7 @@ FISHER = "Fisher's over conditions"
 
 
 @dataclass(frozen=True)
-class Correlated:
+class Correlated(FlatRow):
     """One number of one metric against people: a coefficient, kappa or error, and its counts.
 
     ``unit`` is what was counted (``n`` of them), ``mapping`` whether the metric was mapped first.
@@ -42,13 +42,9 @@ class Correlated:
     high_conditions: float | None = None
     note: str = ""
 
-    def row(self) -> dict[str, Any]:
-        """The number as one flat row of plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class Wanted:
+class CorrelationOptions:
     """What is computed: level of intervals, replicates, seed, and what is known of the scales.
 
     ``same_scale`` names the metrics whose values are on the scale of the raters, ``steps`` are
@@ -65,7 +61,7 @@ class Wanted:
     mapped: bool = True
 
 
-def made(
+def metric_result(
     metric: str,
     sample: Sample,
     statistic: str,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import sparse, special
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
@@ -89,20 +89,18 @@ class Units:
         """Mean score and two-way clustered interval of each of the C conditions."""
         condition, item = self.condition[self.unit], self.item[self.unit]
         n = len(self.conditions)
-        found = clustered(self.score, condition, self.rater, item, n)
-        (variance, df), told = spread_of_means(found), []
+        means = clustered(self.score, condition, self.rater, item, n)
+        (variance, df), intervals = spread_of_means(means), []
         for c in range(n):
-            mean, groups = float(found.value[c]), min(found.n_raters[c], found.n_items[c])
+            mean, groups = float(means.value[c]), min(means.n_raters[c], means.n_items[c])
             low = high = None
             if groups > 1:
                 low, high = t_interval(mean, float(variance[c]) ** 0.5, float(df[c]), level)
-            told.append((mean, low, high))
-        return told
+            intervals.append((mean, low, high))
+        return intervals
 
     def half_widths(self, level: float) -> Floats:
         """Half of the t interval of each stimulus' mean (S,); NaN with fewer than two ratings."""
-        from scipy import special
-
         n = self.ratings
         apart = self.score - self.human[self.unit]
         squares = np.bincount(self.unit, weights=apart**2, minlength=len(n))

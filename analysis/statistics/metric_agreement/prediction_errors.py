@@ -14,8 +14,8 @@ from analysis.statistics.metric_agreement.metric_result import (
     ERRORS,
     MAPPED,
     Correlated,
-    Wanted,
-    made,
+    CorrelationOptions,
+    metric_result,
 )
 from analysis.statistics.metric_agreement.metric_units import STIMULUS
 from analysis.statistics.metric_agreement.p1401_mapping import DEGREES, Cubic, monotonic_cubic
@@ -30,14 +30,16 @@ from analysis.statistics.metric_agreement.two_way_resampling import (
 )
 
 
-def mapped_errors(sample: Sample, wanted: Wanted) -> Iterator[Correlated]:
+def mapped_errors(sample: Sample, options: CorrelationOptions) -> Iterator[Correlated]:
     """PLCC and errors after the mapping, or why there is none."""
     cubics: dict[int, Cubic] = {}
     for m, metric in enumerate(sample.names):
         try:
-            cubics[m] = monotonic_cubic(sample.x[m], sample.y, _rises(metric, m, sample, wanted))
+            cubics[m] = monotonic_cubic(sample.x[m], sample.y, _rises(metric, m, sample, options))
         except ValueError as why:
-            yield made(metric, sample, "rmse", MAPPED, None, None, note=f"not mapped: {why}")
+            yield metric_result(
+                metric, sample, "rmse", MAPPED, None, None, note=f"not mapped: {why}"
+            )
     if not cubics:
         return
     mapped = np.array([of(sample.x[m]) for m, of in cubics.items()])
@@ -52,23 +54,23 @@ def mapped_errors(sample: Sample, wanted: Wanted) -> Iterator[Correlated]:
         bounds = (
             None
             if value is None
-            else centred_interval(value, again_of, wanted.level, wider=_wider(sample))
+            else centred_interval(value, again_of, options.level, wider=_wider(sample))
         )
         note = "the mapped metric is constant" if value is None else ""
-        yield made(sample.names[m], sample, "plcc", MAPPED, value, bounds, note=note)
-    yield from errors(sample, list(cubics), cubics, wanted)
+        yield metric_result(sample.names[m], sample, "plcc", MAPPED, value, bounds, note=note)
+    yield from errors(sample, list(cubics), cubics, options)
 
 
-def _rises(metric: str, m: int, sample: Sample, wanted: Wanted) -> bool:
+def _rises(metric: str, m: int, sample: Sample, options: CorrelationOptions) -> bool:
     """Whether the mapping rises: as the metric's direction says, else as the data go."""
-    if metric in wanted.lower_is_better:
+    if metric in options.lower_is_better:
         return False
     value = coefficient("plcc", sample.x[m], sample.y)
     return value is None or value >= 0
 
 
 def errors(
-    sample: Sample, which: Sequence[int], cubics: Mapping[int, Cubic], wanted: Wanted
+    sample: Sample, which: Sequence[int], cubics: Mapping[int, Cubic], options: CorrelationOptions
 ) -> Iterator[Correlated]:
     """QWK of stimuli, MAE, RMSE and RMSE* of the metrics at these places, mapped or as they are."""
     if not which:
@@ -82,9 +84,9 @@ def errors(
             axis=1,
         )
     once = np.ones((1, len(sample.y)))
-    n, wider = len(sample.y), wider_of(sample.groups, wanted.level)
-    if wanted.steps and sample.unit == STIMULUS:
-        yield from _kappas(sample, which, x, mapping, wanted)
+    n, wider = len(sample.y), wider_of(sample.groups, options.level)
+    if options.steps and sample.unit == STIMULUS:
+        yield from _kappas(sample, which, x, mapping, options)
     for name in ERRORS:
         power = 1 if name == "mae" else 2
         spare = sample.spare if name == "rmse_star" else np.zeros(n)
@@ -92,7 +94,7 @@ def errors(
         if fits.sum() <= d or (name == "rmse_star" and not fits.any()):
             why = "no human interval: fewer than two ratings each"
             for m in which:
-                yield made(sample.names[m], sample, name, mapping, None, None, note=why)
+                yield metric_result(sample.names[m], sample, name, mapping, None, None, note=why)
             continue
         scale = fits.sum() / (fits.sum() - d) if power == 2 else 1.0
         of = by_weight.error(x[:, fits], sample.y[None, fits], once[:, fits], spare[fits], power)
@@ -101,8 +103,8 @@ def errors(
             value, drawn = float(of[0, place]), again[:, place]
             if power == 2:
                 value, drawn = (value * scale) ** 0.5, np.sqrt(drawn * scale)
-            bounds = centred_interval(value, drawn, wanted.level, "error", wider)
-            yield made(sample.names[m], sample, name, mapping, value, bounds)
+            bounds = centred_interval(value, drawn, options.level, "error", wider)
+            yield metric_result(sample.names[m], sample, name, mapping, value, bounds)
 
 
 def _wider(sample: Sample) -> float:
@@ -122,9 +124,9 @@ def _errors_again(
 
 
 def _kappas(
-    sample: Sample, which: Sequence[int], x: Floats, mapping: str, wanted: Wanted
+    sample: Sample, which: Sequence[int], x: Floats, mapping: str, options: CorrelationOptions
 ) -> Iterator[Correlated]:
-    steps = wanted.steps
+    steps = options.steps
     own = np.array([rounded_half_up(each, steps) for each in x])
     once = np.ones((1, len(sample.y)))
     human = rounded_half_up(sample.y, steps)
@@ -135,7 +137,7 @@ def _kappas(
         value = float(values[place])
         if not np.isfinite(value):
             why = "undefined: both sides hold one and the same category"
-            yield made(sample.names[m], sample, "qwk", mapping, None, None, note=why)
+            yield metric_result(sample.names[m], sample, "qwk", mapping, None, None, note=why)
             continue
-        bounds = centred_interval(value, drawn[:, place], wanted.level)
-        yield made(sample.names[m], sample, "qwk", mapping, value, bounds)
+        bounds = centred_interval(value, drawn[:, place], options.level)
+        yield metric_result(sample.names[m], sample, "qwk", mapping, value, bounds)

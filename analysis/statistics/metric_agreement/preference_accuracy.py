@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.arrays import Floats
 from analysis.ratings.estimands import estimand_of
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.metric_agreement.metric_units import Units
 from analysis.statistics.metric_agreement.two_way_resampling import (
     centred_interval,
@@ -21,7 +21,7 @@ _DUST = 1e-9
 
 
 @dataclass(frozen=True)
-class Preferred:
+class Preferred(FlatRow):
     """The share of pairs in which a metric prefers the clip that people prefer.
 
     ``n`` pairs count; ``ties_human`` of the others have people undecided, ``ties_metric`` the
@@ -37,10 +37,6 @@ class Preferred:
     ties_metric: int
     n_missing: int
     note: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The share as one flat row of plain values."""
-        return asdict(self)
 
 
 def preferred_share(
@@ -64,7 +60,7 @@ def preferred_share(
     human = _side(centred(units.human))
     again = _side(centred(drawn.human))
     compared = units.other != ""
-    found = []
+    results = []
     for name, of in values.items():
         held = np.isfinite(of) & compared
         own = _side(np.where(held, of, 0.0)) * (-1 if name in lower_is_better else 1)
@@ -78,7 +74,7 @@ def preferred_share(
         }
         if not counts["n"]:
             why = "undefined: no pair in which both people and the metric prefer a side"
-            found.append(Preferred(name, None, None, None, **counts, note=why))
+            results.append(Preferred(name, None, None, None, **counts, note=why))
             continue
         share = float((human == own)[decided].mean())
         weight = drawn.weight * (held & (own != 0)) * (again != 0)
@@ -88,8 +84,8 @@ def preferred_share(
         bounds = centred_interval(share, shares, level, "share")
         note = "" if bounds else f"no interval: {counts['n']} pairs are too few or all alike"
         low, high = bounds or (None, None)
-        found.append(Preferred(name, share, low, high, **counts, note=note))
-    return found
+        results.append(Preferred(name, share, low, high, **counts, note=note))
+    return results
 
 
 def _side(values: Floats) -> Floats:

@@ -16,16 +16,16 @@ _MOST_PAIRS = 4000  # of conditions, for tau in each replicate
 def coefficient(name: str, x: Floats, y: Floats) -> float | None:
     """SRCC, PLCC or KRCC (tau-b) of x and y (n,); None where undefined."""
     flat = any(np.ptp(v) <= 1e-12 * np.abs(v).max(initial=1e-300) for v in (x, y))
-    return None if len(x) < FEWEST or flat else scipys(name, x, y)[0]
+    return None if len(x) < FEWEST or flat else scipy_test(name, x, y)[0]
 
 
-def scipys(name: str, x: Floats, y: Floats) -> tuple[float, float]:
+def scipy_test(name: str, x: Floats, y: Floats) -> tuple[float, float]:
     """The coefficient of x and y (n,) and its p, as scipy has them."""
     if name == "plcc":
-        found = stats.pearsonr(x, y)
-        return float(found.statistic), float(found.pvalue)
-    made = stats.spearmanr(x, y) if name == "srcc" else stats.kendalltau(x, y)
-    return float(made.statistic), float(made.pvalue)
+        pearson = stats.pearsonr(x, y)
+        return float(pearson.statistic), float(pearson.pvalue)
+    rank_test = stats.spearmanr(x, y) if name == "srcc" else stats.kendalltau(x, y)
+    return float(rank_test.statistic), float(rank_test.pvalue)
 
 
 def replicates(name: str, sample: Sample, pairs: tuple[Codes, Codes] | None) -> Floats:
@@ -34,17 +34,19 @@ def replicates(name: str, sample: Sample, pairs: tuple[Codes, Codes] | None) -> 
         if name == "krcc":
             assert pairs is not None
             b = replicates_for(len(sample.y), len(sample.h), OF_ERRORS)
-            found = by_weight.kendall(sample.x, sample.h[:b], sample.w[:b], pairs)
+            values = by_weight.kendall(sample.x, sample.h[:b], sample.w[:b], pairs)
         else:
-            made = by_weight.pearson if name == "plcc" else by_weight.spearman
-            found = made(sample.x, sample.h, sample.w)
-        few = (sample.w[: len(found)] > 0).sum(axis=1) < FEWEST
-        found[few] = np.nan
-        return found
+            function = by_weight.pearson if name == "plcc" else by_weight.spearman
+            values = function(sample.x, sample.h, sample.w)
+        few = (sample.w[: len(values)] > 0).sum(axis=1) < FEWEST
+        values[few] = np.nan
+        return values
     return of_conditions(name, sample.redrawn, sample.h, sample.w, pairs)
 
 
-def elsewhere(name: str, sample: Sample, pairs: tuple[Codes, Codes] | None) -> Floats:
+def replicates_over_conditions(
+    name: str, sample: Sample, pairs: tuple[Codes, Codes] | None
+) -> Floats:
     """The same with conditions drawn too; empty where units are no conditions."""
     if sample.redrawn is None:
         return np.empty((0, 0))

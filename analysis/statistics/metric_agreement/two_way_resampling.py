@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Floats
+from analysis.statistics.intervals import multiplicities
 from analysis.statistics.metric_agreement.metric_units import Units
 
 _MOST_CELLS = 600_000  # replicates times units, which bounds memory and time
@@ -43,21 +44,16 @@ def resampled(units: Units, replicates: int, rng: np.random.Generator) -> Resamp
 
     A single rater, or a single item, is kept as it is: there is nothing to draw.
     """
-    rater = _drawn(units.n_raters, replicates, rng)
-    item = _drawn(units.n_items, replicates, rng)
+    rater, item = (
+        multiplicities(rng, n, replicates).astype(np.float64)
+        for n in (units.n_raters, units.n_items)
+    )
     total = np.asarray((units.total @ rater.T).T)
     ratings = np.asarray((units.count @ rater.T).T)
     held = ratings > 0
     human = np.divide(total, ratings, out=np.zeros_like(total), where=held)
     weight = np.where(held, item[:, units.item], 0.0)
     return Resampled(np.round(human, 9), weight, ratings)
-
-
-def _drawn(n: int, replicates: int, rng: np.random.Generator) -> Floats:
-    """How often each of n was drawn (B, n)."""
-    drawn = rng.integers(0, n, size=(replicates, n)) + np.arange(replicates)[:, None] * n
-    counts = np.bincount(drawn.reshape(-1), minlength=replicates * n)
-    return counts.reshape(replicates, n).astype(np.float64)
 
 
 def centred_interval(
@@ -102,14 +98,6 @@ def wider_of(groups: int, level: float) -> float:
     g = max(groups, _FEWEST_GROUPS)
     ratio = special.stdtrit(g - 1, (1 + level) / 2) / special.ndtri((1 + level) / 2)
     return float(ratio * (g / (g - 1)) ** 0.5)
-
-
-def fisher_interval(r: float, n: int, level: float) -> tuple[float, float] | None:
-    """Fisher's (1921) interval of Pearson's r of n pairs; None for n < 4 or where r is 1 or -1."""
-    if n < 4 or abs(r) >= 1 - _NO_WIDTH:
-        return None
-    half = float(special.ndtri((1 + level) / 2)) / (n - 3) ** 0.5
-    return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
 
 
 def p_of(value: float, drawn: Floats) -> float | None:

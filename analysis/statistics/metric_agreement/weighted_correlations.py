@@ -33,7 +33,7 @@ def pearson(x: Floats, h: Floats, w: Floats) -> Floats:
 
 def spearman(x: Floats, h: Floats, w: Floats) -> Floats:
     """Spearman's rho: Pearson's r of the midranks that the units have in their replicate."""
-    found = np.empty((len(h), len(x)))
+    rho = np.empty((len(h), len(x)))
     orders = [_order(row) for row in x]
     for start in range(0, len(h), _ROWS):
         rows = slice(start, start + _ROWS)
@@ -47,8 +47,8 @@ def spearman(x: Floats, h: Floats, w: Floats) -> Floats:
             own = _midranks(often, first, last) - middle
             size_x = np.einsum("sb,sb,sb->b", often, own, own)
             cross = np.einsum("sb,sb->b", weighted[order], own)
-            found[rows, m] = _ratio(cross, size_x, size_h, 1.0, 1.0)
-    return found
+            rho[rows, m] = _ratio(cross, size_x, size_h, 1.0, 1.0)
+    return rho
 
 
 def kendall(x: Floats, h: Floats, w: Floats, pairs: tuple[Codes, Codes]) -> Floats:
@@ -56,15 +56,15 @@ def kendall(x: Floats, h: Floats, w: Floats, pairs: tuple[Codes, Codes]) -> Floa
     i, j = pairs
     across = np.sign(x[:, i] - x[:, j]).T.astype(np.float32)
     untied = np.abs(across)
-    found = np.empty((len(h), len(x)))
+    tau = np.empty((len(h), len(x)))
     for start in range(0, len(h), _ROWS):
         rows = slice(start, start + _ROWS)
         weight = (w[rows][:, i] * w[rows][:, j]).astype(np.float32)
         up = np.sign(h[rows][:, i] - h[rows][:, j]).astype(np.float32) * weight
         agree, of_x = (up @ across).astype(np.float64), (weight @ untied).astype(np.float64)
         of_h = np.abs(up).sum(axis=1, dtype=np.float64)[:, None]
-        found[rows] = _ratio(agree, of_x, of_h, 1.0, 1.0)
-    return found
+        tau[rows] = _ratio(agree, of_x, of_h, 1.0, 1.0)
+    return tau
 
 
 def pairs_of(n: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
@@ -96,11 +96,11 @@ def weighted_kappa(x: Codes, h: Codes, w: Floats, k: int) -> Floats:
 def error(x: Floats, h: Floats, w: Floats, spare: Floats | float = 0.0, power: int = 1) -> Floats:
     """The mean of |x - h|, less ``spare`` (S,) and not below 0, to a power of 1 or 2."""
     n = np.maximum(w.sum(axis=1), 1)
-    found = np.empty((len(h), len(x)))
+    errors = np.empty((len(h), len(x)))
     for m, own in enumerate(x):
         apart = np.maximum(np.abs(own - h) - spare, 0.0)
-        found[:, m] = (w * apart**power).sum(axis=1) / n
-    return found
+        errors[:, m] = (w * apart**power).sum(axis=1) / n
+    return errors
 
 
 def _ratio(

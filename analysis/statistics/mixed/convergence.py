@@ -9,7 +9,7 @@ of Zhang and Stephens 2009, Technometrics 51(3).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from scipy import fft, stats
@@ -63,22 +63,24 @@ class Diagnostics:
         """Why nothing may be concluded from the draws, or None if all is well."""
         worst = max(self.r_hat, key=lambda name: _bad_first(self.r_hat[name]))
         if not self.r_hat[worst] < MOST_R_HAT:
-            said = f"R-hat of {worst} is {self.r_hat[worst]:.3f}, not below {MOST_R_HAT:g}"
-            return self._short(f"the chains disagree: {said}")
-        for kind, found in (("bulk", self.ess_bulk), ("tail", self.ess_tail)):
-            worst = min(found, key=lambda name: -_bad_first(-found[name]))
-            if not found[worst] > LEAST_ESS:
-                said = f"the {kind} effective sample size of {worst} is {found[worst]:.0f}"
-                return self._short(f"{said}, not above {LEAST_ESS:g}")
+            problem = f"R-hat of {worst} is {self.r_hat[worst]:.3f}, not below {MOST_R_HAT:g}"
+            return self._short(f"the chains disagree: {problem}")
+        for kind, sizes in (("bulk", self.ess_bulk), ("tail", self.ess_tail)):
+            worst = min(sizes, key=lambda name: -_bad_first(-sizes[name]))
+            if not sizes[worst] > LEAST_ESS:
+                problem = f"the {kind} effective sample size of {worst} is {sizes[worst]:.0f}"
+                return self._short(f"{problem}, not above {LEAST_ESS:g}")
         if self.pareto_k is not None and not self.pareto_k <= MOST_PARETO_K:
-            said = f"Pareto k of the importance weights is {self.pareto_k:.2f}"
-            return Refusal(f"{said}, above {MOST_PARETO_K:g}", _OTHER_SAMPLER)
+            problem = f"Pareto k of the importance weights is {self.pareto_k:.2f}"
+            return Refusal(f"{problem}, above {MOST_PARETO_K:g}", _OTHER_SAMPLER)
         if self.divergences:
-            said = f"{self.divergences} transitions of the sampler diverged"
-            return Refusal(said, "leave out conditions with few ratings")
+            problem = f"{self.divergences} transitions of the sampler diverged"
+            return Refusal(problem, "leave out conditions with few ratings")
         if self.bfmi is not None and not self.bfmi >= LEAST_BFMI:
-            said = f"the energy of a chain moves badly (BFMI {self.bfmi:.2f}, below {LEAST_BFMI:g})"
-            return self._short(said)
+            problem = (
+                f"the energy of a chain moves badly (BFMI {self.bfmi:.2f}, below {LEAST_BFMI:g})"
+            )
+            return self._short(problem)
         return None
 
     def _short(self, reason: str) -> Refusal:
@@ -104,17 +106,7 @@ def diagnose(draws: Mapping[str, Floats], quality: Quality | None = None) -> Dia
             label = name if values.ndim == 2 else f"{name}[{i}]"
             r[label] = r_hat(flat[:, :, i])
             bulk[label], tail[label] = ess_bulk(flat[:, :, i]), ess_tail(flat[:, :, i])
-    if quality is None:
-        return Diagnostics(r, bulk, tail)
-    return Diagnostics(
-        r,
-        bulk,
-        tail,
-        quality.pareto_k,
-        quality.acceptance,
-        taken=quality.taken,
-        thin=quality.thin,
-    )
+    return Diagnostics(r, bulk, tail, **(asdict(quality) if quality else {}))
 
 
 def r_hat(draws: Floats) -> float:
@@ -193,8 +185,8 @@ def _generalised_pareto_k(x: Floats) -> float:
     profile = n * (np.log(-b / k) - k - 1.0)
     weight = np.exp(profile - profile.max())
     mean_b = float(b @ weight / weight.sum())
-    found = float(np.log1p(-mean_b * x).mean())
-    return (n * found + 10 * 0.5) / (n + 10)
+    k_of_mean = float(np.log1p(-mean_b * x).mean())
+    return (n * k_of_mean + 10 * 0.5) / (n + 10)
 
 
 def _bad_first(value: float) -> float:

@@ -49,8 +49,8 @@ class Crossed:
         codes = [x for side in sides for x in (side.coarse, side.fine) if x is not None]
         checked_codes(y, condition, *codes)
         inside = [cells_inside(side, condition) for side in sides]
-        found = np.linalg.lstsq(design, y, rcond=None)
-        self.centre, self.rank = np.asarray(found[0], dtype=np.float64), int(found[2])
+        solution = np.linalg.lstsq(design, y, rcond=None)
+        self.centre, self.rank = np.asarray(solution[0], dtype=np.float64), int(solution[2])
         fixed = np.column_stack([design, residuals(y, design @ self.centre)])
         self._sides = sides
         self._joint: Joint | None = None
@@ -81,10 +81,10 @@ class Crossed:
         return Quadratics(fixed[:, :-1, :-1], fixed[:, :-1, -1], fixed[:, -1, -1], logdet)
 
     def _one(self, row: Floats) -> Parts:
-        given, ratios = iter(row.tolist()), []
+        remaining, ratios = iter(row.tolist()), []
         for side in self._sides:
-            coarse = 0.0 if side.coarse is None else next(given)
-            fine = 0.0 if side.fine is None else next(given)
+            coarse = 0.0 if side.coarse is None else next(remaining)
+            fine = 0.0 if side.fine is None else next(remaining)
             whole = not self.plan.by_condition
             ratios.append(ratios_of(side, coarse, fine) if whole else Ratios(fine, coarse))
         out = ratios[self.plan.first]

@@ -86,9 +86,15 @@ def cells_inside(side: Side, condition: Codes) -> Cells:
         nested_in(side.fine, condition, "an effect inside conditions has a level in two conditions")
         return cells_of(side) if side.coarse is not None else Cells(side.fine, None)
     assert side.coarse is not None
-    joined = side.coarse * (int(condition.max(initial=0)) + 1) + condition
-    code: Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+    code = crossing(side.coarse, condition)
     return Cells(code, nested_in(code, side.coarse))
+
+
+def crossing(first: Codes, second: Codes) -> Codes:
+    """Codes (n,) from 0 without gaps of the combinations of two codes (n,)."""
+    joined = first * (int(second.max(initial=0)) + 1) + second
+    codes: Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 def nested_in(fine: Codes, coarse: Codes, wrong: str = "the finer effect is not nested") -> Codes:

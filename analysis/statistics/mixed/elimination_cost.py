@@ -33,15 +33,15 @@ def least(sides: Sequence[Side], condition: Codes) -> Plan:
 
     ``sides`` are one or two, ``condition`` (N,) codes.
     """
-    found = [Plan(np.inf, by_condition=False, first=0)]
+    plans = [Plan(np.inf, by_condition=False, first=0)]
     for first, out in enumerate(sides):
         kept = sides[1 - first] if len(sides) > 1 else None
         if kept is None:
             return Plan(CALL, by_condition=False, first=first)
-        found.append(_whole(cells_of(out), cells_of(kept), first))
+        plans.append(_whole(cells_of(out), cells_of(kept), first))
         inside = [cells_inside(side, condition) for side in (out, kept)]
-        found.append(_by_condition(inside[0], inside[1], condition, first))
-    return min(found)
+        plans.append(_by_condition(inside[0], inside[1], condition, first))
+    return min(plans)
 
 
 def _whole(out: Cells, kept: Cells, first: int) -> Plan:

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
+from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, prior_for
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.ordered_labels import label_counts
@@ -74,6 +75,10 @@ class Modelled:
         """The seed of this family's draws, whatever else the table holds."""
         return int(np.random.SeedSequence(self.family.seed(options.seed)).generate_state(1)[0])
 
+    def sampling(self, options: Options) -> Sampling:
+        """How this family's posteriors are drawn."""
+        return Sampling(options.chains, options.draws, self.seed(options))
+
 
 def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
     """The families of a table whose conditions have means of their own: no pairs, no ranks."""
@@ -127,15 +132,7 @@ def model_draws(
     if effects.of_texts and fit is None:
         with suppress(NotEstimable):
             fit = reml_of(arrays, effects)
-    return posterior_of(
-        arrays,
-        effects,
-        fit,
-        gaussian_prior(modelled),
-        seed=modelled.seed(options),
-        chains=options.chains,
-        draws=options.draws,
-    )
+    return posterior_of(arrays, effects, fit, gaussian_prior(modelled), modelled.sampling(options))
 
 
 _BY_NAME = "ask for it by name: --part models"
@@ -147,15 +144,8 @@ def gaussian_draws(modelled: Modelled, options: Options) -> Posterior:
 
     Texts and clips are taken as given. Raises NotEstimable with reason and remedy.
     """
-    return posterior_of(
-        modelled.arrays,
-        Effects({}, {}),
-        None,
-        gaussian_prior(modelled),
-        seed=modelled.seed(options),
-        chains=options.chains,
-        draws=options.draws,
-    )
+    prior, sampling = gaussian_prior(modelled), modelled.sampling(options)
+    return posterior_of(modelled.arrays, Effects({}, {}), None, prior, sampling)
 
 
 def gaussian_prior(modelled: Modelled) -> GaussianPrior:
@@ -172,13 +162,7 @@ def ordinal_draws(modelled: Modelled, options: Options) -> Posterior:
     Raises NotEstimable with reason and remedy.
     """
     counts, scores = ordinal_counts(modelled)
-    return ordinal_posterior(
-        counts,
-        scores=scores,
-        seed=modelled.seed(options),
-        chains=options.chains,
-        draws=options.draws,
-    )
+    return ordinal_posterior(counts, scores=scores, sampling=modelled.sampling(options))
 
 
 def ordinal_counts(modelled: Modelled) -> tuple[Floats, Floats]:
@@ -202,9 +186,11 @@ def ordinal_labels(modelled: Modelled) -> tuple[Codes, Floats]:
     return label.astype(np.int64), scores
 
 
-def chosen(table: pd.DataFrame, title: str) -> Modelled:
+def family_by_title(table: pd.DataFrame, title: str) -> Modelled:
     """The family with this title; raises NotEstimable that names the families there are."""
-    found = {each.title: each for each in modelled(table)}
-    if title not in found:
-        raise NotEstimable(f"no ratings of {title!r}", f"choose {'; '.join(found) or 'other data'}")
-    return found[title]
+    by_title = {each.title: each for each in modelled(table)}
+    if title not in by_title:
+        raise NotEstimable(
+            f"no ratings of {title!r}", f"choose {'; '.join(by_title) or 'other data'}"
+        )
+    return by_title[title]

@@ -52,7 +52,5 @@ def posterior_of(
         arrays.rater,
         arrays.condition,
         gaussian_prior(modelled),
-        seed=modelled.seed(options),
-        chains=options.chains,
-        draws=options.draws,
+        modelled.sampling(options),
     )

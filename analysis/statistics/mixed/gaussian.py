@@ -12,14 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.mixed.convergence import diagnose
+from analysis.statistics.mixed.exact_sampler import USUAL, Sample, Sampling, samples
 from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_effects
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nested import Nested, Quadratics
-from analysis.statistics.mixed.posterior import Posterior
+from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
 from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
-from analysis.statistics.mixed.sampler import samples
 from analysis.statistics.mixed.sufficient_statistics import Floats, Sums, floats
 from analysis.statistics.mixed.truncated_normal import truncated_normal
 
@@ -58,35 +57,30 @@ def prior_for(lowest: float, highest: float) -> GaussianPrior:
     return GaussianPrior((lowest + highest) / 2, width / 2, width / 2)
 
 
-def gaussian_posterior(
-    sums: Sums, prior: GaussianPrior, *, seed: int = 0, chains: int = 4, draws: int = 1000
-) -> Posterior:
+def gaussian_posterior(sums: Sums, prior: GaussianPrior, sampling: Sampling = USUAL) -> Posterior:
     """Draws of the C means (``condition``) and the three SDs, in the unit of the scores.
 
     Raises NotEstimable where scores do not vary or there are fewer than 2 raters.
     """
     if len(sums.count) < 2:
         raise NotEstimable("there is one rater", "collect ratings from more raters")
-    model = Marginal(
+    model = MarginalPosterior(
         Nested(sums).at,
         2,
         sums.n,
         sums.centre,
         prior,
-        groups=_told_apart(sums),
+        groups=_identified_groups(sums),
         work=sums.count.size,
     )
-    return drawn(model, SDS, seed=seed, chains=chains, draws=draws)
+    return posterior_of_sds(model, SDS, sampling)
 
 
-def drawn(
-    model: Marginal,
+def posterior_of_sds(
+    model: MarginalPosterior,
     names: Sequence[str],
+    sampling: Sampling,
     start: Floats | None = None,
-    *,
-    seed: int,
-    chains: int,
-    draws: int,
 ) -> Posterior:
     """Draws of the means (``condition``) and of the SDs called ``names``, of a marginal model.
 
@@ -99,31 +93,30 @@ def drawn(
     slopes = by_differences(model.log_density)
     peak = near_mode(slopes, x_of(sizes, model.scale), [(-8.0, 8.0)] * d)
     near = model.prior.ends is not None and model.near_ends(peak.x)
-    rng = np.random.default_rng(seed)
-    taken = samples(
-        model.log_density,
-        peak,
-        rng,
-        chains=chains,
-        draws=draws,
-        degrees=6.0,
-        even=d,
-        beside=model.kept_inside if near else None,
-        most=MOST_WORK / (model.work * chains * draws),
-    )
-    for sample in taken:
-        found = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
+    rng = np.random.default_rng(sampling.seed)
+
+    def named(sample: Sample) -> dict[str, Floats]:
+        draws = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
         sds = model.parted(sd_of(sample.draws, model.scale), rng)
         if np.median(sds[:, :, -1]) < _NOTHING * model.spread:
             raise NotEstimable(
                 "raters and clips explain every score exactly: no residual variation to model",
                 "report the means without a model",
             )
-        found |= {name: sds[:, :, i] for i, name in enumerate(names)}
-        diagnostics = diagnose(found, sample.quality)
-        if diagnostics.refusal is None:
-            break
-    return Posterior(found, diagnostics, str(model.prior), model.n)
+        return draws | {name: sds[:, :, i] for i, name in enumerate(names)}
+
+    attempts = samples(
+        model.log_density,
+        peak,
+        rng,
+        chains=sampling.chains,
+        draws=sampling.draws,
+        degrees=6.0,
+        even=d,
+        beside=model.kept_inside if near else None,
+        most=MOST_WORK / (model.work * sampling.n),
+    )
+    return trusted_posterior(attempts, named, str(model.prior), model.n)
 
 
 def effects(
@@ -150,7 +143,7 @@ def effects(
     return u, w + rng.standard_normal(w.shape) * np.sqrt(sd**2 * gain)
 
 
-class Marginal:
+class MarginalPosterior:
     """The posterior of the SDs of K effects and of the residual, with the means integrated out.
 
     ``likelihood`` gives the parts at variance ratios (B, K), for ``n`` scores around ``centre``;
@@ -261,7 +254,7 @@ class Marginal:
         return h, b / s2[:, None] + self._ahead / tau
 
 
-def _told_apart(sums: Sums) -> list[tuple[int, ...]]:
+def _identified_groups(sums: Sums) -> list[tuple[int, ...]]:
     """Which of the SDs (by place) the design cannot tell from one another."""
     refused = refused_effects(sums)
     if refused[RATER]:

@@ -12,24 +12,23 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from analysis.statistics.mixed.convergence import diagnose
+from analysis.statistics.mixed.exact_sampler import USUAL, Sample, Sampling, samples
 from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
 from analysis.statistics.mixed.gaussian import MOST_WORK, SDS, GaussianPrior
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.posterior import Posterior
+from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
 from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
-from analysis.statistics.mixed.sampler import samples
 from analysis.statistics.mixed.sufficient_statistics import (
     Codes,
     Floats,
     checked_codes,
     floats,
+    in_chunks,
     residuals,
 )
 from analysis.statistics.mixed.truncated_normal import truncated_normal
 
 SPREAD_SD = 1.0  # of the prior of a spread's logarithm
-_CHUNK_VALUES = 200_000
 _ENOUGH = 0.4
 _MOST_LOG = 12.0  # of a spread, either way
 
@@ -39,10 +38,7 @@ def spread_posterior(
     rater: Codes,
     condition: Codes,
     prior: GaussianPrior,
-    *,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of the S means (``condition``), three SDs, and ``spread`` (chains, draws, S).
 
@@ -52,34 +48,33 @@ def spread_posterior(
     checked_codes(y, rater, condition)
     if rater.max() < 1:
         raise NotEstimable("there is one rater", "collect ratings from more raters")
-    model = _Marginal(y, rater, condition, prior)
+    model = _MarginalPosterior(y, rater, condition, prior)
     s = model.n_conditions
     start = np.concatenate([np.zeros(s - 1), x_of(np.full(3, model.middle / 2), model.scale)])
     bounds = [(-_MOST_LOG, _MOST_LOG)] * (s - 1) + [(-8.0, 8.0)] * 3
     peak = near_mode(by_differences(model.log_density), start, bounds)
-    drawn = samples(
+    attempts = samples(
         model.log_density,
         peak,
-        np.random.default_rng(seed),
-        chains=chains,
-        draws=draws,
+        np.random.default_rng(sampling.seed),
+        chains=sampling.chains,
+        draws=sampling.draws,
         degrees=max(6.0, float(s)),
         even=3,
         enough=_ENOUGH,
         beside=model.means,
-        most=MOST_WORK / (model.count.size * chains * draws),
+        most=MOST_WORK / (model.count.size * sampling.n),
     )
-    for sample in drawn:
+
+    def named(sample: Sample) -> dict[str, Floats]:
         sds = sd_of(sample.draws[:, :, s - 1 :], model.scale)
-        found = {"condition": sample.beside} | {name: sds[:, :, i] for i, name in enumerate(SDS)}
-        found["spread"] = model.spreads(sample.draws)
-        diagnostics = diagnose(found, sample.quality)
-        if diagnostics.refusal is None:
-            break
-    return Posterior(found, diagnostics, f"{prior}; {told(s)}", len(y))
+        draws = {"condition": sample.beside} | {name: sds[:, :, i] for i, name in enumerate(SDS)}
+        return draws | {"spread": model.spreads(sample.draws)}
+
+    return trusted_posterior(attempts, named, f"{prior}; {spread_prior_text(s)}", len(y))
 
 
-def told(conditions: int) -> str:
+def spread_prior_text(conditions: int) -> str:
     """The prior of the spreads in words."""
     return f"log spreads of the {conditions} conditions ~ Normal(0, {SPREAD_SD:g}), adding up to 0"
 
@@ -90,7 +85,7 @@ def rounding(y: Floats) -> float:
     return float(gaps.min() / np.sqrt(12.0)) if len(gaps) else 0.0
 
 
-class _Marginal:
+class _MarginalPosterior:
     """The posterior of log spreads (S - 1 free ones) and SDs, means integrated out."""
 
     def __init__(self, y: Floats, rater: Codes, condition: Codes, prior: GaussianPrior) -> None:
@@ -126,20 +121,17 @@ class _Marginal:
 
     def log_density(self, x: Floats) -> Floats:
         """The log posterior density (B,) at x (B, D), but for a constant."""
-        step = max(1, _CHUNK_VALUES // self.count.size)
-        likelihood = [self._likelihood(x[i : i + step]) for i in range(0, len(x), step)]
+        (likelihood,) = in_chunks(lambda part: (self._likelihood(part),), x, self.count.size)
         free, folded = x[:, : self.n_conditions - 1], x[:, self.n_conditions - 1 :]
         sds = sd_of(folded, self.scale)
         half_normal = -0.5 * (sds**2).sum(axis=1) / self._prior.sd_scale**2
         logs = -0.5 * (free**2).sum(axis=1) / SPREAD_SD**2
         volume = np.log(slope(folded, self.scale)).sum(axis=1)
-        return floats(np.concatenate(likelihood) + half_normal + logs + volume)
+        return floats(likelihood + half_normal + logs + volume)
 
     def means(self, x: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Means (B, S) given x (B, D), between the scale's ends, and the logs of their weights."""
-        step = max(1, _CHUNK_VALUES // self.count.size)
-        parts = [self._parts(x[i : i + step])[:2] for i in range(0, len(x), step)]
-        h, right = (np.concatenate(each) for each in zip(*parts, strict=True))
+        h, right = in_chunks(lambda part: self._parts(part)[:2], x, self.count.size)
         covariance = np.linalg.inv(h)
         mean = self.centre + np.einsum("bij,bj->bi", covariance, right)
         ends = self._prior.ends or (-np.inf, np.inf)
@@ -161,14 +153,14 @@ class _Marginal:
         residual = (k * e[:, None]) ** 2 + self._rounding**2
         cell = residual[:, None] + self.count * ((k * w[:, None]) ** 2)[:, None]
         load = (k * u[:, None])[:, None]
-        told = self.count / cell
+        information = self.count / cell
         pulled = self._total / cell
-        q = told * load
+        q = information * load
         precision = 1.0 + (q * load).sum(axis=2)
         reached = (pulled * load).sum(axis=2)
         a = -np.matmul((q / precision[:, :, None]).swapaxes(1, 2), q)
         here = np.arange(self.n_conditions)
-        a[:, here, here] += told.sum(axis=1) + self._prior.sd**-2
+        a[:, here, here] += information.sum(axis=1) + self._prior.sd**-2
         b = pulled.sum(axis=1) - np.einsum("br,brc->bc", reached / precision, q)
         b += (self._prior.mean - self.centre) / self._prior.sd**2
         squares = (self._within / residual).sum(axis=1)

@@ -36,15 +36,15 @@ def inference_data(
         coords["between"] = [f"{low:g} and {high:g}" for low, high in pairs]
         dims["cut"] = ["between"]
     draws = {name: np.asarray(values) for name, values in posterior.draws.items()}
-    found = arviz.from_dict(posterior=draws, coords=coords, dims=dims)
-    found.posterior.attrs = {"prior": posterior.prior, "ratings": posterior.n, **(about or {})}
-    found.attrs = {}
-    return found
+    data = arviz.from_dict(posterior=draws, coords=coords, dims=dims)
+    data.posterior.attrs = {"prior": posterior.prior, "ratings": posterior.n, **(about or {})}
+    data.attrs = {}
+    return data
 
 
-def netcdf(found: Any) -> bytes:
+def netcdf(data: Any) -> bytes:
     """An InferenceData as a netCDF file (HDF5): the same draws give the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "draws.nc"
-        found.to_netcdf(str(path), engine="h5netcdf")
+        data.to_netcdf(str(path), engine="h5netcdf")
         return path.read_bytes()

@@ -49,9 +49,9 @@ class Box:
 def box_around(fit: RemlFit, levels: Floats) -> Box:
     """The box around a REML fit of K effects with ``levels`` (K,) that holds the posterior."""
     sds = floats(list(fit.sds.values()))
-    ratio, found = (sds[:-1] / sds[-1]) ** 2, sds[:-1] > 0
+    ratio, positive = (sds[:-1] / sds[-1]) ** 2, sds[:-1] > 0
     se = np.full(len(levels), np.inf)
-    se[found] = np.sqrt(np.diag(fit.parameter_covariance)[:-1])
+    se[positive] = np.sqrt(np.diag(fit.parameter_covariance)[:-1])
     each = fit.n / levels
     low = np.log1p(each * ratio * np.exp(-_DOWN * se))
     low[low < _AT_NOTHING] = 0.0
@@ -87,10 +87,10 @@ class Interpolated:
         bends = [axis.parabolas(held[:, i]) for i, axis in enumerate(self._axes)]
         for i, j in self._pairs:
             basis.append((bends[i][:, :, None] * bends[j][:, None, :]).reshape(len(at), -1))
-        found = self._middle + np.column_stack(basis) @ self._coefficients
+        values = self._middle + np.column_stack(basis) @ self._coefficients
         outside = (at - held) / (self._box.high - self._box.low)
-        found[:, 0] += _OUTSIDE * (outside**2).sum(axis=1)
-        return _bounded(found, self._middle)
+        values[:, 0] += _OUTSIDE * (outside**2).sum(axis=1)
+        return _bounded(values, self._middle)
 
     def _lone(self) -> list[Floats]:
         """The points with one coordinate at a node."""

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.statistics.mixed.crossed_counts import indicators
-from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
+from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats, in_chunks
 
 MOST_LEVELS = 40  # of all effects together: up to here this is several times quicker
-_CHUNK_VALUES = 200_000  # so that what is worked on stays in the processor's cache
 
 
 class Joint:
@@ -29,9 +28,7 @@ class Joint:
 
     def at(self, ratios: Floats) -> tuple[Floats, Floats]:
         """log |V| (B,) and the cross products [X y]' V^-1 [X y] (B, F, F) at ratios (B, K)."""
-        step = max(1, _CHUNK_VALUES // self._cross.size)
-        parts = [self._chunk(ratios[i : i + step]) for i in range(0, len(ratios), step)]
-        logdet, fixed = (np.concatenate(each) for each in zip(*parts, strict=True))
+        logdet, fixed = in_chunks(self._chunk, ratios, self._cross.size)
         return floats(logdet), floats(fixed)
 
     def _chunk(self, ratios: Floats) -> tuple[Floats, Floats]:

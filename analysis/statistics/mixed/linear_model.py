@@ -77,8 +77,8 @@ _NEAR = 0.001  # a last step of that size leaves an error of some 1e-5 in the lo
 def sides_of(effects: Mapping[str, Codes]) -> list[Side]:
     """The sides that have effects: raters, then texts."""
     pairs = ((RATER, RATER_CONDITION), (ITEM, STIMULUS))
-    found = [(effects.get(coarse), effects.get(fine)) for coarse, fine in pairs]
-    return [Side(*pair) for pair in found if any(codes is not None for codes in pair)]
+    sides = [(effects.get(coarse), effects.get(fine)) for coarse, fine in pairs]
+    return [Side(*pair) for pair in sides if any(codes is not None for codes in pair)]
 
 
 def refused_effects(sums: Sums) -> dict[str, str]:

@@ -56,7 +56,7 @@ class Points:
         )
 
 
-class Marginal:
+class MarginalLikelihood:
     """The marginal log-likelihood of label counts (R, S, K), prepared."""
 
     def __init__(self, counts: Floats) -> None:
@@ -102,15 +102,15 @@ class Marginal:
         for which, nodes in self._chunks(points, grid):
             batch = _Batch(self, points[which], nodes, grid)
             value[which] = batch.value
-            for name, found in vars(batch.slopes()).items():
-                getattr(flat, name)[which] = found
+            for name, derivative in vars(batch.slopes()).items():
+                getattr(flat, name)[which] = derivative
         return value, flat
 
     def _lengths(self, points: Points, grid: Grid) -> tuple[Codes, Codes, Codes]:
         """Nodes (B,) over raters, over raters' leanings, and whether the latter are few enough."""
         sd, inner = points.sd_rater, points.sd_rater_condition
-        told = self._sizes / (_MOST_CURVED + self._sizes * inner[:, None, None] ** 2)
-        narrowest = (sd**-2 + told.sum(axis=2).max(axis=1)) ** -0.5
+        information = self._sizes / (_MOST_CURVED + self._sizes * inner[:, None, None] ** 2)
+        narrowest = (sd**-2 + information.sum(axis=2).max(axis=1)) ** -0.5
         j = 1 + np.ceil(2 * grid.reach * sd / (grid.step * narrowest)).astype(np.int64)
         narrowest = (inner**-2 + self._largest / _MOST_CURVED) ** -0.5
         wide = 2 * grid.reach * (sd + inner)
@@ -145,7 +145,9 @@ class Marginal:
 class _Batch:
     """A chunk of b parameters evaluated, with J nodes over raters and G over their leanings."""
 
-    def __init__(self, model: Marginal, p: Points, nodes: tuple[int, int], grid: Grid) -> None:
+    def __init__(
+        self, model: MarginalLikelihood, p: Points, nodes: tuple[int, int], grid: Grid
+    ) -> None:
         self._model, self._p = model, p
         self._zeta = np.linspace(-grid.reach, grid.reach, nodes[0])
         weight = np.exp(-0.5 * self._zeta**2)
@@ -162,8 +164,8 @@ class _Batch:
         total = shares.sum(axis=2, keepdims=True)
         self._shares = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
         with np.errstate(divide="ignore"):
-            found = (top + np.log(total)).sum(axis=(0, 2))
-        self.value: Floats = np.where(held, found, -np.inf)
+            value = (top + np.log(total)).sum(axis=(0, 2))
+        self.value: Floats = np.where(held, value, -np.inf)
 
     def _cell(self, s: int) -> _Cell:
         """Condition s: each kind of cell's log-likelihood given the rater's effect."""

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Protocol
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from analysis.statistics.intervals import holm
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
@@ -15,7 +15,6 @@ from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, float
 _Z_NODES, _S_NODES, _S_NODES_OF_FEW = 80, 60, 300
 _FEW_DEGREES = 10  # below, s is spread widely and needs more nodes
 _MANY_DEGREES = 1e7  # as good as infinitely many
-_KNOTS = 12
 
 
 class Fitted(Protocol):
@@ -48,9 +47,9 @@ class Means:
 class Pairs:
     """The M = C (C - 1) / 2 differences ``first`` minus ``second`` (codes (M,)): arrays (M,).
 
-    ``low`` and ``high`` are plain t intervals at ``level``; the ``_bonferroni`` and ``_tukey`` ones
-    hold for all pairs at once. ``p`` is two-sided against no difference; ``p_holm`` and ``p_tukey``
-    are adjusted over all pairs. A difference without standard error has NaN for t and p.
+    ``low`` and ``high`` are plain t intervals at ``level``. ``p`` is two-sided against no
+    difference; ``p_holm`` and ``p_tukey`` are adjusted over all pairs. A difference without
+    standard error has NaN for t and p.
     """
 
     first: Codes
@@ -64,10 +63,6 @@ class Pairs:
     p_tukey: Floats
     low: Floats
     high: Floats
-    low_bonferroni: Floats
-    high_bonferroni: Floats
-    low_tukey: Floats
-    high_tukey: Floats
     level: float
 
 
@@ -96,10 +91,7 @@ def pairs(fit: Fitted, *, level: float = 0.95) -> Pairs:
     degrees = fit.degrees(contrasts)
     t = np.divide(value, se, out=np.full_like(value, np.nan), where=se > 0)
     p = floats(2.0 * stats.t.sf(np.abs(t), degrees))
-    plain = stats.t.ppf((1 + level) / 2, degrees) * se
-    together = stats.t.ppf(1 - (1 - level) / 2 / max(1, len(value)), degrees) * se
-    root2 = np.sqrt(2.0)
-    tukey = studentized_range_quantile(level, n, degrees) / root2 * se
+    half = stats.t.ppf((1 + level) / 2, degrees) * se
     return Pairs(
         first,
         second,
@@ -109,11 +101,10 @@ def pairs(fit: Fitted, *, level: float = 0.95) -> Pairs:
         t,
         p,
         np.array(holm([float(x) for x in p]), dtype=np.float64),
-        studentized_range_tail(np.abs(t) * root2, n, degrees),
-        *(value - plain, value + plain),
-        *(value - together, value + together),
-        *(value - tukey, value + tukey),
-        level=level,
+        studentized_range_tail(np.abs(t) * np.sqrt(2.0), n, degrees),
+        value - half,
+        value + half,
+        level,
     )
 
 
@@ -139,36 +130,6 @@ def studentized_range_tail(q: Floats, k: int, degrees: Floats) -> Floats:
         inside = density @ (upper[:, None] - special.ndtr(z[:, None] - value * s)) ** (k - 1)
         out[i] = np.clip(1.0 - weight @ inside / weight.sum(), 0.0, 1.0)
     return out
-
-
-def studentized_range_quantile(level: float, k: int, degrees: Floats) -> Floats:
-    """The q (M,) that a studentized range of k means exceeds with probability 1 - level.
-
-    ``degrees`` (M,); q changes slowly with 1 / degrees, so M > 12 values are interpolated from
-    12 Chebyshev points (relative error under 1e-6).
-    """
-    if k < 2 or len(degrees) == 0:
-        return np.zeros_like(degrees)
-    degrees = np.minimum(degrees, _MANY_DEGREES)
-    lowest, highest = 1.0 / degrees.max(), 1.0 / degrees.min()
-    if len(degrees) <= _KNOTS or highest - lowest < 1e-12:
-        return np.array([_quantile(level, k, float(nu)) for nu in degrees])
-    place = np.cos(np.pi * (np.arange(_KNOTS) + 0.5) / _KNOTS)
-    at = lowest + (highest - lowest) * (place + 1) / 2
-    known = [_quantile(level, k, float(1.0 / x)) for x in at]
-    curve = np.polynomial.Chebyshev.fit(at, known, _KNOTS - 1)
-    return np.asarray(curve(1.0 / degrees))
-
-
-def _quantile(level: float, k: int, nu: float) -> float:
-    def gap(q: float) -> float:
-        tail = studentized_range_tail(np.array([q]), k, np.array([nu]))
-        return float(tail[0]) - (1.0 - level)
-
-    high = 4.0
-    while gap(high) > 0:
-        high *= 2.0
-    return float(optimize.brentq(gap, 0.0, high, xtol=1e-9, rtol=1e-10))
 
 
 def _legendre(low: float, high: float, n: int) -> tuple[Floats, Floats]:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.random_effects import QUICK, affordable, crossing, effects_of
+from analysis.statistics.mixed.crossed_counts import crossing
+from analysis.statistics.mixed.random_effects import QUICK, affordable, effects_of
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, sums
 
@@ -44,8 +45,8 @@ class ComponentVariance:
     @property
     def name(self) -> str:
         """The interval's name, with the effects that were found."""
-        found = ", ".join(self._effects) or "no random effect"
-        return f"{MIXED} ({found}): REML variances, Satterthwaite t"
+        effects = ", ".join(self._effects) or "no random effect"
+        return f"{MIXED} ({effects}): REML variances, Satterthwaite t"
 
     def se_and_degrees(self, weights: Floats) -> tuple[float, float]:
         """Standard error and degrees of freedom of sum of weights (n,) times scores."""

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.mixed.sufficient_statistics import Floats, Sums, floats
-
-_CHUNK_VALUES = 200_000  # so that what is worked on stays in the processor's cache
+from analysis.statistics.mixed.sufficient_statistics import Floats, Sums, floats, in_chunks
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,7 @@ class Nested:
 
         Both are 0 or more; 0 leaves the effect out.
         """
-        step = max(1, _CHUNK_VALUES // self._n.size)
-        parts = [self._chunk(ratios[i : i + step]) for i in range(0, len(ratios), step)]
-        joined = [np.concatenate([part[j] for part in parts]) for j in range(4)]
-        return Quadratics(*joined)
+        return Quadratics(*in_chunks(self._chunk, ratios, self._n.size))
 
     def _chunk(self, ratios: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         u, w = ratios[:, 0, None], ratios[:, 1, None]

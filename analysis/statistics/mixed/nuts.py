@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.convergence import Diagnostics
+from analysis.statistics.mixed.convergence import Diagnostics, diagnose
 from analysis.statistics.mixed.gaussian import GaussianPrior
-from analysis.statistics.mixed.heteroscedastic import SPREAD_SD, rounding, told
+from analysis.statistics.mixed.heteroscedastic import SPREAD_SD, rounding, spread_prior_text
 from analysis.statistics.mixed.ordered_labels import expected_scores
 from analysis.statistics.mixed.ordinal_fit import OrdinalPrior
 from analysis.statistics.mixed.posterior import Posterior
@@ -45,7 +45,7 @@ _EXPECTED = (  # of PyTensor where it finds no BLAS or no compiler that it knows
     "Pytensor cxx failed to communicate its search dirs",
 )
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,13 @@ def general_ordinal(
     effects: Mapping[str, Codes],
     scores: Floats,
     sampling: Sampling,
-    tell: Tell,
+    report_progress: Progress,
 ) -> Sampled:
     """Draws of the cumulative logit model of labels (n,) from 0 in cells (n,).
 
     ``effects`` are codes (n,) by the names of `SD_NAMES`, ``scores`` (K,) those of the labels. Also
     drawn is ``score`` (chains, draws, C): each cell's mean score for raters, texts and clips drawn
-    anew. ``tell`` is told what is being done; what it raises stops the sampler.
+    anew. ``report_progress`` hears what is being done; what it raises stops the sampler.
     """
     prior = OrdinalPrior()
     names = ["condition", *(SD_NAMES[name] for name in effects)]
@@ -91,7 +91,7 @@ def general_ordinal(
 
     with _quiet():
         model = _ordinal_model(label, cell, effects, len(scores), prior)
-        draws, diagnostics, sampler = _trusted(model, names, sampling, tell, more)
+        draws, diagnostics, sampler = _trusted(model, names, sampling, report_progress, more)
     text = f"{prior}, of text and of stimulus ~ HalfNormal({OTHER_SD:g})"
     return Sampled(Posterior(draws, diagnostics, text, len(label)), sampler)
 
@@ -102,7 +102,7 @@ def general_gaussian(
     effects: Mapping[str, Codes],
     prior: GaussianPrior,
     sampling: Sampling,
-    tell: Tell,
+    report_progress: Progress,
     condition: Codes | None = None,
 ) -> Sampled:
     """As `general_ordinal`, of scores (n,) with normal errors: the means are ``condition``.
@@ -113,9 +113,9 @@ def general_gaussian(
     names += [] if condition is None else ["spread"]
     with _quiet():
         model = _gaussian_model(y, cell, effects, prior, condition)
-        draws, diagnostics, sampler = _trusted(model, names, sampling, tell, dict)
+        draws, diagnostics, sampler = _trusted(model, names, sampling, report_progress, dict)
     text = str(prior).replace("SDs of rater, rater by condition, residual", "SDs")
-    text += "" if condition is None else f"; {told(int(condition.max()) + 1)}"
+    text += "" if condition is None else f"; {spread_prior_text(int(condition.max()) + 1)}"
     return Sampled(Posterior(draws, diagnostics, text, len(y)), sampler)
 
 
@@ -197,19 +197,19 @@ def _trusted(
     model: Any,
     names: Sequence[str],
     sampling: Sampling,
-    tell: Tell,
+    report_progress: Progress,
     more: Callable[[dict[str, Floats]], dict[str, Floats]],
 ) -> tuple[dict[str, Floats], Diagnostics, str]:
     """Draws and what ``more`` makes of them; taken longer, and thinned, until they suffice."""
-    tell("compiling the model, up to a minute")
+    report_progress("compiling the model, up to a minute")
     sample = _sampler(model, names)
     times, target = TIMES[0], TARGETS[0]
     while True:
         taken = replace(sampling, draws=sampling.draws * times, target=target)
-        found, sampler = sample(taken, tell)
-        thinned = {name: floats(found.posterior[name].values) for name in names}
+        data, sampler = sample(taken, report_progress)
+        thinned = {name: floats(data.posterior[name].values) for name in names}
         draws = more({name: values[:, times - 1 :: times] for name, values in thinned.items()})
-        diagnostics = replace(_diagnostics(found, draws), taken=taken.draws, thin=times)
+        diagnostics = replace(_diagnostics(data, draws), taken=taken.draws, thin=times)
         ahead = _another(diagnostics, times, target)
         if ahead is None:
             return draws, diagnostics, sampler
@@ -230,7 +230,7 @@ def _another(diagnostics: Diagnostics, times: int, target: float) -> tuple[int, 
     return (longer[0], target) if longer else None
 
 
-def _sampler(model: Any, names: Sequence[str]) -> Callable[[Sampling, Tell], tuple[Any, str]]:
+def _sampler(model: Any, names: Sequence[str]) -> Callable[[Sampling, Progress], tuple[Any, str]]:
     try:
         nutpie = load("nutpie")
     except ImportError:
@@ -238,7 +238,7 @@ def _sampler(model: Any, names: Sequence[str]) -> Callable[[Sampling, Tell], tup
     return partial(_by_nutpie, nutpie.compile_pymc_model(model, var_names=list(names)))
 
 
-def _by_nutpie(compiled: Any, sampling: Sampling, tell: Tell) -> tuple[Any, str]:
+def _by_nutpie(compiled: Any, sampling: Sampling, report_progress: Progress) -> tuple[Any, str]:
     nutpie = load("nutpie")
     sampler = nutpie.sample(
         compiled,
@@ -257,23 +257,25 @@ def _by_nutpie(compiled: Any, sampling: Sampling, tell: Tell) -> tuple[Any, str]
             return sampler.wait(timeout=_LOOK_S), f"nutpie {nutpie.__version__}"
         except TimeoutError:
             try:
-                tell(f"sampling, {time.monotonic() - started:.0f} s so far")
+                report_progress(f"sampling, {time.monotonic() - started:.0f} s so far")
             except BaseException:
                 sampler.cancel()
                 raise
 
 
-def _by_pymc(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -> tuple[Any, str]:
+def _by_pymc(
+    model: Any, names: Sequence[str], sampling: Sampling, report_progress: Progress
+) -> tuple[Any, str]:
     pm = load("pymc")
 
     each = max(1, (sampling.draws + sampling.tune) // 20)
 
     def step(trace: Any, draw: Any) -> None:
         if draw.draw_idx % each == 0:
-            tell(f"sampling, chain {draw.chain + 1}, step {draw.draw_idx}")
+            report_progress(f"sampling, chain {draw.chain + 1}, step {draw.draw_idx}")
 
     with model:
-        found = pm.sample(
+        data = pm.sample(
             draws=sampling.draws,
             tune=sampling.tune,
             chains=sampling.chains,
@@ -285,7 +287,7 @@ def _by_pymc(model: Any, names: Sequence[str], sampling: Sampling, tell: Tell) -
             compute_convergence_checks=False,
             callback=step,
         )
-    return found, f"PyMC {pm.__version__} NUTS"
+    return data, f"PyMC {pm.__version__} NUTS"
 
 
 def _scores(draws: Mapping[str, Floats], sd: Floats, scores: Floats) -> Floats:
@@ -301,28 +303,13 @@ def _scores(draws: Mapping[str, Floats], sd: Floats, scores: Floats) -> Floats:
     return flat.reshape(*shape, -1)
 
 
-def _diagnostics(found: Any, draws: Mapping[str, Floats]) -> Diagnostics:
-    """R-hat and effective sample sizes by ArviZ, divergences and the lowest BFMI."""
-    arviz = load("arviz")
-    every = arviz.convert_to_dataset(dict(draws))
-    bulk, tail = (arviz.ess(every, method=method) for method in ("bulk", "tail"))
-    return Diagnostics(
-        r_hat=_by_label(arviz.rhat(every)),
-        ess_bulk=_by_label(bulk),
-        ess_tail=_by_label(tail),
-        divergences=int(found.sample_stats["diverging"].sum()),
-        bfmi=float(np.min(arviz.bfmi(found))) if "energy" in found.sample_stats else None,
+def _diagnostics(data: Any, draws: Mapping[str, Floats]) -> Diagnostics:
+    """R-hat and effective sample sizes, divergences and the lowest BFMI (by ArviZ)."""
+    return replace(
+        diagnose(draws),
+        divergences=int(data.sample_stats["diverging"].sum()),
+        bfmi=float(np.min(load("arviz").bfmi(data))) if "energy" in data.sample_stats else None,
     )
-
-
-def _by_label(found: Any) -> dict[str, float]:
-    told: dict[str, float] = {}
-    for name, values in found.items():
-        if values.ndim == 0:
-            told[str(name)] = float(values)
-        else:
-            told |= {f"{name}[{i}]": float(x) for i, x in enumerate(values.values)}
-    return told
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from scipy import optimize
 from analysis.statistics.mixed.sufficient_statistics import Floats
 
 
-def descend(
+def minimise(
     value_and_slope: Callable[[Floats], tuple[float, Floats]],
     start: Floats,
     bounds: Sequence[tuple[float | None, float | None]],
@@ -24,7 +24,7 @@ def descend(
     1995, SIAM J. Sci. Comput. 16(5), as in scipy.
     """
     function: Any = value_and_slope
-    found = optimize.minimize(
+    result = optimize.minimize(
         function,
         start,
         jac=True,
@@ -32,4 +32,4 @@ def descend(
         bounds=bounds,
         options={"maxiter": 500, "ftol": 1e-10, "gtol": flat},
     )
-    return np.asarray(found.x, dtype=np.float64)
+    return np.asarray(result.x, dtype=np.float64)

@@ -10,14 +10,20 @@ from itertools import compress
 
 import numpy as np
 
-from analysis.statistics.mixed.convergence import diagnose
+from analysis.statistics.mixed.exact_sampler import USUAL, Sampling, samples
 from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_by
-from analysis.statistics.mixed.marginal_likelihood import FAST, FINE, Grid, Marginal, Points
+from analysis.statistics.mixed.marginal_likelihood import (
+    FAST,
+    FINE,
+    Grid,
+    MarginalLikelihood,
+    Points,
+)
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.optimise import descend
+from analysis.statistics.mixed.optimise import minimise
 from analysis.statistics.mixed.ordered_labels import expected_scores
-from analysis.statistics.mixed.posterior import Posterior
+from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
 from analysis.statistics.mixed.posterior_mode import (
     Bounds,
     Density,
@@ -26,7 +32,6 @@ from analysis.statistics.mixed.posterior_mode import (
     mode,
     near_mode,
 )
-from analysis.statistics.mixed.sampler import samples
 from analysis.statistics.mixed.sufficient_statistics import Floats, Truths, floats
 
 _SCALE = floats([1.0, 0.5])  # of the SDs' coordinates
@@ -95,12 +100,12 @@ def ordinal_ml(counts: Floats) -> OrdinalFit:
     so few ratings have no maximum.
     """
     _refuse_separation(counts)
-    model = Marginal(counts)
+    model = MarginalLikelihood(counts)
     refused = refused_by(counts.sum(axis=2))
     free = np.array([True] * (len(_start(counts)) - 2) + [not refused[name] for name in _SDS])
     fast, fine = (_partly(_likelihood_slopes(model, grid), free) for grid in (FAST, FINE))
     bounds = list(compress(_bounds(model), free))
-    start = descend(lambda x: downhill(fast, x), _start(counts)[free], bounds, flat=0.1)
+    start = minimise(lambda x: downhill(fast, x), _start(counts)[free], bounds, flat=0.1)
     peak = mode(fine, start, bounds, list(compress(_names(model), free)), _USE_PRIOR)
     s = model.n_conditions
     x, errors = np.zeros(len(free)), np.zeros(len(free))
@@ -136,9 +141,7 @@ def ordinal_posterior(
     prior: OrdinalPrior | None = None,
     *,
     scores: Floats | None = None,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of condition logits, ``cut`` points, SDs and, given ``scores`` (K,), of mean scores.
 
@@ -146,31 +149,28 @@ def ordinal_posterior(
     mean score of each condition for raters drawn anew, in the unit of ``scores``.
     """
     prior = prior or OrdinalPrior()
-    model = Marginal(counts)
+    model = MarginalLikelihood(counts)
     slopes = _with_prior_slopes(model, FAST, prior)
     peak = near_mode(slopes, _start(counts), _bounds(model))
-    fast, rng = _with_prior(model, FAST, prior), np.random.default_rng(seed)
-    work = int(model.work(_unpacked(peak.x[None], model), FAST)[0]) * chains * draws
-    drawn = samples(
+    fast, rng = _with_prior(model, FAST, prior), np.random.default_rng(sampling.seed)
+    work = int(model.work(_unpacked(peak.x[None], model), FAST)[0]) * sampling.n
+    attempts = samples(
         fast,
         peak,
         rng,
-        chains=chains,
-        draws=draws,
+        chains=sampling.chains,
+        draws=sampling.draws,
         degrees=max(8.0, float(len(peak.x))),
         even=2,
         enough=_ENOUGH,
         most=MOST_WORK / work,
     )
-    for sample in drawn:
-        found = _named(sample.draws, model, scores)
-        diagnostics = diagnose(found, sample.quality)
-        if diagnostics.refusal is None:
-            break
-    return Posterior(found, diagnostics, str(prior), model.n)
+    return trusted_posterior(
+        attempts, lambda sample: _named(sample.draws, model, scores), str(prior), model.n
+    )
 
 
-def _named(draws: Floats, model: Marginal, scores: Floats | None) -> dict[str, Floats]:
+def _named(draws: Floats, model: MarginalLikelihood, scores: Floats | None) -> dict[str, Floats]:
     chains, length, size = draws.shape
     flat = draws.reshape(-1, size)
     s = model.n_conditions
@@ -192,18 +192,18 @@ def _cuts(log_gaps: Floats) -> Floats:
     return floats(steps - steps.mean(axis=1, keepdims=True))
 
 
-def _unpacked(points: Floats, model: Marginal) -> Points:
+def _unpacked(points: Floats, model: MarginalLikelihood) -> Points:
     s = model.n_conditions
     sds = sd_of(points[:, -2:], _SCALE)
     return Points(points[:, :s], _cuts(points[:, s:-2]), sds[:, 0], sds[:, 1])
 
 
-def _bounds(model: Marginal) -> Bounds:
+def _bounds(model: MarginalLikelihood) -> Bounds:
     logits, gaps = model.n_conditions, model.n_labels - 2
     return [(-20.0, 20.0)] * logits + [(-9.0, 4.0)] * gaps + [(-3.5, 3.5)] * 2
 
 
-def _names(model: Marginal) -> list[str]:
+def _names(model: MarginalLikelihood) -> list[str]:
     """What each coordinate is, in words."""
     gaps = [f"the gap between thresholds {k} and {k + 1}" for k in range(1, model.n_labels - 1)]
     means = [f"the logit of condition {i}" for i in range(model.n_conditions)]
@@ -222,14 +222,14 @@ def _partly(slopes: Slopes, free: Truths) -> Slopes:
     return of_free
 
 
-def _likelihood(model: Marginal, grid: Grid) -> Density:
+def _likelihood(model: MarginalLikelihood, grid: Grid) -> Density:
     def log_density(points: Floats) -> Floats:
         return np.maximum(model.values(_unpacked(points, model), grid), _IMPOSSIBLE)
 
     return log_density
 
 
-def _likelihood_slopes(model: Marginal, grid: Grid) -> Slopes:
+def _likelihood_slopes(model: MarginalLikelihood, grid: Grid) -> Slopes:
     s = model.n_conditions
 
     def slopes(points: Floats) -> tuple[Floats, Floats]:
@@ -247,7 +247,7 @@ def _likelihood_slopes(model: Marginal, grid: Grid) -> Slopes:
     return slopes
 
 
-def _with_prior(model: Marginal, grid: Grid, prior: OrdinalPrior) -> Density:
+def _with_prior(model: MarginalLikelihood, grid: Grid, prior: OrdinalPrior) -> Density:
     likelihood = _likelihood(model, grid)
 
     def log_density(points: Floats) -> Floats:
@@ -256,7 +256,7 @@ def _with_prior(model: Marginal, grid: Grid, prior: OrdinalPrior) -> Density:
     return log_density
 
 
-def _with_prior_slopes(model: Marginal, grid: Grid, prior: OrdinalPrior) -> Slopes:
+def _with_prior_slopes(model: MarginalLikelihood, grid: Grid, prior: OrdinalPrior) -> Slopes:
     likelihood = _likelihood_slopes(model, grid)
 
     def slopes(points: Floats) -> tuple[Floats, Floats]:
@@ -267,7 +267,9 @@ def _with_prior_slopes(model: Marginal, grid: Grid, prior: OrdinalPrior) -> Slop
     return slopes
 
 
-def _log_prior(points: Floats, model: Marginal, prior: OrdinalPrior) -> tuple[Floats, Floats]:
+def _log_prior(
+    points: Floats, model: MarginalLikelihood, prior: OrdinalPrior
+) -> tuple[Floats, Floats]:
     """The log of the prior of coordinates (B, D), `folded`'s factors in it, and its slopes."""
     s = model.n_conditions
     widths = floats([prior.sd_rater, prior.sd_rater_condition])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.statistics.mixed.convergence import Diagnostics, diagnose
+from analysis.statistics.mixed.exact_sampler import Sample
 from analysis.statistics.mixed.model_contrasts import pair_matrix
 from analysis.statistics.mixed.model_errors import Refusal
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
@@ -51,9 +52,21 @@ class Posterior:
         return compare(self.draws[name], rope=rope, level=level, ranked=ranked)
 
 
+def trusted_posterior(
+    attempts: Iterable[Sample], named: Callable[[Sample], dict[str, Floats]], prior: str, n: int
+) -> Posterior:
+    """The posterior of n ratings by the first attempt that can be trusted, else by the last."""
+    for sample in attempts:
+        draws = named(sample)
+        diagnostics = diagnose(draws, sample.quality)
+        if diagnostics.refusal is None:
+            break
+    return Posterior(draws, diagnostics, prior, n)
+
+
 @dataclass(frozen=True)
 class Summary:
-    """Mean, SD, highest-density and equal-tailed interval of D quantities; arrays (D,).
+    """Mean, SD and highest-density interval of D quantities; arrays (D,).
 
     ``mcse`` is the Monte Carlo standard error of the mean, sd / sqrt(bulk ESS).
     """
@@ -62,8 +75,6 @@ class Summary:
     sd: Floats
     low: Floats
     high: Floats
-    equal_low: Floats
-    equal_high: Floats
     mcse: Floats
     level: float
 
@@ -93,11 +104,10 @@ def summary(draws: Floats, *, level: float = 0.95) -> Summary:
     """The summary of draws (chains, draws) or (chains, draws, D)."""
     flat = draws.reshape(draws.shape[0] * draws.shape[1], int(np.prod(draws.shape[2:])))
     low, high = highest_density(flat, level=level)
-    ends = np.quantile(flat, [(1 - level) / 2, (1 + level) / 2], axis=0)
     sd = np.std(flat, axis=0, ddof=1)
     size = np.array(list(diagnose({"x": draws}).ess_bulk.values()))
     mcse = np.divide(sd, np.sqrt(size), out=np.zeros_like(sd), where=sd > 0)
-    return Summary(flat.mean(axis=0), sd, low, high, ends[0], ends[1], mcse, level)
+    return Summary(flat.mean(axis=0), sd, low, high, mcse, level)
 
 
 def compare(

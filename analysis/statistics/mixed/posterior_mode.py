@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.optimise import descend
+from analysis.statistics.mixed.optimise import minimise
 from analysis.statistics.mixed.sufficient_statistics import Floats, floats
 
 Density = Callable[[Floats], Floats]
@@ -38,7 +38,7 @@ def mode(slopes: Slopes, start: Floats, bounds: Bounds, names: Sequence[str], re
     Raises NotEstimable, with the ``remedy``, when there is no proper peak inside: the reason says
     of which of the ``names`` (D,) of the coordinates the ratings do not tell enough.
     """
-    x = descend(lambda x: downhill(slopes, x), start, bounds, flat=1e-2)
+    x = minimise(lambda x: downhill(slopes, x), start, bounds, flat=1e-2)
     for _ in range(6):
         covariance, peaked = _inverse_curvature(slopes, x)
         x, rested = _rest(slopes, x, covariance)
@@ -50,7 +50,7 @@ def mode(slopes: Slopes, start: Floats, bounds: Bounds, names: Sequence[str], re
 
 def near_mode(slopes: Slopes, start: Floats, bounds: Bounds) -> Mode:
     """About the mode, for draws to be proposed around: curved where the density is not, too."""
-    x = descend(lambda x: downhill(slopes, x), start, bounds, flat=1e-2)
+    x = minimise(lambda x: downhill(slopes, x), start, bounds, flat=1e-2)
     covariance, peaked = _inverse_curvature(slopes, x)
     moved, rested = _rest(slopes, x, covariance) if peaked else (x, False)
     if rested:
@@ -112,8 +112,8 @@ def _inverse_curvature(slopes: Slopes, x: Floats) -> tuple[Floats, bool]:
 
 def _negative_hessian(slopes: Slopes, x: Floats) -> Floats:
     moves = _STEP * np.eye(len(x))
-    found = slopes(np.concatenate([x - moves, x + moves]))[1]
-    lower, upper = found[: len(x)], found[len(x) :]
+    slopes_around = slopes(np.concatenate([x - moves, x + moves]))[1]
+    lower, upper = slopes_around[: len(x)], slopes_around[len(x) :]
     hessian = (lower - upper) / (2.0 * _STEP)
     return floats((hessian + hessian.T) / 2.0)
 

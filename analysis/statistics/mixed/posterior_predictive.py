@@ -47,17 +47,17 @@ def label_shares(
     filled = np.nonzero(sizes)
     n = sizes[filled].astype(np.int64)
     cuts = flat.get("cut")
-    made = np.empty((DRAWS, *counts.shape[1:]))
+    shares = np.empty((DRAWS, *counts.shape[1:]))
     for place, i in enumerate(every.tolist()):
         u = flat["sd_rater"][i] * rng.standard_normal(len(counts))
         w = flat["sd_rater_condition"][i] * rng.standard_normal(len(n))
         logit = flat["condition"][i][filled[1]] + u[filled[0]] + w
         cut = np.zeros(1) if cuts is None else cuts[i]
         p = np.exp(log_probabilities(logit, cut)).T
-        drawn = rng.multinomial(n, p / p.sum(axis=1, keepdims=True))
+        labels = rng.multinomial(n, p / p.sum(axis=1, keepdims=True))
         for k in range(counts.shape[2]):
-            made[place, :, k] = np.bincount(filled[1], drawn[:, k], minlength=counts.shape[1])
-    made /= sizes.sum(axis=0)[:, None]
-    low, high = np.quantile(made, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            shares[place, :, k] = np.bincount(filled[1], labels[:, k], minlength=counts.shape[1])
+    shares /= sizes.sum(axis=0)[:, None]
+    low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
     observed = counts.sum(axis=0) / sizes.sum(axis=0)[:, None]
-    return LabelShares(observed, floats(made.mean(axis=0)), low, high, level)
+    return LabelShares(observed, floats(shares.mean(axis=0)), low, high, level)

@@ -74,8 +74,8 @@ class Mixture:
             centre = pull @ flipped / pull.sum()
             around = flipped - centre
             scale = (around.T * pull) @ around / shares[m]
-            told = float(shares[m] ** 2 / (owned[m].sum(axis=0) ** 2).sum())
-            share = told / (told + x.shape[1])  # as if what it was were D draws
+            draws_worth = float(shares[m] ** 2 / (owned[m].sum(axis=0) ** 2).sum())
+            share = draws_worth / (draws_worth + x.shape[1])  # as if what it was were D draws
             old = self.roots[m] @ self.roots[m].T
             centres.append(centre)
             roots.append(np.linalg.cholesky(share * scale + (1 - share) * old))

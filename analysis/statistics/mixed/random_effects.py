@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.statistics.mixed import linear_model
+from analysis.statistics.mixed.crossed_counts import crossing
 from analysis.statistics.mixed.elimination_cost import least
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
 
@@ -67,17 +68,17 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
         linear_model.STIMULUS: stimulus,
     }
     across = {linear_model.RATER: rater, linear_model.ITEM: item}
-    told = linear_model.refused_by(_counts(rater, condition))
+    left_out = linear_model.refused_by(_counts(rater, condition))
     for name, codes in {**inside, **across}.items():
         if name != linear_model.RATER and int(codes.max(initial=0)) + 1 in (1, n):
-            told[name] = "it never changes" if codes.max(initial=0) == 0 else "it never repeats"
-    if linear_model.ITEM not in told and int(crossing(item, stimulus).max()) == int(item.max()):
-        told[linear_model.ITEM] = "every item has one stimulus"
-    told = {name: why for name, why in told.items() if why}
+            left_out[name] = "it never changes" if codes.max(initial=0) == 0 else "it never repeats"
+    if linear_model.ITEM not in left_out and int(crossing(item, stimulus).max()) == int(item.max()):
+        left_out[linear_model.ITEM] = "every item has one stimulus"
+    left_out = {name: why for name, why in left_out.items() if why}
     return Effects(
-        {name: codes for name, codes in inside.items() if name not in told},
-        {name: codes for name, codes in across.items() if name not in told},
-        told,
+        {name: codes for name, codes in inside.items() if name not in left_out},
+        {name: codes for name, codes in across.items() if name not in left_out},
+        left_out,
     )
 
 
@@ -102,13 +103,6 @@ def work(effects: Effects, condition: Codes) -> float:
     if not effects.of_texts:
         return 0.0
     return least(linear_model.sides_of(effects.codes), condition).work
-
-
-def crossing(first: Codes, second: Codes) -> Codes:
-    """Codes (n,) from 0 without gaps of the combinations of two codes (n,)."""
-    joined = first * (int(second.max(initial=0)) + 1) + second
-    codes: Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
-    return codes
 
 
 def _counts(rater: Codes, condition: Codes) -> Floats:

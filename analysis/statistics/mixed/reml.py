@@ -14,11 +14,11 @@ import numpy as np
 from analysis.statistics.mixed.finite_differences import Stencil
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nested import Quadratics
-from analysis.statistics.mixed.optimise import descend
+from analysis.statistics.mixed.optimise import minimise
 from analysis.statistics.mixed.sufficient_statistics import Floats, Truths, floats
 
 Likelihood = Callable[[Floats], Quadratics]
-_Found = tuple[Floats, Floats, Floats, Floats]
+_Parts = tuple[Floats, Floats, Floats, Floats]
 
 _NOTHING = 1e-7  # a variance ratio below this is zero
 _START = 0.2
@@ -28,7 +28,7 @@ _AHEAD = 1e-3  # in standard errors, roughly: see `_Scale`
 REST = 1e-6  # the last step in the logarithms of the ratios
 _FLAT = 0.004  # a slope in the same unit, of half the deviance
 _ROUNDS = 12
-_TOLD = 1e-6  # a curvature in the logarithms that is more than rounding
+_LEAST_CURVATURE = 1e-6  # a curvature in the logarithms that is more than rounding
 _NO_ERROR = 1e-9  # of the variance of the scores
 _DUST = 1e-14  # of the variance of the scores
 
@@ -93,7 +93,7 @@ def reml(
     """
     allowed = np.ones(len(levels), dtype=bool) if free is None else np.array(free, dtype=bool)
     model = _Profiled(likelihood, n, len(levels))
-    ratios = _descended(model, allowed, _Scale(floats(list(levels.values())), n))
+    ratios = _near_maximum(model, allowed, _Scale(floats(list(levels.values())), n))
     ratios, stencil, around = _settled(model, ratios, rest)
     logdet, rss, cov, beta = (part[0] for part in model.parts(ratios[None]))
     positive = ratios > 0
@@ -104,7 +104,7 @@ def reml(
             "keep one rating of each repeat, or report the means without a test",
         )
     hessian = _hessian(stencil, around[0] + around[1] / s2, around[1] / s2, model.degrees)
-    if not np.linalg.eigvalsh(hessian)[0] > _TOLD:
+    if not np.linalg.eigvalsh(hessian)[0] > _LEAST_CURVATURE:
         raise NotEstimable("so few ratings do not determine the variances", "collect more ratings")
     slopes = np.concatenate([s2 * stencil.gradient(around[2]), s2 * cov[None]])
     sds = {name: float(np.sqrt(r * s2)) for name, r in zip(levels, ratios, strict=True)}
@@ -137,7 +137,7 @@ class _Profiled:
                 "report the means without a test",
             )
 
-    def parts(self, ratios: Floats) -> _Found:
+    def parts(self, ratios: Floats) -> _Parts:
         """log |V| + log |A|, residual sum of squares, (X'V^-1X)^-1 and effects at ratios (B, K)."""
         q = self._likelihood(ratios)
         cov = floats(np.linalg.inv(q.a))
@@ -170,16 +170,16 @@ class _Scale:
         return floats(self._size * np.log1p(self._each * ratio))
 
 
-def _descended(model: _Profiled, allowed: Truths, scale: _Scale) -> Floats:
+def _near_maximum(model: _Profiled, allowed: Truths, scale: _Scale) -> Floats:
     """Ratios (K,) near the maximum, 0 where an effect is not allowed or vanishes."""
     ratios = np.zeros(len(allowed))
     if not allowed.any():
         return ratios
     move = _AHEAD * np.eye(len(allowed))[allowed]
 
-    def value_and_slope(z: Floats) -> tuple[float, Floats]:
+    def value_and_slope(at: Floats) -> tuple[float, Floats]:
         whole = np.zeros(len(allowed))
-        whole[allowed] = z
+        whole[allowed] = at
         points = scale.ratios(np.concatenate([whole[None], whole + move]))
         points[:, ~allowed] = 0.0
         half = model.deviance(points) / 2.0
@@ -187,14 +187,14 @@ def _descended(model: _Profiled, allowed: Truths, scale: _Scale) -> Floats:
 
     # bounds on both sides make the first step that of the slope, which the scale makes a good one
     bounds = [(0.0, float(most)) for most in scale.of(_MOST)[allowed]]
-    found = descend(value_and_slope, scale.of(_START)[allowed], bounds, flat=_FLAT)
+    at = minimise(value_and_slope, scale.of(_START)[allowed], bounds, flat=_FLAT)
     whole = np.zeros(len(allowed))
-    whole[allowed] = found
+    whole[allowed] = at
     ratios[allowed] = scale.ratios(whole)[allowed]
     return np.where(ratios < _NOTHING, 0.0, ratios)
 
 
-def _settled(model: _Profiled, ratios: Floats, rest: float) -> tuple[Floats, Stencil, _Found]:
+def _settled(model: _Profiled, ratios: Floats, rest: float) -> tuple[Floats, Stencil, _Parts]:
     """Newton steps in the logarithms of the positive ratios, until one is at most ``rest``.
 
     The ratios after it, and the stencil before it with the likelihood's parts at its points.
@@ -203,16 +203,16 @@ def _settled(model: _Profiled, ratios: Floats, rest: float) -> tuple[Floats, Ste
         positive = ratios > 0
         x = np.log(ratios[positive])
         stencil = Stencil(x, _STEP)
-        found = model.parts(_spread(stencil.points, ratios))
+        parts = model.parts(_spread(stencil.points, ratios))
         if not left or not len(x):
             break
-        move = _move(stencil, found[0] + model.degrees * np.log(found[1]))
+        move = _move(stencil, parts[0] + model.degrees * np.log(parts[1]))
         ratios = ratios.copy()
         ratios[positive] = np.exp(x + move)
         ratios[ratios < _NOTHING] = 0.0
         if np.abs(move).max() <= rest and (ratios > 0).sum() == len(x):
             break
-    return ratios, stencil, found
+    return ratios, stencil, parts
 
 
 def _move(stencil: Stencil, values: Floats) -> Floats:

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Codes, Floats
 from analysis.statistics.mixed.model_errors import NotEstimable
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+__all__ = ["Codes", "Floats", "Sums", "Truths", "checked_codes", "floats", "in_chunks", "sums"]
 Truths = NDArray[np.bool_]
 
 
 def floats(values: ArrayLike) -> Floats:
     """Values as an array of float64."""
     return np.asarray(values, dtype=np.float64)
+
+
+_CHUNK_VALUES = 200_000  # so that what is worked on stays in the processor's cache
+
+
+def in_chunks(
+    function: Callable[[Floats], Iterable[Floats]], points: Floats, size: int
+) -> Iterator[Floats]:
+    """The arrays (B, ...) that a function of points (B, D) gives, made some points at a time.
+
+    ``size`` is how many numbers it works on for one of them.
+    """
+    step = max(1, _CHUNK_VALUES // size)
+    parts = [function(points[i : i + step]) for i in range(0, len(points), step)]
+    return (np.concatenate(each) for each in zip(*parts, strict=True))
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.ratings.breakdowns import coded_column
 from analysis.statistics.mixed import linear_model
+from analysis.statistics.mixed.crossed_counts import crossing
+from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pairs
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.ordered_labels import label_counts
 from analysis.statistics.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordinal_posterior
 from analysis.statistics.mixed.posterior import Comparison, Posterior
-from analysis.statistics.mixed.random_effects import (
-    QUICK,
-    Effects,
-    affordable,
-    crossing,
-    effects_of,
-)
+from analysis.statistics.mixed.random_effects import Effects, effects_of
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Sums, sums
 from analysis.statistics.mixed.text_posterior import text_posterior
@@ -112,27 +109,23 @@ def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ..
     use = table[(table["trap"] == "") & table["score"].notna() & (table[compare] != "")]
     if not len(use):
         raise NotEstimable("there are no ratings", "collect some first")
-    codes, values = zip(*(_coded(use[name].astype(str)) for name in (compare, *by)), strict=True)
+    codes, values = zip(
+        *(coded_column(use[name].astype(str)) for name in (compare, *by)), strict=True
+    )
     joined = np.ravel_multi_index(codes, [len(value) for value in values])
-    found, cell = np.unique(joined, return_inverse=True)
-    places = np.unravel_index(found, [len(value) for value in values])
+    combinations, cell = np.unique(joined, return_inverse=True)
+    places = np.unravel_index(combinations, [len(value) for value in values])
     named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
-    item = _coded(use["item"].where(use["item"] != "", use["stimulus"]))[0]
+    item = coded_column(use["item"].where(use["item"] != "", use["stimulus"]))[0]
     return Arrays(
         y=use["score"].to_numpy(dtype=np.float64),
-        rater=_coded(use["rater"])[0],
+        rater=coded_column(use["rater"])[0],
         cell=cell.astype(np.int64),
         item=item,
-        stimulus=crossing(crossing(codes[0], _coded(use["stimulus"])[0]), item),
+        stimulus=crossing(crossing(codes[0], coded_column(use["stimulus"])[0]), item),
         cell_condition=places[0].astype(np.int64),
         names=tuple(zip(*named, strict=True)),
     )
-
-
-def _coded(column: pd.Series) -> tuple[Codes, list[str]]:
-    """Codes (n,) from 0 of a column's values in sorted order, and these values."""
-    codes, names = column.factorize(sort=True)
-    return codes.astype(np.int64), [str(name) for name in names]
 
 
 def _gaussian(
@@ -149,7 +142,7 @@ def _gaussian(
     posterior = None
     if bayesian:
         prior = prior_for(*(scale or (float(arrays.y.min()), float(arrays.y.max()))))
-        posterior = posterior_of(arrays, effects, fit, prior, seed=seed)
+        posterior = posterior_of(arrays, effects, fit, prior, Sampling(seed=seed))
     return MixedResult(
         names=arrays.names,
         fit=fit,
@@ -159,14 +152,6 @@ def _gaussian(
         comparison=posterior.comparison(rope=rope, level=level) if posterior else None,
         notes=fit.notes,
     )
-
-
-def fitted_reml(arrays: Arrays, *, most: float = QUICK) -> RemlFit:
-    """REML of scores with every effect that the design allows and that is not too much work.
-
-    ``most`` is the `effects.work` of one evaluation up to which item and stimulus are taken in.
-    """
-    return reml_of(arrays, affordable(allowed_effects(arrays), arrays.condition, most))
 
 
 def allowed_effects(arrays: Arrays) -> Effects:
@@ -190,29 +175,16 @@ def posterior_of(
     effects: Effects,
     fit: RemlFit | None,
     prior: GaussianPrior,
-    *,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of the Bayesian form of the model whose REML fit, if there is one, is ``fit``.
 
     Without effects of texts or clips it has both those of raters, whatever the ratings tell.
     """
     if not effects.of_texts:
-        return gaussian_posterior(_sums(arrays), prior, seed=seed, chains=chains, draws=draws)
+        return gaussian_posterior(_sums(arrays), prior, sampling)
     design = np.eye(len(arrays.names))[arrays.cell]
-    return text_posterior(
-        arrays.y,
-        design,
-        arrays.condition,
-        effects.codes,
-        fit,
-        prior,
-        seed=seed,
-        chains=chains,
-        draws=draws,
-    )
+    return text_posterior(arrays.y, design, arrays.condition, effects.codes, fit, prior, sampling)
 
 
 def _sums(arrays: Arrays) -> Sums:
@@ -236,7 +208,7 @@ def _ordinal(
         notes += (f"no maximum likelihood fit: {error}",)
     posterior = comparison = None
     if bayesian:
-        posterior = ordinal_posterior(counts, scores=scores, seed=seed)
+        posterior = ordinal_posterior(counts, scores=scores, sampling=Sampling(seed=seed))
         comparison = posterior.comparison(rope=rope, level=level, name="score")
     return MixedResult(
         names=arrays.names,
@@ -251,5 +223,9 @@ def _ordinal(
 
 def _weak(counts: Floats) -> tuple[str, ...]:
     """Warnings on effects of an ordinal posterior that the ratings hardly determine."""
-    told = {name: why for name, why in linear_model.refused_by(counts.sum(axis=2)).items() if why}
-    return tuple(f"the posterior SD of {name} is mostly prior: {why}" for name, why in told.items())
+    reasons = {
+        name: why for name, why in linear_model.refused_by(counts.sum(axis=2)).items() if why
+    }
+    return tuple(
+        f"the posterior SD of {name} is mostly prior: {why}" for name, why in reasons.items()
+    )

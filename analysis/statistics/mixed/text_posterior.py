@@ -14,8 +14,14 @@ import numpy as np
 
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.crossed import Crossed
+from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
 from analysis.statistics.mixed.folded_scale import x_of
-from analysis.statistics.mixed.gaussian import MOST_WORK, GaussianPrior, Marginal, drawn
+from analysis.statistics.mixed.gaussian import (
+    MOST_WORK,
+    GaussianPrior,
+    MarginalPosterior,
+    posterior_of_sds,
+)
 from analysis.statistics.mixed.interpolated_likelihood import Interpolated, box_around
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nuts import RESIDUAL, SD_NAMES
@@ -37,10 +43,7 @@ def text_posterior(
     effects: Mapping[str, Codes],
     fit: RemlFit | None,
     prior: GaussianPrior,
-    *,
-    seed: int = 0,
-    chains: int = 4,
-    draws: int = 1000,
+    sampling: Sampling = USUAL,
 ) -> Posterior:
     """Draws of the C means (``condition``), an SD of each effect and that of the residual.
 
@@ -53,31 +56,33 @@ def text_posterior(
     levels = floats([int(effects[name].max()) + 1 for name in names])
     sds = [*(SD_NAMES[name] for name in names), RESIDUAL]
     work = model.plan.work / _OPERATIONS
-    exact = Marginal(model.at, len(names), len(y), model.centre, prior, work=work)
+    exact = MarginalPosterior(model.at, len(names), len(y), model.centre, prior, work=work)
     problem = "its variances cannot be told"
     if fit is not None:
         near = Interpolated(model.at, box_around(fit, levels))
         work = near.n_values * (design.shape[1] + 2.0) ** 2 / 2.0
-        quick = Marginal(near.at, len(names), len(y), model.centre, prior, work=work)
+        quick = MarginalPosterior(near.at, len(names), len(y), model.centre, prior, work=work)
         start = np.maximum(floats([*fit.sds.values()]), _LEAST * fit.sds["residual"])
-        found = drawn(quick, sds, start, seed=seed, chains=chains, draws=draws)
-        error = _error(found, sds, quick, exact)
+        posterior = posterior_of_sds(quick, sds, sampling, start)
+        error = _error(posterior, sds, quick, exact)
         if error <= MOST_ERROR:
-            told = f"between {near.n_values} exact values of the likelihood (error {error:.2g})"
-            return replace(found, approximation=told)
+            approximation = f"{near.n_values} exact values of the likelihood (error {error:.2g})"
+            return replace(posterior, approximation=f"between {approximation}")
         problem = f"an interpolated likelihood is off by {error:.2g}"
     if model.plan.work * _VALUES > MOST_EXACT:
         raise NotEstimable(f"{problem}, and exact draws would take too long", _REMEDY)
-    return drawn(exact, sds, seed=seed, chains=chains, draws=draws)
+    return posterior_of_sds(exact, sds, sampling)
 
 
 _LEAST = 0.02  # of the residual SD: where the mode is sought from for an effect that vanished
 _REMEDY = "ask for the general model (--part general_gaussian)"
 
 
-def _error(found: Posterior, sds: list[str], quick: Marginal, exact: Marginal) -> float:
+def _error(
+    posterior: Posterior, sds: list[str], quick: MarginalPosterior, exact: MarginalPosterior
+) -> float:
     """How far the two log densities are apart, but for a constant: SD among some of the draws."""
-    flat = np.column_stack([found.draws[name].reshape(-1) for name in sds])
+    flat = np.column_stack([posterior.draws[name].reshape(-1) for name in sds])
     some = flat[np.linspace(0, len(flat) - 1, _CHECKED).astype(np.int64)]
     x = x_of(some, exact.scale)  # one coordinate of each SD: the design tells them apart
     return float(np.std(exact.log_density(x) - quick.log_density(x), ddof=1))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, stats
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.comparisons.clustered_variance import both_codes
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison, Pair, compare
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.pair_ratings import PairRatings
@@ -97,7 +98,6 @@ class AbilityFit:
         kind: str = CLUSTERED,
         adjustment: str = "holm",
         level: float = 0.95,
-        seed: int = 0,
     ) -> list[Comparison]:
         """Differences of abilities, all pairs by default, adjusted as `compare` does.
 
@@ -114,7 +114,6 @@ class AbilityFit:
             adjustment=adjustment,
             level=level,
             floors=floors,
-            seed=seed,
             note="" if kind == CLUSTERED else NAIVE_WARNING,
         )
 
@@ -200,12 +199,12 @@ def summarised(
     }
     n_raters, n_items = len(np.unique(ratings.rater)), len(np.unique(ratings.item))
     enough = min(n_raters, n_items) > 1
-    made = []
+    estimates = []
     for name, i in terms.items():
-        parts = [float(sandwich[way][i, i]) for way in ("rater", "item", "both")]
-        variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
+        rater, item, both = (float(matrix[i, i]) for matrix in sandwich.values())
+        variance = max(rater + item - both, rater, item)
         se = float(inverse[i, i]) ** 0.5
-        made.append(Term(name, float(parameters[i]), se, variance**0.5 if enough else None))
+        estimates.append(Term(name, float(parameters[i]), se, variance**0.5 if enough else None))
     return AbilityFit(
         model=model,
         scale=scale,
@@ -215,7 +214,7 @@ def summarised(
         by_rater=ability["rater"],
         by_item=ability["item"],
         by_both=ability["both"],
-        terms=tuple(made),
+        terms=tuple(estimates),
         log_likelihood=log_likelihood,
         n_ratings=len(ratings.y),
         n_raters=n_raters,
@@ -243,12 +242,6 @@ def cluster_products(scores: Floats, groups: Codes) -> Floats:
     size = int(groups.max(initial=-1)) + 1
     sums = np.column_stack([np.bincount(groups, column, size) for column in scores.T])
     return np.asarray(sums.T @ sums, dtype=np.float64)
-
-
-def both_codes(rater: Codes, item: Codes) -> Codes:
-    """Codes (n,) of the rater-and-item groups."""
-    joint = rater * (int(item.max(initial=0)) + 1) + item
-    return np.asarray(np.unique(joint, return_inverse=True)[1], dtype=np.int64)
 
 
 def _step(information: Floats, gradient: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -39,6 +39,19 @@ class Triads:
         return self.circular / self.triads if self.triads else None
 
 
+class TriadsSummary(TypedDict):
+    """All judges together, as a row of a table."""
+
+    judges: int
+    triads: int
+    circular: int
+    share: float | None
+    share_by_chance: float
+    mean_consistence: float | None
+    judges_with_all_pairs: int
+    note: str
+
+
 def circular_triads(ratings: PairRatings, by: Sequence[str] = ("rater",)) -> list[Triads]:
     """The triads of each judge: by ("rater",), ("rater", "item"), ("item",), or () for all.
 
@@ -54,11 +67,10 @@ def circular_triads(ratings: PairRatings, by: Sequence[str] = ("rater",)) -> lis
     judges, judge = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     order = np.argsort(judge.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(judge.reshape(-1)))[:-1]
-    found = []
-    for rows, name in zip(np.split(order, ends), judges, strict=True):
-        code = tuple(int(part) for part in name) if by else ()
-        found.append(_triads(code, ratings, rows))
-    return found
+    return [
+        _triads(tuple(int(part) for part in name) if by else (), ratings, rows)
+        for rows, name in zip(np.split(order, ends), judges, strict=True)
+    ]
 
 
 def most_circular(conditions: int) -> int:
@@ -95,12 +107,12 @@ def _closed(matrix: Floats) -> float:
     return float(np.trace(matrix @ matrix @ matrix))
 
 
-def triads_summary(found: Sequence[Triads]) -> dict[str, Any]:
+def triads_summary(judges: Sequence[Triads]) -> TriadsSummary:
     """All judges together: triads, circular ones, their share, and the mean coefficient."""
-    triads, circular = sum(one.triads for one in found), sum(one.circular for one in found)
-    zetas = [one.consistence for one in found if one.consistence is not None]
+    triads, circular = sum(one.triads for one in judges), sum(one.circular for one in judges)
+    zetas = [one.consistence for one in judges if one.consistence is not None]
     return {
-        "judges": len(found),
+        "judges": len(judges),
         "triads": triads,
         "circular": circular,
         "share": circular / triads if triads else None,

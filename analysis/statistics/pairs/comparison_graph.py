@@ -20,9 +20,9 @@ class Disconnected(Undefined):
 
     def __init__(self, components: Groups) -> None:
         self.components = components
-        told = " | ".join(", ".join(group) for group in components)
+        groups = " | ".join(", ".join(group) for group in components)
         super().__init__(
-            f"{len(components)} groups were never compared with one another ({told}): "
+            f"{len(components)} groups were never compared with one another ({groups}): "
             "they have no common scale and no common ranking; fit each group alone"
         )
 
@@ -67,8 +67,8 @@ class Connection:
         said = [f"{name} was never beaten" for name in self.unbeaten]
         said += [f"{name} never won" for name in self.winless]
         if not self.estimable and not said:
-            told = "; then ".join(", ".join(group) for group in self.groups)
-            said = [f"every comparison between these groups went one way, best first: {told}"]
+            order = "; then ".join(", ".join(group) for group in self.groups)
+            said = [f"every comparison between these groups went one way, best first: {order}"]
         return "; ".join(said)
 
 
@@ -108,10 +108,10 @@ def connection(ratings: PairRatings, ties: str = "half") -> Connection:
 
 def require_common_scale(ratings: PairRatings, ties: str = "half") -> Connection:
     """The connection; raises Disconnected where groups never met."""
-    found = connection(ratings, ties)
-    if len(found.components) > 1:
-        raise Disconnected(found.components)
-    return found
+    graph = connection(ratings, ties)
+    if len(graph.components) > 1:
+        raise Disconnected(graph.components)
+    return graph
 
 
 def parts(ratings: PairRatings, ties: str = "half") -> list[PairRatings]:
@@ -119,14 +119,14 @@ def parts(ratings: PairRatings, ties: str = "half") -> list[PairRatings]:
 
     Parts of a single condition are left out; one part is the whole.
     """
-    found = connection(ratings, ties)
-    groups = found.components if len(found.components) > 1 else found.groups
+    graph = connection(ratings, ties)
+    groups = graph.components if len(graph.components) > 1 else graph.groups
     place = {name: i for i, name in enumerate(ratings.names)}
     return [ratings.among([place[name] for name in group]) for group in groups if len(group) > 1]
 
 
 def _groups(names: tuple[str, ...], labels: Codes, rank: Codes) -> Groups:
     """Names by label, the group with the highest rank first."""
-    found = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    found.sort(key=lambda members: (-int(rank[members].max()), int(members[0])))
-    return tuple(tuple(names[i] for i in members) for members in found)
+    groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    groups.sort(key=lambda members: (-int(rank[members].max()), int(members[0])))
+    return tuple(tuple(names[i] for i in members) for members in groups)

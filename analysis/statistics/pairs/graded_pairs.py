@@ -14,11 +14,10 @@ from analysis.statistics.pairs.ability_fit import AbilityFit, differences, maxim
 from analysis.statistics.pairs.comparison_graph import require_common_scale
 from analysis.statistics.pairs.pair_ratings import PairRatings
 from analysis.statistics.pairs.win_models import (
-    NO_ORDER,
     ORDER,
     distinct_trials,
+    fit_note,
     prior_information,
-    prior_words,
 )
 
 SPACING = "spacing"
@@ -73,15 +72,10 @@ def cumulative(
     """
     if link not in LINKS:
         raise Undefined(f"a link is {' or '.join(LINKS)}, not {link!r}")
-    found = require_common_scale(ratings)
+    graph = require_common_scale(ratings)
     if not np.any(ratings.y):
         raise Undefined("only ties: all abilities are equal and the cut points are infinite")
-    notes = [found.words] if found.words else []
     with_order = order and ratings.orders_known
-    if order and not with_order:
-        notes.append(NO_ORDER)
-    if prior_sd is not None:
-        notes.append(prior_words(prior_sd))
     model = _Cumulative(ratings, LINKS[link], with_order, prior_sd)
     at, information, _ = maximise(model.objective, model.start())
     return summarised(
@@ -93,7 +87,7 @@ def cumulative(
         model.scores(at),
         model.terms,
         model.likelihood(at),
-        "; ".join(notes),
+        fit_note(graph, order and not with_order, prior_sd),
     )
 
 
@@ -189,7 +183,7 @@ def least_squares(ratings: PairRatings, order: bool = True) -> AbilityFit:
     second, -1 if first. Term ``sigma`` is left out: it is √(residual sum of squares / df).
     Raises Disconnected, and Undefined without residual degrees of freedom or variance.
     """
-    found = require_common_scale(ratings)
+    graph = require_common_scale(ratings)
     k, with_order = len(ratings.names), order and ratings.orders_known
     x = differences(ratings.a, ratings.b, k)
     if with_order:
@@ -202,7 +196,6 @@ def least_squares(ratings: PairRatings, order: bool = True) -> AbilityFit:
     variance = float(error @ error) / df
     if variance < 1e-20:
         raise Undefined("the abilities explain every rating exactly: no error to test them by")
-    notes = [NO_ORDER] if order and not with_order else []
     n = len(error)
     return summarised(
         ratings,
@@ -213,6 +206,6 @@ def least_squares(ratings: PairRatings, order: bool = True) -> AbilityFit:
         np.asarray(x * (error / variance)[:, None], dtype=np.float64),
         {ORDER: k - 1} if with_order else {},
         -n / 2 * (float(np.log(2 * np.pi * variance * df / n)) + 1),
-        "; ".join([*([found.words] if found.words else []), *notes]),
+        fit_note(graph, order and not with_order, None),
         float(df),
     )

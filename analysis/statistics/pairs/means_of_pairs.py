@@ -50,8 +50,7 @@ class PairMean:
     def row(self) -> dict[str, Any]:
         """The pair as one flat row of plain values."""
         row: dict[str, Any] = {}
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
+        for name, value in vars(self).items():
             if isinstance(value, Measured):
                 parts = {f"{name}_{part}": getattr(value, part) for part in (*_NUMBERS, *_OF_ALL)}
                 row |= {name: value.value, **parts}
@@ -72,18 +71,18 @@ def pair_means(ratings: PairRatings, level: float = 0.95) -> list[PairMean]:
     """
     farthest = float(np.max(np.abs(ratings.y), initial=0.0))
     low, high = np.minimum(ratings.a, ratings.b), np.maximum(ratings.a, ratings.b)
-    made = []
+    pairs = []
     for a, b in np.unique(np.column_stack([low, high]), axis=0):
         rows = (low == a) & (high == b)
         turned = int(np.sum(ratings.a[rows] == a)) * 2 < int(rows.sum())
         first, second = (int(b), int(a)) if turned else (int(a), int(b))
-        made.append(_PairOf(ratings.kept(rows), first, second, farthest))
-    means = jointly([pair.mean for pair in made], level)
-    shares = jointly([pair.share for pair in made], level)
+        pairs.append(_PairOf(ratings.kept(rows), first, second, farthest))
+    means = jointly([pair.mean for pair in pairs], level)
+    shares = jointly([pair.share for pair in pairs], level)
     naive = adjusted([mean.naive_p for mean in means], "holm")
     return [
-        pair.told(mean, share, level, p)
-        for pair, mean, share, p in zip(made, means, shares, naive, strict=True)
+        pair.summary(mean, share, level, p)
+        for pair, mean, share, p in zip(pairs, means, shares, naive, strict=True)
     ]
 
 
@@ -138,7 +137,7 @@ class _PairOf:
         half = np.sign(self.y) / 2
         return mean_of(half, self.ratings.rater, self.ratings.item, level, 0.5).moved(0.5)
 
-    def told(
+    def summary(
         self, mean: Measured, share: Measured, level: float, naive_p: float | None
     ) -> PairMean:
         ratings, y, order = self.ratings, self.y, self.order
@@ -173,8 +172,8 @@ def _by_order(
     ratings: PairRatings, y: Floats, order: Floats, level: float, farthest: float
 ) -> tuple[Measured, Measured]:
     """The mean of both orders' means, and half their difference."""
-    told = order != 0
-    y, order, who = y[told], order[told], (ratings.rater[told], ratings.item[told])
+    known = order != 0
+    y, order, who = y[known], order[known], (ratings.rater[known], ratings.item[known])
     after = order > 0
     high, low = float(y[after].mean()), float(y[~after].mean())
     error = (y - np.where(after, high, low)) * np.where(

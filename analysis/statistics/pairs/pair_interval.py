@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.binomial import effective
-from analysis.statistics.comparisons.clustered_variance import spread_of_one
+from analysis.statistics.comparisons.clustered_variance import spread_of_one, two_way_sums
 from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
 from analysis.statistics.comparisons.test_result import IGNORES_RATERS
 from analysis.statistics.intervals import (
@@ -20,7 +20,6 @@ from analysis.statistics.intervals import (
     t_interval,
     t_test,
 )
-from analysis.statistics.pairs.ability_fit import both_codes
 from analysis.statistics.unanimous import UNANIMOUS, Edge, edge_of
 
 ALL_EQUAL = "all answers are equal: a test is undefined"
@@ -91,9 +90,9 @@ def mean_of(
     by default that of these.
     """
     value, n = float(y.mean()), len(y)
-    found = measured(rater, item, np.full(n, 1 / n) * (y - value), value, y, level, y)
+    mean = measured(rater, item, np.full(n, 1 / n) * (y - value), value, y, level, y)
     most = float(np.max(np.abs(y))) if farthest is None else farthest
-    return found.at_least(edge_of(y, rater, item, level, most))
+    return mean.at_least(edge_of(y, rater, item, level, most))
 
 
 def jointly(make: Sequence[Callable[[float], Measured]], level: float) -> list[Measured]:
@@ -102,15 +101,13 @@ def jointly(make: Sequence[Callable[[float], Measured]], level: float) -> list[M
     By Šidák, who needs no t intervals: it holds for means at the edge too. An interval leaves the
     origin out if and only if its adjusted p is below 1 - level.
     """
-    found = [one(level) for one in make]
-    m = sum(one.p is not None for one in found)
-    told = []
-    for one, again in zip(found, make, strict=True):
+    family = [one(level) for one in make]
+    m = sum(one.p is not None for one in family)
+    for i, (one, again) in enumerate(zip(family, make, strict=True)):
         if one.p is not None:
             wider, p = again(sidak_level(level, m)), sidak(one.p, m)
-            one = replace(one, low_all=wider.low, high_all=wider.high, p_adjusted=p)
-        told.append(one)
-    return told
+            family[i] = replace(one, low_all=wider.low, high_all=wider.high, p_adjusted=p)
+    return family
 
 
 def share_right(right: Floats, rater: Codes, item: Codes, level: float = 0.95) -> Measured:
@@ -150,11 +147,8 @@ def measured(
         which = "rater" if n_raters < 2 else "item"
         note = f"one {which} only: how {which}s differ cannot be estimated"
         return Measured(value, None, None, None, *naive, note)
-    by_rater, by_item, by_both = (
-        float(np.sum(np.bincount(groups, contribution) ** 2))
-        for groups in (rater, item, both_codes(rater, item))
-    )
-    variance, df = spread_of_one(by_rater, by_item, by_both, effective(rater), effective(item))
+    sums = two_way_sums(contribution, rater, item)
+    variance, df = spread_of_one(*sums, effective(rater), effective(item))
     groups = min(n_raters, n_items)
     if has_no_width(variance, scores):
         equal = not np.any(np.abs(contribution) > 1e-12 / len(contribution))

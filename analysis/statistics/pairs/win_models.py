@@ -17,7 +17,7 @@ from analysis.statistics.pairs.ability_fit import (
     maximise,
     summarised,
 )
-from analysis.statistics.pairs.comparison_graph import Separated, require_common_scale
+from analysis.statistics.pairs.comparison_graph import Connection, Separated, require_common_scale
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
 ORDER, LOG_NU = "second_advantage", "log_nu"
@@ -41,12 +41,10 @@ def bradley_terry(
     use = ratings if ties != "drop" else ratings.kept(ratings.y != 0)
     if not len(use.y):
         raise Undefined("only ties: nothing is left once they are dropped")
-    found = require_common_scale(use, ties)
-    if not found.estimable and prior_sd is None:
-        raise Separated(found)
+    graph = require_common_scale(use, ties)
     shares = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     name = "Bradley-Terry, ties as halves" if ties == "half" else "Bradley-Terry, ties dropped"
-    return _fitted(use, name, shares, order, prior_sd, found.words)
+    return _fitted(use, name, shares, order, prior_sd, graph)
 
 
 def davidson(
@@ -57,15 +55,13 @@ def davidson(
     Term ``log_nu`` is log ν; ``order`` and ``prior_sd`` as in `bradley_terry`. Raises Undefined
     without ties (ν is 0: use Bradley-Terry) and with ties only (ν is infinite).
     """
-    found = require_common_scale(ratings)
+    graph = require_common_scale(ratings)
     tied = int(np.sum(ratings.y == 0))
     if not tied:
         raise Undefined("no ties: Davidson's model is Bradley and Terry's here; use that")
     if tied == len(ratings.y):
         raise Undefined("only ties: all abilities are equal and the chance of a tie is 1")
-    if not found.estimable and prior_sd is None:
-        raise Separated(found)
-    return _fitted(ratings, "Davidson, ties as ties", np.eye(3), order, prior_sd, found.words)
+    return _fitted(ratings, "Davidson, ties as ties", np.eye(3), order, prior_sd, graph)
 
 
 def _fitted(
@@ -74,15 +70,12 @@ def _fitted(
     shares: Floats,
     order: bool,
     prior_sd: float | None,
-    words: str,
+    graph: Connection,
 ) -> AbilityFit:
     """The fit of a choice among a, b, and a tie; ``shares`` (outcomes, alternatives)."""
-    notes = [words] if words else []
+    if not graph.estimable and prior_sd is None:
+        raise Separated(graph)
     with_order = order and ratings.orders_known
-    if order and not with_order:
-        notes.append(NO_ORDER)
-    if prior_sd is not None:
-        notes.append(prior_words(prior_sd))
     choice = _Choice(ratings, shares, with_order, prior_sd)
     at, information, _ = maximise(choice.objective, np.zeros(choice.size))
     return summarised(
@@ -94,7 +87,7 @@ def _fitted(
         choice.scores(at),
         choice.terms,
         choice.likelihood(at),
-        "; ".join(notes),
+        fit_note(graph, order and not with_order, prior_sd),
     )
 
 
@@ -171,6 +164,9 @@ def prior_information(k: int, size: int, prior_sd: float | None) -> Floats:
     return penalty
 
 
-def prior_words(prior_sd: float) -> str:
-    """What a prior does, for the note of a fit."""
-    return f"regularised: a normal prior of SD {prior_sd:g} pulls the abilities together"
+def fit_note(graph: Connection, lacks_order: bool, prior_sd: float | None) -> str:
+    """What to beware of in a fit: who was never beaten, no order term, a prior."""
+    notes = [graph.words, NO_ORDER * lacks_order]
+    if prior_sd is not None:
+        notes.append(f"regularised: a normal prior of SD {prior_sd:g} pulls the abilities together")
+    return "; ".join(filter(None, notes))

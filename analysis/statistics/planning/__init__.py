@@ -10,14 +10,12 @@ from analysis.statistics.planning.confidence_sequences import (
     stopped_at,
     subgaussian_sequence,
 )
-from analysis.statistics.planning.cost import Cost, Payment, cost_of
 from analysis.statistics.planning.group_sequential import (
     Look,
     obrien_fleming_bounds,
     obrien_fleming_spending,
     repeated_intervals,
 )
-from analysis.statistics.planning.live_rows import live_rows
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import (
     half_width,
@@ -33,6 +31,7 @@ from analysis.statistics.planning.simulated_check import (
     simulate_ratings,
     simulated_check,
 )
+from analysis.statistics.planning.study_cost import Cost, Payment, cost_of
 from analysis.statistics.planning.study_design import Design, PlanningError
 from analysis.statistics.planning.variance_components import (
     Components,
@@ -59,7 +58,6 @@ __all__ = [
     "components_from_pilot",
     "cost_of",
     "half_width",
-    "live_rows",
     "minimal_difference",
     "obrien_fleming_bounds",
     "obrien_fleming_spending",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypedDict
 
-from analysis.statistics.planning.cost import cost_of
 from analysis.statistics.planning.plan_search import Plan
 from analysis.statistics.planning.precision import (
-    MEAN,
     half_width,
     minimal_difference,
-    standard_error,
-    standard_error_of_difference,
+    standard_error_of,
 )
 from analysis.statistics.planning.requirements import Requirements
+from analysis.statistics.planning.study_cost import cost_of
 from analysis.statistics.planning.study_design import Design, PlanningError
 
 STEPS = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
@@ -51,15 +49,29 @@ def by_items(requirements: Requirements) -> list[ItemsRow]:
     return rows
 
 
-def around(requirements: Requirements, plan: Plan) -> list[dict[str, Any]]:
+class NearbyDesign(TypedDict):
+    """A design beside the plan's (``per_clip`` marks that one): precision, raters and money."""
+
+    per_clip: str
+    ratings_per_clip: int
+    raters: int
+    ratings: int
+    half_width: float | None
+    found: float | None  # the smallest true difference that is found four times in five
+    reached: float
+    total: float
+    hours: float
+
+
+def around(requirements: Requirements, plan: Plan) -> list[NearbyDesign]:
     """Designs with fewer and more ratings per clip than the plan: precision, raters and money."""
     chosen = plan.design.ratings_per_clip
     steps = sorted({max(1, round(chosen * step)) for step in STEPS})
-    rows = []
+    rows: list[NearbyDesign] = []
     for per_clip in steps:
         design = requirements.design(per_clip)
         cost = cost_of(design, requirements.payment)
-        se = _se(requirements, design)
+        se = standard_error_of(requirements.of, design, requirements.components)
         rows.append(
             {
                 "per_clip": f"{per_clip} ◀" if per_clip == chosen else str(per_clip),
@@ -83,8 +95,3 @@ def half_width_of(requirements: Requirements, design: Design, of: str = "") -> f
         return half_width(design, requirements.components, of=of or requirements.of, level=level)
     except PlanningError:
         return None
-
-
-def _se(requirements: Requirements, design: Design) -> float:
-    make = standard_error if requirements.of == MEAN else standard_error_of_difference
-    return make(design, requirements.components)

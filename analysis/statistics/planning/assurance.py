@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.precision import power, standard_error_of_difference
 from analysis.statistics.planning.study_design import Design, PlanningError
 from analysis.statistics.planning.variance_components import TERMS, Components
@@ -16,7 +16,7 @@ FEWEST_DEGREES = 3.0
 
 
 @dataclass(frozen=True)
-class Assurance:
+class Assurance(FlatRow):
     """The expected power (0..1) over what may be true, beside the power at the best guess.
 
     ``low`` and ``high`` hold the middle 80 % of the power over the draws; ``monte_carlo_se`` is
@@ -29,10 +29,6 @@ class Assurance:
     monte_carlo_se: float
     power_at_guess: float
     draws: int
-
-    def row(self) -> dict[str, Any]:
-        """The assurance as one flat row of plain values."""
-        return asdict(self)
 
 
 def assurance(

@@ -69,8 +69,8 @@ def rater_differences(score: Floats, rater: Codes, is_first: Codes) -> Floats:
         count = np.bincount(who[mine], minlength=n)
         total = np.bincount(who[mine], weights=y[mine], minlength=n)
         means.append(np.divide(total, count, out=np.full(n, np.nan), where=count > 0))
-    found = means[0] - means[1]
-    return np.asarray(found[~np.isnan(found)], dtype=np.float64)
+    differences = means[0] - means[1]
+    return np.asarray(differences[~np.isnan(differences)], dtype=np.float64)
 
 
 def asymptotic_sequence(
@@ -175,12 +175,12 @@ def _arrived(score: Floats, rater: Codes) -> tuple[Floats, Codes, int]:
 
 
 def _checked(x: Floats, level: float) -> Floats:
-    found = np.asarray(x, dtype=np.float64)
+    numbers = np.asarray(x, dtype=np.float64)
     if not 0 < level < 1:
         raise PlanningError(f"level {level} is not between 0 and 1")
-    if not np.isfinite(found).all():
+    if not np.isfinite(numbers).all():
         raise PlanningError("a rater's number is missing or infinite; leave such raters out")
-    return found
+    return numbers
 
 
 def _mixture_radius(t: Codes, level: float, best_at: int) -> Floats:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, stats
 
 from analysis.arrays import Floats
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.study_design import PlanningError
 
 INTERVAL = "repeated confidence interval, O'Brien-Fleming spending (Lan-DeMets)"
@@ -18,7 +18,7 @@ _FURTHEST = 9.0  # a bound beyond this is never crossed
 
 
 @dataclass(frozen=True)
-class Look:
+class Look(FlatRow):
     """One look: the share of the planned information seen, the bound on |z|, what is spent.
 
     ``value``, ``low``, ``high`` are the estimate and its repeated interval; ``crossed`` says that
@@ -34,10 +34,6 @@ class Look:
     high: float | None = None
     crossed: bool | None = None
     interval: str = INTERVAL
-
-    def row(self) -> dict[str, Any]:
-        """The look as one flat row of plain values."""
-        return asdict(self)
 
 
 def obrien_fleming_spending(information: float, level: float = 0.95) -> float:
@@ -99,25 +95,14 @@ def repeated_intervals(
         raise PlanningError("give one value and one standard error per look")
     if any(se <= 0 for se in standard_errors):
         raise PlanningError("a standard error is 0 or less: no interval can be made")
-    found = []
-    for look, value, se in zip(
-        obrien_fleming_bounds(information, level=level), values, standard_errors, strict=True
-    ):
+    looks = []
+    bounds = obrien_fleming_bounds(information, level=level)
+    for look, value, se in zip(bounds, values, standard_errors, strict=True):
         half = look.bound * se
+        low, high = float(value - half), float(value + half)
         crossed = bool(abs(value) >= half)
-        found.append(
-            Look(
-                look.information,
-                look.bound,
-                look.spent,
-                level,
-                float(value),
-                float(value - half),
-                float(value + half),
-                crossed,
-            )
-        )
-    return found
+        looks.append(replace(look, value=float(value), low=low, high=high, crossed=crossed))
+    return looks
 
 
 def _outside(edge: float, at: Floats, mass: Floats, step: float) -> float:

@@ -8,16 +8,20 @@ the order in which raters finished. All comparisons of a task and criterion shar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analysis.arrays import Floats
 from analysis.ratings.estimands import estimand_of
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.confidence_sequences import ConfidenceSequence, bounded_sequence
 from analysis.statistics.planning.study_design import PlanningError
+
+if TYPE_CHECKING:
+    from listening.selectors import PlannedColumn, RaterMean
 
 DECIDED, EQUAL, LATER, NEVER, EARLY = "decided", "equal", "later", "never", "early"
 MOST_PAIRED = 10  # conditions; of more, each one's own mean is bounded instead of all pairs
@@ -27,7 +31,7 @@ TRUNCATION = 0.9  # rater means differ little within the ends of a scale
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(FlatRow):
     """One comparison so far: bounds ``low``..``high`` for ``value``, in score units, and a verdict.
 
     ``versus`` is empty where a condition's own mean is bounded (then there is no verdict but
@@ -43,10 +47,6 @@ class Line:
     raters: int
     verdict: str
     needed: int | None = None
-
-    def row(self) -> dict[str, Any]:
-        """The line as one flat row of plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Interim:
 
 
 def interim(
-    means: Sequence[Mapping[str, Any]],
+    means: Sequence[RaterMean],
     ends: tuple[float, float],
     *,
-    columns: Sequence[Mapping[str, Any]] = (),
+    columns: Sequence[PlannedColumn] = (),
     estimand: str = "mos",
     references: Sequence[str] = (),
     matters: float | None = None,
@@ -90,25 +90,23 @@ def interim(
         raise PlanningError("the smallest difference that matters must be above 0")
     if not 0 < level < 1 or not ends[1] > ends[0]:
         raise PlanningError("give a level between 0 and 1, and the scale's lower and upper end")
-    compared = estimand_of(estimand).in_pairs and any(
-        row["versus_condition"] for row in (*means, *columns)
-    )
-    keys = ("condition", "versus_condition") if compared else ("condition",)
+    rows: list[RaterMean | PlannedColumn] = [*means, *columns]
+    compared = estimand_of(estimand).in_pairs and any(row["versus_condition"] for row in rows)
     raters = list(dict.fromkeys(row["rater"] for row in means))
-    names = sorted({tuple(str(row[key]) for key in keys) for row in (*means, *columns)})
-    table = _table(means, keys, names, raters)
+    names = sorted({_name(row, compared) for row in rows})
+    table = _table(means, compared, names, raters)
     pairs = [] if compared else _pairs([name[0] for name in names], references)
     if pairs and not _raters_shared(table, pairs):
         pairs = []
     each = 1 - (1 - level) / max(len(pairs) or len(names), 1)
     room = _room(means, columns, len(raters))
-    judge = _Judge(each, room, len(raters), matters)
+    comparisons = _Comparisons(each, room, len(raters), matters)
     if pairs:
-        lines = [_pair_line(judge, table, pair, ends) for pair in pairs]
+        lines = [_pair_line(comparisons, table, pair, ends) for pair in pairs]
         return Interim("pairs", level, each, 0.0, len(raters), room, lines)
     null = estimand_of(estimand).neutral if compared else None
     lines = [
-        judge.line(name[0], name[1] if compared else "", _known(table[name]), ends, null)
+        comparisons.line(name[0], name[1] if compared else "", _known(table[name]), ends, null)
         for name in names
     ]
     kind = "versus" if compared else "means"
@@ -125,23 +123,26 @@ def _raters_shared(
     return any((~np.isnan(table[(a,)]) & ~np.isnan(table[(b,)])).any() for a, b in pairs)
 
 
-def _room(
-    means: Sequence[Mapping[str, Any]], columns: Sequence[Mapping[str, Any]], raters: int
-) -> int | None:
+def _room(means: Sequence[RaterMean], columns: Sequence[PlannedColumn], raters: int) -> int | None:
     """About how many raters the plan has room for, if all give as much as those so far."""
-    given, planned = (sum(row["ratings"] for row in rows) for rows in (means, columns))
-    return int(np.ceil(planned / given * raters)) if given and planned else None
+    ratings, planned = (sum(row["ratings"] for row in rows) for rows in (means, columns))
+    return int(np.ceil(planned / ratings * raters)) if ratings and planned else None
 
 
 def _pair_line(
-    judge: _Judge,
+    comparisons: _Comparisons,
     table: Mapping[tuple[str, ...], Floats],
     pair: tuple[str, str],
     ends: tuple[float, float],
 ) -> Line:
     a, b = pair
     span = ends[1] - ends[0]
-    return judge.line(a, b, _known(table[(a,)] - table[(b,)]), (-span, span), 0.0)
+    return comparisons.line(a, b, _known(table[(a,)] - table[(b,)]), (-span, span), 0.0)
+
+
+def _name(row: RaterMean | PlannedColumn, compared: bool) -> tuple[str, ...]:
+    """The condition of a row; where two are compared, both."""
+    return (row["condition"], row["versus_condition"]) if compared else (row["condition"],)
 
 
 def _known(x: Floats) -> Floats:
@@ -158,8 +159,8 @@ def _pairs(names: list[str], references: Sequence[str]) -> list[tuple[str, str]]
 
 
 def _table(
-    means: Sequence[Mapping[str, Any]],
-    keys: tuple[str, ...],
+    means: Sequence[RaterMean],
+    compared: bool,
     names: Sequence[tuple[str, ...]],
     raters: Sequence[str],
 ) -> dict[tuple[str, ...], Floats]:
@@ -168,7 +169,7 @@ def _table(
     total = {name: np.zeros(len(place)) for name in names}
     count = {name: np.zeros(len(place)) for name in names}
     for row in means:
-        name, at = tuple(str(row[key]) for key in keys), place[row["rater"]]
+        name, at = _name(row, compared), place[row["rater"]]
         total[name][at] += row["score"] * row["ratings"]
         count[name][at] += row["ratings"]
     nothing = np.full(len(place), np.nan)
@@ -179,7 +180,7 @@ def _table(
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _Comparisons:
     """Bounds and verdict of one sequence of rater-level numbers."""
 
     level: float
@@ -205,19 +206,19 @@ class _Judge:
     def _verdict(
         self, bounds: ConfidenceSequence, x: Floats, ends: tuple[float, float], null: float
     ) -> tuple[str, int | None]:
-        said, at = self._said(bounds, null)
-        if said:
-            return said, at
+        verdict_now, at = self._said(bounds, null)
+        if verdict_now:
+            return verdict_now, at
         if len(x) < FEWEST:
             return EARLY, None
         if self.room is None or self.raters >= self.room:
             return NEVER, None
         ahead = min(int(np.ceil(self.room * len(x) / self.raters)), FURTHEST)
-        told, needed = self._said(
+        verdict, needed = self._said(
             bounded_sequence(np.resize(x, ahead), ends, level=self.level, truncation=TRUNCATION),
             null,
         )
-        if told and needed is not None:
+        if verdict and needed is not None:
             return LATER, int(np.ceil(needed * self.raters / len(x)))
         return NEVER, None
 

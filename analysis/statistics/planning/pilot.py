@@ -40,8 +40,8 @@ class Pilot:
         """The pilot as one flat row of plain values."""
         counts = ("ratings", "raters", "items", "conditions", "compared", "warning")
         names = ("title", "task", "criterion", "estimand")
-        told = {name: getattr(self, name) for name in (*names, *counts)}
-        return told | self.components.row()
+        row = {name: getattr(self, name) for name in (*names, *counts)}
+        return row | self.components.row()
 
 
 def pilots(kept: pd.DataFrame) -> list[Pilot]:
@@ -52,27 +52,25 @@ def pilots(kept: pd.DataFrame) -> list[Pilot]:
     out; raises PlanningError when none is left.
     """
     scored = kept[kept["score"].notna()]
-    found: list[Pilot] = []
+    known: list[Pilot] = []
     problem = "no rating has a number"
     for rows in _tasks(scored):
         try:
-            found.append(_pilot(rows))
+            known.append(_pilot(rows))
         except PlanningError as error:
             problem = str(error)
-    if not found:
+    if not known:
         raise PlanningError(f"nothing to plan from: {problem}")
-    return sorted(found, key=lambda pilot: -pilot.ratings)
+    return sorted(known, key=lambda pilot: -pilot.ratings)
 
 
-def chosen_pilot(found: list[Pilot], task: str = "", criterion: str = "") -> Pilot:
+def chosen_pilot(known: list[Pilot], task: str = "", criterion: str = "") -> Pilot:
     """The pilot of a task and criterion, both optional; PlanningError names those there are."""
-    fitting = [
-        pilot for pilot in found if task in ("", pilot.task) and criterion in ("", pilot.criterion)
-    ]
-    if not fitting:
-        known = "; ".join(f"task {p.task or '-'}, criterion {p.criterion or '-'}" for p in found)
-        raise PlanningError(f"no ratings of task {task}, criterion {criterion}; there are: {known}")
-    return fitting[0]
+    for pilot in known:
+        if task in ("", pilot.task) and criterion in ("", pilot.criterion):
+            return pilot
+    choices = "; ".join(f"task {p.task or '-'}, criterion {p.criterion or '-'}" for p in known)
+    raise PlanningError(f"no ratings of task {task}, criterion {criterion}; there are: {choices}")
 
 
 def _tasks(scored: pd.DataFrame) -> list[pd.DataFrame]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from analysis.statistics.planning.precision import (
@@ -15,7 +15,7 @@ from analysis.statistics.planning.precision import (
     standard_error,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.study_design import WITHIN, Design, PlanningError
+from analysis.statistics.planning.study_design import WITHIN, Design, PlanningError, design_of
 from analysis.statistics.planning.variance_components import Components
 
 MOST_PER_CLIP = 10_000
@@ -75,12 +75,7 @@ def plan_for_half_width(
         return half_width(design, components, of=of, level=level)
 
     make = _maker(items, conditions, clips_per_rater, assignment)
-    design = _fewest(make, lambda d: width(d) <= wanted)
-    if design is None:
-        raise PlanningError(
-            _items_missing(lambda t: width(replace(make(MOST_PER_CLIP), items=t)) <= wanted, items)
-        )
-    return _plan(design, components, width(design))
+    return _search(make, components, width, lambda reached: reached <= wanted)
 
 
 def plan_for_difference(
@@ -110,19 +105,26 @@ def plan_for_difference(
         return power_of(design, components, difference, of=of, level=strict)
 
     make = _maker(items, conditions, clips_per_rater, assignment)
-    design = _fewest(make, lambda d: reached(d) >= wanted_power)
-    if design is None:
-        many = make(MOST_PER_CLIP)
-        raise PlanningError(
-            _items_missing(lambda t: reached(replace(many, items=t)) >= wanted_power, items)
-        )
     note = f"Bonferroni over {comparisons} comparisons" if comparisons > 1 else ""
-    return _plan(design, components, reached(design), note)
+    return _search(make, components, reached, lambda power: power >= wanted_power, note)
 
 
-def _plan(design: Design, components: Components, reached: float, note: str = "") -> Plan:
+def _search(
+    make: Callable[[int], Design],
+    components: Components,
+    measure: Callable[[Design], float],
+    enough: Callable[[float], bool],
+    note: str = "",
+) -> Plan:
+    """The plan of the fewest ratings per clip that are enough, of what a design is measured by."""
+    many = make(MOST_PER_CLIP)
+    if not enough(measure(many)):
+        missing = _items_missing(lambda t: enough(measure(replace(many, items=t))), many.items)
+        raise PlanningError(missing)
+    design = make(_least(lambda per_clip: enough(measure(make(per_clip))), 0, MOST_PER_CLIP))
     se = standard_error(design, components)
-    return Plan(design, reached, se, standard_error_of_difference(design, components), note)
+    both = standard_error_of_difference(design, components)
+    return Plan(design, measure(design), se, both, note)
 
 
 def _maker(
@@ -136,25 +138,21 @@ def _maker(
             f"{clips_per_rater} clips per rater cannot hold every one of {conditions} conditions; "
             "give more, or choose another assignment"
         )
-    clips = items * (1 if assignment == "between" else conditions)
+    return partial(
+        design_of,
+        items=items,
+        conditions=conditions,
+        clips_per_rater=clips_per_rater,
+        assignment=assignment,
+    )
 
-    def make(per_clip: int) -> Design:
-        load = min(clips_per_rater, clips)
-        raters = max(2, per_clip, math.ceil(clips * per_clip / load))
-        return Design(raters, items, per_clip, conditions, assignment)
 
-    return make
-
-
-def _fewest(make: Callable[[int], Design], enough: Callable[[Design], bool]) -> Design | None:
-    """The design of the fewest ratings per clip that is enough, by bisection; None without any."""
-    if not enough(make(MOST_PER_CLIP)):
-        return None
-    low, high = 0, MOST_PER_CLIP  # low is never enough, high always is
+def _least(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """The least number that is enough, by bisection: ``low`` is not, and ``high`` is."""
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(make(middle)) else (middle, high)
-    return make(high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _items_missing(enough: Callable[[int], bool], items: int) -> str:
@@ -163,11 +161,7 @@ def _items_missing(enough: Callable[[int], bool], items: int) -> str:
         needed *= 2
     if needed >= 1_000_000:
         return "no number of raters or items reaches this; ask for less precision"
-    low, high = needed // 2, needed
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
     return (
         f"no number of raters reaches this with {items} items, which differ too much: "
-        f"about {high} items are the least"
+        f"about {_least(enough, needed // 2, needed)} items are the least"
     )

@@ -55,7 +55,7 @@ def half_width(
     Raises PlanningError with fewer than two raters or items.
     """
     degrees = _degrees(design)
-    return float(stats.t.ppf((1 + level) / 2, degrees)) * _se(design, components, of)
+    return float(stats.t.ppf((1 + level) / 2, degrees)) * standard_error_of(of, design, components)
 
 
 def minimal_difference(se: float, *, power: float = 0.8, level: float = 0.95) -> float:
@@ -102,7 +102,7 @@ def power_of(
     t(min(R, T) - 1) as in `half_width`; 0 for designs too small for an interval.
     """
     degrees = min(design.raters, design.items) - 1
-    se = _se(design, components, of)
+    se = standard_error_of(of, design, components)
     return power(difference, se, degrees=degrees, level=level) if degrees > 0 else 0.0
 
 
@@ -135,7 +135,8 @@ def _degrees(design: Design) -> int:
     return degrees
 
 
-def _se(design: Design, components: Components, of: str) -> float:
+def standard_error_of(of: str, design: Design, components: Components) -> float:
+    """The standard error (score units) of a ``mean`` or a ``difference``."""
     if of not in (MEAN, DIFFERENCE):
         raise PlanningError(f"precision of {of!r}? choose {MEAN} or {DIFFERENCE}")
     make = standard_error if of == MEAN else standard_error_of_difference

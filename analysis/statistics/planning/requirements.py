@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.statistics.planning.cost import Payment
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import DIFFERENCE, MEAN, half_width, power_of
 from analysis.statistics.planning.precision import standard_error as se_of_mean
 from analysis.statistics.planning.precision import standard_error_of_difference as se_of_difference
-from analysis.statistics.planning.study_design import ASSIGNMENTS, WITHIN, Design, PlanningError
+from analysis.statistics.planning.study_cost import Payment
+from analysis.statistics.planning.study_design import (
+    ASSIGNMENTS,
+    WITHIN,
+    Design,
+    PlanningError,
+    design_of,
+)
 from analysis.statistics.planning.variance_components import Components
 
 HALF_WIDTH, POWER = "half_width", "power"
@@ -67,15 +73,18 @@ class Requirements:
 
     def enough(self, design: Design) -> bool:
         """Whether a design reaches the goal."""
-        found = self.reached(design)
-        return found <= self.size if self.goal == HALF_WIDTH else found >= self.power
+        reached = self.reached(design)
+        return reached <= self.size if self.goal == HALF_WIDTH else reached >= self.power
 
     def design(self, ratings_per_clip: int) -> Design:
         """The design with so many ratings per clip: as many raters as share them."""
-        clips = self.items * (1 if self.assignment == "between" else self.conditions)
-        load = min(self.clips_per_rater, clips)
-        raters = max(2, ratings_per_clip, -(-clips * ratings_per_clip // load))
-        return Design(raters, self.items, ratings_per_clip, self.conditions, self.assignment)
+        return design_of(
+            ratings_per_clip,
+            items=self.items,
+            conditions=self.conditions,
+            clips_per_rater=self.clips_per_rater,
+            assignment=self.assignment,
+        )
 
     def plan(self) -> Plan:
         """The design asked for; PlanningError where nothing reaches the goal, with what would."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.clustered_variance import variance_and_df
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import Clustered, clustered, t_interval
 from analysis.statistics.planning.precision import DIFFERENCE
 from analysis.statistics.planning.study_design import BETWEEN, RANDOM, Design, PlanningError
@@ -18,7 +18,7 @@ from analysis.statistics.planning.variance_components import Components
 
 
 @dataclass(frozen=True)
-class SimulatedCheck:
+class SimulatedCheck(FlatRow):
     """How often the planned interval did its work, in ``runs`` studies of new raters and items.
 
     ``power``: the difference of the first two conditions was told from 0 (where ``of`` is mean:
@@ -40,10 +40,6 @@ class SimulatedCheck:
     runs: int
     level: float
     of: str = DIFFERENCE
-
-    def row(self) -> dict[str, Any]:
-        """The check as one flat row of plain values."""
-        return asdict(self)
 
 
 def simulate_ratings(
@@ -101,7 +97,7 @@ def simulated_check(
     rng = np.random.default_rng(seed)
     means = np.zeros(design.conditions)
     means[0] = difference
-    drawn, count = np.empty((runs, 5)), min(design.conditions, 2)
+    intervals, count = np.empty((runs, 5)), min(design.conditions, 2)
     for run in range(runs):
         y, condition, rater, item = simulate_ratings(design, components, list(means), rng)
         use = condition < count  # the other conditions do not enter this difference
@@ -109,21 +105,21 @@ def simulated_check(
         low, high = _interval(fitted, 0, 1 if fewest == 2 else None, level)
         own_low, own_high = _interval(fitted, count - 1, None, level)
         value = fitted.value[0] - (fitted.value[1] if fewest == 2 else 0.0)
-        drawn[run] = low, high, own_low, own_high, value
-    lows, highs = drawn[:, 0], drawn[:, 1]
-    found = int(((lows > 0) | (highs < 0)).sum())
+        intervals[run] = low, high, own_low, own_high, value
+    lows, highs = intervals[:, 0], intervals[:, 1]
+    detected = int(((lows > 0) | (highs < 0)).sum())
     held = int(((lows <= difference) & (difference <= highs)).sum())
     own_truth = means[count - 1]
-    own = (drawn[:, 2] <= own_truth) & (drawn[:, 3] >= own_truth)
+    own = (intervals[:, 2] <= own_truth) & (intervals[:, 3] >= own_truth)
     return SimulatedCheck(
-        found / runs,
-        *_wilson(found, runs),
+        detected / runs,
+        *_wilson(detected, runs),
         held / runs,
         *_wilson(held, runs),
         coverage_of_mean=float(own.mean()),
         half_width=float((highs - lows).mean() / 2),
-        half_width_of_mean=float((drawn[:, 3] - drawn[:, 2]).mean() / 2),
-        sd_of_difference=float(np.std(drawn[:, 4], ddof=1)),
+        half_width_of_mean=float((intervals[:, 3] - intervals[:, 2]).mean() / 2),
+        sd_of_difference=float(np.std(intervals[:, 4], ddof=1)),
         runs=runs,
         level=level,
         of=of,
@@ -155,5 +151,5 @@ def _interval(fitted: Clustered, a: int, b: int | None, level: float) -> tuple[f
 
 
 def _wilson(count: int, runs: int) -> tuple[float, float]:
-    found = stats.binomtest(count, runs).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+    interval = stats.binomtest(count, runs).proportion_ci(0.95, method="wilson")
+    return float(interval.low), float(interval.high)

@@ -68,3 +68,18 @@ class Design:
     def raters_in_all(self) -> int:
         """The people to recruit."""
         return self.raters * (self.conditions if self.assignment == BETWEEN else 1)
+
+
+def design_of(
+    ratings_per_clip: int,
+    *,
+    items: int,
+    conditions: int,
+    clips_per_rater: int,
+    assignment: str = WITHIN,
+) -> Design:
+    """The design with so many ratings per clip: as many raters as share them."""
+    clips = items * (1 if assignment == BETWEEN else conditions)
+    load = min(clips_per_rater, clips)
+    raters = max(2, ratings_per_clip, -(-clips * ratings_per_clip // load))
+    return Design(raters, items, ratings_per_clip, conditions, assignment)

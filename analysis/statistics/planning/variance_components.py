@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.mixed.crossed_counts import indicators
 from analysis.statistics.planning.study_design import PlanningError
 
 TERMS = ("rater", "rater_condition", "item", "stimulus")
@@ -77,15 +78,15 @@ def components_from_model(sds: Mapping[str, float], source: str = "fitted model"
     Known names are rater, rater:system or rater:condition, text or item, stimulus, residual (any
     case). Raises PlanningError on another name or without a residual.
     """
-    found: dict[str, float] = {}
+    by_term: dict[str, float] = {}
     for name, value in sds.items():
         term = _NAMES.get(name.lower().strip())
         if term is None:
             raise PlanningError(f"no component {name}; known are {', '.join(sorted(_NAMES))}")
-        found[term] = float(value)
-    if "residual" not in found:
+        by_term[term] = float(value)
+    if "residual" not in by_term:
         raise PlanningError("the model has no residual SD; give it as residual")
-    return _of_terms(found, source, None, "")
+    return _of_terms(by_term, source, None, "")
 
 
 def components_from_pilot(
@@ -114,10 +115,10 @@ def components_from_pilot(
         raise PlanningError("a pilot needs two raters or more, and three ratings or more")
     groups, notes = _groups(c, r, t)
     centred, names = _centred(y, c), [*groups, "residual"]
-    matrices = [_scaled(code) for code in groups.values()]
-    matrices.append(sparse.eye_array(len(y), format="csr"))
-    fixed = _indicator(np.unique(c, return_inverse=True)[1])
-    traces = _expectations(matrices, fixed)
+    codes = [*groups.values(), np.arange(len(y))]
+    matrices = [_scaled(code) for code in codes]
+    fixed = indicators(np.unique(c, return_inverse=True)[1])
+    traces = _expectations(matrices, [indicators(code) for code in codes], fixed)
     sums = np.array([float(((m.T @ centred) ** 2).sum()) for m in matrices])
     variances, gone = _solved(traces, sums, names)
     notes += gone
@@ -146,12 +147,12 @@ def _groups(c: Codes, r: Codes, t: Codes) -> tuple[dict[str, Codes], list[str]]:
     """The codes of each term that this design can tell from the others."""
     wide = int(c.max()) + 1
     all_terms = {"rater": r, "rater_condition": r * wide + c, "item": t, "stimulus": t * wide + c}
-    found: dict[str, Codes] = {}
+    groups: dict[str, Codes] = {}
     notes: list[str] = []
     for name, raw in all_terms.items():
         code = np.unique(raw, return_inverse=True)[1].astype(np.int64)
         size = int(code.max()) + 1
-        same = [other for other, held in found.items() if _same_partition(code, held)]
+        same = [other for other, held in groups.items() if _same_partition(code, held)]
         if size == len(c):
             notes.append(f"{name} cannot be told from the residual: no group has two ratings")
         elif size < 2:
@@ -159,8 +160,8 @@ def _groups(c: Codes, r: Codes, t: Codes) -> tuple[dict[str, Codes], list[str]]:
         elif same:
             notes.append(f"{name} cannot be told from {same[0]}")
         else:
-            found[name] = code
-    return found, notes
+            groups[name] = code
+    return groups, notes
 
 
 def _same_partition(a: Codes, b: Codes) -> bool:
@@ -174,11 +175,6 @@ def _centred(y: Floats, condition: Codes) -> Floats:
     return np.asarray(y - (np.bincount(code, weights=y) / np.bincount(code))[code])
 
 
-def _indicator(code: Codes) -> Any:
-    n = len(code)
-    return sparse.csr_array((np.ones(n), (np.arange(n), code)), shape=(n, int(code.max()) + 1))
-
-
 def _scaled(code: Codes) -> Any:
     """Group indicators (n, G), each column divided by the root of its group's size."""
     n, size = len(code), np.bincount(code)
@@ -186,15 +182,14 @@ def _scaled(code: Codes) -> Any:
     return sparse.csr_array((weights, (np.arange(n), code)), shape=(n, len(size)))
 
 
-def _expectations(matrices: list[Any], fixed: Any) -> Floats:
+def _expectations(matrices: list[Any], plain: list[Any], fixed: Any) -> Floats:
     """E of each sum of squares per unit of each variance: ||D_k' M Z_l||^2 (K, K).
 
     D_k is term k scaled by its groups' sizes, Z_l the plain indicators of term l (its columns
     times the root of the size), M the projection that takes the condition means away.
     """
     sizes = np.asarray(fixed.sum(axis=0)).reshape(-1)
-    plain = [_unscaled(m) for m in matrices]
-    found = np.empty((len(matrices), len(matrices)))
+    traces = np.empty((len(matrices), len(matrices)))
     for k, left in enumerate(matrices):
         through = (left.T @ fixed).toarray() / sizes  # (G_k, C)
         for j, right in enumerate(plain):
@@ -202,14 +197,8 @@ def _expectations(matrices: list[Any], fixed: Any) -> Floats:
             means = (fixed.T @ right).toarray()  # (C, G_j)
             cross = (direct @ means.T) * through  # (G_k, C)
             both = (through.T @ through) * (means @ means.T)
-            found[k, j] = float((direct.data**2).sum() - 2 * cross.sum() + both.sum())
-    return found
-
-
-def _unscaled(matrix: Any) -> Any:
-    ones = sparse.csr_array(matrix, copy=True)
-    ones.data[:] = 1.0
-    return ones
+            traces[k, j] = float((direct.data**2).sum() - 2 * cross.sum() + both.sum())
+    return traces
 
 
 def _solved(traces: Floats, sums: Floats, names: list[str]) -> tuple[Floats, list[str]]:

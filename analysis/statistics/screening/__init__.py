@@ -1,74 +1,35 @@
 """Exclusion rules: each a named, versioned object that gives a mask and a reason for every row."""
 
-from analysis.statistics.screening.justification_rules import NoJustification, Review
-from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
-from analysis.statistics.screening.offered import offered_rules, optional_rules
-from analysis.statistics.screening.rater_rules import (
-    Correlation,
-    Disagreement,
-    InconsistentRepeats,
-    Variance,
-)
-from analysis.statistics.screening.rule import Rule, rules
-from analysis.statistics.screening.rule_text import rule_from, rule_text, versioned_text
-from analysis.statistics.screening.screened import (
-    DEFAULT,
-    STRUCTURAL,
-    Screened,
-    default_rules,
-    screen,
-    study_rules,
-)
-from analysis.statistics.screening.session_rules import (
-    AttentionTraps,
-    FewRatings,
-    GoldTraps,
-    Headphones,
-)
-from analysis.statistics.screening.single_ratings import (
-    AnswerTime,
-    Duplicate,
-    HeardFraction,
-    MissingScore,
-    NotCounted,
-    Repeat,
-    SessionStatus,
-)
-from analysis.statistics.screening.trap_rules import AttTraps, TaskTraps
-
-__all__ = [
-    "DEFAULT",
-    "STRUCTURAL",
-    "AnswerTime",
-    "AttTraps",
-    "AttentionTraps",
-    "Correlation",
-    "Disagreement",
-    "Duplicate",
-    "FewRatings",
-    "GoldTraps",
-    "Headphones",
-    "HeardFraction",
-    "HiddenReference",
-    "InconsistentRepeats",
-    "MidAnchor",
-    "MissingScore",
-    "NoJustification",
-    "NotCounted",
-    "Repeat",
-    "Review",
-    "Rule",
-    "Screened",
-    "SessionStatus",
-    "TaskTraps",
-    "Variance",
-    "default_rules",
-    "offered_rules",
-    "optional_rules",
-    "rule_from",
-    "rule_text",
-    "rules",
-    "screen",
-    "study_rules",
-    "versioned_text",
-]
+from analysis.statistics.screening.justification_rules import NoJustification as NoJustification
+from analysis.statistics.screening.justification_rules import Review as Review
+from analysis.statistics.screening.mushra_rules import HiddenReference as HiddenReference
+from analysis.statistics.screening.mushra_rules import MidAnchor as MidAnchor
+from analysis.statistics.screening.offered import offered_rules as offered_rules
+from analysis.statistics.screening.offered import optional_rules as optional_rules
+from analysis.statistics.screening.rater_rules import Correlation as Correlation
+from analysis.statistics.screening.rater_rules import Disagreement as Disagreement
+from analysis.statistics.screening.rater_rules import InconsistentRepeats as InconsistentRepeats
+from analysis.statistics.screening.rater_rules import Variance as Variance
+from analysis.statistics.screening.rule import Rule as Rule
+from analysis.statistics.screening.rule_text import rule_from as rule_from
+from analysis.statistics.screening.rule_text import rule_text as rule_text
+from analysis.statistics.screening.rule_text import versioned_text as versioned_text
+from analysis.statistics.screening.screened import DEFAULT as DEFAULT
+from analysis.statistics.screening.screened import STRUCTURAL as STRUCTURAL
+from analysis.statistics.screening.screened import Screened as Screened
+from analysis.statistics.screening.screened import default_rules as default_rules
+from analysis.statistics.screening.screened import screen as screen
+from analysis.statistics.screening.screened import study_rules as study_rules
+from analysis.statistics.screening.session_rules import AttentionTraps as AttentionTraps
+from analysis.statistics.screening.session_rules import FewRatings as FewRatings
+from analysis.statistics.screening.session_rules import GoldTraps as GoldTraps
+from analysis.statistics.screening.session_rules import Headphones as Headphones
+from analysis.statistics.screening.single_ratings import AnswerTime as AnswerTime
+from analysis.statistics.screening.single_ratings import Duplicate as Duplicate
+from analysis.statistics.screening.single_ratings import HeardFraction as HeardFraction
+from analysis.statistics.screening.single_ratings import MissingScore as MissingScore
+from analysis.statistics.screening.single_ratings import NotCounted as NotCounted
+from analysis.statistics.screening.single_ratings import Repeat as Repeat
+from analysis.statistics.screening.single_ratings import SessionStatus as SessionStatus
+from analysis.statistics.screening.trap_rules import AttTraps as AttTraps
+from analysis.statistics.screening.trap_rules import TaskTraps as TaskTraps

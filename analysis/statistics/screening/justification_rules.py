@@ -52,8 +52,8 @@ class NoJustification(Rule):
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         length = table["justification"].str.strip().str.len()
-        asked = (length > 0).groupby([table["study"], table["task"]]).transform("any")
-        short = asked.astype(bool) & (length < self.characters) & (table["trap"] == "")
+        expected = (length > 0).groupby([table["study"], table["task"]]).transform("any")
+        short = expected.astype(bool) & (length < self.characters) & (table["trap"] == "")
         few = f"the justification has fewer than {self.characters} characters"
         return where(short, "there is no justification" if self.characters == 1 else few)
 

@@ -35,8 +35,8 @@ class HiddenReference(Rule):
     def reasons(self, table: pd.DataFrame) -> Reasons:
         mushra = _of_mushra(table)
         hidden = mushra & self._hidden(table)
-        told = f"hidden reference below {self.below:g}"
-        return _too_often(table, mushra, hidden, table["score"] < self.below, self.share, told)
+        failure = f"hidden reference below {self.below:g}"
+        return _too_often(table, mushra, hidden, table["score"] < self.below, self.share, failure)
 
     def describe(self) -> str:
         return f"raters with the hidden reference below {self.below:g} on over {self.share:.0%}"
@@ -74,8 +74,8 @@ class MidAnchor(Rule):
     def reasons(self, table: pd.DataFrame) -> Reasons:
         mushra = _of_mushra(table)
         anchor = mushra & table["condition"].isin(self.conditions)
-        told = f"mid-range anchor above {self.above:g}"
-        return _too_often(table, mushra, anchor, table["score"] > self.above, self.share, told)
+        failure = f"mid-range anchor above {self.above:g}"
+        return _too_often(table, mushra, anchor, table["score"] > self.above, self.share, failure)
 
     def describe(self) -> str:
         names = " or ".join(self.conditions)
@@ -84,8 +84,8 @@ class MidAnchor(Rule):
     def lacking(self, table: pd.DataFrame) -> str:
         if (_of_mushra(table) & table["condition"].isin(self.conditions)).any():
             return ""
-        given = table[_of_mushra(table) & (table["role"] == "anchor")]["condition"].unique()
-        anchors = f" (anchors are {', '.join(sorted(given))})" if len(given) else ""
+        anchors_there = table[_of_mushra(table) & (table["role"] == "anchor")]["condition"].unique()
+        anchors = f" (anchors are {', '.join(sorted(anchors_there))})" if len(anchors_there) else ""
         names = " or ".join(self.conditions)
         return f"no MUSHRA rating is of {names}; name it by conditions={anchors}"
 
@@ -100,14 +100,14 @@ def _too_often(
     judged: pd.Series[bool],
     wrong: pd.Series[bool],
     share: float,
-    told: str,
+    failure: str,
 ) -> Reasons:
     """The reason where a rater's share of wrong ones among those judged is over ``share``."""
     counted = wrong.astype(float).where(judged & table["score"].notna())
-    found = counted.groupby([table["study"], table["task"], table["rater"]]).transform("mean")
-    out = mushra & (found > share)
+    rates = counted.groupby([table["study"], table["task"], table["rater"]]).transform("mean")
+    out = mushra & (rates > share)
     reasons = where(out, "")
-    for rate in found[out].unique():
-        hit = (out & (found == rate)).to_numpy(dtype=bool)
-        reasons[hit] = f"{told} on {rate:.0%} of the items, more than {share:.0%}"
+    for rate in rates[out].unique():
+        hit = (out & (rates == rate)).to_numpy(dtype=bool)
+        reasons[hit] = f"{failure} on {rate:.0%} of the items, more than {share:.0%}"
     return reasons

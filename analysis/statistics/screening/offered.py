@@ -49,16 +49,14 @@ def optional_rules(
     ``methods`` are those of the study's tasks and ``kinds`` those of its traps: a rule that needs
     others is left out. None: not known, so nothing is left out.
     """
-    found: list[Rule] = []
-    for kind in OPTIONAL:
-        rule = kind()
-        if kind in _ONLY_MUSHRA and methods is not None and "mushra" not in methods:
-            continue
+
+    def fits(rule: Rule) -> bool:
+        if isinstance(rule, _ONLY_MUSHRA) and methods is not None and "mushra" not in methods:
+            return False
         wanted = getattr(rule, "kinds", None)
-        if wanted and kinds is not None and not any(k.startswith(wanted) for k in kinds):
-            continue
-        found.append(rule)
-    return found
+        return not wanted or kinds is None or any(kind.startswith(wanted) for kind in kinds)
+
+    return [rule for kind in OPTIONAL if fits(rule := kind())]
 
 
 def offered_rules(

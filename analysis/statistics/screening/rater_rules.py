@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
-from analysis.statistics.screening.rule import Reasons, Rule, need
+from analysis.statistics.screening.rule import Reasons, Rule, need, no_reasons
 from analysis.statistics.screening.single_ratings import asked_again
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from analysis.statistics.agreement.agreement_result import CodedRatings
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 MAD_TO_SD = 1.4826
 _SAME_SCALE = ["study", "method", "criterion", "estimand"]
 _QUESTION = ["session", "task", "stimulus", "versus_stimulus", "item", "context"]
@@ -45,7 +44,7 @@ class Variance(Rule):
         need(self.ratings >= 3, self, "ratings must be 3 or more")
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        reasons = _nothing(table)
+        reasons = no_reasons(table)
         for group in _scales(table):
             count = np.bincount(group.rater, minlength=group.raters)
             rest = group.within_task(group.y)
@@ -54,13 +53,13 @@ class Variance(Rule):
             judged = count >= self.ratings
             usual = float(np.median(sd[judged])) if judged.any() else 0.0
             for code in np.flatnonzero(judged & (sd < self.minimum * usual)).tolist():
-                told = f"SD {sd[code]:.2f} over {count[code]} ratings, usual is {usual:.2f}"
-                group.tell(reasons, code, f"nearly the same score everywhere: {told}")
+                spread = f"SD {sd[code]:.2f} over {count[code]} ratings, usual is {usual:.2f}"
+                group.tell(reasons, code, f"nearly the same score everywhere: {spread}")
         return reasons
 
     def describe(self) -> str:
-        told = f"whose scores vary less than {self.minimum:g} times as much as is usual"
-        return f"raters {told}, judged from {self.ratings} ratings on"
+        condition = f"whose scores vary less than {self.minimum:g} times as much as is usual"
+        return f"raters {condition}, judged from {self.ratings} ratings on"
 
 
 @dataclass(frozen=True)
@@ -84,18 +83,18 @@ class Correlation(Rule):
         need(self.shared >= 3, self, "shared must be 3 or more")
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        reasons = _nothing(table)
+        reasons = no_reasons(table)
         for group in _scales(table):
             r, count = group.correlations()
             low = (count >= self.shared) & (r < self.minimum)  # NaN: not judged
             for code in np.flatnonzero(low).tolist():
-                told = f"r = {r[code]:.2f} with the others over {count[code]} shared stimuli"
-                group.tell(reasons, code, f"{told}, {self.minimum:g} needed")
+                fit = f"r = {r[code]:.2f} with the others over {count[code]} shared stimuli"
+                group.tell(reasons, code, f"{fit}, {self.minimum:g} needed")
         return reasons
 
     def describe(self) -> str:
-        told = f"correlate below {self.minimum:g} with the mean of the others"
-        return f"raters whose scores {told}, judged from {self.shared} shared stimuli on"
+        condition = f"correlate below {self.minimum:g} with the mean of the others"
+        return f"raters whose scores {condition}, judged from {self.shared} shared stimuli on"
 
 
 @dataclass(frozen=True)
@@ -122,11 +121,11 @@ class Disagreement(Rule):
     def reasons(self, table: pd.DataFrame) -> Reasons:
         from analysis.statistics.agreement.rater_bias import subject_model
 
-        reasons = _nothing(table)
+        reasons = no_reasons(table)
         for group in _scales(table):
             model = subject_model(*group.named(), unbiased=True)
-            told = {each.rater: each for each in model.raters}
-            raters = [told.get(name) for name in group.names]
+            estimates = {each.rater: each for each in model.raters}
+            raters = [estimates.get(name) for name in group.names]
             judged = [r if r and r.n_ratings >= self.shared else None for r in raters]
             bias = _robust_z([r.bias if r else None for r in judged])
             noise = _robust_z([r.inconsistency if r else None for r in judged])
@@ -173,7 +172,7 @@ class InconsistentRepeats(Rule):
         need(self.repeats >= 1, self, "repeats must be 1 or more")
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        reasons = _nothing(table)
+        reasons = no_reasons(table)
         twice = asked_again(table)
         if not twice.any():
             return reasons
@@ -186,8 +185,8 @@ class InconsistentRepeats(Rule):
             same = np.bincount(group.rater[again & near], minlength=group.raters)
             stray = (count >= self.repeats) & (same < self.minimum * count)
             for code in np.flatnonzero(stray).tolist():
-                told = f"{same[code]} of {count[code]} second answers near the first"
-                group.tell(reasons, code, f"{told}, {self.minimum:.0%} needed")
+                share = f"{same[code]} of {count[code]} second answers near the first"
+                group.tell(reasons, code, f"{share}, {self.minimum:.0%} needed")
         return reasons
 
     def describe(self) -> str:
@@ -285,15 +284,15 @@ def _scales(table: pd.DataFrame, *, repeats: bool = False) -> Iterator[_Scale]:
         scored &= ~asked_again(table).to_numpy(dtype=bool)
     places = table.groupby(_SAME_SCALE, sort=True).indices
     for place in places.values():
-        found = np.asarray(place, dtype=np.int64)
-        rows = found[scored[found]]
+        group = np.asarray(place, dtype=np.int64)
+        rows = group[scored[group]]
         if len(rows):
-            members = found[rated[found]]
+            members = group[rated[group]]
             rater, names = table["rater"].iloc[members].factorize(sort=True)
             owner = np.asarray(rater, dtype=np.int64)
             yield _Scale(
                 table=table,
-                estimand=str(table["estimand"].iloc[found[0]]),
+                estimand=str(table["estimand"].iloc[group[0]]),
                 rows=rows,
                 y=table["score"].to_numpy(dtype=np.float64)[rows],
                 rater=owner[scored[members]],
@@ -301,10 +300,6 @@ def _scales(table: pd.DataFrame, *, repeats: bool = False) -> Iterator[_Scale]:
                 members=members,
                 owner=owner,
             )
-
-
-def _nothing(table: pd.DataFrame) -> Reasons:
-    return np.full(len(table), "", dtype=object)
 
 
 def _robust_z(values: list[float | None]) -> Floats:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from listening.registry import Registry
+
 if TYPE_CHECKING:
     import pandas as pd
 
 Reasons = NDArray[np.object_]
-
-_registry: dict[str, type[Rule]] = {}
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class Rule:
     version: ClassVar[str] = "1"  # bumped when the same parameters leave out other ratings
     title: ClassVar[str] = ""
     compares_raters: ClassVar[bool] = False
+    registry: ClassVar[Registry[Rule]] = Registry("rule", "analysis.statistics.screening")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _registry[cls.key] = cls
+        Rule.registry.add(cls)
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         """Why each row of the table (n,) is left out; an empty text where it is kept."""
@@ -50,9 +51,9 @@ class Rule:
         return asdict(self)
 
 
-def rules() -> dict[str, type[Rule]]:
-    """Every rule by its key."""
-    return dict(sorted(_registry.items()))
+def no_reasons(table: pd.DataFrame) -> Reasons:
+    """An empty text for every row (n,): all are kept."""
+    return np.full(len(table), "", dtype=object)
 
 
 def where(mask: pd.Series[bool], reason: str) -> Reasons:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 from urllib.parse import quote, unquote
 
-from analysis.statistics.screening.rule import Rule, rules
+from analysis.statistics.screening.rule import Rule
 from analysis.statistics.screening.trap_rules import AttTraps, TaskTraps, needed_of, task_traps
 
 _UNSAFE = re.compile(r"[%,=+\s]")
@@ -24,12 +24,12 @@ def rule_from(text: str) -> Rule:
     """
     named, _, rest = text.partition(":")
     key, _, version = named.partition("@")
-    if key not in rules():
-        raise ValueError(f"no rule {key!r}; known are {', '.join(rules())}")
-    rule = rules()[key]
+    if key not in Rule.registry:
+        raise ValueError(f"no rule {key!r}; known are {', '.join(Rule.registry)}")
+    rule = Rule.registry[key]
     if version not in ("", rule.version):
-        told = f"rule {key} is at version {rule.version} here, not {version!r}"
-        raise ValueError(f"{told}; it may leave out other ratings: take the version away")
+        mismatch = f"rule {key} is at version {rule.version} here, not {version!r}"
+        raise ValueError(f"{mismatch}; it may leave out other ratings: take the version away")
     pairs = [part.partition("=")[::2] for part in rest.split(",") if part]
     if rule is AttTraps:
         return AttTraps(needed=tuple(needed_of(*pair) for pair in pairs)) if pairs else AttTraps()
@@ -37,11 +37,11 @@ def rule_from(text: str) -> Rule:
         return task_traps(pairs)
     known: dict[str, Any] = {field.name: field.default for field in fields(rule)}
     try:
-        given = {name: _value(value, type(known[name])) for name, value in pairs}
+        values = {name: _value(value, type(known[name])) for name, value in pairs}
     except (KeyError, ValueError):
         names = ", ".join(f"{name}=..." for name in known) or "no parameters"
         raise ValueError(f"rule {key!r} takes {names}, not {rest!r}") from None
-    return rule(**given)
+    return rule(**values)
 
 
 def rule_text(rule: Rule) -> str:
@@ -50,13 +50,13 @@ def rule_text(rule: Rule) -> str:
         return f"{rule.key}:" + ",".join(f"{kind}={p}/{of}" for kind, p, of in rule.needed)
     if isinstance(rule, TaskTraps):
         return f"{rule.key}:{rule.text()}"
-    given = [(field.name, field.default, getattr(rule, field.name)) for field in fields(rule)]
-    told = ",".join(
+    parameters = [(field.name, field.default, getattr(rule, field.name)) for field in fields(rule)]
+    text = ",".join(
         f"{name}={_text(value)}"
-        for name, default, value in given
+        for name, default, value in parameters
         if value not in ("", ()) or value != default
     )
-    return f"{rule.key}:{told}" if told else rule.key
+    return f"{rule.key}:{text}" if text else rule.key
 
 
 def versioned_text(rule: Rule) -> str:
@@ -82,4 +82,4 @@ def _text(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    return _UNSAFE.sub(lambda found: quote(found[0], safe=""), text)
+    return _UNSAFE.sub(lambda match: quote(match[0], safe=""), text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -22,8 +22,27 @@ from analysis.statistics.screening.trap_rules import AttTraps, TaskTraps
 if TYPE_CHECKING:
     import pandas as pd
 
+    from listening.selectors import PlannedTrap
+
 STRUCTURAL: tuple[Rule, ...] = (MissingScore(), Duplicate(), Repeat())
 DEFAULT: tuple[Rule, ...] = (SessionStatus(), AttTraps(), NotCounted())
+
+
+class Exclusions(TypedDict):
+    """The ratings, raters and blocks that a rule touches.
+
+    ``ratings_told`` are those that no rule before it leaves out (their sum is what is left out in
+    all), ``ratings_only_here`` those that no other rule leaves out.
+    """
+
+    rule: str
+    version: str
+    what: str
+    ratings: int
+    ratings_told: int
+    ratings_only_here: int
+    raters: int
+    blocks: int
 
 
 @dataclass(frozen=True)
@@ -40,12 +59,8 @@ class Screened:
             keep = keep & (self.reasons[rule] == "")
         return self.table[keep]
 
-    def counts(self) -> list[dict[str, Any]]:
-        """Per rule: ratings, raters and blocks that it touches.
-
-        ``ratings_told`` are those that no rule before it leaves out (their sum is what is left out
-        in all), ``ratings_only_here`` those that no other rule leaves out.
-        """
+    def counts(self) -> list[Exclusions]:
+        """What each rule leaves out, in the order of the rules."""
         rated = (self.table["trap"] == "").to_numpy(dtype=bool)
         hits = {rule: (reasons != "") & rated for rule, reasons in self.reasons.items()}
         touched = np.sum(list(hits.values()), axis=0) if hits else np.zeros(len(rated))
@@ -75,14 +90,14 @@ def default_rules(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> tuple
     return (*rules, Review())
 
 
-def study_rules(plans: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[Rule, ...]:
-    """The default rules of a study: its own trap plans by task (kind, count, pass_at_least)."""
-    found = []
-    for task, kinds in plans.items():
-        needed = tuple((k["kind"], k["pass_at_least"], k["count"]) for k in kinds)
-        if needed:
-            found.append((task, needed))
-    own: tuple[Rule, ...] = (TaskTraps(tuple(found)),) if found else ()
+def study_rules(plans: Mapping[str, Sequence[PlannedTrap]]) -> tuple[Rule, ...]:
+    """The default rules of a study: its own trap plans by task."""
+    needed = tuple(
+        (task, tuple((trap["kind"], trap["pass_at_least"], trap["count"]) for trap in traps))
+        for task, traps in plans.items()
+        if traps
+    )
+    own: tuple[Rule, ...] = (TaskTraps(needed),) if needed else ()
     return (SessionStatus(), *own, NotCounted())
 
 

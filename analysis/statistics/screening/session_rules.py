@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from analysis.statistics.screening.rule import Reasons, Rule, need, where
+from analysis.statistics.screening.rule import Reasons, Rule, need, no_reasons, where
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,22 +97,24 @@ class GoldTraps(Rule):
         return _by_share(table, gold[first], right[first], self, "gold")
 
     def describe(self) -> str:
-        given = f", within {self.tolerance:g} of the known score" if self.answers else ""
-        return f"sessions that answered less than {self.minimum:.0%} of gold clips rightly{given}"
+        tolerance = f", within {self.tolerance:g} of the known score" if self.answers else ""
+        return (
+            f"sessions that answered less than {self.minimum:.0%} of gold clips rightly{tolerance}"
+        )
 
     def lacking(self, table: pd.DataFrame) -> str:
         return _no_kind(table, self.kinds)
 
     def _known(self) -> dict[str, float]:
-        found = {}
+        scores = {}
         for text in self.answers:
             stimulus, _, score = text.rpartition("/")
             try:
-                found[stimulus] = float(score)
+                scores[stimulus] = float(score)
             except ValueError:
                 stimulus = ""
             need(bool(stimulus), self, f"answers are STIMULUS/SCORE, like good/5, not {text!r}")
-        return found
+        return scores
 
 
 @dataclass(frozen=True)
@@ -134,10 +134,10 @@ class FewRatings(Rule):
     def reasons(self, table: pd.DataFrame) -> Reasons:
         rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
         keys = [table[name] for name in ("study", "task", "criterion", "rater")]
-        given = rated.groupby(keys).transform("sum")
-        reasons = where((table["trap"] == "") & (given < self.minimum), "")
-        for count in given[given < self.minimum].unique():
-            hit = ((given == count) & (table["trap"] == "")).to_numpy(dtype=bool)
+        numbers = rated.groupby(keys).transform("sum")
+        reasons = where((table["trap"] == "") & (numbers < self.minimum), "")
+        for count in numbers[numbers < self.minimum].unique():
+            hit = ((numbers == count) & (table["trap"] == "")).to_numpy(dtype=bool)
             reasons[hit] = f"only {count:.0f} of the {self.minimum} ratings needed"
         return reasons
 
@@ -159,18 +159,18 @@ def _by_share(
     what: str,
 ) -> Reasons:
     """Why each row (n,) goes with its session, from which trap trials were answered rightly."""
-    reasons = np.full(len(table), "", dtype=object)
+    reasons = no_reasons(table)
     if trials.empty:
         return reasons
     keys = [trials["study"], trials["session"]]
     counted = right.astype(int).groupby(keys).agg(["sum", "size"])
     failed = counted[counted["sum"] < rule.minimum * counted["size"] - 1e-9]
-    told = {
+    failures = {
         place: f"its session passed {row['sum']} of {row['size']} {what} traps, "
         f"{rule.minimum:.0%} needed"
         for place, row in failed.iterrows()
     }
-    if told:
+    if failures:
         places = zip(table["study"], table["session"], strict=True)
-        reasons[:] = [told.get(place, "") for place in places]
+        reasons[:] = [failures.get(place, "") for place in places]
     return reasons

@@ -25,7 +25,7 @@ _TRIAL = (
     "stimulus",
     "versus_stimulus",
 )
-_ASKED = (
+_QUESTION = (
     *("study", "task", "criterion", "session", "item", "context"),
     *("condition", "stimulus", "versus_condition", "versus_stimulus"),  # a CSV may lack either
 )
@@ -178,6 +178,6 @@ def asked_again(table: pd.DataFrame) -> pd.Series[bool]:
     if not again.any():
         return again
     near = table[(table["trap"] == "") & table["session"].isin(table["session"][again])]
-    first = near.groupby(list(_ASKED), sort=False)["position"].transform("min")
+    first = near.groupby(list(_QUESTION), sort=False)["position"].transform("min")
     later = (near["position"] > first).fillna(False).astype(bool)
     return again & later.reindex(table.index, fill_value=False)

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from analysis.statistics.screening.rule import Reasons, Rule
+from analysis.statistics.screening.rule import Reasons, Rule, no_reasons
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ class AttTraps(Rule):
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         judged = table["method"].isin(self.methods).to_numpy(dtype=bool)
-        reasons = np.full(len(table), "", dtype=object)
+        reasons = no_reasons(table)
         for _, task in table[judged].groupby(["study", "task"], sort=False):
             used = tuple(need for need in self.needed if (task["trap"] == need[0]).any())
             at = table.index.get_indexer(task.index)
@@ -43,8 +43,8 @@ class AttTraps(Rule):
         return reasons
 
     def describe(self) -> str:
-        told = f"{_asked(self.needed)} ({', '.join(self.methods)} tasks)"
-        return f"blocks that did not pass {told}"
+        traps = f"{_needed_text(self.needed)} ({', '.join(self.methods)} tasks)"
+        return f"blocks that did not pass {traps}"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class TaskTraps(Rule):
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         needed = dict(self.plans)
-        reasons = np.full(len(table), "", dtype=object)
+        reasons = no_reasons(table)
         for (_, name), task in table.groupby(["study", "task"], sort=False):
             if str(name) in needed:
                 at = table.index.get_indexer(task.index)
@@ -69,13 +69,13 @@ class TaskTraps(Rule):
         return reasons
 
     def describe(self) -> str:
-        told = "; ".join(f"{_asked(needed)} in task {task}" for task, needed in self.plans)
-        return f"blocks that did not pass the study's traps: {told}"
+        traps = "; ".join(f"{_needed_text(needed)} in task {task}" for task, needed in self.plans)
+        return f"blocks that did not pass the study's traps: {traps}"
 
     def text(self) -> str:
         """The plans as `rule_from` reads them: TASK/KIND=PASSES/OF, commas between."""
         parts = [
-            f"{task}/{_UNSAFE.sub(lambda found: quote(found[0], safe=''), kind)}={passes}/{of}"
+            f"{task}/{_UNSAFE.sub(lambda match: quote(match[0], safe=''), kind)}={passes}/{of}"
             for task, needed in self.plans
             for kind, passes, of in needed
         ]
@@ -94,7 +94,7 @@ def task_traps(pairs: Sequence[Sequence[str]]) -> TaskTraps:
     return TaskTraps(tuple((task, tuple(needed)) for task, needed in plans.items()))
 
 
-def _asked(needed: Needed) -> str:
+def _needed_text(needed: Needed) -> str:
     return " and ".join(f"{passes} of {of} “{kind}” traps" for kind, passes, of in needed)
 
 
@@ -117,8 +117,8 @@ def _verdicts(task: pd.DataFrame, needed: Needed, *, planned: bool) -> Reasons:
         for i in np.flatnonzero((shown < whole) & (verdict == "")):
             verdict[i] = f"its block is incomplete: {shown[i]} “{name}” traps were answered"
         for i in np.flatnonzero((right < wanted) & (verdict == "")):
-            told = f"{right[i]} of {shown[i]} “{name}” traps, {wanted[i]} needed"
-            verdict[i] = f"its block passed {told}"
+            result = f"{right[i]} of {shown[i]} “{name}” traps, {wanted[i]} needed"
+            verdict[i] = f"its block passed {result}"
     return np.asarray(verdict[block], dtype=object)
 
 

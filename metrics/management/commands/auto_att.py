@@ -15,7 +15,7 @@ from metrics import runner
 from metrics.auto_att import baseline, dataset, evaluate, predict, report, run, sources
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
-from metrics.management.options import thread_count
+from metrics.management.metric_options import thread_count
 from metrics.weights import Unavailable
 
 KNOWN = (ValueError, Unavailable)  # each message names the remedy

@@ -10,8 +10,8 @@ from metrics import audio, runner
 from metrics.judges.judge import RepeatedJudge
 from metrics.judges.stability import Stability, stability
 from metrics.management.judging import add_source, number, source_clips, table
-from metrics.management.options import chosen_parameters
-from metrics.metric import ParameterError, make_metric, registry
+from metrics.management.metric_options import chosen_parameters
+from metrics.metric import Metric, ParameterError, make_metric
 from metrics.runner import Clip, ScoredClip
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_source(parser)
-        judges = [key for key, cls in registry().items() if issubclass(cls, RepeatedJudge)]
+        judges = [key for key, cls in Metric.registry.items() if issubclass(cls, RepeatedJudge)]
         parser.add_argument("--metric", required=True, choices=judges)
         parser.add_argument("--repeats", type=int, default=5)
         parser.add_argument("--parameters", default="{}", help="JSON by metric, as score_files.")

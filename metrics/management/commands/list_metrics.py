@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from metrics.metric import Metric, registry
+from metrics.metric import Metric
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no direction"}
 
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for metric in registry().values():
+        for metric in Metric.registry.values():
             self.stdout.write(described(metric()))
 
 

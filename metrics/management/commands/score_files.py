@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, records, runner, summary
 from metrics.inputs import InputClip, InputError, clips_of
-from metrics.management.options import add_metric_options, chosen
+from metrics.management.metric_options import add_metric_options, chosen
+from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
-from metrics.management.reasons import Reasons, one_line
 from metrics.metric import Metric
 from metrics.records import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import runner, scoring
-from metrics.management.options import add_metric_options, chosen
+from metrics.management.metric_options import add_metric_options, chosen
+from metrics.management.no_value_reasons import Reasons
 from metrics.management.progress import Progress
-from metrics.management.reasons import Reasons
 from metrics.metric import Metric
 from metrics.presets import Choice
 from metrics.runner import ScoredBatch

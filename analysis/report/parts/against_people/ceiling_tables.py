@@ -85,11 +85,12 @@ def ceiling_table(of: Gathered, rows: list[dict[str, Any]], suffix: str) -> list
     )
     named = "What a perfect metric could reach"
     tables = [Table(f"ceiling{suffix}", named, columns, rows, note, of.title, True)]
-    alone = one_against_others(of.units)
-    if alone["n_raters"]:
+    alone = {each.statistic: each for each in one_against_others(of.units)}
+    if alone:
         lines = [
-            {"statistic": NAMES[name], "value": alone[name], "n_raters": alone["n_raters"]}
-            | {"low": alone[f"{name}_low"], "high": alone[f"{name}_high"]}
+            {"statistic": NAMES[name], "value": alone[name].value}
+            | {"n_raters": alone[name].n_raters}
+            | {"low": alone[name].low, "high": alone[name].high}
             for name in ("srcc", "plcc", "krcc")
         ]
         columns = [

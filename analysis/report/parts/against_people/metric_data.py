@@ -13,7 +13,13 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import NO_METRICS, directions, ranges
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
-from analysis.statistics.metric_agreement import Correlated, Units, Wanted, correlations, units_of
+from analysis.statistics.metric_agreement import (
+    Correlated,
+    CorrelationOptions,
+    Units,
+    correlations,
+    units_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +108,7 @@ def _gathered(family: Family, inputs: PartInput) -> Gathered:
     known = {name: of for name, of in values.items() if np.isfinite(of).any()}
     same = _on_the_scale(units, known, metrics)
     options = inputs.options
-    wanted = Wanted(
+    wanted = CorrelationOptions(
         level=options.level,
         replicates=options.replicates,
         seed=family.seed(options.seed),

@@ -14,8 +14,9 @@ from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Figure
 from analysis.report.parts.answer.answer_narrative import with_bounds
 from analysis.report.ranking import key_of
-from analysis.statistics.pairs import pair_means, pair_ratings
+from analysis.statistics.pairs.means_of_pairs import pair_means
 from analysis.statistics.pairs.pair_interval import Measured, shares_right
+from analysis.statistics.pairs.pair_ratings import pair_ratings
 
 MOST_DRAWN = 60
 MORE = "More is under Comparisons of pairs."

@@ -14,11 +14,11 @@ from analysis.arrays import Codes
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.parts.justifications.reason_data import Reasons
 from analysis.statistics.justifications import (
-    Telling,
+    TermLogOdds,
     TermTable,
     code_table,
     label_groups,
-    telling_terms,
+    term_log_odds,
     term_table,
 )
 from analysis.statistics.justifications.label_groups import Groups
@@ -126,13 +126,13 @@ def codes_by_label(reasons: Reasons, level: float) -> Content:
 
 def tied(
     reasons: Reasons, has: NDArray[np.bool_], table: TermTable, groups: Groups, level: float
-) -> list[Telling]:
+) -> list[TermLogOdds]:
     """Every term of those reasons against every label, the most telling of each first."""
     rater, item = reasons.rater[has], reasons.item[has]
-    return telling_terms(table, groups.code, groups.names, rater, item, level=level)
+    return term_log_odds(table, groups.code, groups.names, rater, item, level=level)
 
 
-def most_telling(rows: Sequence[Telling], table: TermTable) -> Iterator[Telling]:
+def most_telling(rows: Sequence[TermLogOdds], table: TermTable) -> Iterator[TermLogOdds]:
     """Of each label the first that are clear and matter, but for those that mostly repeat another.
 
     It matters from odds of 1.5 to 1; it repeats where four of five of its reasons hold a word that
@@ -161,7 +161,7 @@ def reasons_holding(table: TermTable) -> Callable[[str], Codes]:
     return places
 
 
-def _sentence(title: str, names: Sequence[str], clear: Sequence[Telling], tried: int) -> str:
+def _sentence(title: str, names: Sequence[str], clear: Sequence[TermLogOdds], tried: int) -> str:
     most = []
     for name in names:
         mine = [row.term for row in clear if row.label == name][:NAMED]
@@ -172,7 +172,7 @@ def _sentence(title: str, names: Sequence[str], clear: Sequence[Telling], tried:
 def _table(
     key: str,
     title: str,
-    rows: Sequence[Telling],
+    rows: Sequence[TermLogOdds],
     note: str,
     about: str,
     term: str = "Word",
@@ -182,7 +182,7 @@ def _table(
     return Table(key, title, columns, [row.row() for row in rows], note, about, folded)
 
 
-def _figures(key: str, title: str, rows: Sequence[Telling], about: str) -> list[Figure]:
+def _figures(key: str, title: str, rows: Sequence[TermLogOdds], about: str) -> list[Figure]:
     drawn: list[dict[str, Any]] = []
     for label in dict.fromkeys(row.label for row in rows):
         mine = [row for row in rows if row.label == label and row.log_odds > 0][:DRAWN]

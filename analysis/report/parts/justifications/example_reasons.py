@@ -35,7 +35,7 @@ class Example:
     """A reason word for word, with the telling word that it holds."""
 
     label: str = column("Label")
-    term: str = column("Telling word")
+    term: str = column("TermLogOdds word")
     reason: str = column("Reason")
     condition: str = column("Condition")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 from analysis.formatting import first_of
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import FamilyInput
-from analysis.statistics.pairs.circular_triads import circular_triads, triads_summary
+from analysis.statistics.pairs.circular_triads import TriadsSummary, circular_triads, triads_summary
 from analysis.statistics.pairs.comparison_graph import wins_of
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
@@ -69,7 +68,7 @@ def going_round(ratings: PairRatings) -> list[str]:
     return circles
 
 
-def _sentence(ratings: PairRatings, majority: dict[str, Any]) -> str:
+def _sentence(ratings: PairRatings, majority: TriadsSummary) -> str:
     circular, triads = majority["circular"], majority["triads"]
     if not circular:
         return f"No majority goes round: {triads} triads, none circular."
@@ -81,7 +80,7 @@ def _sentence(ratings: PairRatings, majority: dict[str, Any]) -> str:
     )
 
 
-def _warnings(each: dict[str, Any]) -> list[str]:
+def _warnings(each: TriadsSummary) -> list[str]:
     if each["share"] is None or each["triads"] < 10 or each["share"] < each["share_by_chance"]:
         return []
     share = f"{each['share'] * 100:.0f} %"

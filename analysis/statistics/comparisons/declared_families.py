@@ -18,10 +18,10 @@ def declared_families(
     Each family is adjusted by itself. What meets an anchor is in none: anchors are made to be
     heard, and to claim that they are would cost the others power.
     """
-    found: dict[str, list[Pair]] = {REFERENCE: [], SYSTEMS: []}
+    families: dict[str, list[Pair]] = {REFERENCE: [], SYSTEMS: []}
     for a, b in combinations(range(len(names)), 2):
         if names[a] in anchors or names[b] in anchors:
             continue
         met = reference != "" and reference in (names[a], names[b])
-        found[REFERENCE if met else SYSTEMS].append((a, b))
-    return {name: pairs for name, pairs in found.items() if pairs}
+        families[REFERENCE if met else SYSTEMS].append((a, b))
+    return {name: pairs for name, pairs in families.items() if pairs}

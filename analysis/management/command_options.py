@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from analysis.statistics.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
-from analysis.statistics.screening import DEFAULT, Rule, rule_text, rules
+from analysis.statistics.screening import DEFAULT, Rule, rule_text
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         metavar="RULE",
         help=f"An exclusion rule, like att_traps:flawed=1/1,human=2/2 or answer_time:"
-        f"minimum_ms=800; may be given several times. Known: {', '.join(rules())}. "
+        f"minimum_ms=800; may be given several times. Known: {', '.join(Rule.registry)}. "
         "Default: session_status, not_counted, and the study's own traps (of a CSV: att_traps, and "
         "review where the column review has verdicts).",
     )

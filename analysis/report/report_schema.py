@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from analysis.statistics.screening.screened import Exclusions
 
 Kind = Literal["text", "number", "count", "percent", "p", "interval", "mark"]
 Drawing = Literal["intervals", "scatter", "lines", "heatmap", "shares", "boxes"]
@@ -64,19 +67,6 @@ class ScreeningRow(EstimateRow):
     """A mean under other rules of screening, which ``screening`` names."""
 
     screening: str
-
-
-class ExclusionRow(TypedDict):
-    """What one rule leaves out."""
-
-    rule: str
-    version: str
-    what: str
-    ratings: int
-    ratings_told: NotRequired[int]  # those that no rule before it leaves out
-    ratings_only_here: int
-    raters: int
-    blocks: int
 
 
 class Counts(TypedDict):
@@ -191,7 +181,7 @@ class Report(TypedDict):
     data: Counts
     scales: dict[str, list[float]]
     warnings: list[str]
-    exclusions: list[ExclusionRow]
+    exclusions: list[Exclusions]
     estimates: list[EstimateRow]
     contrasts: list[EstimateRow]
     shares: list[EstimateRow]

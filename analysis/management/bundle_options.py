@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.report.schema import Report
+from analysis.report.report_schema import Report
 
 WIDTHS = {"auto": None, "none": None, "single": 3.35, "double": 7.0}
 

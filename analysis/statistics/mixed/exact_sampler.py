@@ -17,7 +17,7 @@ from analysis.statistics.mixed.posterior_mode import Density, Mode
 from analysis.statistics.mixed.proposals import Mixture
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
 
-Companion = Callable[[Floats, np.random.Generator], tuple[Floats, Floats]]
+DrawBeside = Callable[[Floats, np.random.Generator], tuple[Floats, Floats]]
 
 MOST_TIMES = 32  # times the draws that were asked for: what is taken at most
 _KEPT = 4000  # draws of all chains together that are kept of more
@@ -30,6 +30,23 @@ _WELL = 0.6  # effective share of draws: nothing to gain beyond
 _PARTS = 6
 _TRIES, _HOPELESS = 4, 1.0  # proposals fitted so often that fit so badly will not fit
 _BETTER, _PATIENCE = 1.1, 4  # rounds that may pass without so much gain
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How many chains, how many draws of each that are tried first, and the seed of all."""
+
+    chains: int = 4
+    draws: int = 1000
+    seed: int = 0
+
+    @property
+    def n(self) -> int:
+        """The draws of all chains together."""
+        return self.chains * self.draws
+
+
+USUAL = Sampling()
 
 
 @dataclass(frozen=True)
@@ -54,7 +71,7 @@ def samples(
     degrees: float,
     even: int,
     enough: float = 0.6,
-    beside: Companion | None = None,
+    beside: DrawBeside | None = None,
     most: float = MOST_TIMES,
 ) -> Iterator[Sample]:
     """Draws from ``log_density``, and as long as more are asked for, each time twice as many.
@@ -74,20 +91,20 @@ def samples(
     core, times = _fitted(target, first, enough), 1
     while times <= min(most, MOST_TIMES) or times == 1:
         length = draws * times + _BURN
-        found = target.proposed(core.guarded(first), chains * length)
-        weights = found.log_weights.reshape(chains, length)
+        proposed = target.proposed(core.guarded(first), chains * length)
+        weights = proposed.log_weights.reshape(chains, length)
         taken, accepted = _metropolis(weights, np.log(rng.random((chains, length))))
         kept = min(draws * times, max(draws, _KEPT // chains))
         thin = draws * times // kept
         place = taken[:, _BURN:][:, thin - 1 :: thin][:, -kept:]
         place = place + length * np.arange(chains)[:, None]
-        quality = Quality(draws * times, thin, accepted, pareto_k(found.log_weights))
-        yield Sample(found.x[place], found.beside[place], quality)
+        quality = Quality(draws * times, thin, accepted, pareto_k(proposed.log_weights))
+        yield Sample(proposed.x[place], proposed.beside[place], quality)
         times *= 2
         if times > _TRIES and quality.pareto_k > _HOPELESS:
             return
-        if _effective(found.log_weights) < _WELL:
-            core = core.refitted(found.x, _shares(found.log_weights))
+        if _effective(proposed.log_weights) < _WELL:
+            core = core.refitted(proposed.x, _shares(proposed.log_weights))
 
 
 @dataclass(frozen=True)
@@ -102,7 +119,7 @@ class _Target:
     """What is drawn from: a density, what goes with its draws, and where chance comes from."""
 
     log_density: Density
-    beside: Companion
+    beside: DrawBeside
     rng: np.random.Generator
 
     def proposed(self, shape: Mixture, n: int) -> _Proposed:
@@ -125,15 +142,15 @@ def _fitted(target: _Target, first: Mixture, enough: float) -> Mixture:
     """The proposals that pilot draws find to fit: the first t, or a mixture if that fits badly."""
     d = first.centres.shape[1]
     n = _PILOT_DRAWS * (d + 2)
-    found = target.proposed(first, n)
-    best, since = (_effective(found.log_weights), first), 0
+    proposed = target.proposed(first, n)
+    best, since = (_effective(proposed.log_weights), first), 0
     if best[0] > enough:
         return first
-    core = first.spread(found.x, _shares(found.log_weights), target.rng, _PARTS)
+    core = first.spread(proposed.x, _shares(proposed.log_weights), target.rng, _PARTS)
     while best[0] < _WELL and since < _PATIENCE:
-        core = core.refitted(found.x, _shares(found.log_weights))
-        found = target.proposed(core.guarded(first), n)
-        fits = _effective(found.log_weights)
+        core = core.refitted(proposed.x, _shares(proposed.log_weights))
+        proposed = target.proposed(core.guarded(first), n)
+        fits = _effective(proposed.log_weights)
         better = fits > _BETTER * best[0]
         since = 0 if better else since + 1
         best = max(best, (fits, core), key=lambda pair: pair[0])

@@ -46,12 +46,12 @@ def package_versions() -> dict[str, str]:
 
     Read from their metadata: nothing is imported.
     """
-    found = {"python": platform.python_version()}
-    found |= {name: version(name) for name in PACKAGES}
+    versions = {"python": platform.python_version()}
+    versions |= {name: version(name) for name in PACKAGES}
     for name in WHERE_INSTALLED:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def now() -> str:

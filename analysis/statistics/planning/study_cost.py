@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.study_design import Design, PlanningError
 
 
@@ -35,7 +35,7 @@ class Payment:
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(FlatRow):
     """Sessions to recruit, minutes of one, hours in all; pay, fees and total in the currency."""
 
     sessions: int
@@ -46,10 +46,6 @@ class Cost:
     total: float
     per_rating: float
     currency: str
-
-    def row(self) -> dict[str, Any]:
-        """The cost as one flat row of plain values."""
-        return asdict(self)
 
 
 def cost_of(design: Design, payment: Payment) -> Cost:

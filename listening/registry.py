@@ -1,0 +1,73 @@
+"""Classes found by their keys, one file each: methods, checks, metrics, rules and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from importlib import import_module
+from pkgutil import iter_modules
+from threading import RLock
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Registry(MutableMapping[str, type[T]]):
+    """The classes of one kind by their ``key``, in order; who reads it finds all of a package.
+
+    The base class hands each subclass to `add` when it is defined. The files of ``package`` are
+    imported when somebody first reads, so that a new class is one new file and no list names it.
+    ``what`` names the kind in messages, ``order`` sorts (by key, where there is none).
+    """
+
+    def __init__(
+        self, what: str, package: str, order: Callable[[type[T]], Any] | None = None
+    ) -> None:
+        self.what, self.package, self.order = what, package, order
+        self.declared: dict[str, type[T]] = {}  # so far: of files that were imported
+        self._lock, self._state = RLock(), "unread"
+
+    def add(self, cls: type[T]) -> bool:
+        """Whether the class has a key of its own, and is registered; ValueError if it is taken."""
+        key = cls.__dict__.get("key")
+        if not key:
+            return False
+        other = self.declared.get(key)
+        if other is not None and other.__qualname__ != cls.__qualname__:
+            raise ValueError(
+                f"two {self.what}s have the key {key}: {other.__qualname__} and "
+                f"{cls.__qualname__}; rename one"
+            )
+        self.declared[key] = cls
+        return True
+
+    def _all(self) -> dict[str, type[T]]:
+        """All of them; a file that reads while it is imported gets those before it."""
+        if self._state != "read":
+            with self._lock:
+                if self._state == "unread":
+                    self._state = "reading"
+                    try:
+                        for module in iter_modules(import_module(self.package).__path__):
+                            import_module(f"{self.package}.{module.name}")
+                    except BaseException:
+                        self._state = "unread"
+                        raise
+                    self._state = "read"
+        return self.declared
+
+    def __getitem__(self, key: str) -> type[T]:
+        return self._all()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        known = self._all()
+        order = self.order
+        return iter(sorted(known, key=lambda key: (order(known[key]) if order else 0, key)))
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __setitem__(self, key: str, cls: type[T]) -> None:
+        self.declared[key] = cls
+
+    def __delitem__(self, key: str) -> None:
+        del self.declared[key]
