@@ -108,7 +108,7 @@ def _result(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> dict[
     from analysis.report.figures import figure_svg
     from analysis.report.html.part_html import table_html
     from analysis.report.planning.form_fields import requirements_from
-    from analysis.report.planning.plan_content import shown
+    from analysis.report.planning.plan_content import content_of
     from analysis.report.planning.planning_narrative import assumptions
     from analysis.statistics.planning import PlanningError, SimulatedCheck
     from analysis.statistics.planning.proposal import propose
@@ -121,7 +121,7 @@ def _result(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> dict[
     sds = components.row() | {"degrees": None}
     state = check_state({"form": dict(values), "components": sds})
     checked = SimulatedCheck(**state["check"]) if state and "check" in state else None
-    made = shown(proposal, checked)
+    made = content_of(proposal, checked)
     return {
         "made": made,
         "figures": [figure_svg(figure, f"plan-{figure.key}") for figure in made.figures],

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.report.pipeline import plain_of
 from analysis.report.planning.form_fields import own_components, requirements_from, starting_values
-from analysis.report.planning.plan_content import plain, shown
+from analysis.report.planning.plan_content import content_of, plain
 from analysis.report.planning.planning_narrative import amount, assumptions, number
 from analysis.statistics.planning import (
     Components,
@@ -59,7 +59,7 @@ def test_money_and_time_by_hand():
     assert cost.session_minutes == pytest.approx((180 + 40 * 12) / 60)
     assert cost.pay == pytest.approx(14 * 11 / 60 * 9)
     assert cost.fees == pytest.approx(cost.pay * 0.3 * 1.2)
-    words = " ".join(shown(propose(replace(MOS, ratings_per_clip=2))).sentences)
+    words = " ".join(content_of(propose(replace(MOS, ratings_per_clip=2))).sentences)
     assert "14 sessions cost 31.42 GBP" in words
     assert "less than the ± 0.2 wanted" in words
 
@@ -70,7 +70,9 @@ def test_more_items_are_proposed_where_they_save_much():
     better = proposal.better
     assert better is not None
     assert better.total < 0.67 * proposal.cost.total
-    assert any(f"with {better.items} instead of 45 items" in s for s in shown(proposal).sentences)
+    assert any(
+        f"with {better.items} instead of 45 items" in s for s in content_of(proposal).sentences
+    )
     assert propose(replace(MOS, ratings_per_clip=3)).items == ()
     again = propose(replace(dear, items=better.items)).plan
     assert again.design.raters_in_all == better.raters
@@ -101,14 +103,14 @@ def test_the_check_agrees_with_the_formula_and_stands_beside_it():
     checked = check(proposal, runs=400)
     assert checked.power == pytest.approx(proposal.plan.reached, abs=0.08)
     assert checked.coverage_high > 0.93
-    tables = {table.key: table for table in shown(proposal, checked).tables}
+    tables = {table.key: table for table in content_of(proposal, checked).tables}
     assert tables["check"].rows[0]["simulated"] == f"{checked.power * 100:.1f}\u00a0%"
-    assert "check" not in {table.key for table in shown(proposal).tables}
+    assert "check" not in {table.key for table in content_of(proposal).tables}
     assert check(proposal, runs=200, seed=1) == check(proposal, runs=200, seed=1)
 
 
 def test_curves_rise_with_raters_and_with_the_difference():
-    (figure,) = shown(propose(POWER)).figures
+    (figure,) = content_of(propose(POWER)).figures
     assert figure.drawing == "lines"
     lines = {}
     for row in figure.rows:
@@ -117,7 +119,7 @@ def test_curves_rise_with_raters_and_with_the_difference():
     assert all((np.diff(line) >= -1e-12).all() for line in lines.values())
     last = [line[-1] for line in lines.values()]
     assert last == sorted(last)
-    (widths,) = shown(propose(MOS)).figures
+    (widths,) = content_of(propose(MOS)).figures
     assert {row["group"] for row in widths.rows} == {
         "one condition’s mean",
         "difference of two",
@@ -128,18 +130,18 @@ def test_a_pilots_uncertainty_is_counted_in():
     known = Components(0.4, 0.2, 0.2, 0.2, 0.6, "pilot", {"rater": 9, "residual": 100})
     proposal = propose(replace(POWER, components=known))
     assert proposal.assured is not None
-    assert any("knows its components only roughly" in s for s in shown(proposal).sentences)
+    assert any("knows its components only roughly" in s for s in content_of(proposal).sentences)
     assert propose(POWER).assured is None
 
 
 def test_warnings_say_where_a_plan_is_weak():
     few = replace(MOS, items=8, size=0.5, clips_per_rater=32)
-    told = " ".join(shown(propose(few)).warnings)
+    told = " ".join(content_of(propose(few)).warnings)
     assert "raters are few" in told
     assert "items are few" in told
-    assert "all 6 pairs" in " ".join(shown(propose(POWER)).warnings)
+    assert "all 6 pairs" in " ".join(content_of(propose(POWER)).warnings)
     long = replace(MOS, payment=replace(PAYMENT, seconds_per_trial=120.0))
-    assert "tires raters" in " ".join(shown(propose(long)).warnings)
+    assert "tires raters" in " ".join(content_of(propose(long)).warnings)
     assert any("looked at once" in words for words in assumptions(propose(MOS)))
 
 
@@ -235,14 +237,14 @@ def test_a_plan_that_the_simulation_does_not_confirm_says_what_would_do():
     proposal = propose(need)
     checked = check(proposal, runs=500)
     assert proposal.plan.reached > 0.8 > checked.power_high
-    (words,) = [w for w in shown(proposal, checked).warnings if w.startswith("By simulation")]
+    (words,) = [w for w in content_of(proposal, checked).warnings if w.startswith("By simulation")]
     wanted = int(words.split("About ")[1].split(" raters")[0])
     assert wanted > proposal.plan.design.raters_in_all
     per_clip = int(words.split("raters, ")[1].split(" ratings")[0])
     more = propose(replace(need, ratings_per_clip=per_clip))
     assert more.plan.design.raters_in_all == wanted
     assert check(more, runs=500).power > 0.8
-    assert not any("By simulation" in w for w in shown(propose(POWER), checked=None).warnings)
+    assert not any("By simulation" in w for w in content_of(propose(POWER), checked=None).warnings)
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **given: Any) -> None:
         from analysis.report.planning.form_fields import requirements_from
-        from analysis.report.planning.plan_content import plain, shown
+        from analysis.report.planning.plan_content import content_of, plain
         from analysis.statistics.planning import PlanningError
         from analysis.statistics.planning.proposal import check, propose
 
@@ -83,7 +83,7 @@ class Command(BaseCommand):
                 checked = check(proposal, runs=given["runs"], seed=given["seed"])
         except PlanningError as error:
             raise CommandError(str(error)) from None
-        made = shown(proposal, checked)
+        made = content_of(proposal, checked)
         if given["out"] is None:
             for line in lines(made):
                 self.stdout.write(line)

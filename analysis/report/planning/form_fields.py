@@ -64,17 +64,17 @@ def starting_values(**known: Any) -> dict[str, str]:
     return {name: _text(value) for name, value in values.items()}
 
 
-def requirements_from(given: Mapping[str, str], components: Components) -> Requirements:
+def requirements_from(form: Mapping[str, str], components: Components) -> Requirements:
     """The question in a form's text values (see ``FIELDS`` and ``TEXTS``).
 
     Per cents become shares. Raises PlanningError that names the field that is wrong.
     """
-    n = {name: _number(field, given.get(name, "")) for name, field in FIELDS.items()}
+    n = {name: _number(field, form.get(name, "")) for name, field in FIELDS.items()}
     missing = [FIELDS[k].words for k, v in n.items() if v is None and k != "ratings_per_clip"]
     if missing:
         raise PlanningError(f"{missing[0]} is missing.")
-    value = {name: found or 0.0 for name, found in n.items()}
-    goal, of = given.get("goal", HALF_WIDTH), given.get("of", DIFFERENCE)
+    value = {name: number or 0.0 for name, number in n.items()}
+    goal, of = form.get("goal", HALF_WIDTH), form.get("of", DIFFERENCE)
     if goal not in GOALS or of not in (MEAN, DIFFERENCE):
         raise PlanningError("Choose what is wanted: a half width or a difference that is found.")
     payment = Payment(
@@ -85,7 +85,7 @@ def requirements_from(given: Mapping[str, str], components: Components) -> Requi
         value["fee"] / 100,
         value["tax"] / 100,
         value["lost"] / 100,
-        given.get("currency", "")[:8].strip(),
+        form.get("currency", "")[:8].strip(),
     )
     per_clip = n["ratings_per_clip"]
     need = Requirements(
@@ -100,7 +100,7 @@ def requirements_from(given: Mapping[str, str], components: Components) -> Requi
         power=value["power"] / 100,
         comparisons=int(value["comparisons"]),
         ratings_per_clip=None if per_clip is None else int(per_clip),
-        assignment=given.get("assignment", "within"),
+        assignment=form.get("assignment", "within"),
         level=value["level"] / 100,
     )
     if need.items * need.conditions * (need.ratings_per_clip or 1) > MOST_RATINGS:
@@ -108,15 +108,15 @@ def requirements_from(given: Mapping[str, str], components: Components) -> Requi
     return need
 
 
-def own_components(given: Mapping[str, str]) -> Components:
+def own_components(form: Mapping[str, str]) -> Components:
     """Components typed by hand, as sd_rater, sd_rater_condition, sd_item, sd_stimulus, sd_residual.
 
     Empty ones are 0; raises PlanningError without a residual or for what is no number.
     """
-    found = {name: _number(field, given.get(f"sd_{name}", "")) for name, field in SDS.items()}
-    if not found["residual"]:
+    numbers = {name: _number(field, form.get(f"sd_{name}", "")) for name, field in SDS.items()}
+    if not numbers["residual"]:
         raise PlanningError("Give the standard deviation of the rest (residual), above 0.")
-    sds = {name: value or 0.0 for name, value in found.items()}
+    sds = {name: value or 0.0 for name, value in numbers.items()}
     return components_from_model(sds, "typed by hand")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from analysis.formatting import interval_text, number
 from analysis.ratings.estimands import estimand_of, name_of
@@ -27,40 +27,54 @@ BADGES = {
 }
 
 
-def box(found: Interim, asked: Mapping[str, Any]) -> dict[str, Any]:
+class LineInWords(TypedDict):
+    """A comparison as its page shows it; no numbers where there are none."""
+
+    name: str
+    value: str | None
+    mean: str | None
+    bounds: str | None
+    raters: int
+    verdict: str
+    badge: str
+    badge_kind: str
+    words: str
+
+
+def box(result: Interim, question: Mapping[str, Any]) -> dict[str, Any]:
     """A task and criterion as its page shows it: plain values only.
 
-    ``asked`` holds its ``title``, ``criterion``, ``estimand`` and the conditions' ``labels``.
+    ``question`` holds its ``title``, ``criterion``, ``estimand`` and the conditions' ``labels``.
     """
-    labels = asked["labels"]
-    lines = [_line(found, line, labels, asked["estimand"]) for line in found.lines]
-    decided = sum(line.verdict in (DECIDED, EQUAL) for line in found.lines)
+    labels = question["labels"]
+    lines = [_line(result, line, labels, question["estimand"]) for line in result.lines]
+    decided = sum(line.verdict in (DECIDED, EQUAL) for line in result.lines)
     return {
-        "title": asked["title"],
-        "criterion": asked["criterion"],
-        "estimand": name_of(asked["estimand"]),
-        "kind": found.kind,
-        "raters": found.raters,
-        "planned": found.planned,
-        "level": f"{found.level * 100:g}",
-        "each": f"{found.each * 100:.4g}",
+        "title": question["title"],
+        "criterion": question["criterion"],
+        "estimand": name_of(question["estimand"]),
+        "kind": result.kind,
+        "raters": result.raters,
+        "planned": result.planned,
+        "level": f"{result.level * 100:g}",
+        "each": f"{result.each * 100:.4g}",
         "lines": lines,
         "decided": decided,
-        "comparisons": 0 if found.kind == "means" else len(lines),
-        "shows": bool(found.raters),
-        "early": found.raters < FEWEST,
-        "neutral": f"{found.neutral:g}",
+        "comparisons": 0 if result.kind == "means" else len(lines),
+        "shows": bool(result.raters),
+        "early": result.raters < FEWEST,
+        "neutral": f"{result.neutral:g}",
     }
 
 
-def _line(found: Interim, line: Line, labels: Mapping[str, str], estimand: str) -> dict[str, Any]:
+def _line(result: Interim, line: Line, labels: Mapping[str, str], estimand: str) -> LineInWords:
     one = labels.get(line.condition, line.condition)
     other = labels.get(line.versus, line.versus)
     kind, badge = BADGES[line.verdict]
-    if found.kind == "means" and line.verdict != EARLY:
+    if result.kind == "means" and line.verdict != EARLY:
         kind, badge = "", "no verdict"
-    name = f"{one} − {other}" if found.kind == "pairs" else one
-    if found.kind == "versus":
+    name = f"{one} − {other}" if result.kind == "pairs" else one
+    if result.kind == "versus":
         name = f"{one} against {other}"
     return {
         "name": name,
@@ -71,20 +85,20 @@ def _line(found: Interim, line: Line, labels: Mapping[str, str], estimand: str) 
         "verdict": line.verdict,
         "badge": badge,
         "badge_kind": kind,
-        "words": _words(found, line, one, other, estimand),
+        "words": _words(result, line, one, other, estimand),
     }
 
 
-def _words(found: Interim, line: Line, one: str, other: str, estimand: str) -> str:
+def _words(result: Interim, line: Line, one: str, other: str, estimand: str) -> str:
     if line.verdict == EARLY:
         return "Too few raters have finished."
-    if found.kind == "means":
+    if result.kind == "means":
         return ""
     if line.verdict == DECIDED:
         value = line.value or 0.0
-        better, worse = (one, other) if value > found.neutral else (other, one)
+        better, worse = (one, other) if value > result.neutral else (other, one)
         if estimand_of(estimand).discriminates:
-            if value > found.neutral:
+            if value > result.neutral:
                 return f"Raters can tell {one} and {other} apart."
             return f"Raters are wrong about {one} and {other} more often than by guessing."
         return f"{better} scores higher than {worse}."
@@ -93,5 +107,5 @@ def _words(found: Interim, line: Line, one: str, other: str, estimand: str) -> s
     if line.verdict == LATER:
         raters = f"about {line.needed} raters" if line.needed else "more raters"
         return f"Going on like this, decided after {raters}."
-    room = f" of about {found.planned}" if found.planned else ""
+    room = f" of about {result.planned}" if result.planned else ""
     return f"Going on like this, not decided by the last{room} raters."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.planning.planning_narrative import (
     amount,
+    answer,
     assumptions,
     count,
     gap,
@@ -16,7 +16,6 @@ from analysis.report.planning.planning_narrative import (
     methods,
     minutes,
     number,
-    told,
     warnings,
 )
 from analysis.statistics.planning.alternatives import around, half_width_of
@@ -29,10 +28,17 @@ from analysis.statistics.planning.precision import (
 from analysis.statistics.planning.proposal import Proposal
 from analysis.statistics.planning.requirements import HALF_WIDTH, Requirements
 from analysis.statistics.planning.simulated_check import SimulatedCheck
-from analysis.statistics.planning.variance_components import TERMS
 
 CURVE_POINTS = 24
 SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
+ITEMS = (
+    Column("items", "Items", "count"),
+    Column("ratings_per_clip", "Per clip", "count"),
+    Column("raters", "Raters", "count"),
+    Column("ratings", "Ratings", "count"),
+    Column("total", "Cost", "number", 0),
+)
+ITEMS_NOTE = "Each reaches what was asked for; numbers of items that cannot are left out."
 _TERM_WORDS = {
     "rater": ("raters", "some are milder than others"),
     "rater_condition": ("raters × conditions", "their own likings"),
@@ -42,7 +48,35 @@ _TERM_WORDS = {
 }
 
 
-def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Content:
+@table_row
+class Fact:
+    """What a plan needs or costs, in words."""
+
+    what: str = column("What")
+    value: str = column("Value", "mark")
+
+
+@table_row
+class CheckRow:
+    """A quantity by the formula and by simulation, in words."""
+
+    what: str = column("What")
+    formula: str = column("Formula", "mark")
+    simulated: str = column("Simulated", "mark")
+    sure: str = column("95 % sure", "mark")
+
+
+@table_row
+class ComponentRow:
+    """A standard deviation that the plan rests on."""
+
+    what: str = column("Scores differ between")
+    sd: float = column("SD", "number")
+    why: str = column("Because")
+    key: str
+
+
+def content_of(proposal: Proposal, checked: SimulatedCheck | None = None) -> Content:
     """Sentences, curves and tables of a plan, with its check by simulation where there is one."""
     short = gap(proposal, checked) if checked else ""
     tables = [_plan_table(proposal), _money_table(proposal)]
@@ -50,18 +84,19 @@ def shown(proposal: Proposal, checked: SimulatedCheck | None = None) -> Content:
         tables.append(check_table(proposal, checked))
     tables.append(_around_table(proposal))
     if proposal.items:
-        tables.append(_items_table(proposal))
+        rows = [asdict(row) for row in proposal.items]
+        tables.append(Table("items", "Fewer and more items", ITEMS, rows, ITEMS_NOTE))
     tables.append(components_table(proposal))
     return Content(
-        sentences=told(proposal),
-        figures=figures(proposal),
+        sentences=answer(proposal),
+        figures=[figure(proposal)],
         tables=tables,
-        warnings=[*warnings(proposal), *([short] if short else [])],
+        warnings=[*warnings(proposal), *filter(None, [short])],
         methods=methods(proposal, checked),
     )
 
 
-def figures(proposal: Proposal) -> list[Figure]:
+def figure(proposal: Proposal) -> Figure:
     """Power by raters for several true differences, or the half width by raters."""
     need, plan = proposal.requirements, proposal.plan
     most = max(3 * plan.design.ratings_per_clip, 6)
@@ -69,26 +104,20 @@ def figures(proposal: Proposal) -> list[Figure]:
     designs = [design for per_clip in steps if (design := need.design(per_clip)).raters > 1]
     if need.goal == HALF_WIDTH:
         rows = [
-            {
-                "group": words,
-                "x": design.raters_in_all,
-                "y": half_width_of(need, design, of),
-            }
+            {"group": words, "x": design.raters_in_all, "y": half_width_of(need, design, of)}
             for of, words in _precisions(need)
             for design in designs
         ]
-        return [
-            Figure(
-                "precision",
-                "Interval by number of raters",
-                "lines",
-                rows,
-                x="Raters",
-                y=f"Half width of the {need.level * 100:g} % interval",
-                at=(need.size,),
-                note="The hair line is the half width that was asked for.",
-            )
-        ]
+        return Figure(
+            "precision",
+            "Interval by number of raters",
+            "lines",
+            rows,
+            x="Raters",
+            y=f"Half width of the {need.level * 100:g} % interval",
+            at=(need.size,),
+            note="The hair line is the half width that was asked for.",
+        )
     sizes = [need.size * share for share in SHARES]
     powers = power_curve(designs, need.components, sizes, of=need.of, level=need.strict_level)
     rows = [
@@ -100,19 +129,17 @@ def figures(proposal: Proposal) -> list[Figure]:
         for k, size in enumerate(sizes)
         for i, design in enumerate(designs)
     ]
-    return [
-        Figure(
-            "power",
-            "Power by number of raters",
-            "lines",
-            rows,
-            x="Raters",
-            y="Power",
-            ends=(0.0, 1.0),
-            at=(need.power,),
-            note="The hair line is the power that was asked for.",
-        )
-    ]
+    return Figure(
+        "power",
+        "Power by number of raters",
+        "lines",
+        rows,
+        x="Raters",
+        y="Power",
+        ends=(0.0, 1.0),
+        at=(need.power,),
+        note="The hair line is the power that was asked for.",
+    )
 
 
 def _precisions(need: Requirements) -> list[tuple[str, str]]:
@@ -120,41 +147,35 @@ def _precisions(need: Requirements) -> list[tuple[str, str]]:
     return [of_mean, of_difference] if need.conditions > 1 else [of_mean]
 
 
-def _facts(key: str, title: str, rows: Sequence[tuple[str, str]], note: str = "") -> Table:
-    columns = [Column("what", "What"), Column("value", "Value", "mark")]
-    told_rows = [{"what": what, "value": value} for what, value in rows]
-    return Table(key, title, columns, told_rows, note)
-
-
 def _plan_table(proposal: Proposal) -> Table:
     need, plan = proposal.requirements, proposal.plan
     design = plan.design
     goal = "Half width reached" if need.goal == HALF_WIDTH else "Power reached"
     reached = number(plan.reached) if need.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
-    rows = [
-        ("Raters whose ratings count", count(design.raters_in_all)),
-        ("Ratings of each clip", count(design.ratings_per_clip)),
-        ("Clips per rater", number(design.ratings_per_rater)),
-        ("Ratings of each condition", count(design.ratings_per_condition)),
-        ("Ratings in all", count(design.ratings)),
-        (goal, reached),
+    facts = [
+        Fact("Raters whose ratings count", count(design.raters_in_all)),
+        Fact("Ratings of each clip", count(design.ratings_per_clip)),
+        Fact("Clips per rater", number(design.ratings_per_rater)),
+        Fact("Ratings of each condition", count(design.ratings_per_condition)),
+        Fact("Ratings in all", count(design.ratings)),
+        Fact(goal, reached),
     ]
-    return _facts("plan", "The plan", rows, plan.note)
+    return Table.of(Fact, "plan", "The plan", facts, note=plan.note)
 
 
 def _money_table(proposal: Proposal) -> Table:
     cost = proposal.cost
-    money = [
-        ("Sessions to recruit", count(cost.sessions)),
-        ("One session", minutes(cost.session_minutes)),
-        ("Pay of a session", amount(cost.pay / cost.sessions, cost.currency)),
-        ("Hours paid", number(cost.hours)),
-        ("Pay", amount(cost.pay, cost.currency)),
-        ("Fees and tax", amount(cost.fees, cost.currency)),
-        ("Total", amount(cost.total, cost.currency)),
-        ("Per rating that counts", amount(cost.per_rating, cost.currency)),
+    facts = [
+        Fact("Sessions to recruit", count(cost.sessions)),
+        Fact("One session", minutes(cost.session_minutes)),
+        Fact("Pay of a session", amount(cost.pay / cost.sessions, cost.currency)),
+        Fact("Hours paid", number(cost.hours)),
+        Fact("Pay", amount(cost.pay, cost.currency)),
+        Fact("Fees and tax", amount(cost.fees, cost.currency)),
+        Fact("Total", amount(cost.total, cost.currency)),
+        Fact("Per rating that counts", amount(cost.per_rating, cost.currency)),
     ]
-    return _facts("cost", "Time and money", money)
+    return Table.of(Fact, "cost", "Time and money", facts)
 
 
 def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
@@ -169,34 +190,28 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
         of=need.of,
         level=need.strict_level,
     )
-    rows: list[Mapping[str, Any]] = [
-        {
-            "what": f"{power_words}, true difference {number(need.size)}",
-            "formula": f"{by_formula * 100:.1f}\u00a0%",
-            "simulated": f"{checked.power * 100:.1f}\u00a0%",
-            "sure": f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f}\u00a0%",
-        },
-        {
-            "what": "Half width of the interval",
-            "formula": number(proposal.half_width),
-            "simulated": number(checked.half_width),
-            "sure": "",
-        },
-        {
-            "what": "Interval holds the truth",
-            "formula": f"{formula * 100:g}\u00a0%",
-            "simulated": f"{checked.coverage * 100:.1f}\u00a0%",
-            "sure": f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f}\u00a0%",
-        },
-    ]
-    columns = [
-        Column("what", "What"),
-        Column("formula", "Formula", "mark"),
-        Column("simulated", "Simulated", "mark"),
-        Column("sure", "95 % sure", "mark"),
+    rows = [
+        CheckRow(
+            what=f"{power_words}, true difference {number(need.size)}",
+            formula=f"{by_formula * 100:.1f}\u00a0%",
+            simulated=f"{checked.power * 100:.1f}\u00a0%",
+            sure=f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f}\u00a0%",
+        ),
+        CheckRow(
+            what="Half width of the interval",
+            formula=number(proposal.half_width),
+            simulated=number(checked.half_width),
+            sure="",
+        ),
+        CheckRow(
+            what="Interval holds the truth",
+            formula=f"{formula * 100:g}\u00a0%",
+            simulated=f"{checked.coverage * 100:.1f}\u00a0%",
+            sure=f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f}\u00a0%",
+        ),
     ]
     note = f"{count(checked.runs)} simulated studies of this plan, analysed like a real one."
-    return Table("check", "The formula, checked by simulation", columns, rows, note)
+    return Table.of(CheckRow, "check", "The formula, checked by simulation", rows, note=note)
 
 
 def _around_table(proposal: Proposal) -> Table:
@@ -219,34 +234,15 @@ def _around_table(proposal: Proposal) -> Table:
     return Table("around", "Fewer and more ratings", columns, rows, note)
 
 
-def _items_table(proposal: Proposal) -> Table:
-    columns = [
-        Column("items", "Items", "count"),
-        Column("ratings_per_clip", "Per clip", "count"),
-        Column("raters", "Raters", "count"),
-        Column("ratings", "Ratings", "count"),
-        Column("total", "Cost", "number", 0),
-    ]
-    rows = [asdict(row) for row in proposal.items]
-    note = "Each reaches what was asked for; numbers of items that cannot are left out."
-    return Table("items", "Fewer and more items", columns, rows, note)
-
-
 def components_table(proposal: Proposal) -> Table:
     """The standard deviations that the plan rests on, in words."""
     known = proposal.requirements.components
     rows = [
-        {"what": words, "sd": getattr(known, name), "why": why, "key": name}
-        for name in (*TERMS, "residual")
-        for words, why in (_TERM_WORDS[name],)
-    ]
-    columns = [
-        Column("what", "Scores differ between"),
-        Column("sd", "SD", "number"),
-        Column("why", "Because"),
+        ComponentRow(what, getattr(known, name), why, name)
+        for name, (what, why) in _TERM_WORDS.items()
     ]
     note = f"Source: {known.source}." + (f" Note: {in_words(known.note)}." if known.note else "")
-    return Table("components", "What the plan rests on", columns, rows, note)
+    return Table.of(ComponentRow, "components", "What the plan rests on", rows, note=note)
 
 
 def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str, Any]:
@@ -256,5 +252,5 @@ def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str
         "check": checked.row() if checked else None,
         "around": around(proposal.requirements, proposal.plan),
         "assumptions": assumptions(proposal),
-        "shown": asdict(shown(proposal, checked)),
+        "shown": asdict(content_of(proposal, checked)),
     }

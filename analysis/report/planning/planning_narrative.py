@@ -41,7 +41,7 @@ def minutes(value: float) -> str:
     return f"{rounded:g} minute{'' if rounded == 1 else 's'}"
 
 
-def told(proposal: Proposal) -> list[str]:
+def answer(proposal: Proposal) -> list[str]:
     """The answer first, then money, then what was not certain."""
     need, plan, cost = proposal.requirements, proposal.plan, proposal.cost
     d = plan.design
@@ -118,30 +118,30 @@ def assumptions(proposal: Proposal) -> list[str]:
 def warnings(proposal: Proposal) -> list[str]:
     """Where the plan is weak."""
     need, plan, cost = proposal.requirements, proposal.plan, proposal.cost
-    d, found = plan.design, []
-    if d.raters < FEW_RATERS:
-        found.append(
-            f"{d.raters} raters are few: the interval is rough then, and one odd rater moves it. "
-            f"Take {FEW_RATERS} or more."
+    design, weak = plan.design, []
+    if design.raters < FEW_RATERS:
+        weak.append(
+            f"{design.raters} raters are few: the interval is rough then, and one odd rater moves "
+            f"it. Take {FEW_RATERS} or more."
         )
-    if d.items < FEW_ITEMS:
-        found.append(
-            f"{d.items} items are few to speak about new texts with. More items with fewer "
+    if design.items < FEW_ITEMS:
+        weak.append(
+            f"{design.items} items are few to speak about new texts with. More items with fewer "
             "ratings each give more for the same money."
         )
     if cost.session_minutes > LONG_SESSION_MIN:
-        found.append(
+        weak.append(
             f"A session of {cost.session_minutes:.0f} minutes tires raters; give each fewer clips."
         )
     if need.goal != HALF_WIDTH and need.comparisons == 1 and need.conditions > 2:
         pairs = need.conditions * (need.conditions - 1) // 2
-        found.append(
+        weak.append(
             f"The power is that of one comparison chosen beforehand. To compare all {pairs} pairs, "
             f"give {pairs} as the number of comparisons."
         )
     if need.components.note:
-        found.append(f"Of how scores vary: {in_words(need.components.note)}.")
-    return found
+        weak.append(f"Of how scores vary: {in_words(need.components.note)}.")
+    return weak
 
 
 def in_words(note: str) -> str:
@@ -161,10 +161,10 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
     factor = checked.half_width / max(proposal.half_width, 1e-12)
     if need.goal == HALF_WIDTH:
         short = need.ratings_per_clip is None and checked.half_width > 1.03 * need.size
-        found = f"the half width is ± {number(checked.half_width)}"
+        simulated = f"the half width is ± {number(checked.half_width)}"
     else:
         short = need.ratings_per_clip is None and checked.power_high < need.power
-        found = f"the power is {checked.power * 100:.0f} %"
+        simulated = f"the power is {checked.power * 100:.0f} %"
     if not short:
         return ""
     try:
@@ -178,7 +178,7 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
         )
     than = "wider than wanted" if need.goal == HALF_WIDTH else "less than wanted"
     return (
-        f"By simulation {found}, {than}: the interval of the analysis is careful in studies of "
+        f"By simulation {simulated}, {than}: the interval of the analysis is careful in studies of "
         f"this size. {remedy}"
     )
 
