@@ -14,8 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.report.content import Figure
-from analysis.report.paper import DOUBLE, SINGLE, paper_files, width_for
-from analysis.report.paper.paper_style import fonts
+from analysis.report.figures.paper import DOUBLE, SINGLE, fonts, paper_files, width_for
 from tests.analysis.drawn import CHINESE, EVERY, HEATMAP, INTERVALS, NAUGHTY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +84,7 @@ def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
 def test_a_figure_has_the_same_bytes_in_another_process():
     code = (
         "import hashlib; from tests.analysis.drawn import LINES as f;"
-        "from analysis.report.paper import paper_files;"
+        "from analysis.report.figures.paper import paper_files;"
         "print(hashlib.sha256(b''.join(paper_files(f).values())).hexdigest())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}

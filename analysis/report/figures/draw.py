@@ -1,4 +1,4 @@
-"""A figure drawn as SVG, by the drawing that it names."""
+"""A figure laid out by the drawing that it names, and rendered as SVG for pages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from analysis.report.figures.heatmap import heatmap
 from analysis.report.figures.interval_plot import intervals
 from analysis.report.figures.line_plot import lines
 from analysis.report.figures.scatter_plot import scatter
+from analysis.report.figures.scene import PAGE, WIDTH, Scene, Sheet
 from analysis.report.figures.share_bars import shares
-from analysis.report.figures.svg import WIDTH, Canvas, framed
+from analysis.report.figures.svg import framed
 
-DRAWINGS: dict[Drawing, Callable[[Figure], Canvas]] = {
+DRAWINGS: dict[Drawing, Callable[[Figure, Sheet], Scene]] = {
     "intervals": intervals,
     "scatter": scatter,
     "lines": lines,
@@ -29,7 +30,7 @@ def figure_svg(figure: Figure, key: str, *, standalone: bool = False) -> str:
     A ``standalone`` one has a size and brings its colours along. Raises KeyError for a drawing
     that is not known.
     """
-    return framed(DRAWINGS[figure.drawing](figure), key, figure.title, standalone)
+    return framed(DRAWINGS[figure.drawing](figure, PAGE), key, figure.title, standalone)
 
 
 def is_wide(svg: str) -> bool:
