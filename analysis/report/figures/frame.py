@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, tick_text
-from analysis.report.figures.scene import Mark, Sheet, Text, grid, hair
 
 _LEFT_OF_PLOT = 54
 _LEGEND_LINE = 18
 _LEGEND_WIDTH = 176  # px of each of its columns, at least
 
 
-def left_of_plot(sheet: Sheet, up: Axis) -> float:
+def left_of_plot(sheet: scene.Sheet, up: Axis) -> float:
     """Where the plot begins, right of the ticks of y."""
     if not sheet.paper:
         return _LEFT_OF_PLOT
@@ -20,13 +20,13 @@ def left_of_plot(sheet: Sheet, up: Axis) -> float:
 
 
 def frame(
-    sheet: Sheet,
+    sheet: scene.Sheet,
     across: Axis,
     up: Axis,
     words: tuple[str, str],
     at: Sequence[float],
     names: Sequence[str] = (),
-) -> Iterator[Mark]:
+) -> Iterator[scene.Mark]:
     """Grid and ticks; ``names`` stand below the ticks of x instead of numbers; ``at`` is of y."""
     x, y = words
     top, bottom, left = up.end - 12, up.start + 12, left_of_plot(sheet, up)
@@ -37,33 +37,33 @@ def frame(
             room = sheet.line(44) // min(len(names), 8) + 2
             shown = sheet.shortened(names[place], room)
         px = across.place(tick)
-        yield grid(f"M{px:g} {top:g}V{bottom:g}")
+        yield scene.grid(f"M{px:g} {top:g}V{bottom:g}")
         if not place % every:
-            yield Text(px, bottom + 16, shown, "plot-tick", "middle", 12)
+            yield scene.Text(px, bottom + 16, shown, "plot-tick", "middle", 12)
     for tick in up.ticks:
         py = up.place(tick)
-        yield grid(f"M{left:g} {py:g}H{sheet.right:g}")
-        yield Text(left - 6, py + 4, tick_text(tick), "plot-tick", "end", 12)
+        yield scene.grid(f"M{left:g} {py:g}H{sheet.right:g}")
+        yield scene.Text(left - 6, py + 4, tick_text(tick), "plot-tick", "end", 12)
     for value in at:
         if up.holds(value):
-            yield hair(f"M{left:g} {up.place(value):g}H{sheet.right:g}")
+            yield scene.hair(f"M{left:g} {up.place(value):g}H{sheet.right:g}")
     y, x = (sheet.shortened(each, sheet.line(54)) for each in (y and f"↑ {y}", x and f"{x} →"))
-    yield Text(sheet.left, top - 12, y, "plot-axis", "start", 12.5)
-    yield Text(sheet.right, bottom + 38, x, "plot-axis", "end", 12.5)
+    yield scene.Text(sheet.left, top - 12, y, "plot-axis", "start", 12.5)
+    yield scene.Text(sheet.right, bottom + 38, x, "plot-axis", "end", 12.5)
 
 
 def legend(
-    sheet: Sheet,
+    sheet: scene.Sheet,
     names: Sequence[str],
-    sample: Callable[[int, float, float], Mark],
+    sample: Callable[[int, float, float], scene.Mark],
     top: float,
     indent: float = 34,
-) -> tuple[list[Mark], float]:
+) -> tuple[list[scene.Mark], float]:
     """One line per series, its sample and its name; and where they end (px).
 
     ``sample`` draws the sample of a series at the place (x, y) of its left end.
     """
-    marks: list[Mark] = []
+    marks: list[scene.Mark] = []
     short = all(sheet.columns(name) <= 20 for name in names)
     columns = min(int(sheet.inner // _LEGEND_WIDTH), max(len(names), 1)) if short else 1
     room = 20 if columns > 1 else sheet.line(44 if indent > 22 else 48)
@@ -72,6 +72,6 @@ def legend(
         y = top + (number // columns) * _LEGEND_LINE
         marks += [
             sample(number, x, y),
-            Text(x + indent, y + 4, sheet.shortened(name, room), "plot-legend", "start", 12),
+            scene.Text(x + indent, y + 4, sheet.shortened(name, room), "plot-legend", "start", 12),
         ]
     return marks, top + -(-len(names) // columns) * _LEGEND_LINE

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.axis import decimals_for, known, number_text
 from analysis.report.figures.palette import ink_on, shade
-from analysis.report.figures.scene import (
-    Group,
-    Mark,
-    Rect,
-    Scene,
-    Sheet,
-    Text,
-    digits,
-    nothing,
-    spoken,
-)
 
 _CELL_HEIGHT = 24
 _NAME_ROOM, _HEAD_ROOM = 24, 22  # columns of text of the longest names
@@ -41,7 +31,7 @@ class Grid:
     signed: bool  # colours run around zero
 
 
-def heatmap(figure: Figure, sheet: Sheet) -> Scene:
+def heatmap(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; colours run over the values, from low to high or around zero.
 
     A page's is as wide as its cells need. On paper cells are as narrow as there is room, and then
@@ -49,24 +39,27 @@ def heatmap(figure: Figure, sheet: Sheet) -> Scene:
     """
     grid = _grid(figure)
     if grid is None:
-        return nothing(sheet)
+        return sheet.nothing()
     down, across = grid.down, grid.across
-    room = sheet.line(_NAME_ROOM)
+    room = sheet.line(20) if sheet.paper else _NAME_ROOM
     longest = max(sheet.columns(figure.y) + 2, *map(sheet.columns, down))
     left = sheet.left + min(longest, room) * _LETTER + 8
     widest = max(*map(sheet.columns, grid.words.values()), 1)
     needed = 0 if sheet.paper else max(widest * 6.3 + 6, 20)
     width = max((sheet.right - left) / len(across), needed)
     upright = all(sheet.columns(name) * _LETTER <= width - 2 for name in across)
-    highest = min(max(map(sheet.columns, across)), _HEAD_ROOM)
-    aside = 0.0 if upright else highest * 3 - 5 if sheet.paper else 30  # of the last, slanting name
+    heads = [min(sheet.columns(name), _HEAD_ROOM) for name in across]
+    aside = 0.0 if upright else 30  # px that the last, slanting name needs on the right
+    if sheet.paper and not upright:
+        aside = max(0, *(3 * head - 0.7 * width * at for at, head in enumerate(heads[::-1])))
     width = max((sheet.right - aside - left) / len(across), needed)
-    top = 24 if upright else 16 + highest * 5.6
+    top = 24 if upright else 16 + max(heads) * 5.6
     top += 18 if figure.x else 0
     marks = [*_heads(sheet, across, left, top, width, upright), *_axes(sheet, figure, left)]
     for place, row in enumerate(down):
         y = top + place * _CELL_HEIGHT
-        marks.append(Text(left - 6, y + 16, sheet.shortened(row, room), "plot-name", "end", 12))
+        name = sheet.shortened(row, room)
+        marks.append(scene.Text(left - 6, y + 16, name, "plot-name", "end", 12))
         marks += (
             _cell(left + number * width, y, width, (row, column), grid, widest)
             for number, column in enumerate(across)
@@ -74,9 +67,14 @@ def heatmap(figure: Figure, sheet: Sheet) -> Scene:
     bottom = top + len(down) * _CELL_HEIGHT
     marks += _scale(sheet, grid, bottom + 14)
     cells = (f"{row}, {column}: {words}" for (row, column), words in grid.words.items())
-    words = spoken(cells, f"{figure.y or 'rows'} by {figure.x or 'columns'}")
-    wide = round(left + width * len(across) + aside + 6, 1)
-    return Scene(marks, bottom + 46, words, sheet.width if sheet.paper else max(sheet.width, wide))
+    wide = (
+        sheet
+        if sheet.paper
+        else replace(
+            sheet, width=max(sheet.width, round(left + width * len(across) + aside + 6, 1))
+        )
+    )
+    return wide.scene(marks, bottom + 46, cells, f"{figure.y or 'rows'} by {figure.x or 'columns'}")
 
 
 def _grid(figure: Figure) -> Grid | None:
@@ -112,55 +110,55 @@ def _span(figure: Figure, values: Sequence[float]) -> tuple[tuple[float, float],
 
 
 def _heads(
-    sheet: Sheet, names: Sequence[str], left: float, top: float, width: float, upright: bool
-) -> Iterator[Mark]:
+    sheet: scene.Sheet, names: Sequence[str], left: float, top: float, width: float, upright: bool
+) -> Iterator[scene.Mark]:
     every = 1 if upright else ceil(12 / width)  # others have no room
     for number, name in list(enumerate(names))[::every]:
         x = round(left + (number + 0.5) * width, 1)
         if upright:
-            yield Text(x, top - 7, name, "plot-name", "middle", 12)
+            yield scene.Text(x, top - 7, name, "plot-name", "middle", 12)
             continue
         shown = sheet.shortened(name, _HEAD_ROOM)
-        yield Text(x + 3, top - 5, shown, "plot-name", "", 12, turn=-60)
+        yield scene.Text(x + 3, top - 5, shown, "plot-name", "", 12, turn=-60)
 
 
-def _axes(sheet: Sheet, figure: Figure, left: float) -> Iterator[Mark]:
+def _axes(sheet: scene.Sheet, figure: Figure, left: float) -> Iterator[scene.Mark]:
     if figure.x:
         room = 44 if not sheet.paper else (sheet.right - left) / 6
-        yield Text(left, 12, sheet.shortened(f"{figure.x} →", room), "plot-axis", "start", 12)
+        yield scene.Text(left, 12, sheet.shortened(f"{figure.x} →", room), "plot-axis", "start", 12)
     if figure.y:
         room = max(int((left - sheet.left) / _LETTER), 8)
         shown = sheet.shortened(f"{figure.y} ↓", room)
-        yield Text(sheet.left, 28 if figure.x else 12, shown, "plot-axis", size=12)
+        yield scene.Text(sheet.left, 28 if figure.x else 12, shown, "plot-axis", size=12)
 
 
 def _cell(
     x: float, y: float, width: float, place: tuple[str, str], grid: Grid, widest: float
-) -> Group:
+) -> scene.Group:
     value, words = known(grid.cells.get(place, {}).get("value")), grid.words.get(place, "")
     low, high = grid.ends
     fill = "none" if value is None else shade((value - low) / (high - low), grid.signed)
-    size = digits(min(_WORDS, (width - 6) / widest * _WORDS / 6.3))
-    ground = Rect(
-        digits(x + 0.75),
+    size = scene.digits(min(_WORDS, 2 * (width - 3) / widest))
+    ground = scene.Rect(
+        scene.digits(x + 0.75),
         y + 0.75,
-        digits(width - 1.5, 4),
+        scene.digits(width - 1.5, 4),
         _CELL_HEIGHT - 1.5,
         corner=2,
         fill=fill,
         edge=0.2 if value is None else None,
     )
     ink = "" if value is None else ink_on(fill)
-    text = Text(digits(x + width / 2), y + 16, words, "", "middle", size, ink)
+    text = scene.Text(scene.digits(x + width / 2), y + 16, words, "", "middle", size, ink)
     named = f"{place[0]}, {place[1]}: {words or 'no value'}"
-    return Group([ground, text] if size >= _LEAST else [ground], "plot-cell", title=named)
+    return scene.Group([ground, text] if size >= _LEAST else [ground], "plot-cell", title=named)
 
 
-def _scale(sheet: Sheet, grid: Grid, y: float) -> Iterator[Mark]:
+def _scale(sheet: scene.Sheet, grid: Grid, y: float) -> Iterator[scene.Mark]:
     """The colours from the lowest to the highest value."""
     for step in range(10):
         fill = shade((step + 0.5) / 10, grid.signed)
-        yield Rect(sheet.left + 60 + step * 16, y, 16, 10, fill=fill)
+        yield scene.Rect(sheet.left + 60 + step * 16, y, 16, 10, fill=fill)
     low, high = (number_text(end, grid.decimals) for end in grid.ends)
-    yield Text(sheet.left + 54, y + 10, low, "plot-tick", "end", 12)
-    yield Text(sheet.left + 226, y + 10, high, "plot-tick", "start", 12)
+    yield scene.Text(sheet.left + 54, y + 10, low, "plot-tick", "end", 12)
+    yield scene.Text(sheet.left + 226, y + 10, high, "plot-tick", "start", 12)

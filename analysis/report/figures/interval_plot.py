@@ -8,24 +8,12 @@ from typing import Any
 
 from analysis.formatting import PAST_TOLD, Ends, interval_text, past
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, decimals_for, known, number_text
 from analysis.report.figures.rows import MIDDLE, Rows, rows_on
-from analysis.report.figures.scene import (
-    INNER,
-    Circle,
-    Group,
-    Mark,
-    Path,
-    Scene,
-    Sheet,
-    Text,
-    nothing,
-    spoken,
-)
 
 _LINE_HEIGHT, _TIGHT = 46, 38
 _ROOMY = 24  # lines above this number stand closer
-_HEADING = 28
 
 
 @dataclass(frozen=True)
@@ -55,7 +43,7 @@ class Line:
             yield "interval-naive", self.naive_low, self.naive_high, 1.5
 
 
-def intervals(figure: Figure, sheet: Sheet) -> Scene:
+def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; lines stand as given, each group under its heading.
 
     With the ``ends`` of a bounded scale the axis is that scale, and an interval that runs past an
@@ -63,7 +51,7 @@ def intervals(figure: Figure, sheet: Sheet) -> Scene:
     """
     lines = _grouped([_line(row) for row in figure.rows])
     if not lines:
-        return nothing(sheet, "No estimates")
+        return sheet.nothing("No estimates")
     ends = figure.ends
     edges = [edge for line in lines for edge in line.edges()]
     height = _LINE_HEIGHT if len(lines) <= _ROOMY else _TIGHT
@@ -72,38 +60,29 @@ def intervals(figure: Figure, sheet: Sheet) -> Scene:
     decimals = decimals_for(edges) if figure.decimals is None else figure.decimals
     naive = any(line.naive_low is not None for line in lines)
     top = 34.0 if naive else 12.0
-    places, bottom = _placed(lines, rows, rows.first(top, 24))
-    marks = [*(_legend(figure, sheet) if naive else ())]
-    marks += rows.axis_below(axis, figure, top, bottom)
-    for line, (y, heading) in zip(lines, places, strict=True):
-        marks += rows.heading(y, heading) if heading else ()
-        marks.append(_drawn(line, y, rows, axis, ends, decimals))
+    y, before = rows.first(top, 24), ""
+    drawn: list[scene.Mark] = []
+    for line in lines:
+        if line.group and line.group != before:
+            y, heading = rows.heading(y, line.group)
+            drawn.append(heading)
+        drawn.append(_drawn(line, y, rows, axis, ends, decimals))
+        y, before = y + rows.height, line.group
+    bottom = rows.bottom(y)
+    below = rows.axis_below(axis, figure, top, bottom)
+    marks = [*(_legend(figure, sheet) if naive else ()), *below, *drawn]
     tall = bottom + 46
     if any(any(past(low, high, ends)) for line in lines for _, low, high, _ in line.strokes()):
-        marks.append(Text(sheet.left, tall + 8, PAST_TOLD, "plot-legend", "start", 11.5))
+        marks.append(scene.Text(sheet.left, tall + 8, PAST_TOLD, "plot-legend", "start", 11.5))
         tall += 18
-    words = spoken((_in_words(line, ends, decimals) for line in lines), figure.x or figure.y)
-    return Scene(marks, tall, words, sheet.width)
+    words = (_in_words(line, ends, decimals) for line in lines)
+    return sheet.scene(marks, tall, words, figure.x or figure.y)
 
 
 def _grouped(lines: Sequence[Line]) -> list[Line]:
     """Lines with those of a group together, groups in the order of their first lines."""
     order = list(dict.fromkeys(line.group for line in lines))
     return sorted(lines, key=lambda line: order.index(line.group))
-
-
-def _placed(
-    lines: Sequence[Line], rows: Rows, first: float
-) -> tuple[list[tuple[float, str]], float]:
-    """Where each line stands (px), the heading above it if any; and the bottom of all."""
-    places: list[tuple[float, str]] = []
-    y, before = first, ""
-    for line in lines:
-        heading = line.group if line.group and line.group != before else ""
-        y += rows.heading_height(_HEADING) if heading else 0
-        places.append((y, heading))
-        y, before = y + rows.height, line.group
-    return places, rows.bottom(y)
 
 
 def _line(row: Mapping[str, Any]) -> Line:
@@ -119,30 +98,32 @@ def _line(row: Mapping[str, Any]) -> Line:
     )
 
 
-def _drawn(line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, decimals: int) -> Group:
+def _drawn(line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, decimals: int) -> scene.Group:
     numbers = number_text(line.value, decimals) if line.value is not None else "no estimate"
     if line.value is not None and line.low is not None and line.high is not None:
         numbers += " " + interval_text(line.low, line.high, ends, decimals)
     marks = [*rows.name(y, line.name, numbers, line.mark)]
     middle = y + MIDDLE
-    if rows.beside and line.naive_low is not None:
+    if rows.sheet.paper and line.naive_low is not None:
         middle -= 4  # both intervals lie around the middle of the name
     for name, low, high, width in line.strokes():
         main = name == "interval-clustered"
         stroke = _stroke(low, high, middle if main else middle + 8, axis, name, width, ends)
-        marks.append(Group([stroke], series=0 if main else 1))
+        marks.append(scene.Group([stroke], series=0 if main else 1))
     if line.value is not None:
-        marks.append(Group([Circle(axis.place(line.value), middle, 5.5, "plot-dot")], series=0))
-    return Group(marks, "plot-line", title=_in_words(line, ends, decimals))
+        marks.append(
+            scene.Group([scene.Circle(axis.place(line.value), middle, 5.5, "plot-dot")], series=0)
+        )
+    return scene.Group(marks, "plot-line", title=_in_words(line, ends, decimals))
 
 
 def _stroke(
     low: float, high: float, y: float, axis: Axis, name: str, width: float, ends: Ends
-) -> Path:
+) -> scene.Path:
     below, above = past(low, high, ends)
     x1, x2 = axis.place(low), axis.place(high)
     left, right = _end(x1, y, width, below, -1), _end(x2, y, width, above, 1)
-    return Path(f"M{x1:g} {y:g}H{x2:g}{left}{right}", name, width)
+    return scene.Path(f"M{x1:g} {y:g}H{x2:g}{left}{right}", name, width)
 
 
 def _end(x: float, y: float, width: float, runs_past: bool, side: int) -> str:
@@ -154,14 +135,14 @@ def _end(x: float, y: float, width: float, runs_past: bool, side: int) -> str:
     return f"M{back:g} {y - cap:g}L{tip:g} {y:g}L{back:g} {y + cap:g}"
 
 
-def _legend(figure: Figure, sheet: Sheet) -> Iterator[Mark]:
-    x, other = sheet.left, round(sheet.left + sheet.inner * 186 / INNER, 1)
-    line = Path(f"M{x:g} 14H{x + 26:g}", "interval-clustered", 4)
-    yield Group([line, Circle(x + 13, 14, 5, "plot-dot")], series=0)
+def _legend(figure: Figure, sheet: scene.Sheet) -> Iterator[scene.Mark]:
+    x, other = sheet.left, round(sheet.left + sheet.inner * 186 / scene.INNER, 1)
+    line = scene.Path(f"M{x:g} 14H{x + 26:g}", "interval-clustered", 4)
+    yield scene.Group([line, scene.Circle(x + 13, 14, 5, "plot-dot")], series=0)
     main = sheet.shortened(figure.interval or "interval", sheet.line(25))
-    yield Text(x + 32, 18, main, "plot-legend", "start", 11.5)
-    yield Group([Path(f"M{other:g} 14H{other + 26:g}", "interval-naive")], series=1)
-    yield Text(other + 32, 18, "naive, as if independent", "plot-legend", "start", 11.5)
+    yield scene.Text(x + 32, 18, main, "plot-legend", "start", 11.5)
+    yield scene.Group([scene.Path(f"M{other:g} 14H{other + 26:g}", "interval-naive")], series=1)
+    yield scene.Text(other + 32, 18, "naive, as if independent", "plot-legend", "start", 11.5)
 
 
 def _in_words(line: Line, ends: Ends, decimals: int) -> str:

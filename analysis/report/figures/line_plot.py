@@ -7,19 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, decimals_for, known
 from analysis.report.figures.frame import frame, left_of_plot, legend
 from analysis.report.figures.palette import dash
-from analysis.report.figures.scene import (
-    Group,
-    Mark,
-    Path,
-    Scene,
-    Sheet,
-    Sign,
-    nothing,
-    spoken,
-)
 
 _HEIGHT = 260
 _MOST_SIGNS = 40  # of a line; above it has none
@@ -36,13 +27,13 @@ class Place:
     high: float | None
 
 
-def lines(figure: Figure, sheet: Sheet) -> Scene:
+def lines(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; x may be numbers, or names that stand in the order of their first rows."""
     names = _names(figure.rows)
     series = _series(figure.rows, names)
     every = [place for places in series.values() for place in places]
     if not any(place.y is not None for place in every):
-        return nothing(sheet)
+        return sheet.nothing()
     groups = list(series)
     head, top = legend(sheet, groups, _sample, 14) if groups != [""] else ([], 10.0)
     bottom = top + 26 + _HEIGHT
@@ -57,7 +48,7 @@ def lines(figure: Figure, sheet: Sheet) -> Scene:
     marks = [*head, *frame(sheet, across, up, (figure.x, figure.y), figure.at, names)]
     for number, (group, places) in enumerate(series.items()):
         drawn = [*_drawn(places, number, across, up)]
-        marks.append(Group(drawn, "", number, group or figure.title))
+        marks.append(scene.Group(drawn, "", number, group or figure.title))
     decimals = decimals_for(edges)
     words = (
         f"{group + ', ' if group else ''}{place.name}: {place.y:.{decimals}f}"
@@ -65,7 +56,7 @@ def lines(figure: Figure, sheet: Sheet) -> Scene:
         for place in places
         if place.y is not None
     )
-    return Scene(marks, bottom + 50, spoken(words, f"{figure.y} by {figure.x}"), sheet.width)
+    return sheet.scene(marks, bottom + 50, words, f"{figure.y} by {figure.x}")
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -85,25 +76,25 @@ def _series(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str
     return {group: sorted(places, key=lambda p: p.x) for group, places in series.items()}
 
 
-def _drawn(places: Sequence[Place], number: int, across: Axis, up: Axis) -> Iterator[Mark]:
+def _drawn(places: Sequence[Place], number: int, across: Axis, up: Axis) -> Iterator[scene.Mark]:
     for run in _runs(places, ("low", "high")):
         if len(run) > 1:
             there = [f"{across.place(p.x):g} {up.place(p.high or 0.0):g}" for p in run]
             back = [f"{across.place(p.x):g} {up.place(p.low or 0.0):g}" for p in reversed(run)]
-            yield Path(f"M{'L'.join(there + back)}Z", "plot-band", fill=0.13)
+            yield scene.Path(f"M{'L'.join(there + back)}Z", "plot-band", fill=0.13)
     signed = len(places) <= _MOST_SIGNS
     for run in _runs(places, ("y",)):
         points = [(across.place(p.x), up.place(p.y or 0.0)) for p in run]
         if len(points) > 1:
             path = "L".join(f"{x:g} {y:g}" for x, y in points)
-            yield Path(f"M{path}", "plot-path", 2, dash(number))
+            yield scene.Path(f"M{path}", "plot-path", 2, dash(number))
         if not signed and len(run) > 1:
             continue
         for (x, y), place in zip(points, run, strict=True):
             if place.low is not None and place.high is not None:
                 low, high = up.place(place.low), up.place(place.high)
-                yield Path(f"M{x:g} {low:g}V{high:g}", "plot-bar", 1)
-            yield Sign(number, x, y)
+                yield scene.Path(f"M{x:g} {low:g}V{high:g}", "plot-bar", 1)
+            yield scene.Sign(number, x, y)
 
 
 def _runs(places: Sequence[Place], keys: tuple[str, ...]) -> Iterator[list[Place]]:
@@ -120,6 +111,6 @@ def _runs(places: Sequence[Place], keys: tuple[str, ...]) -> Iterator[list[Place
         yield run
 
 
-def _sample(number: int, x: float, y: float) -> Group:
-    line = Path(f"M{x:g} {y:g}H{x + 28:g}", width=2, dashes=dash(number))
-    return Group([line, Sign(number, x + 14, y)], series=number)
+def _sample(number: int, x: float, y: float) -> scene.Group:
+    line = scene.Path(f"M{x:g} {y:g}H{x + 28:g}", width=2, dashes=dash(number))
+    return scene.Group([line, scene.Sign(number, x + 14, y)], series=number)

@@ -22,6 +22,7 @@ SIGNS = (  # one path each, about one unit from the middle; scaled and moved
 )
 MUTED = ("plot-tick", "plot-legend", "plot-axis")  # classes of text
 BOLD = ("plot-mark", "plot-group")
+TINT = 0.16  # opacity of what has no fill of its own
 VIRIDIS = (
     "#440154",
     "#482878",
@@ -43,8 +44,8 @@ def _classes(colours: Sequence[str]) -> str:
 
 
 STYLE = (
-    ".plot{font-family:system-ui,sans-serif}.plot-mark,.plot-group{font-weight:600}"
-    ".plot-tick,.plot-legend,.plot-axis{fill-opacity:.75}"
+    ".plot{font-family:system-ui,sans-serif}"
+    f".{',.'.join(BOLD)}{{font-weight:600}}.{',.'.join(MUTED)}{{fill-opacity:.75}}"
     ".plot-quartiles{fill:currentColor;fill-opacity:.16}"
     f"{_classes(LIGHT)}@media (prefers-color-scheme:dark){{{_classes(DARK)}}}"
 )

@@ -13,13 +13,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from analysis.report.content import Figure
 from analysis.report.figures.draw import DRAWINGS
-from analysis.report.figures.palette import BOLD, LIGHT, MUTED, SIGNS
+from analysis.report.figures.palette import BOLD, LIGHT, MUTED, SIGNS, TINT
 from analysis.report.figures.scene import (
     Circle,
     Group,
@@ -34,17 +33,11 @@ from analysis.report.figures.scene import (
 )
 
 SINGLE, DOUBLE = 3.35, 7.0  # inches: one column and two
-FORMATS = ("pdf", "svg", "png")
 _POINTS = 7 / 12  # of paper for a px of the sheet: ticks are 7 points high
 _MARGIN = 10  # px
 _INK = "#1c2024"
-_NO_DATE: dict[str, dict[str, None]] = {
-    "pdf": {"CreationDate": None},
-    "svg": {"Date": None},
-    "png": {"Software": None},
-}
+_DATES = {"pdf": "CreationDate", "svg": "Date", "png": "Software"}  # left out, as bytes are to stay
 _CJK = ("Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Zen Hei", "SimHei", "PingFang SC")
-_MEASURED = 100  # points of the letters that are measured
 
 
 def paper_files(figure: Figure, width_in: float | None = None) -> dict[str, bytes]:
@@ -60,17 +53,17 @@ def paper_files(figure: Figure, width_in: float | None = None) -> dict[str, byte
 
     families = fonts(_is_wide(figure))
     width = (width_in or width_for(figure)) * 72 / _POINTS
-    sheet = Sheet(width, _MARGIN, _letter_width(families), paper=True)
-    scene = DRAWINGS[figure.drawing](figure, sheet)
-    inch = _POINTS / 72
     with matplotlib.rc_context(_settings(families)), _no_word_of_missing_letters():
+        sheet = Sheet(width, _MARGIN, _letter_width(families), paper=True)
+        scene = DRAWINGS[figure.drawing](figure, sheet)
+        inch = _POINTS / 72
         drawn = Drawn(figsize=(width * inch, scene.height * inch))
         FigureCanvasAgg(drawn)
         places = Affine2D().scale(inch, -inch).translate(0, scene.height * inch)
-        pen = _Pen(drawn, sheet, places + drawn.dpi_scale_trans)
-        for mark in scene.marks:
-            pen.draw(mark, _INK)
-        return {kind: _written(drawn, kind) for kind in FORMATS}
+        for artist in (each for mark in scene.marks for each in _artists(mark, _INK, sheet)):
+            artist.set_transform(places + drawn.dpi_scale_trans)
+            drawn.add_artist(artist)
+        return {kind: _written(drawn, kind) for kind in _DATES}
 
 
 def width_for(figure: Figure) -> float:
@@ -96,117 +89,77 @@ def fonts(wide_letters: bool) -> tuple[str, ...]:
     return ("DejaVu Sans", *[name for name in (*_CJK, *similar) if name in known][:1])
 
 
-@dataclass(frozen=True)
-class _Pen:
-    """Renders marks; ``places`` takes px of the sheet to the figure."""
+def _artists(mark: Mark, ink: str, sheet: Sheet) -> Iterator[Any]:
+    """The mark as Matplotlib has it, in that colour unless it has one of its own."""
+    from matplotlib.transforms import Affine2D
 
-    drawn: Any
-    sheet: Sheet
-    places: Any
+    match mark:
+        case Group():
+            for each in mark.marks:
+                yield from _artists(each, ink if mark.color is None else LIGHT[mark.color], sheet)
+        case Text():
+            yield _words(mark, mark.ink or ink, sheet)
+        case Path(fill=None):
+            edge = ink, mark.opacity or 1.0
+            yield _shape(_outline(mark.data), "none", edge, mark.width or 1.0, mark.dashes)
+        case Path():
+            yield _shape(_outline(mark.data), (ink, mark.fill))
+        case Rect():
+            right, below = mark.x + mark.width, mark.y + mark.height
+            corners = _outline(f"M{mark.x} {mark.y}H{right}V{below}H{mark.x}Z")
+            yield _shape(corners, mark.fill or (ink, TINT), (ink, mark.edge or 0.0))
+        case Circle():
+            yield from _artists(Sign(0, mark.x, mark.y, mark.radius), ink, sheet)
+        case Sign():
+            moved = Affine2D().scale(mark.size).translate(mark.x, mark.y)
+            outline = moved.transform_path(_outline(SIGNS[mark.number % len(SIGNS)]))
+            fill, width = (1.0, 0.0) if mark.filled else (0.14, 1.2)
+            yield _shape(outline, (ink, fill), (ink, 1.0), width)
 
-    def draw(self, mark: Mark, ink: str) -> None:
-        """Adds the mark to the figure, in that colour unless it has one of its own."""
-        from matplotlib.patches import Circle as Disc
-        from matplotlib.patches import Rectangle
-        from matplotlib.transforms import Affine2D
 
-        match mark:
-            case Group():
-                for each in mark.marks:
-                    self.draw(each, ink if mark.color is None else LIGHT[mark.color])
-            case Text():
-                self._text(mark, mark.ink or ink)
-            case Path(fill=None):
-                opacity = 1.0 if mark.opacity is None else mark.opacity
-                edge = (ink, opacity), mark.width or 1.0
-                self._shape(_path(mark.data), ("none", 1), *edge, dashes=mark.dashes)
-            case Path():
-                self._shape(_path(mark.data), (ink, mark.fill or 0.0))
-            case Rect():
-                corner = Rectangle((mark.x, mark.y), mark.width, mark.height)
-                fill = (mark.fill, 1) if mark.fill else (ink, 0.16)
-                outline = corner.get_patch_transform().transform_path(corner.get_path())
-                self._shape(outline, fill, (ink, mark.edge or 0.0), 1.0 if mark.edge else 0.0)
-            case Circle():
-                disc = Disc((mark.x, mark.y), mark.radius)
-                self._shape(disc.get_patch_transform().transform_path(disc.get_path()), (ink, 1))
-            case Sign():
-                moved = Affine2D().scale(mark.size).translate(mark.x, mark.y)
-                outline = moved.transform_path(_sign(mark.number % len(SIGNS)))
-                fill = (ink, 1 if mark.filled else 0.14)
-                self._shape(outline, fill, (ink, 1), 0.0 if mark.filled else 1.2)
+def _shape(outline: Any, fill: Any, edge: Any = "none", width: float = 1.0, dash: str = "") -> Any:
+    from matplotlib.patches import PathPatch
 
-    def _shape(
-        self,
-        outline: Any,
-        fill: tuple[str, float],
-        edge: tuple[str, float] = ("none", 1),
-        width: float = 0.0,
-        dashes: str = "",
-    ) -> None:
-        from matplotlib.patches import PathPatch
+    dashes = (0, [float(each) * _POINTS for each in dash.split()]) if dash else "-"
+    return PathPatch(outline, fc=fill, ec=edge, lw=width * _POINTS, ls=dashes)
 
-        style = (0, [float(each) * _POINTS for each in dashes.split()]) if dashes else "-"
-        self.drawn.add_artist(
-            PathPatch(
-                outline,
-                facecolor=fill,
-                edgecolor=edge,
-                linewidth=width * _POINTS,
-                linestyle=style,
-                transform=self.places,
-                clip_on=False,
-            )
-        )
 
-    def _text(self, text: Text, ink: str) -> None:
-        """The words, moved where they would leave the sheet on the left or right."""
-        words = plain(text.words)
-        if not words.strip() and not text.mark:
-            return
-        width = self.sheet.columns(words) * text.size / 2
-        x = text.x
-        if not text.turn:
-            share = {"middle": 0.5, "end": 1.0}.get(text.anchor, 0.0)
-            start = max(min(x - share * width, self.sheet.width - width), 0)
-            x = start + share * width
-        self.drawn.text(
-            x,
-            text.y,
-            words,
-            transform=self.places,
-            size=text.size * _POINTS,
-            color=ink,
-            alpha=0.75 if text.name in MUTED else None,
-            weight="bold" if text.name in BOLD else "normal",
-            ha={"middle": "center", "end": "right"}.get(text.anchor, "left"),
-            va="baseline",
-            rotation=-text.turn,
-            rotation_mode="anchor",
-        )
-        if text.mark:
-            after = x + width + text.size / 3
-            self._text(Text(after, text.y, text.mark, "plot-mark", size=text.size), ink)
+def _words(text: Text, ink: str, sheet: Sheet) -> Any:
+    """The text, moved where it would leave the sheet on the left or right."""
+    from matplotlib.text import Text as Words
+
+    words, x = plain(text.words), text.x
+    if not text.turn:
+        width = sheet.columns(words) * text.size / 2
+        before = {"middle": width / 2, "end": width}.get(text.anchor, 0.0)
+        x = max(min(x - before, sheet.width - width), 0) + before
+    return Words(
+        x,
+        text.y,
+        words,
+        size=text.size * _POINTS,
+        color=(ink, 0.75 if text.name in MUTED else 1.0),
+        weight="bold" if text.name in BOLD else "normal",
+        ha={"middle": "center", "end": "right"}.get(text.anchor, "left"),
+        rotation=-text.turn,
+        rotation_mode="anchor",
+    )
 
 
 @cache
-def _path(data: str) -> Any:
-    """SVG's path data (M, L, H, V, Z) as a path of Matplotlib's."""
+def _outline(data: str) -> Any:
+    """SVG's path data (M, L, H, V, Z; arcs are of the unit circle) as a path of Matplotlib's."""
     from matplotlib.path import Path as Outline
 
+    if "A" in data:
+        return Outline.unit_circle()
     points, codes = [(0.0, 0.0)], []
     for code, numbers in re.findall(r"([MLHVZ])([^MLHVZ]*)", data):
-        values = [float(number) for number in numbers.split()]
+        values = [float(number) for number in numbers.split()] or [0.0]
         x, y = points[-1]
-        points.append({"H": (*values, y), "V": (x, *values), "Z": (x, y)}.get(code, (*values,)))
+        points.append((values[0] if code in "MLH" else x, values[-1] if code in "MLV" else y))
         codes.append({"M": Outline.MOVETO, "Z": Outline.CLOSEPOLY}.get(code, Outline.LINETO))
     return Outline(points[1:], codes)
-
-
-def _sign(number: int) -> Any:
-    from matplotlib.path import Path as Outline
-
-    return _path(SIGNS[number]) if number else Outline.unit_circle()
 
 
 def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
@@ -217,41 +170,34 @@ def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
 
     @cache
     def columns(letter: str) -> float:
-        font.set_size(_MEASURED, 72)
-        with _no_word_of_missing_letters():
-            advance = font.load_char(ord(letter)).linearHoriAdvance / 65536
-        return max(2 * advance / _MEASURED, letter_columns(letter) - 1)
+        font.set_size(100, 72)
+        return float(font.load_char(ord(letter)).linearHoriAdvance / 65536 / 50)
 
     return columns
 
 
 def _is_wide(figure: Figure) -> bool:
-    texts = [figure.x, figure.y, *(value for row in figure.rows for value in row.values())]
-    return any(
-        letter_columns(letter) > 1 for text in texts if isinstance(text, str) for letter in text
-    )
+    words = [figure.x, figure.y, *(value for row in figure.rows for value in row.values())]
+    letters = {letter for each in words if isinstance(each, str) for letter in each}
+    return any(letter_columns(letter) > 1 for letter in letters)
 
 
 def _settings(families: tuple[str, ...]) -> dict[str, Any]:
     return {
         "font.family": list(families),
         "lines.scale_dashes": False,
-        "text.usetex": False,
         "text.parse_math": False,
         # outlines as TrueType; the wide letters of most fonts are of another kind: as shapes
         "pdf.fonttype": 3 if len(families) > 1 else 42,
-        "pdf.compression": 6,
         "svg.fonttype": "path",
         "svg.hashsalt": "earnest",
-        "figure.dpi": 100,
-        "savefig.facecolor": "white",
         "savefig.dpi": 300,
     }
 
 
 def _written(drawn: Any, kind: str) -> bytes:
     buffer = io.BytesIO()
-    drawn.savefig(buffer, format=kind, metadata=_NO_DATE[kind])
+    drawn.savefig(buffer, format=kind, metadata={_DATES[kind]: None})
     return buffer.getvalue()
 
 

@@ -7,19 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, known, tick_text
 from analysis.report.figures.frame import frame, left_of_plot, legend
-from analysis.report.figures.scene import (
-    Group,
-    Mark,
-    Path,
-    Scene,
-    Sheet,
-    Sign,
-    Text,
-    nothing,
-    spoken,
-)
 
 MOST_NUMBERED = 40
 _HEIGHT = 282
@@ -45,12 +35,12 @@ class Point:
         return f"{self.name or self.title}: {self.x:.3g}, {self.y:.3g}"
 
 
-def scatter(figure: Figure, sheet: Sheet) -> Scene:
+def scatter(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; rows without x or y are not drawn, and said to be so."""
     groups = list(dict.fromkeys(str(row.get("group") or "") for row in figure.rows))
     points = [point for row in figure.rows if (point := _point(row, groups))]
     if not points:
-        return nothing(sheet)
+        return sheet.nothing()
     head, top = legend(sheet, groups, _sample, 14) if groups != [""] else ([], 2.0)
     bottom = top + 12 + _HEIGHT
     edges = [edge for p in points for edge in (p.y, p.low, p.high)]
@@ -70,7 +60,7 @@ def scatter(figure: Figure, sheet: Sheet) -> Scene:
         *(point.in_words() for point in points),
         *[f"{missing} without values"] * bool(missing),
     ]
-    return Scene(marks, height, spoken(words, f"{figure.x} and {figure.y}"), sheet.width)
+    return sheet.scene(marks, height, words, f"{figure.x} and {figure.y}")
 
 
 def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
@@ -83,42 +73,41 @@ def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
     return Point(name, x, y, low, high, series, x_low, x_high, str(row.get("title") or ""))
 
 
-def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> Group:
+def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> scene.Group:
     x, y = across.place(point.x), up.place(point.y)
-    marks: list[Mark] = []
+    marks: list[scene.Mark] = []
     if point.low is not None and point.high is not None:
         low, high = up.place(point.low), up.place(point.high)
-        marks.append(Path(f"M{x:g} {low:g}V{high:g}", "plot-bar", 1.2))
+        marks.append(scene.Path(f"M{x:g} {low:g}V{high:g}", "plot-bar", 1.2))
     if point.x_low is not None and point.x_high is not None:
         left, right = across.place(point.x_low), across.place(point.x_high)
-        marks.append(Path(f"M{left:g} {y:g}H{right:g}", "plot-bar", 1.2))
+        marks.append(scene.Path(f"M{left:g} {y:g}H{right:g}", "plot-bar", 1.2))
     if number is None:
-        marks.append(Sign(point.series, x, y, 3.5, filled=False))
+        marks.append(scene.Sign(point.series, x, y, 3.5, filled=False))
     else:
-        marks.append(Sign(point.series, x, y, 9, filled=False))
-        marks.append(Text(x, y + 3.5, str(number), "plot-number", "middle", 10))
-    return Group(marks, "plot-point", point.series, point.in_words())
+        marks.append(scene.Sign(point.series, x, y, 9, filled=False))
+        marks.append(scene.Text(x, y + 3.5, str(number), "plot-number", "middle", 10))
+    return scene.Group(marks, "plot-point", point.series, point.in_words())
 
 
 def _key(
-    sheet: Sheet, points: Sequence[Point], left: float, top: float
-) -> tuple[list[Mark], float]:
-    """The names of the numbers, and how high they stand; on paper in columns, read downwards."""
-    left, size = (sheet.left, 12) if sheet.paper else (left, 13)
-    columns = int((sheet.right - left) // _KEY_WIDTH) if sheet.paper else 1
-    room = (sheet.right - left) / columns
-    down = -(-len(points) // columns)
-    marks: list[Mark] = []
+    sheet: scene.Sheet, points: Sequence[Point], left: float, top: float
+) -> tuple[list[scene.Mark], float]:
+    """What the numbers stand for, and how high: on paper names alone, in columns."""
+    columns = int(sheet.inner // _KEY_WIDTH) if sheet.paper else 1
+    down, room = -(-len(points) // columns), sheet.inner / columns
+    marks: list[scene.Mark] = []
     for place, point in enumerate(points):
-        where = f"({tick_text(float(f'{point.x:.3g}'))}, {tick_text(float(f'{point.y:.3g}'))})"
-        line, columns_left = f"{place + 1}  ", 26.0
+        x, y = left, top + 18 * (place % down + 1)
         if sheet.paper:
-            columns_left = 2 * room / size - sheet.columns(f"{line}  {where}") - 1
-        line += f"{sheet.shortened(point.name, columns_left)}  {where}"
-        x, y = left + place // down * room, top + 18 * (place % down + 1)
-        marks.append(Text(x, y, line, "plot-key", "start", size))
+            x = sheet.left + place // down * room
+            line = f"{place + 1}  {sheet.shortened(point.name, room / 6 - 6)}"
+        else:
+            values = (tick_text(float(f"{value:.3g}")) for value in (point.x, point.y))
+            line = f"{place + 1}  {sheet.shortened(point.name, 26)}  ({', '.join(values)})"
+        marks.append(scene.Text(x, y, line, "plot-key", size=12 if sheet.paper else 13))
     return marks, 18 * down
 
 
-def _sample(number: int, x: float, y: float) -> Group:
-    return Group([Sign(number, x + 16, y, 5.5, filled=False)], series=number)
+def _sample(number: int, x: float, y: float) -> scene.Group:
+    return scene.Group([scene.Sign(number, x + 16, y, 5.5, filled=False)], series=number)

@@ -25,30 +25,24 @@ def letter_columns(letter: str) -> float:
 
 @dataclass(frozen=True)
 class Sheet:
-    """How wide the drawing is to be, px, and how wide its letters are.
+    """How wide the drawing is to be (px), and how wide its letters are: in columns of half an em.
 
-    A column is half an em. ``paper``: nothing may be wider than the sheet (a page scrolls), and
-    rows stand close, as height costs pages.
+    ``paper``: nothing may be wider than the sheet, as it cannot be scrolled, and rows stand close.
     """
 
     width: float = WIDTH
-    margin: float = 14
+    left: float = 14
     letter: Callable[[str], float] = letter_columns
     paper: bool = False
 
     @property
-    def left(self) -> float:
-        """Where words and bars begin."""
-        return self.margin
-
-    @property
     def right(self) -> float:
-        """Where they end."""
-        return self.width - self.margin
+        """Where words and bars end; they begin as far from the other side."""
+        return self.width - self.left
 
     @property
     def inner(self) -> float:
-        """The width between the margins."""
+        """The width between."""
         return self.right - self.left
 
     def columns(self, words: str) -> float:
@@ -61,7 +55,27 @@ class Sheet:
 
     def shortened(self, words: str, columns: float) -> str:
         """The text, cut with an ellipsis to that many columns."""
-        return shortened(words, columns, self.letter)
+        used = 0.0
+        for at, letter in enumerate(words):
+            used += self.letter(letter)
+            if used > columns:
+                return words[: max(at - 1, 1)] + "…"
+        return words
+
+    def scene(
+        self, marks: Sequence[Mark], height: float, numbers: Iterable[str], axis: str
+    ) -> Scene:
+        """The figure laid out; of its numbers in words the first sixty, the table has the rest."""
+        every = list(numbers)
+        words = "; ".join(every[:MOST_SPOKEN]) or "no values"
+        more = len(every) - MOST_SPOKEN
+        rest = f"; and {more} more in the table" if more > 0 else ""
+        description = f"{axis}. {words}{rest}." if axis else f"{words}{rest}."
+        return Scene(marks, height, description, self.width)
+
+    def nothing(self, words: str = "Nothing to show") -> Scene:
+        """A drawing of nothing, which says so."""
+        return Scene([Text(self.left, 24, words)], 40, "No values.", self.width)
 
 
 PAGE = Sheet()
@@ -160,11 +174,6 @@ class Scene:
     width: float
 
 
-def nothing(sheet: Sheet, words: str = "Nothing to show") -> Scene:
-    """A drawing of nothing, which says so."""
-    return Scene([Text(sheet.left, 24, words)], 40, "No values.", sheet.width)
-
-
 def grid(data: str) -> Path:
     """A thin line behind the data."""
     return Path(data, "plot-grid", None, opacity=0.15)
@@ -173,27 +182,6 @@ def grid(data: str) -> Path:
 def hair(data: str) -> Path:
     """A line at a value that matters, such as zero."""
     return Path(data, "plot-hair", None, "3 3", 0.55)
-
-
-def spoken(parts: Iterable[str], axis: str = "") -> str:
-    """Numbers in words, the first sixty; the rest is in the table."""
-    every = list(parts)
-    words = "; ".join(every[:MOST_SPOKEN]) or "no values"
-    more = len(every) - MOST_SPOKEN
-    rest = f"; and {more} more in the table" if more > 0 else ""
-    return f"{axis}. {words}{rest}." if axis else f"{words}{rest}."
-
-
-def shortened(
-    words: str, columns: float, letter_columns: Callable[[str], float] = letter_columns
-) -> str:
-    """The text, cut with an ellipsis to that many columns; East Asian wide letters take two."""
-    used = 0.0
-    for at, letter in enumerate(words):
-        used += letter_columns(letter)
-        if used > columns:
-            return words[: max(at - 1, 1)] + "…"
-    return words
 
 
 def digits(value: float, count: int = 5) -> float:

@@ -5,35 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, known
 from analysis.report.figures.frame import legend
 from analysis.report.figures.palette import ink_on, shade
 from analysis.report.figures.rows import rows_on
-from analysis.report.figures.scene import (
-    Group,
-    Mark,
-    Rect,
-    Scene,
-    Sheet,
-    Text,
-    digits,
-    nothing,
-    spoken,
-)
 
 _LINE_HEIGHT = 44
 _NARROWEST = 34  # px of a share that has room for its number
 
 
-def shares(figure: Figure, sheet: Sheet) -> Scene:
+def shares(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; a share says its percentage where it has room, and in words when pointed at."""
     labels, bars = _bars(figure)
     if not bars:
-        return nothing(sheet)
+        return sheet.nothing()
     colours = dict(zip(labels, _colours(len(labels)), strict=True))
 
-    def sample(number: int, x: float, y: float) -> Mark:
-        return Rect(x, y - 7, 16, 12, corner=2, fill=colours[labels[number]], edge=0.4)
+    def sample(number: int, x: float, y: float) -> scene.Mark:
+        return scene.Rect(x, y - 7, 16, 12, corner=2, fill=colours[labels[number]], edge=0.4)
 
     head, end = legend(sheet, labels, sample, 11, 22)
     top = end - 5
@@ -51,7 +41,7 @@ def shares(figure: Figure, sheet: Sheet) -> Scene:
         f"{name}: " + ", ".join(f"{label} {bar.get(label, 0) * 100:.1f} %" for label in labels)
         for name, bar in bars.items()
     )
-    return Scene(marks, bottom + 46, spoken(words, figure.x or "Shares in percent"), sheet.width)
+    return sheet.scene(marks, bottom + 46, words, figure.x or "Shares in percent")
 
 
 def _bars(figure: Figure) -> tuple[list[str], dict[str, dict[str, float]]]:
@@ -71,7 +61,7 @@ def _colours(count: int) -> list[str]:
 
 def _bar(
     name: str, bar: Mapping[str, float], colours: Mapping[str, str], y: float, percent: Axis
-) -> Iterator[Mark]:
+) -> Iterator[scene.Mark]:
     start = 0.0
     for label, fill in colours.items():
         value = 100 * bar.get(label, 0.0)
@@ -79,9 +69,9 @@ def _bar(
         start += value
         if end <= x:
             continue
-        width = digits(max(end - x - 1, 0.5), 4)
-        marks: list[Mark] = [Rect(x, y, width, 18, fill=fill, edge=0.4)]
+        width = scene.digits(max(end - x - 1, 0.5), 4)
+        marks: list[scene.Mark] = [scene.Rect(x, y, width, 18, fill=fill, edge=0.4)]
         if end - x >= _NARROWEST:
-            words, middle = f"{value:.0f} %", digits((x + end) / 2)
-            marks.append(Text(middle, y + 13.5, words, "", "middle", 11.5, ink_on(fill)))
-        yield Group(marks, "plot-share", title=f"{name}, {label}: {value:.1f} %")
+            words, middle = f"{value:.0f} %", scene.digits((x + end) / 2)
+            marks.append(scene.Text(middle, y + 13.5, words, "", "middle", 11.5, ink_on(fill)))
+        yield scene.Group(marks, "plot-share", title=f"{name}, {label}: {value:.1f} %")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from html import escape
 
+from analysis.report.content import Figure
+from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.palette import SIGNS, STYLE
 from analysis.report.figures.scene import (
+    PAGE,
     WIDTH,
     Circle,
     Group,
     Mark,
     Path,
     Rect,
-    Scene,
     Sign,
     Text,
     plain,
@@ -24,8 +26,13 @@ _STANDALONE = (
 )
 
 
-def framed(scene: Scene, key: str, title: str, standalone: bool = False) -> str:
-    """The whole SVG, with ids that begin with the key (letters, digits, hyphens)."""
+def figure_svg(figure: Figure, key: str, *, standalone: bool = False) -> str:
+    """The figure as SVG; ``key`` (letters, digits, hyphens) makes its ids unique on a page.
+
+    A ``standalone`` one has a size and brings its colours along. Raises KeyError for a drawing
+    that is not known.
+    """
+    scene = DRAWINGS[figure.drawing](figure, PAGE)
     width, height = (round(edge, 1) for edge in (scene.width, scene.height))
     wide = width > WIDTH
     size = f' width="{2 * width:g}" height="{2 * height:g}"' if standalone else ""
@@ -36,10 +43,15 @@ def framed(scene: Scene, key: str, title: str, standalone: bool = False) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"{size}'
         f' class="{kind}" role="img" aria-labelledby="{key}-title {key}-told">'
-        f'<title id="{key}-title">{clean(title)}</title>'
+        f'<title id="{key}-title">{clean(figure.title)}</title>'
         f'<desc id="{key}-told">{clean(scene.description)}</desc>{style}'
         f"{''.join(map(rendered, scene.marks))}</svg>"
     )
+
+
+def is_wide(svg: str) -> bool:
+    """Whether the drawing is wider than a phone's screen, so that its place must scroll."""
+    return f'viewBox="0 0 {WIDTH} ' not in svg[:200]
 
 
 def rendered(mark: Mark) -> str:
