@@ -52,6 +52,15 @@ def frame(
     yield scene.Text(sheet.right, bottom + 38, x, "plot-axis", "end", 12.5)
 
 
+def upright_bar(
+    x: float, up: Axis, low: float | None, high: float | None, width: float
+) -> Iterator[scene.Mark]:
+    """A thin bar from low to high; none where one of them is not known."""
+    if low is not None and high is not None:
+        data = f"M{x:g} {up.place(low):g}V{up.place(high):g}"
+        yield scene.Path(data, "plot-bar", width)
+
+
 def legend(
     sheet: scene.Sheet,
     names: Sequence[str],
@@ -65,10 +74,11 @@ def legend(
     """
     marks: list[scene.Mark] = []
     short = all(sheet.columns(name) <= 20 for name in names)
-    columns = min(int(sheet.inner // _LEGEND_WIDTH), max(len(names), 1)) if short else 1
+    most = int(sheet.inner // _LEGEND_WIDTH) or 1
+    columns = min(most, len(names)) if short else 1
     room = 20 if columns > 1 else sheet.line(44 if indent > 22 else 48)
     for number, name in enumerate(names):
-        x = sheet.left + (number % columns) * (sheet.inner / int(sheet.inner // _LEGEND_WIDTH))
+        x = sheet.left + (number % columns) * sheet.inner / most
         y = top + (number // columns) * _LEGEND_LINE
         marks += [
             sample(number, x, y),

@@ -41,7 +41,7 @@ def heatmap(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     if grid is None:
         return sheet.nothing()
     down, across = grid.down, grid.across
-    room = sheet.line(20) if sheet.paper else _NAME_ROOM
+    room = min(sheet.line(20), 30) if sheet.paper else _NAME_ROOM
     longest = max(sheet.columns(figure.y) + 2, *map(sheet.columns, down))
     left = sheet.left + min(longest, room) * _LETTER + 8
     widest = max(*map(sheet.columns, grid.words.values()), 1)
@@ -67,14 +67,12 @@ def heatmap(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     bottom = top + len(down) * _CELL_HEIGHT
     marks += _scale(sheet, grid, bottom + 14)
     cells = (f"{row}, {column}: {words}" for (row, column), words in grid.words.items())
-    wide = (
-        sheet
-        if sheet.paper
-        else replace(
-            sheet, width=max(sheet.width, round(left + width * len(across) + aside + 6, 1))
-        )
+    if not sheet.paper:
+        wide = round(left + width * len(across) + aside + 6, 1)
+        sheet = replace(sheet, width=max(sheet.width, wide))
+    return sheet.scene(
+        marks, bottom + 46, cells, f"{figure.y or 'rows'} by {figure.x or 'columns'}"
     )
-    return wide.scene(marks, bottom + 46, cells, f"{figure.y or 'rows'} by {figure.x or 'columns'}")
 
 
 def _grid(figure: Figure) -> Grid | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, decimals_for, known, number_text
 from analysis.report.figures.rows import MIDDLE, Rows, rows_on
 
+_KEYS = ("value", "low", "high", "naive_low", "naive_high")
 _LINE_HEIGHT, _TIGHT = 46, 38
 _ROOMY = 24  # lines above this number stand closer
 
@@ -21,13 +22,13 @@ class Line:
     """One line of the plot; a bound is None where there is no interval."""
 
     name: str
+    mark: str
+    group: str
     value: float | None
     low: float | None
     high: float | None
     naive_low: float | None
     naive_high: float | None
-    mark: str
-    group: str
 
     def edges(self) -> tuple[float | None, ...]:
         """Every number that the axis must hold."""
@@ -44,14 +45,16 @@ class Line:
 
 
 def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
-    """The drawing; lines stand as given, each group under its heading.
+    """The drawing; lines stand as given, but those of a group together under its heading.
 
     With the ``ends`` of a bounded scale the axis is that scale, and an interval that runs past an
     end stops there with an arrow.
     """
-    lines = _grouped([_line(row) for row in figure.rows])
+    lines = [_line(row) for row in figure.rows]
     if not lines:
         return sheet.nothing("No estimates")
+    groups = list(dict.fromkeys(line.group for line in lines))
+    lines.sort(key=lambda line: groups.index(line.group))
     ends = figure.ends
     edges = [edge for line in lines for edge in line.edges()]
     height = _LINE_HEIGHT if len(lines) <= _ROOMY else _TIGHT
@@ -79,23 +82,9 @@ def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     return sheet.scene(marks, tall, words, figure.x or figure.y)
 
 
-def _grouped(lines: Sequence[Line]) -> list[Line]:
-    """Lines with those of a group together, groups in the order of their first lines."""
-    order = list(dict.fromkeys(line.group for line in lines))
-    return sorted(lines, key=lambda line: order.index(line.group))
-
-
 def _line(row: Mapping[str, Any]) -> Line:
-    return Line(
-        name=str(row.get("name") or ""),
-        value=known(row.get("value")),
-        low=known(row.get("low")),
-        high=known(row.get("high")),
-        naive_low=known(row.get("naive_low")),
-        naive_high=known(row.get("naive_high")),
-        mark=str(row.get("mark") or ""),
-        group=str(row.get("group") or ""),
-    )
+    name, mark, group = (str(row.get(key) or "") for key in ("name", "mark", "group"))
+    return Line(name, mark, group, *(known(row.get(key)) for key in _KEYS))
 
 
 def _drawn(line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, decimals: int) -> scene.Group:
@@ -111,9 +100,8 @@ def _drawn(line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, decimals: i
         stroke = _stroke(low, high, middle if main else middle + 8, axis, name, width, ends)
         marks.append(scene.Group([stroke], series=0 if main else 1))
     if line.value is not None:
-        marks.append(
-            scene.Group([scene.Circle(axis.place(line.value), middle, 5.5, "plot-dot")], series=0)
-        )
+        dot = scene.Circle(axis.place(line.value), middle, 5.5, "plot-dot")
+        marks.append(scene.Group([dot], series=0))
     return scene.Group(marks, "plot-line", title=_in_words(line, ends, decimals))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, decimals_for, known
-from analysis.report.figures.frame import frame, left_of_plot, legend
+from analysis.report.figures.frame import frame, left_of_plot, legend, upright_bar
 from analysis.report.figures.palette import dash
 
 _HEIGHT = 260
@@ -91,24 +92,15 @@ def _drawn(places: Sequence[Place], number: int, across: Axis, up: Axis) -> Iter
         if not signed and len(run) > 1:
             continue
         for (x, y), place in zip(points, run, strict=True):
-            if place.low is not None and place.high is not None:
-                low, high = up.place(place.low), up.place(place.high)
-                yield scene.Path(f"M{x:g} {low:g}V{high:g}", "plot-bar", 1)
+            yield from upright_bar(x, up, place.low, place.high, 1)
             yield scene.Sign(number, x, y)
 
 
 def _runs(places: Sequence[Place], keys: tuple[str, ...]) -> Iterator[list[Place]]:
     """Stretches without a gap."""
-    run: list[Place] = []
-    for place in places:
-        if any(getattr(place, key) is None for key in keys):
-            if run:
-                yield run
-            run = []
-        else:
-            run.append(place)
-    if run:
-        yield run
+    for whole, run in groupby(places, lambda p: all(getattr(p, key) is not None for key in keys)):
+        if whole:
+            yield list(run)
 
 
 def _sample(number: int, x: float, y: float) -> scene.Group:

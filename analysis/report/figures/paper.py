@@ -17,20 +17,9 @@ from functools import cache
 from typing import Any
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.palette import BOLD, LIGHT, MUTED, SIGNS, TINT
-from analysis.report.figures.scene import (
-    Circle,
-    Group,
-    Mark,
-    Path,
-    Rect,
-    Sheet,
-    Sign,
-    Text,
-    letter_columns,
-    plain,
-)
 
 SINGLE, DOUBLE = 3.35, 7.0  # inches: one column and two
 _POINTS = 7 / 12  # of paper for a px of the sheet: ticks are 7 points high
@@ -51,19 +40,22 @@ def paper_files(figure: Figure, width_in: float | None = None) -> dict[str, byte
     from matplotlib.figure import Figure as Drawn
     from matplotlib.transforms import Affine2D
 
-    families = fonts(_is_wide(figure))
-    width = (width_in or width_for(figure)) * 72 / _POINTS
-    with matplotlib.rc_context(_settings(families)), _no_word_of_missing_letters():
-        sheet = Sheet(width, _MARGIN, _letter_width(families), paper=True)
-        scene = DRAWINGS[figure.drawing](figure, sheet)
-        inch = _POINTS / 72
-        drawn = Drawn(figsize=(width * inch, scene.height * inch))
+    inch, sheet = _POINTS / 72, sheet_for(figure, width_in)
+    with matplotlib.rc_context(_settings(_is_wide(figure))), _no_word_of_missing_letters():
+        laid_out = DRAWINGS[figure.drawing](figure, sheet)
+        drawn = Drawn(figsize=(sheet.width * inch, laid_out.height * inch))
         FigureCanvasAgg(drawn)
-        places = Affine2D().scale(inch, -inch).translate(0, scene.height * inch)
-        for artist in (each for mark in scene.marks for each in _artists(mark, _INK, sheet)):
+        places = Affine2D().scale(inch, -inch).translate(0, laid_out.height * inch)
+        for artist in (each for mark in laid_out.marks for each in _artists(mark, _INK, sheet)):
             artist.set_transform(places + drawn.dpi_scale_trans)
             drawn.add_artist(artist)
         return {kind: _written(drawn, kind) for kind in _DATES}
+
+
+def sheet_for(figure: Figure, width_in: float | None = None) -> scene.Sheet:
+    """The sheet of that width, with the letters of the fonts that the figure takes."""
+    width = (width_in or width_for(figure)) * 72 / _POINTS
+    return scene.Sheet(width, _MARGIN, _letter_width(fonts(_is_wide(figure))), paper=True)
 
 
 def width_for(figure: Figure) -> float:
@@ -89,28 +81,28 @@ def fonts(wide_letters: bool) -> tuple[str, ...]:
     return ("DejaVu Sans", *[name for name in (*_CJK, *similar) if name in known][:1])
 
 
-def _artists(mark: Mark, ink: str, sheet: Sheet) -> Iterator[Any]:
+def _artists(mark: scene.Mark, ink: str, sheet: scene.Sheet) -> Iterator[Any]:
     """The mark as Matplotlib has it, in that colour unless it has one of its own."""
     from matplotlib.transforms import Affine2D
 
     match mark:
-        case Group():
+        case scene.Group():
             for each in mark.marks:
                 yield from _artists(each, ink if mark.color is None else LIGHT[mark.color], sheet)
-        case Text():
+        case scene.Text():
             yield _words(mark, mark.ink or ink, sheet)
-        case Path(fill=None):
+        case scene.Path(fill=None):
             edge = ink, mark.opacity or 1.0
             yield _shape(_outline(mark.data), "none", edge, mark.width or 1.0, mark.dashes)
-        case Path():
+        case scene.Path():
             yield _shape(_outline(mark.data), (ink, mark.fill))
-        case Rect():
+        case scene.Rect():
             right, below = mark.x + mark.width, mark.y + mark.height
             corners = _outline(f"M{mark.x} {mark.y}H{right}V{below}H{mark.x}Z")
             yield _shape(corners, mark.fill or (ink, TINT), (ink, mark.edge or 0.0))
-        case Circle():
-            yield from _artists(Sign(0, mark.x, mark.y, mark.radius), ink, sheet)
-        case Sign():
+        case scene.Circle():
+            yield from _artists(scene.Sign(0, mark.x, mark.y, mark.radius), ink, sheet)
+        case scene.Sign():
             moved = Affine2D().scale(mark.size).translate(mark.x, mark.y)
             outline = moved.transform_path(_outline(SIGNS[mark.number % len(SIGNS)]))
             fill, width = (1.0, 0.0) if mark.filled else (0.14, 1.2)
@@ -124,11 +116,11 @@ def _shape(outline: Any, fill: Any, edge: Any = "none", width: float = 1.0, dash
     return PathPatch(outline, fc=fill, ec=edge, lw=width * _POINTS, ls=dashes)
 
 
-def _words(text: Text, ink: str, sheet: Sheet) -> Any:
+def _words(text: scene.Text, ink: str, sheet: scene.Sheet) -> Any:
     """The text, moved where it would leave the sheet on the left or right."""
     from matplotlib.text import Text as Words
 
-    words, x = plain(text.words), text.x
+    words, x = scene.plain(text.words), text.x
     if not text.turn:
         width = sheet.columns(words) * text.size / 2
         before = {"middle": width / 2, "end": width}.get(text.anchor, 0.0)
@@ -146,7 +138,6 @@ def _words(text: Text, ink: str, sheet: Sheet) -> Any:
     )
 
 
-@cache
 def _outline(data: str) -> Any:
     """SVG's path data (M, L, H, V, Z; arcs are of the unit circle) as a path of Matplotlib's."""
     from matplotlib.path import Path as Outline
@@ -179,10 +170,11 @@ def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
 def _is_wide(figure: Figure) -> bool:
     words = [figure.x, figure.y, *(value for row in figure.rows for value in row.values())]
     letters = {letter for each in words if isinstance(each, str) for letter in each}
-    return any(letter_columns(letter) > 1 for letter in letters)
+    return any(scene.letter_columns(letter) > 1 for letter in letters)
 
 
-def _settings(families: tuple[str, ...]) -> dict[str, Any]:
+def _settings(wide_letters: bool) -> dict[str, Any]:
+    families = fonts(wide_letters)
     return {
         "font.family": list(families),
         "lines.scale_dashes": False,

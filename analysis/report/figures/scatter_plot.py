@@ -9,7 +9,7 @@ from typing import Any
 from analysis.report.content import Figure
 from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, known, tick_text
-from analysis.report.figures.frame import frame, left_of_plot, legend
+from analysis.report.figures.frame import frame, left_of_plot, legend, upright_bar
 
 MOST_NUMBERED = 40
 _HEIGHT = 282
@@ -56,10 +56,8 @@ def scatter(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
         key, tall = _key(sheet, points, left_of_plot(sheet, up), bottom + 44)
         marks, height = [*marks, *key], height + tall
     missing = len(figure.rows) - len(points)
-    words = [
-        *(point.in_words() for point in points),
-        *[f"{missing} without values"] * bool(missing),
-    ]
+    words = [point.in_words() for point in points]
+    words += [f"{missing} without values"] * bool(missing)
     return sheet.scene(marks, height, words, f"{figure.x} and {figure.y}")
 
 
@@ -75,17 +73,12 @@ def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
 
 def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> scene.Group:
     x, y = across.place(point.x), up.place(point.y)
-    marks: list[scene.Mark] = []
-    if point.low is not None and point.high is not None:
-        low, high = up.place(point.low), up.place(point.high)
-        marks.append(scene.Path(f"M{x:g} {low:g}V{high:g}", "plot-bar", 1.2))
+    marks: list[scene.Mark] = [*upright_bar(x, up, point.low, point.high, 1.2)]
     if point.x_low is not None and point.x_high is not None:
         left, right = across.place(point.x_low), across.place(point.x_high)
         marks.append(scene.Path(f"M{left:g} {y:g}H{right:g}", "plot-bar", 1.2))
-    if number is None:
-        marks.append(scene.Sign(point.series, x, y, 3.5, filled=False))
-    else:
-        marks.append(scene.Sign(point.series, x, y, 9, filled=False))
+    marks.append(scene.Sign(point.series, x, y, 9 if number else 3.5, filled=False))
+    if number:
         marks.append(scene.Text(x, y + 3.5, str(number), "plot-number", "middle", 10))
     return scene.Group(marks, "plot-point", point.series, point.in_words())
 
@@ -94,7 +87,7 @@ def _key(
     sheet: scene.Sheet, points: Sequence[Point], left: float, top: float
 ) -> tuple[list[scene.Mark], float]:
     """What the numbers stand for, and how high: on paper names alone, in columns."""
-    columns = int(sheet.inner // _KEY_WIDTH) if sheet.paper else 1
+    columns = int(sheet.inner // _KEY_WIDTH) or 1 if sheet.paper else 1
     down, room = -(-len(points) // columns), sheet.inner / columns
     marks: list[scene.Mark] = []
     for place, point in enumerate(points):

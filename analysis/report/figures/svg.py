@@ -5,20 +5,9 @@ from __future__ import annotations
 from html import escape
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.palette import SIGNS, STYLE
-from analysis.report.figures.scene import (
-    PAGE,
-    WIDTH,
-    Circle,
-    Group,
-    Mark,
-    Path,
-    Rect,
-    Sign,
-    Text,
-    plain,
-)
 
 _STANDALONE = (
     "svg{color:#1c2024;background:#fff}"
@@ -32,9 +21,9 @@ def figure_svg(figure: Figure, key: str, *, standalone: bool = False) -> str:
     A ``standalone`` one has a size and brings its colours along. Raises KeyError for a drawing
     that is not known.
     """
-    scene = DRAWINGS[figure.drawing](figure, PAGE)
-    width, height = (round(edge, 1) for edge in (scene.width, scene.height))
-    wide = width > WIDTH
+    laid_out = DRAWINGS[figure.drawing](figure, scene.PAGE)
+    width, height = (round(edge, 1) for edge in (laid_out.width, laid_out.height))
+    wide = width > scene.WIDTH
     size = f' width="{2 * width:g}" height="{2 * height:g}"' if standalone else ""
     if wide and not standalone:
         size = f' width="{width:g}" height="{height:g}"'
@@ -44,26 +33,26 @@ def figure_svg(figure: Figure, key: str, *, standalone: bool = False) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"{size}'
         f' class="{kind}" role="img" aria-labelledby="{key}-title {key}-told">'
         f'<title id="{key}-title">{clean(figure.title)}</title>'
-        f'<desc id="{key}-told">{clean(scene.description)}</desc>{style}'
-        f"{''.join(map(rendered, scene.marks))}</svg>"
+        f'<desc id="{key}-told">{clean(laid_out.description)}</desc>{style}'
+        f"{''.join(map(rendered, laid_out.marks))}</svg>"
     )
 
 
 def is_wide(svg: str) -> bool:
     """Whether the drawing is wider than a phone's screen, so that its place must scroll."""
-    return f'viewBox="0 0 {WIDTH} ' not in svg[:200]
+    return f'viewBox="0 0 {scene.WIDTH} ' not in svg[:200]
 
 
-def rendered(mark: Mark) -> str:
+def rendered(mark: scene.Mark) -> str:
     """One mark as SVG."""
     match mark:
-        case Group():
+        case scene.Group():
             return _group(mark)
-        case Text():
+        case scene.Text():
             return _text(mark)
-        case Path():
+        case scene.Path():
             return _path(mark)
-        case Rect():
+        case scene.Rect():
             corner = f' rx="{mark.corner:g}"' if mark.corner else ""
             fill = f' fill="{mark.fill}"' if mark.fill else ""
             edge = "" if mark.edge is None else _ink(mark.edge)
@@ -71,16 +60,16 @@ def rendered(mark: Mark) -> str:
                 f'<rect{_class(mark.name)} x="{mark.x:g}" y="{mark.y:g}" width="{mark.width:g}"'
                 f' height="{mark.height:g}"{corner}{fill}{edge}/>'
             )
-        case Circle():
+        case scene.Circle():
             place = f'cx="{mark.x:g}" cy="{mark.y:g}" r="{mark.radius:g}"'
             return f'<circle{_class(mark.name)} {place} fill="currentColor"/>'
-        case Sign():
+        case scene.Sign():
             return _sign(mark)
 
 
 def clean(words: str) -> str:
     """Escaped text without the control characters that XML forbids."""
-    return escape(plain(words))
+    return escape(scene.plain(words))
 
 
 def _class(name: str) -> str:
@@ -91,14 +80,14 @@ def _ink(opacity: float) -> str:
     return f' stroke="currentColor" stroke-opacity="{opacity:g}"'
 
 
-def _group(group: Group) -> str:
+def _group(group: scene.Group) -> str:
     series = "" if group.color is None else f"series-{group.color + 1}"
     title = "" if group.title is None else f"<title>{clean(group.title)}</title>"
     name = " ".join(filter(None, (group.name, series)))
     return f"<g{_class(name)}>{title}{''.join(map(rendered, group.marks))}</g>"
 
 
-def _text(text: Text) -> str:
+def _text(text: scene.Text) -> str:
     place = f'x="{text.x:g}" y="{text.y:g}"'
     if text.turn:
         place = f'transform="translate({text.x:g} {text.y:g}) rotate({text.turn:g})"'
@@ -110,7 +99,7 @@ def _text(text: Text) -> str:
     )
 
 
-def _path(path: Path) -> str:
+def _path(path: scene.Path) -> str:
     head = f'<path{_class(path.name)} d="{path.data}"'
     if path.fill is not None:
         return f'{head} fill="currentColor" fill-opacity="{path.fill:g}"/>'
@@ -120,7 +109,7 @@ def _path(path: Path) -> str:
     return f'{head} fill="none"{ink}{width}{dashes}/>'
 
 
-def _sign(sign: Sign) -> str:
+def _sign(sign: scene.Sign) -> str:
     fill = "" if sign.filled else ' fill-opacity="0.14"'
     width = 0 if sign.filled else 1.2 / sign.size
     return (
