@@ -162,7 +162,8 @@ def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
     @cache
     def columns(letter: str) -> float:
         font.set_size(100, 72)
-        return float(font.load_char(ord(letter)).linearHoriAdvance / 65536 / 50)
+        with _no_word_of_missing_letters():
+            return float(font.load_char(ord(letter)).linearHoriAdvance / 65536 / 50)
 
     return columns
 
