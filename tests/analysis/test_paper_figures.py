@@ -127,6 +127,7 @@ def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
     made = paper_files(figure)
     if len(fonts(True)) > 1:
         assert b"/Type3" in made["pdf"]  # outlines of the letters, as shapes
+        assert sheet_for(figure).columns(CHINESE) >= 2 * len(CHINESE) - 1  # an em each, measured
         assert b"CJK" in made["pdf"]
 
 

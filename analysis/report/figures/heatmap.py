@@ -41,11 +41,15 @@ def heatmap(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     if grid is None:
         return sheet.nothing()
     down, across = grid.down, grid.across
-    room = min(sheet.line(20), 30) if sheet.paper else _NAME_ROOM
+    widest = max(*map(sheet.columns, grid.words.values()), 1)
+    wanted = max(widest * 6.3 + 6, 20)  # px of a cell
+    room: float = _NAME_ROOM
+    if sheet.paper:  # names have what cells leave, and at least a third
+        left_over = sheet.inner - 48 - len(across) * wanted
+        room = min(max(left_over / _LETTER, min(sheet.line(20), 30)), 44)
     longest = max(sheet.columns(figure.y) + 2, *map(sheet.columns, down))
     left = sheet.left + min(longest, room) * _LETTER + 8
-    widest = max(*map(sheet.columns, grid.words.values()), 1)
-    needed = 0 if sheet.paper else max(widest * 6.3 + 6, 20)
+    needed = 0 if sheet.paper else wanted
     width = max((sheet.right - left) / len(across), needed)
     upright = all(sheet.columns(name) * _LETTER <= width - 2 for name in across)
     heads = [min(sheet.columns(name), _HEAD_ROOM) for name in across]

@@ -157,10 +157,11 @@ def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
     """How many columns (half ems) a letter takes in the first of the fonts that has it."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
-    font = get_font([findfont(FontProperties(family=[name])) for name in families])
+    known = [get_font(findfont(FontProperties(family=[name]))) for name in families]
 
     @cache
     def columns(letter: str) -> float:
+        font = next((each for each in known if each.get_char_index(ord(letter))), known[0])
         font.set_size(100, 72)
         with _no_word_of_missing_letters():
             return float(font.load_char(ord(letter)).linearHoriAdvance / 65536 / 50)
