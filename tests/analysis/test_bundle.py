@@ -129,7 +129,7 @@ def test_the_page_finds_its_figures_and_tables_beside_it(written):
 
 def test_reading_a_report_loads_neither_matplotlib_nor_pandas():
     code = (
-        "import sys, analysis.report.writers.bundle, analysis.report.paper;"
+        "import sys, analysis.report.writers.bundle, analysis.report.figures.paper;"
         "import analysis.report.figures;"
         "sys.exit(', '.join({'matplotlib', 'pandas', 'scipy', 'numpy'} & set(sys.modules)) or None)"
     )

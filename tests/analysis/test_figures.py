@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.report.content import Figure
-from analysis.report.figures import figure_svg, nice_ticks, shortened
+from analysis.report.figures import figure_svg, nice_ticks
 from analysis.report.figures.palette import DARK, LIGHT, contrast, ink_on, shade
+from analysis.report.figures.scene import PAGE
 from tests.analysis.drawn import EVERY, NAUGHTY, interval_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,6 +213,6 @@ def test_ticks_are_round_and_span_the_data(low, high, ticks):
 
 
 def test_long_names_are_shortened_by_their_width():
-    assert shortened("short", 10) == "short"
-    assert shortened("x" * 30, 10) == "x" * 9 + "…"
-    assert shortened("汉" * 30, 10) == "汉" * 4 + "…"
+    assert PAGE.shortened("short", 10) == "short"
+    assert PAGE.shortened("x" * 30, 10) == "x" * 9 + "…"
+    assert PAGE.shortened("汉" * 30, 10) == "汉" * 4 + "…"

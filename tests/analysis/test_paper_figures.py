@@ -14,8 +14,16 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.report.content import Figure
-from analysis.report.paper import DOUBLE, SINGLE, paper_files, width_for
-from analysis.report.paper.paper_style import fonts
+from analysis.report.figures import scene
+from analysis.report.figures.draw import DRAWINGS
+from analysis.report.figures.paper import (
+    DOUBLE,
+    SINGLE,
+    fonts,
+    paper_files,
+    sheet_for,
+    width_for,
+)
 from tests.analysis.drawn import CHINESE, EVERY, HEATMAP, INTERVALS, NAUGHTY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,12 +81,54 @@ def test_what_does_not_fit_one_column_takes_two():
     assert f"/MediaBox [ 0 0 {DOUBLE * 72:g} ".encode() in wide
 
 
+def texts(marks):
+    for mark in marks:
+        if isinstance(mark, scene.Group):
+            yield from texts(mark.marks)
+        elif isinstance(mark, scene.Text) and mark.words.strip():
+            yield mark
+
+
+@pytest.mark.parametrize("width", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("figure", NAUGHTY, ids=lambda figure: f"{figure.drawing}-{figure.key}")
+def test_words_fit_the_sheet_and_stand_clear_of_each_other(figure, width):
+    sheet = sheet_for(figure, width)
+    laid_out = DRAWINGS[figure.drawing](figure, sheet)
+    assert laid_out.width == sheet.width
+    boxes = []
+    for text in texts(laid_out.marks):
+        wide = sheet.columns(text.words) * text.size / 2
+        assert 0 < text.y < laid_out.height
+        if text.turn:
+            assert text.x + wide / 2 <= sheet.width
+            assert text.y >= 0.86 * wide
+        elif text.name != "plot-number":  # a number is as near as its point is to others
+            left = text.x - {"middle": wide / 2, "end": wide}.get(text.anchor, 0)
+            left = max(min(left, sheet.width - wide), 0)  # the rendering keeps it on the sheet
+            assert left + wide <= sheet.width + 0.01
+            boxes.append((left, text.y - 0.7 * text.size, left + wide, text.y))
+    clear = [
+        one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        for at, one in enumerate(boxes)
+        for other in boxes[at + 1 :]
+    ]
+    assert all(clear)
+
+
+@pytest.mark.slow
+def test_a_figure_of_any_width_is_as_wide_as_wanted():
+    for figure in EVERY:
+        root = ElementTree.fromstring(paper_files(figure, 2.0)["svg"])
+        assert root.get("width") == "144pt"
+
+
 @pytest.mark.slow
 def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
     figure = replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": CHINESE}])
     made = paper_files(figure)
     if len(fonts(True)) > 1:
         assert b"/Type3" in made["pdf"]  # outlines of the letters, as shapes
+        assert sheet_for(figure).columns(CHINESE) >= 2 * len(CHINESE) - 1  # an em each, measured
         assert b"CJK" in made["pdf"]
 
 
@@ -86,7 +136,7 @@ def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
 def test_a_figure_has_the_same_bytes_in_another_process():
     code = (
         "import hashlib; from tests.analysis.drawn import LINES as f;"
-        "from analysis.report.paper import paper_files;"
+        "from analysis.report.figures.paper import paper_files;"
         "print(hashlib.sha256(b''.join(paper_files(f).values())).hexdigest())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}

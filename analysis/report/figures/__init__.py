@@ -6,8 +6,7 @@ is real text, every figure says its numbers in words, and nothing is told by col
 """
 
 from analysis.report.figures.axis import nice_ticks
-from analysis.report.figures.draw import figure_svg
 from analysis.report.figures.palette import PAGE_STYLE, STYLE
-from analysis.report.figures.svg import shortened
+from analysis.report.figures.svg import figure_svg
 
-__all__ = ["PAGE_STYLE", "STYLE", "figure_svg", "nice_ticks", "shortened"]
+__all__ = ["PAGE_STYLE", "STYLE", "figure_svg", "nice_ticks"]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, decimals_for, known, number_text
-from analysis.report.figures.interval_plot import axis_below, name_and_value
-from analysis.report.figures.svg import LEFT, RIGHT, Canvas, clean, nothing, spoken, stroke, text
+from analysis.report.figures.rows import rows_on
 
 _LINE_HEIGHT = 46
+_KEYS = ("low", "q1", "median", "q3", "high", "value")
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Box:
         """Every number that the axis must hold."""
         return self.low, self.q1, self.median, self.q3, self.high, self.value
 
-    def told(self, decimals: int) -> str:
+    def in_words(self, decimals: int) -> str:
         """The box in words."""
         if self.median is None:
             return f"{self.name}: no values"
@@ -42,62 +43,57 @@ class Box:
         )
 
 
-def boxes(figure: Figure) -> Canvas:
+def boxes(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; boxes stand as given, one below the other."""
-    found = boxes_of(figure)
-    edges = [edge for box in found for edge in box.edges()]
+    drawn = [_box(row) for row in figure.rows]
+    edges = [edge for box in drawn for edge in box.edges()]
     if not any(edge is not None for edge in edges):
-        return nothing()
-    axis = axis_of([*edges, *figure.at], LEFT, RIGHT, figure.ends)
+        return sheet.nothing()
+    rows = rows_on(sheet, (box.name for box in drawn), _LINE_HEIGHT)
+    axis = axis_of([*edges, *figure.at], rows.left, rows.right, figure.ends)
     decimals = min(decimals_for(edges), 2)
-    means = any(box.value is not None for box in found)
-    bottom = 50 + _LINE_HEIGHT * len(found)
-    body = [*_legend(means), *axis_below(axis, figure, 28, bottom)]
-    for place, box in enumerate(found):
-        body += _drawn(box, 46 + _LINE_HEIGHT * place, axis, decimals)
-    told = spoken((box.told(decimals) for box in found), figure.x or figure.y)
-    return Canvas(body, bottom + 46, told)
-
-
-def boxes_of(figure: Figure) -> list[Box]:
-    """The figure's rows as boxes."""
-    return [_box(row) for row in figure.rows]
+    means = any(box.value is not None for box in drawn)
+    top = 28
+    first = rows.first(top, 18)
+    bottom = rows.bottom(first + rows.height * len(drawn) + 4)
+    marks: list[scene.Mark] = [*_legend(sheet, means), *rows.axis_below(axis, figure, top, bottom)]
+    for place, box in enumerate(drawn):
+        y = first + rows.height * place
+        marks.append(scene.Group([], "plot-box", 0, box.in_words(decimals)))
+        marks += rows.name(y, box.name, number_text(box.median, decimals))
+        marks += _drawn(box, y + 16, axis)
+    words = (box.in_words(decimals) for box in drawn)
+    return sheet.scene(marks, bottom + 46, words, figure.x or figure.y)
 
 
 def _box(row: Mapping[str, Any]) -> Box:
-    keys = ("low", "q1", "median", "q3", "high", "value")
-    return Box(str(row.get("name") or ""), *(known(row.get(key)) for key in keys))
+    return Box(str(row.get("name") or ""), *(known(row.get(key)) for key in _KEYS))
 
 
-def _drawn(box: Box, y: float, axis: Axis, decimals: int) -> Iterator[str]:
-    middle = y + 16
-    yield f'<g class="plot-box series-1"><title>{clean(box.told(decimals))}</title></g>'
-    yield from name_and_value(box.name, "", number_text(box.median, decimals), y)
-    yield '<g class="series-1">'
+def _drawn(box: Box, middle: float, axis: Axis) -> Iterator[scene.Mark]:
+    marks: list[scene.Mark] = []
+    above, below = middle - 8, middle + 8
     if box.low is not None and box.high is not None:
         x1, x2 = axis.place(box.low), axis.place(box.high)
         caps = "".join(f"M{x:g} {middle - 4:g}V{middle + 4:g}" for x in (x1, x2))
-        yield stroke(f"M{x1:g} {middle:g}H{x2:g}{caps}", "plot-whisker", 1.5)
+        marks.append(scene.Path(f"M{x1:g} {middle:g}H{x2:g}{caps}", "plot-whisker"))
     if box.q1 is not None and box.q3 is not None:
         x1, x2 = axis.place(box.q1), axis.place(box.q3)
-        yield (
-            f'<rect class="plot-quartiles" x="{x1:g}" y="{middle - 8:g}"'
-            f' width="{max(x2 - x1, 1):.4g}" height="16" rx="2"/>'
-        )
-        yield stroke(f"M{x1:g} {middle - 8:g}H{x2:g}V{middle + 8:g}H{x1:g}Z", "", 1.5)
+        width = scene.digits(max(x2 - x1, 1), 4)
+        marks.append(scene.Rect(x1, above, width, 16, "plot-quartiles", 2))
+        marks.append(scene.Path(f"M{x1:g} {above:g}H{x2:g}V{below:g}H{x1:g}Z"))
     if box.median is not None:
         x = axis.place(box.median)
-        yield stroke(f"M{x:g} {middle - 8:g}V{middle + 8:g}", "plot-median", 3.5)
-    yield "</g>"
+        marks.append(scene.Path(f"M{x:g} {above:g}V{below:g}", "plot-median", 3.5))
+    yield scene.Group(marks, series=0)
     if box.value is not None:
-        x = axis.place(box.value)
-        dot = f'<circle cx="{x:g}" cy="{middle:g}" r="4" fill="currentColor"/>'
-        yield f'<g class="series-2">{dot}</g>'
+        yield scene.Group([scene.Circle(axis.place(box.value), middle, 4)], series=1)
 
 
-def _legend(means: bool) -> Iterator[str]:
-    yield f'<g class="series-1">{stroke("M14 8V20", "", 3.5)}</g>'
-    yield text(24, 18, "median; box: middle half", "plot-legend", "start", 11.5)
+def _legend(sheet: scene.Sheet, means: bool) -> Iterator[scene.Mark]:
+    x = sheet.left
+    yield scene.Group([scene.Path(f"M{x:g} 8V20", width=3.5)], series=0)
+    yield scene.Text(x + 10, 18, "median; box: middle half", "plot-legend", "start", 11.5)
     if means:
-        yield '<g class="series-2"><circle cx="206" cy="14" r="4" fill="currentColor"/></g>'
-        yield text(216, 18, "mean", "plot-legend", "start", 11.5)
+        yield scene.Group([scene.Circle(x + 192, 14, 4)], series=1)
+        yield scene.Text(x + 202, 18, "mean", "plot-legend", "start", 11.5)

@@ -1,4 +1,4 @@
-"""A figure drawn as SVG, by the drawing that it names."""
+"""The drawings by the names that figures have for them: each lays a figure out on a sheet."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from analysis.report.figures.heatmap import heatmap
 from analysis.report.figures.interval_plot import intervals
 from analysis.report.figures.line_plot import lines
 from analysis.report.figures.scatter_plot import scatter
+from analysis.report.figures.scene import Scene, Sheet
 from analysis.report.figures.share_bars import shares
-from analysis.report.figures.svg import WIDTH, Canvas, framed
 from analysis.report.report_schema import Drawing
 
-DRAWINGS: dict[Drawing, Callable[[Figure], Canvas]] = {
+DRAWINGS: dict[Drawing, Callable[[Figure, Sheet], Scene]] = {
     "intervals": intervals,
     "scatter": scatter,
     "lines": lines,
@@ -22,17 +22,3 @@ DRAWINGS: dict[Drawing, Callable[[Figure], Canvas]] = {
     "shares": shares,
     "boxes": boxes,
 }
-
-
-def figure_svg(figure: Figure, key: str, *, standalone: bool = False) -> str:
-    """The figure as SVG; ``key`` (letters, digits, hyphens) makes its ids unique on a page.
-
-    A ``standalone`` one has a size and brings its colours along. Raises KeyError for a drawing
-    that is not known.
-    """
-    return framed(DRAWINGS[figure.drawing](figure), key, figure.title, standalone)
-
-
-def is_wide(svg: str) -> bool:
-    """Whether the drawing is wider than a phone's screen, so that its place must scroll."""
-    return f'viewBox="0 0 {WIDTH} ' not in svg[:200]

@@ -1,55 +1,87 @@
-"""The frame of drawings with two axes: grid, ticks, words, hair lines and the legend of series."""
+"""The frame of drawings with two axes: grid, ticks, words, hair lines; and the legend of series."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, tick_text
-from analysis.report.figures.palette import series_class
-from analysis.report.figures.svg import RIGHT, grid, hair, shortened, text
 
-LEFT_OF_PLOT = 54
+_LEFT_OF_PLOT = 54
 _LEGEND_LINE = 18
+_LEGEND_WIDTH = 176  # px of each of its columns, at least
+
+
+def left_of_plot(sheet: scene.Sheet, up: Axis) -> float:
+    """Where the plot begins, right of the ticks of y."""
+    if not sheet.paper:
+        return _LEFT_OF_PLOT
+    return sheet.left + 6 * max(sheet.columns(tick_text(tick)) for tick in up.ticks) + 6
 
 
 def frame(
-    across: Axis, up: Axis, x: str, y: str, at: Sequence[float], names: Sequence[str] = ()
-) -> Iterator[str]:
+    sheet: scene.Sheet,
+    across: Axis,
+    up: Axis,
+    words: tuple[str, str],
+    at: Sequence[float],
+    names: Sequence[str] = (),
+) -> Iterator[scene.Mark]:
     """Grid and ticks; ``names`` stand below the ticks of x instead of numbers; ``at`` is of y."""
-    top, bottom = up.end - 12, up.start + 12
+    x, y = words
+    top, bottom, left = up.end - 12, up.start + 12, left_of_plot(sheet, up)
     every = max(1, -(-len(names) // 8))
     for place, tick in enumerate(across.ticks):
         shown = tick_text(tick) if not names else ""
         if names and place < len(names):
-            shown = shortened(names[place], 44 // min(len(names), 8) + 2)
+            room = sheet.line(44) // min(len(names), 8) + 2
+            shown = sheet.shortened(names[place], room)
         px = across.place(tick)
-        yield grid(f"M{px:g} {top:g}V{bottom:g}")
+        yield scene.grid(f"M{px:g} {top:g}V{bottom:g}")
         if not place % every:
-            yield text(px, bottom + 16, shown, "plot-tick", "middle", 12)
+            yield scene.Text(px, bottom + 16, shown, "plot-tick", "middle", 12)
     for tick in up.ticks:
         py = up.place(tick)
-        yield grid(f"M{LEFT_OF_PLOT} {py:g}H{RIGHT}")
-        yield text(LEFT_OF_PLOT - 6, py + 4, tick_text(tick), "plot-tick", "end", 12)
+        yield scene.grid(f"M{left:g} {py:g}H{sheet.right:g}")
+        yield scene.Text(left - 6, py + 4, tick_text(tick), "plot-tick", "end", 12)
     for value in at:
         if up.holds(value):
-            yield hair(f"M{LEFT_OF_PLOT} {up.place(value):g}H{RIGHT}")
-    yield text(14, top - 12, shortened(f"↑ {y}" if y else "", 54), "plot-axis", "start", 12.5)
-    yield text(RIGHT, bottom + 38, shortened(f"{x} →" if x else "", 54), "plot-axis", "end", 12.5)
+            yield scene.hair(f"M{left:g} {up.place(value):g}H{sheet.right:g}")
+    y, x = (sheet.shortened(each, sheet.line(54)) for each in (y and f"↑ {y}", x and f"{x} →"))
+    yield scene.Text(sheet.left, top - 12, y, "plot-axis", "start", 12.5)
+    yield scene.Text(sheet.right, bottom + 38, x, "plot-axis", "end", 12.5)
+
+
+def upright_bar(
+    x: float, up: Axis, low: float | None, high: float | None, width: float
+) -> Iterator[scene.Mark]:
+    """A thin bar from low to high; none where one of them is not known."""
+    if low is not None and high is not None:
+        data = f"M{x:g} {up.place(low):g}V{up.place(high):g}"
+        yield scene.Path(data, "plot-bar", width)
 
 
 def legend(
-    names: Sequence[str], sample: Callable[[int, float, float], str], top: float
-) -> tuple[list[str], float]:
-    """One line per series, its sample in its own colour and its name; and where they end (px).
+    sheet: scene.Sheet,
+    names: Sequence[str],
+    sample: Callable[[int, float, float], scene.Mark],
+    top: float,
+    indent: float = 34,
+) -> tuple[list[scene.Mark], float]:
+    """One line per series, its sample and its name; and where they end (px).
 
     ``sample`` draws the sample of a series at the place (x, y) of its left end.
     """
-    body = []
-    columns = 2 if len(names) > 1 and all(len(name) <= 20 for name in names) else 1
+    marks: list[scene.Mark] = []
+    short = all(sheet.columns(name) <= 20 for name in names)
+    most = int(sheet.inner // _LEGEND_WIDTH) or 1
+    columns = min(most, len(names)) if short else 1
+    room = 20 if columns > 1 else sheet.line(44 if indent > 22 else 48)
     for number, name in enumerate(names):
-        x = 14 + (number % columns) * 176
+        x = sheet.left + (number % columns) * sheet.inner / most
         y = top + (number // columns) * _LEGEND_LINE
-        body.append(f'<g class="{series_class(number)}">{sample(number, x, y)}</g>')
-        room = 20 if columns == 2 else 44
-        body.append(text(x + 34, y + 4, shortened(name, room), "plot-legend", "start", 12))
-    return body, top + -(-len(names) // columns) * _LEGEND_LINE
+        marks += [
+            sample(number, x, y),
+            scene.Text(x + indent, y + 4, sheet.shortened(name, room), "plot-legend", "start", 12),
+        ]
+    return marks, top + -(-len(names) // columns) * _LEGEND_LINE

@@ -12,6 +12,17 @@ from collections.abc import Sequence
 LIGHT = ("#0072b2", "#c2500a", "#00805c", "#a8477f", "#7d6608", "#3d4247")
 DARK = ("#56b4e9", "#f0924c", "#2fc79a", "#e19ac2", "#e9d94a", "#c9ccd0")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
+SIGNS = (  # one path each, about one unit from the middle; scaled and moved
+    "M-1 0A1 1 0 1 0 1 0A1 1 0 1 0 -1 0Z",
+    "M-.9 -.9H.9V.9H-.9Z",
+    "M0 -1.15L1.05 .8H-1.05Z",
+    "M0 -1.25L1.25 0L0 1.25L-1.25 0Z",
+    "M0 1.15L1.05 -.8H-1.05Z",
+    "M-.4 -1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1V-.4H-.4Z",
+)
+MUTED = ("plot-tick", "plot-legend", "plot-axis")  # classes of text
+BOLD = ("plot-mark", "plot-group")
+TINT = 0.16  # opacity of what has no fill of its own
 VIRIDIS = (
     "#440154",
     "#482878",
@@ -33,8 +44,8 @@ def _classes(colours: Sequence[str]) -> str:
 
 
 STYLE = (
-    ".plot{font-family:system-ui,sans-serif}.plot-mark,.plot-group{font-weight:600}"
-    ".plot-tick,.plot-legend,.plot-axis{fill-opacity:.75}"
+    ".plot{font-family:system-ui,sans-serif}"
+    f".{',.'.join(BOLD)}{{font-weight:600}}.{',.'.join(MUTED)}{{fill-opacity:.75}}"
     ".plot-quartiles{fill:currentColor;fill-opacity:.16}"
     f"{_classes(LIGHT)}@media (prefers-color-scheme:dark){{{_classes(DARK)}}}"
 )
@@ -45,11 +56,6 @@ PAGE_STYLE = (
     ".chart figcaption{font-weight:600;margin-bottom:.5rem;overflow-wrap:anywhere}"
     ".plot-scroll{overflow-x:auto}" + STYLE
 )
-
-
-def series_class(number: int) -> str:
-    """The class of the series with that number (from 0): six colours, then from the first again."""
-    return f"series-{number % len(LIGHT) + 1}"
 
 
 def dash(number: int) -> str:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.content import Figure
+from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, known, tick_text
-from analysis.report.figures.frame import LEFT_OF_PLOT, frame, legend
-from analysis.report.figures.palette import series_class
-from analysis.report.figures.svg import (
-    RIGHT,
-    Canvas,
-    clean,
-    nothing,
-    shortened,
-    sign,
-    spoken,
-    stroke,
-    text,
-)
+from analysis.report.figures.frame import frame, left_of_plot, legend, upright_bar
 
 MOST_NUMBERED = 40
 _HEIGHT = 282
+_KEY_WIDTH = 190  # px of a column of the key, at least
 
 
 @dataclass(frozen=True)
@@ -38,41 +28,37 @@ class Point:
     series: int
     x_low: float | None = None
     x_high: float | None = None
-    title: str = ""  # told for a point without a name, which is then not numbered
+    title: str = ""  # said of a point without a name, which is then not numbered
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The point in words."""
         return f"{self.name or self.title}: {self.x:.3g}, {self.y:.3g}"
 
 
-def scatter(figure: Figure) -> Canvas:
+def scatter(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; rows without x or y are not drawn, and said to be so."""
-    groups, points = points_of(figure)
+    groups = list(dict.fromkeys(str(row.get("group") or "") for row in figure.rows))
+    points = [point for row in figure.rows if (point := _point(row, groups))]
     if not points:
-        return nothing()
-    head, top = legend(groups, _sample, 14) if groups != [""] else ([], 2.0)
+        return sheet.nothing()
+    head, top = legend(sheet, groups, _sample, 14) if groups != [""] else ([], 2.0)
     bottom = top + 12 + _HEIGHT
-    across = axis_of(
-        (edge for p in points for edge in (p.x, p.x_low, p.x_high)), LEFT_OF_PLOT + 12, RIGHT - 12
-    )
     edges = [edge for p in points for edge in (p.y, p.low, p.high)]
     up = axis_of([*edges, *figure.at], bottom - 12, top + 36, figure.ends)
+    edges = [edge for p in points for edge in (p.x, p.x_low, p.x_high)]
+    across = axis_of(edges, left_of_plot(sheet, up) + 12, sheet.right - 12)
     numbered = len(points) <= MOST_NUMBERED and all(point.name for point in points)
-    body = [*head, *frame(across, up, figure.x, figure.y, figure.at)]
+    marks = [*head, *frame(sheet, across, up, (figure.x, figure.y), figure.at)]
     for number, point in enumerate(points, start=1):
-        body += _drawn(point, number if numbered else None, across, up)
+        marks.append(_drawn(point, number if numbered else None, across, up))
+    height = bottom + 60
     if numbered:
-        body += _key(points, bottom)
+        key, tall = _key(sheet, points, left_of_plot(sheet, up), bottom + 44)
+        marks, height = [*marks, *key], height + tall
     missing = len(figure.rows) - len(points)
-    told = [*(point.told() for point in points), *[f"{missing} without values"] * bool(missing)]
-    height = bottom + 60 + (18 * len(points) if numbered else 0)
-    return Canvas(body, height, spoken(told, f"{figure.x} and {figure.y}"))
-
-
-def points_of(figure: Figure) -> tuple[list[str], list[Point]]:
-    """The names of the groups in their order, and the points that have x and y."""
-    groups = list(dict.fromkeys(str(row.get("group") or "") for row in figure.rows))
-    return groups, [point for row in figure.rows if (point := _point(row, groups))]
+    words = [point.in_words() for point in points]
+    words += [f"{missing} without values"] * bool(missing)
+    return sheet.scene(marks, height, words, f"{figure.x} and {figure.y}")
 
 
 def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
@@ -85,28 +71,36 @@ def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
     return Point(name, x, y, low, high, series, x_low, x_high, str(row.get("title") or ""))
 
 
-def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> Iterator[str]:
+def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> scene.Group:
     x, y = across.place(point.x), up.place(point.y)
-    yield f'<g class="plot-point {series_class(point.series)}">'
-    yield f"<title>{clean(point.told())}</title>"
-    if point.low is not None and point.high is not None:
-        yield stroke(f"M{x:g} {up.place(point.low):g}V{up.place(point.high):g}", "plot-bar", 1.2)
+    marks: list[scene.Mark] = [*upright_bar(x, up, point.low, point.high, 1.2)]
     if point.x_low is not None and point.x_high is not None:
         left, right = across.place(point.x_low), across.place(point.x_high)
-        yield stroke(f"M{left:g} {y:g}H{right:g}", "plot-bar", 1.2)
-    if number is None:
-        yield sign(point.series, x, y, 3.5, filled=False) + "</g>"
-    else:
-        yield sign(point.series, x, y, 9, filled=False)
-        yield text(x, y + 3.5, str(number), "plot-number", "middle", 10) + "</g>"
+        marks.append(scene.Path(f"M{left:g} {y:g}H{right:g}", "plot-bar", 1.2))
+    marks.append(scene.Sign(point.series, x, y, 9 if number else 3.5, filled=False))
+    if number:
+        marks.append(scene.Text(x, y + 3.5, str(number), "plot-number", "middle", 10))
+    return scene.Group(marks, "plot-point", point.series, point.in_words())
 
 
-def _key(points: Sequence[Point], bottom: float) -> Iterator[str]:
-    for number, point in enumerate(points, start=1):
-        where = f"({tick_text(float(f'{point.x:.3g}'))}, {tick_text(float(f'{point.y:.3g}'))})"
-        line = f"{number}  {shortened(point.name, 26)}  {where}"
-        yield text(LEFT_OF_PLOT, bottom + 44 + 18 * number, line, "plot-key", "start", 13)
+def _key(
+    sheet: scene.Sheet, points: Sequence[Point], left: float, top: float
+) -> tuple[list[scene.Mark], float]:
+    """What the numbers stand for, and how high: on paper names alone, in columns."""
+    columns = int(sheet.inner // _KEY_WIDTH) or 1 if sheet.paper else 1
+    down, room = -(-len(points) // columns), sheet.inner / columns
+    marks: list[scene.Mark] = []
+    for place, point in enumerate(points):
+        x, y = left, top + 18 * (place % down + 1)
+        if sheet.paper:
+            x = sheet.left + place // down * room
+            line = f"{place + 1}  {sheet.shortened(point.name, room / 6 - 6)}"
+        else:
+            values = (tick_text(float(f"{value:.3g}")) for value in (point.x, point.y))
+            line = f"{place + 1}  {sheet.shortened(point.name, 26)}  ({', '.join(values)})"
+        marks.append(scene.Text(x, y, line, "plot-key", size=12 if sheet.paper else 13))
+    return marks, 18 * down
 
 
-def _sample(number: int, x: float, y: float) -> str:
-    return sign(number, x + 16, y, 5.5, filled=False)
+def _sample(number: int, x: float, y: float) -> scene.Group:
+    return scene.Group([scene.Sign(number, x + 16, y, 5.5, filled=False)], series=number)

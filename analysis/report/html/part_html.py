@@ -11,8 +11,8 @@ from analysis.formatting import interval_text, number, p_value
 from analysis.report.content import Column, Content, Figure, Table, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
-from analysis.report.figures.draw import is_wide
 from analysis.report.figures.figure_table import figure_table
+from analysis.report.figures.svg import is_wide
 from analysis.report.html.html_tables import Column as Shaped
 from analysis.report.html.html_tables import fold, table
 from analysis.report.report_schema import PartRecord

@@ -82,8 +82,8 @@ def bundle(
 
     ``table`` holds the ratings (None leaves them out; so does a table with another hash than the
     report's), ``scores`` metric scores, as a table likewise or as rows (None: none), ``extra``
-    more files by their names. ``width_in``: see `analysis.report.paper.paper_files`; without
-    ``figures`` none is drawn for papers, which is quicker (the page has its own).
+    more files by their names. ``width_in``: see `analysis.report.figures.paper.paper_files`;
+    without ``figures`` none is drawn for papers, which is quicker (the page has its own).
     """
     written = []
     files = bundle_files(report, table, scores, extra, width_in, figures, progress)
@@ -143,7 +143,7 @@ def bundle_files(
     for name, text in _texts(report, shown, figures):
         yield name, text.encode()
     for place, plot in enumerate(drawn if figures else ()):
-        from analysis.report.paper.paper_draw import has_fonts_for, paper_files
+        from analysis.report.figures.paper import has_fonts_for, paper_files
 
         progress(place / len(drawn), f"Drawing {plot.title}")
         fonts = fonts and has_fonts_for(plot.figure)
