@@ -47,8 +47,8 @@ class Head:
 
     @property
     def length(self) -> int | None:
-        found = dict(self.headers).get(b"content-length")
-        return int(found) if found else None
+        length = dict(self.headers).get(b"content-length")
+        return int(length) if length else None
 
     def message(self) -> Message:
         return {"type": "http.response.start", "status": self.status, "headers": self.headers}

@@ -86,12 +86,12 @@ def _own_folder(path: Path, owner: Account | None) -> Path:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if owner and path.stat().st_uid == 0:
             os.chown(path, owner.uid, owner.gid)
-        found = path.lstat()
+        status = path.lstat()
     except OSError as error:
         raise EmbeddedError(f"{path} cannot be made: {error.strerror}.") from None
-    if found.st_uid != uid or path.is_symlink():
+    if status.st_uid != uid or path.is_symlink():
         raise EmbeddedError(
-            f"{path} belongs to another user (uid {found.st_uid}, wanted {uid}). Start Earnest as "
+            f"{path} belongs to another user (uid {status.st_uid}, wanted {uid}). Start Earnest as "
             "the user who started it first, or set EARNEST_VAR to another folder."
         )
     path.chmod(0o700)
@@ -111,10 +111,10 @@ def _prepare_postgres(var: Path, owner: Account | None) -> None:
     data = _postgres_data(var)
     if data.exists():
         (data / "postmaster.pid").unlink(missing_ok=True)  # the keeper has seen that nobody runs
-        found = (data / "PG_VERSION").read_text().strip()
-        if found != POSTGRES_MAJOR:
+        version = (data / "PG_VERSION").read_text().strip()
+        if version != POSTGRES_MAJOR:
             raise EmbeddedError(
-                f"{data} was written by PostgreSQL {found}, and this version of Earnest brings "
+                f"{data} was written by PostgreSQL {version}, and this version of Earnest brings "
                 f"{POSTGRES_MAJOR}: export your studies with the old version, or use pg_upgrade."
             )
         return

@@ -89,8 +89,10 @@ def _single(task: Task, block: int, stimulus: Stimulus, paired: bool, rng: Rando
     trial = Trial(block_id=block, stimulus=stimulus, item_id=stimulus.item_id)
     if paired:
         named = str(stimulus.attributes.get("versus", ""))
-        found = Stimulus.objects.filter(study=task.study_id, key=named).first() if named else None
-        trial.versus = found or stimulus
+        reference = (
+            Stimulus.objects.filter(study=task.study_id, key=named).first() if named else None
+        )
+        trial.versus = reference or stimulus
         trial.versus_first = rng.random() < 0.5
     return trial
 

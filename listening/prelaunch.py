@@ -37,7 +37,7 @@ def check_study(study: Study) -> list[Finding]:
     """Everything worth knowing, problems first."""
     stimuli = list(study.stimuli.select_related("condition", "item").order_by("pk"))
     rated = [s for s in stimuli if not s.trap and not s.derived]  # those are made of these
-    found = [
+    findings = [
         *_about_texts(study),
         *_about_sets(study),
         *_about_gaps(study),
@@ -49,7 +49,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_duplicates(rated),
         *_about_traps(stimuli, _stimuli_of_tasks(study, stimuli)),
     ]
-    return sorted(found, key=lambda finding: finding.level)  # "problem" < "warning"
+    return sorted(findings, key=lambda finding: finding.level)  # "problem" < "warning"
 
 
 def _about_texts(study: Study) -> Iterator[Finding]:

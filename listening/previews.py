@@ -89,8 +89,8 @@ class FolderSource:
 
     @cached_property
     def mean_clip_s(self) -> float:
-        found = [float(soundfile.info(path).duration) for path in set(self.paths.values())]
-        return sum(found) / len(found)
+        durations = [float(soundfile.info(path).duration) for path in set(self.paths.values())]
+        return sum(durations) / len(durations)
 
     def clip(self, stimulus: str) -> Path | None:
         if recipe := self.recipes.get(stimulus):

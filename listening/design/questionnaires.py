@@ -107,9 +107,9 @@ def screens_out(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> str
     for question in visible(questionnaire["questions"], answers):
         answer = answers.get(question["key"])
         given = answer if isinstance(answer, list) else [answer]
-        found = [str(each) for each in given if str(each) in question["screen_out"]]
-        if found:
-            reasons.append(f"{question['key']}: {', '.join(found)}")
+        screening_out = [str(each) for each in given if str(each) in question["screen_out"]]
+        if screening_out:
+            reasons.append(f"{question['key']}: {', '.join(screening_out)}")
     return "; ".join(reasons)
 
 
@@ -147,13 +147,13 @@ def default_title(use: Sequence[str]) -> str:
 
 
 def _question_on_page(question: Question, translate: Translate, ours: Translate) -> dict[str, Any]:
-    told = {name: value for name, value in question.items() if name != "screen_out"}
-    told |= {name: _said(question[name], translate) for name in ("question", "help")}
-    told["options"] = [
+    shown = {name: value for name, value in question.items() if name != "screen_out"}
+    shown |= {name: _said(question[name], translate) for name in ("question", "help")}
+    shown["options"] = [
         {"value": o["value"], "text": _said(o["text"], ours if _declines(o) else translate)}
         for o in question["options"]
     ]
-    return told
+    return shown
 
 
 def _said(words: str, translate: Translate) -> str:

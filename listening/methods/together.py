@@ -33,17 +33,17 @@ def references(
     if named and named not in {s.condition for s in stimuli}:
         raise ValueError(f"reference names “{named}”, which is no condition of this task")
     groups = by_item(stimuli)
-    found = {
+    candidates = {
         item: [s for s in group if (s.condition == named if named else s.role == "reference")]
         for item, group in groups.items()
     }
-    if lacking := [item for item, those in found.items() if not those]:
+    if lacking := [item for item, those in candidates.items() if not those]:
         remedy = 'every item needs a stimulus of a condition with role = "reference"'
         raise ItemsError(f"{_count(lacking, groups)} no reference; {remedy}", lacking)
-    if several := [item for item, those in found.items() if len(those) > 1]:
+    if several := [item for item, those in candidates.items() if len(those) > 1]:
         remedy = 'name the condition to compare with, reference = "…"'
         raise ItemsError(f"{_count(several, groups)} more than one reference; {remedy}", several)
-    return {item: those[0] for item, those in found.items()}
+    return {item: those[0] for item, those in candidates.items()}
 
 
 def against_reference(

@@ -104,13 +104,13 @@ def interim_questions(study: str) -> list[InterimQuestion]:
         )
     named = {key: label or key for key, label in row.conditions.values_list("key", "label")}
     references = list(row.conditions.filter(role="reference").values_list("key", flat=True))
-    found: dict[int, InterimQuestion] = {}
+    questions: dict[int, InterimQuestion] = {}
     for criterion in criteria.order_by("task__order", "order"):
         ends = _ends(Scale.from_dict(criterion.scale))
         if ends is None:
             continue
         task = criterion.task
-        found[criterion.pk] = InterimQuestion(
+        questions[criterion.pk] = InterimQuestion(
             task=task.key,
             title=task.title or task.key,
             criterion=criterion.key,
@@ -122,8 +122,8 @@ def interim_questions(study: str) -> list[InterimQuestion]:
             means=[],
         )
     for criterion_id, rater, condition, versus, score, ratings in means:
-        if criterion_id in found:
-            found[criterion_id]["means"].append(
+        if criterion_id in questions:
+            questions[criterion_id]["means"].append(
                 RaterMean(
                     rater=rater,
                     condition=condition,
@@ -132,7 +132,7 @@ def interim_questions(study: str) -> list[InterimQuestion]:
                     ratings=ratings,
                 )
             )
-    return list(found.values())
+    return list(questions.values())
 
 
 def _ends(scale: Scale) -> tuple[float, float] | None:

@@ -59,7 +59,7 @@ def task_plans(study: str) -> list[TaskPlan]:
     tasks = list(row.tasks.order_by("order"))
     with connection.cursor() as cursor:
         cursor.execute(CLIPS, [[task.pk for task in tasks]])
-        clips = {found[0]: found[1:] for found in cursor.fetchall()}
+        clips = {row[0]: row[1:] for row in cursor.fetchall()}
         cursor.execute(PACE, [[task.pk for task in tasks]])
         pace = {task: seconds for task, n, seconds in cursor.fetchall() if n >= MEASURED_FROM}
     unplanned = (0, 0, 0.0, 1.0)

@@ -107,10 +107,10 @@ def session_rows(study: str) -> Iterator[SessionRow]:
         cursor.itersize = 2000
         cursor.execute(query, [study])
         for values in cursor:
-            found = dict(zip(names, values, strict=True))
-            found["checks"] = _checks(row.checks, json.loads(values[checks_at]))
-            found["answers"] = _answers(questions, json.loads(values[checks_at + 1]))
-            yield found  # type: ignore[misc]  # its names are SessionRow's
+            session_row = dict(zip(names, values, strict=True))
+            session_row["checks"] = _checks(row.checks, json.loads(values[checks_at]))
+            session_row["answers"] = _answers(questions, json.loads(values[checks_at + 1]))
+            yield session_row  # type: ignore[misc]  # its names are SessionRow's
 
 
 def _checks(asked: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[str, Any]:

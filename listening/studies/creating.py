@@ -70,8 +70,8 @@ def _probed(reading: Reading) -> tuple[dict[str, audio.Facts], list[Problem]]:
     """What is in the files that exist, and what is wrong with them, by the first row of each."""
     facts: dict[str, audio.Facts] = {}
     problems = []
-    found = audio.probed_all([use.path for use in reading.audio.values()])
-    for (name, use), each in zip(reading.audio.items(), found, strict=True):
+    probes = audio.probed_all([use.path for use in reading.audio.values()])
+    for (name, use), each in zip(reading.audio.items(), probes, strict=True):
         if isinstance(each, audio.AudioError):
             what = f"“{name}”: {each.reason}"
             problems.append(Problem(studyfile.CSV, "file", what, each.remedy, use.row))

@@ -33,13 +33,13 @@ def gallery(request: HttpRequest) -> HttpResponse:
 
 
 def _presets() -> list[dict[str, Any]]:
-    found = []
+    cards = []
     for name, preset in shown_presets().items():
         source = example(name)
         if source is None:
             continue
         heading, _, purpose = preset.purpose.partition(":")
-        found.append(
+        cards.append(
             {
                 "key": name,
                 "title": heading,
@@ -48,7 +48,7 @@ def _presets() -> list[dict[str, Any]]:
                 "url": reverse("example-preview", args=[name]),
             }
         )
-    return found
+    return cards
 
 
 def _methods(presets: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -79,10 +79,10 @@ def _stored(request: HttpRequest, key: str) -> StoredSource:
 
 
 def _example(name: str) -> Source:
-    found = example(name)
-    if found is None:
+    preset = example(name)
+    if preset is None:
         raise Http404
-    return found
+    return preset
 
 
 class _Addresses(Addresses):
@@ -140,14 +140,14 @@ def _clip(request: HttpRequest, source: Source, stimulus: str) -> HttpResponseBa
 
 def _piece(path: Path, wanted: str) -> HttpResponseBase:
     """The whole file, or the range that a player of long clips asks for."""
-    found = RANGE.fullmatch(wanted)
-    if found is None:
+    byte_range = RANGE.fullmatch(wanted)
+    if byte_range is None:
         return FileResponse(path.open("rb"))
     size = path.stat().st_size
-    start = int(found[1])
+    start = int(byte_range[1])
     if start >= size:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
-    last = min(int(found[2]) if found[2] else size - 1, size - 1, start + PIECE_BYTES - 1)
+    last = min(int(byte_range[2]) if byte_range[2] else size - 1, size - 1, start + PIECE_BYTES - 1)
     with path.open("rb") as file:
         file.seek(start)
         content = file.read(max(last - start + 1, 0))

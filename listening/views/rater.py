@@ -181,11 +181,11 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
 @require_GET
 def check_sound(request: HttpRequest, token: str) -> HttpResponse:
     """The sound of one trial of a check, made anew from the attempt's secret seed."""
-    found = audio.resolve_check(token, request.COOKIES)
-    if found is None:
+    check_clip = audio.resolve_check(token, request.COOKIES)
+    if check_clip is None:
         raise Http404
     try:
-        wav = _check_wav(*found)
+        wav = _check_wav(*check_clip)
     except (Session.DoesNotExist, NotAsked, IndexError):
         raise Http404 from None
     response = HttpResponse(wav, content_type="audio/wav")

@@ -62,8 +62,8 @@ def own_studies(request: HttpRequest) -> QuerySet[Study]:
 @login_required
 @require_GET
 def studies(request: HttpRequest) -> HttpResponse:
-    found = own_studies(request).select_related("owner")
-    page = Paginator(found, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
+    own = own_studies(request).select_related("owner")
+    page = Paginator(own, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     seen = _last_activity([study.pk for study in page])
     rows = [_study_row(study, seen.get(study.pk)) for study in page]
     return render(request, "researcher/studies.html", {"rows": rows, "page": page})
@@ -139,7 +139,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
 def _findings(study: Study, asked: bool) -> list[Finding] | None:
     """What stands against opening a draft; None when that has to be asked for.
 
-    Every clip is decoded for it, so a large study is looked at on request, and what was found is
+    Every clip is decoded for it, so a large study is looked at on request, and the result is
     kept for a while.
     """
     if study.state != Study.State.DRAFT:
@@ -191,8 +191,8 @@ def reject(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     if not reason:
         messages.error(request, "A session is rejected for a reason. Please write it down.")
     elif session.status in UNREJECTABLE:
-        told = SHOWN_AS.get(session.status, session.status)
-        messages.warning(request, f"This session of {session.rater} is {told} already.")
+        label = SHOWN_AS.get(session.status, session.status)
+        messages.warning(request, f"This session of {session.rater} is {label} already.")
     else:
         sessions.reject(session, reason)
         forget_progress(key)

@@ -24,12 +24,12 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
     holds = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
     left = Q(status=Session.Status.STARTED) & ~Exists(holds)  # its places went to others
     shown = Case(When(left, then=Value(str(Session.Status.EXPIRED))), default=F("status"))
-    found = Session.objects.filter(study=study).select_related("rater").annotate(shown=shown)
+    sessions = Session.objects.filter(study=study).select_related("rater").annotate(shown=shown)
     if status in Session.Status.values:
-        found = found.filter(shown=status)
-    page: Page[Any] = Paginator(found.order_by("-started_at", "-pk"), SESSIONS_PER_PAGE).get_page(
-        number
-    )
+        sessions = sessions.filter(shown=status)
+    page: Page[Any] = Paginator(
+        sessions.order_by("-started_at", "-pk"), SESSIONS_PER_PAGE
+    ).get_page(number)
     facts = _facts([session.pk for session in page])
     for session in page:
         session.facts = facts.get(session.pk, {})

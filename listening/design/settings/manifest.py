@@ -61,7 +61,7 @@ class Manifest:
         for item in self.study.items:
             if item.paragraph and item.key in self.first:
                 groups.setdefault(item.paragraph, []).append(item)
-        found, mistakes = [], []
+        paragraphs, mistakes = [], []
         for key, items in groups.items():
             if dimensions and any(item.dimension not in dimensions for item in items):
                 continue
@@ -70,8 +70,8 @@ class Manifest:
             if not wrong:
                 lines = tuple(sorted(items, key=_place))
                 whole = neighbours(lines) and _place(lines[0]) <= 1
-                found.append(Paragraph(key, lines, whole))
-        return found, mistakes
+                paragraphs.append(Paragraph(key, lines, whole))
+        return paragraphs, mistakes
 
     def _wrong_places(
         self, key: str, items: Sequence[ItemEntry], gaps_allowed: bool

@@ -37,16 +37,16 @@ class Limits:
 def unpack(archive: Path, into: Path, limits: Limits | None = None) -> list[Problem]:
     """Unpacks into an empty folder, or says all that is wrong and unpacks nothing more."""
     limits = limits or Limits()
-    found: list[Problem] = []
+    problems: list[Problem] = []
     try:
         with zipfile.ZipFile(archive) as opened:
-            found = list(_problems(opened, archive, limits))
-            if not found:
-                found = list(_extract(opened, archive, into))
+            problems = list(_problems(opened, archive, limits))
+            if not problems:
+                problems = list(_extract(opened, archive, into))
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
         words = f"The file is no zip archive that can be read ({error})."
-        found.append(Problem(archive.name, "", words, "Zip the folder again."))
-    return found
+        problems.append(Problem(archive.name, "", words, "Zip the folder again."))
+    return problems
 
 
 def study_folder(unpacked: Path) -> Path:

@@ -26,7 +26,7 @@ class AudioUse:
 def audio_of(folder: Path, rows: Sequence[Row], notes: Notebook) -> dict[str, AudioUse]:
     """Every named file that exists inside the folder, by its name in the table."""
     shelf = Shelf(folder)
-    found: dict[str, AudioUse] = {}
+    uses: dict[str, AudioUse] = {}
     refused: dict[str, Wrong] = {}
     folded: dict[str, tuple[str, int]] = {}
     for row in rows:
@@ -35,14 +35,14 @@ def audio_of(folder: Path, rows: Sequence[Row], notes: Notebook) -> dict[str, Au
         if first != name:
             what = f"“{name}” and “{first}” (row {number}) differ only in capitals."
             notes.csv(row.number, "file", what, "Rename one: many disks take them for one file.")
-        if name not in found and name not in refused:
+        if name not in uses and name not in refused:
             try:
-                found[name] = AudioUse(shelf.file(name), row.number)
+                uses[name] = AudioUse(shelf.file(name), row.number)
             except Wrong as wrong:
                 refused[name] = wrong
         if name in refused:
             notes.csv(row.number, "file", refused[name].what, refused[name].remedy)
-    return found
+    return uses
 
 
 class Shelf:

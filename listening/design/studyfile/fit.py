@@ -109,8 +109,8 @@ class Layered(dict[str, Any]):
         return self.get(key) if key in self else super().__getitem__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        found = [layer.get(key) for layer in self.layers if key in layer]
-        return found[0] if found else default
+        values = [layer.get(key) for layer in self.layers if key in layer]
+        return values[0] if values else default
 
     def __contains__(self, key: object) -> bool:
         return any(layer.__contains__(key) for layer in self.layers)

@@ -101,15 +101,15 @@ def read_questionnaires(
     tables: Iterable[Mapping[str, Any]], notes: Notebook
 ) -> tuple[dict[str, Any], ...]:
     """The questionnaires as the database keeps them; every mistake is noted with its remedy."""
-    found: list[dict[str, Any]] = []
+    questionnaires: list[dict[str, Any]] = []
     for n, table in enumerate(tables, start=1):
         questionnaire = _questionnaire(table, f"questionnaires[{n}]", notes)
         key = questionnaire["key"]
-        if key and key in [other["key"] for other in found]:
+        if key and key in [other["key"] for other in questionnaires]:
             what = f"The questionnaire “{key}” stands already."
             notes.toml(f"questionnaires[{n}].key", what, "Give it another name or remove it.")
-        found.append(questionnaire)
-    return tuple(found)
+        questionnaires.append(questionnaire)
+    return tuple(questionnaires)
 
 
 def questionnaire_table(questionnaire: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,12 +184,12 @@ def _joined(
         if isinstance(key, str) and key in ready and key not in changes:
             changes[key] = (n, table)
     taken = [n for n, _ in changes.values()]
-    found = []
+    questions = []
     for key, known in ready.items():
         n, table = changes.get(key, (0, {}))
-        found.append((places.get(n, f"{where}.use"), {**known, **table}))
+        questions.append((places.get(n, f"{where}.use"), {**known, **table}))
     rest = [(n, table) for n, table in enumerate(own, start=1) if n not in taken]
-    return [*found, *((places[n], dict(table)) for n, table in rest)]
+    return [*questions, *((places[n], dict(table)) for n, table in rest)]
 
 
 def _question(

@@ -223,21 +223,21 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
 
 
 def _conditions(tables: Iterable[Any], notes: Notebook) -> tuple[ConditionEntry, ...]:
-    found = []
+    conditions = []
     for n, table in enumerate(tables, start=1):
         fields = read_table(table, CONDITION, f"conditions[{n}]", notes)
         if " ~ " in fields["key"]:
             remedy = "It joins the two conditions of a pair; choose another name."
             notes.toml(f"conditions[{n}].key", "A condition's key may not hold “ ~ ”.", remedy)
-        found.append(ConditionEntry(**fields))
-    _say_duplicates([c.key for c in found], "conditions", "condition", notes)
-    return tuple(c for c in found if c.key)
+        conditions.append(ConditionEntry(**fields))
+    _say_duplicates([c.key for c in conditions], "conditions", "condition", notes)
+    return tuple(c for c in conditions if c.key)
 
 
 def _tasks(tables: Iterable[Any], notes: Notebook) -> tuple[TaskEntry, ...]:
-    found = [_task(table, f"tasks[{n}]", notes) for n, table in enumerate(tables, start=1)]
-    _say_duplicates([t.key for t in found], "tasks", "task", notes)
-    return tuple(found)
+    tasks = [_task(table, f"tasks[{n}]", notes) for n, table in enumerate(tables, start=1)]
+    _say_duplicates([t.key for t in tasks], "tasks", "task", notes)
+    return tuple(tasks)
 
 
 def _task(table: Any, where: str, notes: Notebook) -> TaskEntry:
@@ -305,12 +305,12 @@ def _entries(
     tables: Iterable[Any], shape: shapes.Shape, where: str, notes: Notebook
 ) -> tuple[dict[str, Any], ...]:
     """Tables that are kept as they are: what was left out stays away."""
-    found = []
+    entries = []
     for n, table in enumerate(tables, start=1):
         fields = read_table(table, shape, f"{where}[{n}]", notes)
         lists = {key: list(value) for key, value in fields.items() if isinstance(value, tuple)}
-        found.append({k: v for k, v in (fields | lists).items() if v not in (None, "", [])})
-    return tuple(entry for entry in found if entry.get("stimulus"))
+        entries.append({k: v for k, v in (fields | lists).items() if v not in (None, "", [])})
+    return tuple(entry for entry in entries if entry.get("stimulus"))
 
 
 def _criteria(
@@ -318,7 +318,7 @@ def _criteria(
 ) -> tuple[CriterionEntry, ...]:
     """What the study leaves out is the method's own."""
     known = {c.key: c for c in _default_criteria(method)} if method else {}
-    found = []
+    criteria = []
     for n, table in enumerate(tables, start=1):
         fields = read_table(table, CRITERION, f"{where}.criteria[{n}]", notes)
         own = known.get(fields["key"])
@@ -326,9 +326,9 @@ def _criteria(
             fields["options"] = {**own.options, **fields["options"]}
         plain = method.default_question if method else ""
         fields["question"] = fields["question"] or (own.question if own else plain)
-        found.append(CriterionEntry(**fields))
-    _say_duplicates([c.key for c in found], f"{where}.criteria", "criterion", notes)
-    return tuple(found) or tuple(known.values())
+        criteria.append(CriterionEntry(**fields))
+    _say_duplicates([c.key for c in criteria], f"{where}.criteria", "criterion", notes)
+    return tuple(criteria) or tuple(known.values())
 
 
 def _default_criteria(method: Method) -> tuple[CriterionEntry, ...]:

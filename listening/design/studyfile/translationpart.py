@@ -79,12 +79,12 @@ def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Wor
             _read_questions(form, asked[key], place, notes)
         return _without_blanks(fields | {"questionnaires": forms})
 
-    found = _by_language(study["translations"], "study.translations", notes, words)
-    if study["language"] in found:
+    translations = _by_language(study["translations"], "study.translations", notes, words)
+    if study["language"] in translations:
         what = f"“{study['language']}” is the language of the study itself."
         place = f"study.translations.{study['language']}"
         notes.toml(place, what, "Write its words in [study].")
-    return found
+    return translations
 
 
 def _read_questions(
@@ -139,15 +139,15 @@ class _Known:
     notes: Notebook
 
     def read(self, table: Mapping[str, Any], shape: Shape) -> dict[str, Words]:
-        found = {}
+        words_by_key = {}
         for key, given in table.items():
             place = f"{self.where}.{key}"
             if key in self.keys:
-                found[key] = _without_blanks(read_table(given, shape, place, self.notes))
+                words_by_key[key] = _without_blanks(read_table(given, shape, place, self.notes))
             else:
                 what = f"{self.lacking} “{key}”."
                 self.notes.toml(place, what, did_you_mean(key, self.keys))
-        return found
+        return words_by_key
 
 
 def check_offered(
@@ -165,7 +165,7 @@ def check_offered(
 def _by_language(
     table: Any, where: str, notes: Notebook, words: Callable[[Any, str], Words]
 ) -> dict[str, Words]:
-    found: dict[str, Words] = {}
+    by_language: dict[str, Words] = {}
     for tag, given in table.items():
         place = f"{where}.{tag}"
         try:
@@ -173,8 +173,8 @@ def _by_language(
         except Wrong as wrong:
             notes.toml(place, wrong.what, wrong.remedy)
             continue
-        found[clean] = words(given, place)
-    return found
+        by_language[clean] = words(given, place)
+    return by_language
 
 
 def _labels(method: Method | None, options: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -84,8 +84,8 @@ class Command(BaseCommand):
     def _report(self, summary: Summary) -> set[str]:
         """Prints what happened; returns the acknowledged trials that are not in the database."""
         for kind, ends in sorted(summary.ends.items()):
-            told = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
-            self.stdout.write(f"  {kind:<15} {told}")
+            outcomes = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
+            self.stdout.write(f"  {kind:<15} {outcomes}")
         due = summary.acknowledged - summary.withdrawn
         stored = stored_trials(due)
         repeats = sum(report.repeats for report in summary.reports)
@@ -121,11 +121,11 @@ def chosen_study(key: str) -> Study:
                 f"Open it with `manage.py open_study {key}` or on its page, then run this again."
             )
         return study
-    found = list(Study.objects.filter(state=Study.State.OPEN)[:20])
-    if len(found) == 1:
-        return found[0]
-    if found:
-        keys = ", ".join(study.key for study in found)
+    open_studies = list(Study.objects.filter(state=Study.State.OPEN)[:20])
+    if len(open_studies) == 1:
+        return open_studies[0]
+    if open_studies:
+        keys = ", ".join(study.key for study in open_studies)
         raise CommandError(f"Several studies are open: choose one with --study ({keys}).")
     raise CommandError("No study is open. Open one with `manage.py open_study KEY` or on its page.")
 
