@@ -4,12 +4,14 @@ import hashlib
 import logging
 import os
 from asyncio import get_running_loop
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
 
 from django.conf import settings
+from django.db import close_old_connections
 from django.http import parse_cookie
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
@@ -53,8 +55,11 @@ class Clips:
         headers = Headers(scope=scope)
         cookies = parse_cookie(headers.get("cookie", ""))
         try:
-            path = await get_running_loop().run_in_executor(self.pool, resolve_clip, token, cookies)
+            loop = get_running_loop()
+            path = await loop.run_in_executor(self.pool, resolve_clip, token, cookies)
             response = clip_response(token, path, headers) if path else None
+            if response is not None and scope["method"] == "GET":
+                await loop.run_in_executor(self.pool, _record_fetch, token, cookies)
         except FileNotFoundError:
             response = None
         except Exception:
@@ -63,6 +68,13 @@ class Clips:
         if response is None:
             return await send_plain(send, HTTPStatus.NOT_FOUND)
         await response(scope, receive, send)
+
+
+def _record_fetch(token: str, cookies: Mapping[str, str]) -> None:
+    from listening.fetches import record_fetch  # after Django's set-up
+
+    close_old_connections()  # as before every request: one that broke is opened anew
+    record_fetch(token, cookies)
 
 
 def clip_response(token: str, path: Path, headers: Headers) -> Response:

@@ -18,6 +18,7 @@ from listening.draws import secret_seed
 from listening.layout import lay_out
 from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
+from listening.outcomes import review_reasons
 from listening.refusals import LEASE_LOST, Refused
 from listening.statements import rows_of
 
@@ -225,8 +226,9 @@ def _finish_if_over(session: Session) -> None:
     if session.trials.filter(state=Trial.State.PLANNED).exists():
         return
     session.status = Session.Status.EXPIRED if session.short else Session.Status.FINISHED
+    session.review = " ".join(review_reasons(session))
     session.finished_at = timezone.now()
-    session.save(update_fields=["status", "finished_at"])
+    session.save(update_fields=["status", "review", "finished_at"])
 
 
 def withdraw(session: Session) -> None:

@@ -87,6 +87,15 @@ def resolve_clip(token: str, cookies: Mapping[str, str]) -> Path | None:
         return None
 
 
+def clip_place(token: str, cookies: Mapping[str, str]) -> tuple[int, int]:
+    """The trial (0 outside the trials) of a token that this browser may open, and its place."""
+    opened = _opened(token, TOKEN_CHARS, cookies, "clip-")
+    if opened is None:
+        return 0, 0
+    _, _, trial, place = CONTENT.unpack(opened[0])
+    return trial, place
+
+
 def resolve_check(token: str, cookies: Mapping[str, str]) -> tuple[str, str, int, int] | None:
     """Session code, key, attempt and place for a browser with these cookies; None for any other."""
     opened = _opened(token, CHECK_TOKEN_CHARS, cookies, "check-", CHECK)

@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
+from listening.design.studyfile.entries import OUTCOMES
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Rating, Session, Stimulus, Study, Task
 from listening.models.codes import completion_code
@@ -23,8 +24,6 @@ from listening.studies.errors import StudyError
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
-
-OUTCOMES = ("complete", "screened_out", "partial")
 
 
 def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) -> Study:

@@ -207,7 +207,6 @@ def end_facts(
     code: str,
     return_url: str | None,
     commented: bool,
-    unplayed: bool = False,
 ) -> dict[str, Any]:
     """How it ended: words, the completion code, and whether a last comment may be left."""
     words = {
@@ -216,12 +215,11 @@ def end_facts(
             "All your answers have been deleted. If a recruiting site sent you, please return "
             "your place there. You can close this page."
         ),
+        "needs_review": _(
+            "Your answers are stored. Many clips were passed over or answered very quickly, so a "
+            "person looks at this session first. Thank you."
+        ),
         "partial": _(
-            "Most clips could not be played on this device. "
-            "What you answered is stored. Thank you for trying."
-        )
-        if unplayed
-        else _(
             "You were away for a while and the remaining clips went to other people. "
             "What you answered is stored. Thank you."
         ),
@@ -238,6 +236,6 @@ def end_facts(
         "debrief": texts.get("debrief", "") if outcome == "complete" else "",
         "comment_prompt": texts.get("comment_prompt", ""),
         "comment": bool(texts.get("comment_prompt"))
-        and outcome in ("complete", "partial")
+        and outcome in ("complete", "partial", "needs_review")
         and not commented,
     }

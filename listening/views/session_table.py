@@ -11,6 +11,7 @@ from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Value, Wh
 from listening.checks import check_named
 from listening.design.traps import TRAINING
 from listening.models import Block, Session, Study, Trial
+from listening.outcomes import code_at_end, review_words
 from listening.views.beforehand import questionnaire_title
 
 SESSIONS_PER_PAGE = 25
@@ -24,7 +25,9 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
     holds = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
     left = Q(status=Session.Status.STARTED) & ~Exists(holds)  # its places went to others
     shown = Case(When(left, then=Value(str(Session.Status.EXPIRED))), default=F("status"))
-    sessions = Session.objects.filter(study=study).select_related("rater").annotate(shown=shown)
+    sessions = (
+        Session.objects.filter(study=study).select_related("rater", "study").annotate(shown=shown)
+    )
     if status in Session.Status.values:
         sessions = sessions.filter(shown=status)
     page: Page[Any] = Paginator(
@@ -38,6 +41,8 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
         took = last - session.started_at if last else None
         session.minutes = took.total_seconds() / 60 if took else None
         session.around = around_trials(study, session)
+        session.reviewed_for = review_words(session.review)
+        session.completion_code = code_at_end(session)
         session.may_be_rejected = session.status not in UNREJECTABLE
     return page
 

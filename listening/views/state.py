@@ -20,6 +20,7 @@ from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
+from listening.outcomes import completion_code_of, outcome_of
 from listening.stages import Stage, attempt_of, check_and_settings, check_seed, stage_of
 from listening.statements import rows_of
 from listening.task_rules import parts_of, task_rules
@@ -32,8 +33,10 @@ SITTING = """
 SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.prolific_session,
        t.title, coalesce(nullif(s.language, ''), t.language) AS language,
        t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
-       t.completion_codes, t.break_every
-FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.id = %(session)s
+       t.completion_codes, t.break_every, s.review,
+       s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.id = %(session)s
 """
 TRIALS = """
 SELECT id AS pk, code, state, task_id, item_id, stimulus_id, versus_id, versus_first,
@@ -55,7 +58,6 @@ class Plan:
     upcoming: list[Any]
     left: int
     training: list[Any]
-    unplayed: bool  # more clips were passed over than answered
 
 
 def _plan(session: int) -> Plan:
@@ -65,7 +67,6 @@ def _plan(session: int) -> Plan:
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
         answered=states[Trial.State.ANSWERED] + states[Trial.State.SKIPPED],
-        unplayed=states[Trial.State.SKIPPED] > states[Trial.State.ANSWERED],
         upcoming=upcoming[:AHEAD],
         left=len(upcoming),
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
@@ -107,7 +108,7 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
         else None,
         "tasks": [_task(sitting, pk, index) for index, pk in enumerate(plan.tasks)],
         "trials": _trials(sitting, plan) if stage.kind == "trial" else [],
-        "end": _end(sitting, texts, plan) if stage.kind == "end" else None,
+        "end": _end(sitting, texts) if stage.kind == "end" else None,
     }
 
 
@@ -213,24 +214,15 @@ def _text(text: str, trial: Any) -> str | None:
     return text if page_facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
 
 
-OUTCOMES = {
-    Session.Status.FINISHED: "complete",
-    Session.Status.WITHDRAWN: "withdrawn",
-    Session.Status.REJECTED: "complete",  # the rater did the work; the verdict is not for this page
-    Session.Status.EXPIRED: "partial",
-    Session.Status.SCREENED: "screened_out",
-}
-
-
-def _end(sitting: Any, texts: dict[str, str], plan: Plan) -> dict[str, Any]:
-    """How it ended: the completion code of this outcome, and Prolific's return link.
-
-    Who could play hardly anything took part in a part: paying for it is for people to decide.
-    """
-    outcome = OUTCOMES[Session.Status(sitting.status)]
-    unplayed = outcome == "complete" and plan.unplayed
-    outcome = "partial" if unplayed else outcome
-    code = json.loads(sitting.completion_codes).get(outcome, "")
+def _end(sitting: Any, texts: dict[str, str]) -> dict[str, Any]:
+    """How it ended: the completion code of this outcome, and Prolific's return link."""
+    outcome = outcome_of(sitting.status, sitting.review)
+    code = completion_code_of(
+        outcome,
+        json.loads(sitting.completion_codes),
+        session=sitting.code,
+        from_prolific=sitting.from_prolific,
+    )
     url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
     return page_facts.end_facts(
         outcome,
@@ -238,5 +230,4 @@ def _end(sitting: Any, texts: dict[str, str], plan: Plan) -> dict[str, Any]:
         code=code,
         return_url=url if sitting.prolific_session and code else None,
         commented=bool(sitting.comment),
-        unplayed=unplayed,
     )

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from listening import leases, sessions
 from listening.models import Block, Rating, Session, Study, Trial
+from listening.outcomes import code_at_end
 from listening.refusals import Refused
 from listening.views.state import state_of
 from tests.config.helpers import PATIENCE_S
@@ -113,7 +114,7 @@ def test_the_session_ends_complete_though_clips_were_skipped(study):
     session.refresh_from_db()
     assert session.status == "finished"
     end = state_of(session)["end"]
-    assert (end["outcome"], end["code"]) == ("complete", "C")
+    assert (end["outcome"], end["code"]) == ("complete", code_at_end(session))
     assert not session.blocks.exists()
 
 
@@ -314,11 +315,44 @@ def test_a_refused_skip_says_why_and_where_the_session_stands(client, study):
     assert response.json()["state"]["stage"] == "trial"
 
 
-def test_who_could_play_hardly_anything_ends_with_the_code_for_a_part(study):
-    session = arrive(study)
-    for _ in range(5):
-        skip(session)
-    end = state_of(session)["end"]
-    assert (end["outcome"], end["text"][:10]) == ("partial", "Most clips")
+def end_of(session: Session) -> tuple[str, str, str]:
     session.refresh_from_db()
-    assert session.status == Session.Status.FINISHED
+    end = state_of(session)["end"]
+    return session.status, session.review, end["outcome"]
+
+
+def test_who_skips_many_clips_ends_with_the_code_for_a_review(study):
+    study.completion_codes |= {"needs_review": "LOOK"}
+    study.save()
+    session = arrive(study, prolific_id="p" * 24, prolific_session="s" * 24)
+    for _ in range(3):
+        skip(session)
+    answer_all(session)
+    assert end_of(session) == ("finished", "skips", "needs_review")
+    end = state_of(session)["end"]
+    assert (end["code"], end["return_url"][-7:]) == ("LOOK", "cc=LOOK")
+
+
+def test_two_skips_are_everybodys(study):
+    session = arrive(study)
+    for _ in range(2):
+        skip(session)
+    answer_all(session)
+    assert end_of(session) == ("finished", "", "complete")
+
+
+def test_a_clip_that_others_could_not_play_either_is_held_against_nobody():
+    study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 3})
+    sessions_of_all = [arrive(study) for _ in range(3)]
+    for session in sessions_of_all:
+        while current(session) is not None:
+            skip(session)
+    assert [end_of(s)[1] for s in sessions_of_all] == ["skips", "skips", ""]
+
+
+def test_a_study_of_before_gives_a_doubtful_session_the_code_for_complete(study):
+    session = arrive(study, prolific_id="p" * 24, prolific_session="s" * 24)
+    while current(session) is not None:
+        skip(session)
+    session.refresh_from_db()
+    assert state_of(session)["end"]["code"] == "C"

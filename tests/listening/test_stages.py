@@ -13,6 +13,7 @@ from listening import leases, sessions, stages
 from listening.checks import check_named
 from listening.design.questionnaires import Incorrect
 from listening.models import Block, Rating, Session, Study, Trial
+from listening.outcomes import code_at_end
 from listening.refusals import Refused
 from listening.stages import NotAsked, attempt_of, check_seed, stage_of_session
 from listening.views.state import state_of
@@ -205,7 +206,7 @@ def test_the_last_failed_attempt_screens_out_and_gives_the_places_back(session):
     assert not Block.objects.exclude(state=Block.State.OPEN).exists()
     assert set(session.trials.values_list("state", flat=True)) == {"gone"}
     end = state_of(session)["end"]
-    assert (end["outcome"], end["code"]) == ("screened_out", "OUT1")
+    assert (end["outcome"], end["code"]) == ("screened_out", code_at_end(session))
     assert end["debrief"] == ""
 
 
@@ -350,7 +351,7 @@ def test_the_same_answer_after_the_trials_takes_nothing_away(session):
     session.refresh_from_db()
     assert (session.status, stage(session)) == ("finished", "end")
     assert Rating.objects.filter(counts=True).count() == 5
-    assert state_of(session)["end"]["code"] == "DONE1"
+    assert state_of(session)["end"]["code"] == code_at_end(session)
 
 
 def test_a_comment_is_kept_after_the_end_and_the_last_words_count(session):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+OUTCOMES = ("complete", "screened_out", "partial", "needs_review")  # each has its code
+
 
 @dataclass(frozen=True)
 class ConditionEntry:

@@ -9,6 +9,7 @@ from typing import Any
 
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import (
+    OUTCOMES,
     ConditionEntry,
     CriterionEntry,
     StudyFile,
@@ -55,11 +56,10 @@ STUDY = {
 TEXT_KEYS = (
     *("welcome", "consent", "consent_version", "end", "contact", "debrief", "comment_prompt"),
 )
-CODE_KEYS = ("complete", "screened_out", "partial")
 TEXTS = {key: Field(shapes.text) for key in TEXT_KEYS} | {
     "consent_version": Field(shapes.text, longest=40)
 }
-CODES = {key: Field(shapes.code, longest=64) for key in CODE_KEYS}
+CODES = {key: Field(shapes.code, longest=64) for key in OUTCOMES}
 CONDITION = {
     "key": Field(shapes.identifier, required=True, longest=80, default=""),
     "label": Field(shapes.text, default="", longest=120),

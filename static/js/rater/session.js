@@ -162,7 +162,11 @@ export class SessionPage {
     const { error, message = "" } = refusalOf(body);
     /** @type {TrialDraft} */
     const draft = this.drafts.get(answer.trial) ?? { answers: {}, ...answer, players: [] };
-    if (error === "not_heard") draft.players = [];
+    if (error === "not_heard" || error === "not_fetched") draft.players = [];
+    if (error === "not_fetched") {
+      const trial = this.state.trials.find((each) => each.id === answer.trial);
+      this.clips.renew(trial?.clips ?? []);
+    }
     this.keepDraft();
     this.drafts.set(answer.trial, draft);
     this.accept(stateIn(body));
