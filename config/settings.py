@@ -249,6 +249,9 @@ EARNEST_JUDGE_PRICES = _env.text("EARNEST_JUDGE_PRICES", "")  # per million toke
 EARNEST_JUDGE_CONCURRENCY = _env.number("EARNEST_JUDGE_CONCURRENCY", 4, 1, 256)
 EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 
+# --- Recruitment -------------------------------------------------------------------------------
+EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.com").rstrip("/")
+
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only
 MEDIA_ROOT = EARNEST_VAR / "media"

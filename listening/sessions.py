@@ -67,17 +67,23 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
 
 
 FIND = """
-SELECT s.id, s.rater_id, s.study_id, s.code, s.language, t.language AS of_study
-FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.code = %(code)s
+SELECT s.id, s.rater_id, s.study_id, s.code, s.language, t.language AS of_study, t.link,
+    r.code AS rater_code
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = %(code)s
 """
 
 
 def session_named(code: str) -> Session:
     """The session with this code; the columns that few requests need are loaded when asked for."""
-    for *own, language in rows_of(FIND, code=code):  # in the order of the model's fields
+    for *own, language, link, rater in rows_of(
+        FIND, code=code
+    ):  # in the order of the models' fields
         fields = ("id", "rater_id", "study_id", "code", "language")
         session = Session.from_db("default", fields, own)
-        session.study = Study.from_db("default", ("id", "language"), (session.study_id, language))
+        study = (session.study_id, link, language)
+        session.study = Study.from_db("default", ("id", "link", "language"), study)
+        session.rater = Rater.from_db("default", ("id", "code"), (session.rater_id, rater))
         return session
     raise Session.DoesNotExist
 

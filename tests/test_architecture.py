@@ -27,7 +27,16 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "migrations",
             "models",
         ),
-        *("models", "monitor", "prelaunch", "previews", "researcher_urls", "routing", "selectors"),
+        *(
+            "models",
+            "monitor",
+            "prelaunch",
+            "prolific_links",
+            "previews",
+            "researcher_urls",
+            "routing",
+            "selectors",
+        ),
         *("sessions", "stages", "statements", "studies", "task_rules", "urls", "views"),
     ),
     "metrics": (

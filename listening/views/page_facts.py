@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from listening.checks import Check, CheckSettings
 from listening.design.traps import TrapPlan
@@ -200,6 +201,12 @@ def shows_text(show_text: bool, traps: TrapPlan, trap: str) -> bool:
     return show_text or any(kind.text and kind.kind == trap for kind in traps.kinds)
 
 
+CODE_ELSEWHERE = gettext_noop(
+    "Your completion code is shown in the browser in which you began. If you came from Prolific, "
+    "open the study there once more."
+)
+
+
 def end_facts(
     outcome: str,
     texts: Mapping[str, str],
@@ -207,6 +214,7 @@ def end_facts(
     code: str,
     return_url: str | None,
     commented: bool,
+    elsewhere: bool = False,
 ) -> dict[str, Any]:
     """How it ended: words, the completion code, and whether a last comment may be left."""
     words = {
@@ -232,7 +240,7 @@ def end_facts(
         "outcome": outcome,
         "code": code,
         "return_url": return_url,
-        "text": words[outcome],
+        "text": f"{words[outcome]}\n\n{_(CODE_ELSEWHERE)}" if elsewhere else words[outcome],
         "debrief": texts.get("debrief", "") if outcome == "complete" else "",
         "comment_prompt": texts.get("comment_prompt", ""),
         "comment": bool(texts.get("comment_prompt"))

@@ -24,10 +24,10 @@ from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_and_settings, check_seed
 from listening.views import page_facts
+from listening.views.ownership import is_own, may_enter, rater_code_in, remember
 from listening.views.state import state_of
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-MEMORY_S = 90 * 86_400  # how long the plain link finds a rater's session again in this browser
 
 
 @never_cache
@@ -39,7 +39,10 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     arrival = _arrival(request, study)
     known = sessions.session_of(study, arrival)
     if known is not None:
-        return _enter(known)
+        proof = request.POST.get("proof", "")
+        if may_enter(request, known, arrival, proof):
+            return _enter(known)
+        return _landing_page(request, study, problem="elsewhere", unproved=bool(proof), status=403)
     if request.method == "POST" and request.POST.get("consent") == "yes":
         try:
             return _enter(sessions.start(study, arrival))
@@ -58,6 +61,7 @@ def _landing_page(
     *,
     problem: str = "",
     consent_missing: bool = False,
+    unproved: bool = False,
     status: int = 200,
 ) -> HttpResponse:
     language = _language(request, study)
@@ -71,6 +75,7 @@ def _landing_page(
             "languages": _languages(request, study, language),
             "problem": problem,
             "error": error,
+            "unproved": unproved,
             "arrival": _carried(request),
             **page_words(language),
         }
@@ -121,10 +126,10 @@ def _mean_clip_s(study: int, state: str) -> float:
 def _arrival(request: HttpRequest, study: Study) -> Arrival:
     carried = _carried(request)
     simulated = _simulated(carried.get("simulate", ""), study)
-    memory = request.get_signed_cookie(f"rater-{study.link}", "", max_age=MEMORY_S)
+    memory = rater_code_in(request, study.link)
     known = Rater.objects.filter(code=memory).first() if memory else None
     return Arrival(
-        prolific_id=carried.get("PROLIFIC_PID", "")[:64],
+        prolific_id=carried.get("PROLIFIC_PID", "")[:64].lower(),  # they are hexadecimal
         prolific_study=carried.get("STUDY_ID", "")[:64],
         prolific_session=carried.get("SESSION_ID", "")[:64],
         device=_device(request.headers.get("User-Agent", "")),
@@ -150,13 +155,7 @@ def _device(agent: str) -> str:
 
 def _enter(session: Session) -> HttpResponse:
     response = redirect("session", code=session.code)
-    response.set_signed_cookie(
-        f"rater-{session.study.link}",
-        session.rater.code,
-        max_age=MEMORY_S,
-        httponly=True,
-        samesite="Lax",
-    )
+    remember(response, session)
     return response
 
 
@@ -170,7 +169,7 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
         return render(request, "rater/lost.html", status=404)
     sessions.refresh(session)
     with speaking(session.spoken):
-        state = state_of(session)
+        state = state_of(session, own=is_own(request, session))
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
         response = render(request, "rater/session.html", context)

@@ -73,14 +73,18 @@ def _plan(session: int) -> Plan:
     )
 
 
-def state_of(session: Session) -> dict[str, Any]:
-    """The State of a session as it is stored, as the page draws it."""
+def state_of(session: Session, *, own: bool) -> dict[str, Any]:
+    """The State of a session as it is stored, as the page draws it.
+
+    ``own``: the browser may speak for the session (see `listening.views.ownership`); any other one
+    may listen and answer, but is not given the completion code.
+    """
     (sitting,) = rows_of(SITTING, session=session.pk)
     with speaking(sitting.language):
-        return _state(sitting, _plan(session.pk))
+        return _state(sitting, _plan(session.pk), own=own)
 
 
-def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
+def _state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
     checks, questions = json.loads(sitting.asked), json.loads(sitting.questions)
     outcomes = json.loads(sitting.checks)
     words = study_words(
@@ -108,7 +112,7 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
         else None,
         "tasks": [_task(sitting, pk, index) for index, pk in enumerate(plan.tasks)],
         "trials": _trials(sitting, plan) if stage.kind == "trial" else [],
-        "end": _end(sitting, texts) if stage.kind == "end" else None,
+        "end": _end(sitting, texts, own=own) if stage.kind == "end" else None,
     }
 
 
@@ -214,7 +218,7 @@ def _text(text: str, trial: Any) -> str | None:
     return text if page_facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
 
 
-def _end(sitting: Any, texts: dict[str, str]) -> dict[str, Any]:
+def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
     """How it ended: the completion code of this outcome, and Prolific's return link."""
     outcome = outcome_of(sitting.status, sitting.review)
     code = completion_code_of(
@@ -227,7 +231,8 @@ def _end(sitting: Any, texts: dict[str, str]) -> dict[str, Any]:
     return page_facts.end_facts(
         outcome,
         texts,
-        code=code,
-        return_url=url if sitting.prolific_session and code else None,
-        commented=bool(sitting.comment),
+        code=code if own else "",
+        return_url=url if own and sitting.prolific_session and code else None,
+        commented=bool(sitting.comment) or not own,
+        elsewhere=bool(code) and not own,
     )

@@ -79,7 +79,7 @@ def test_a_skipped_trial_is_marked_with_its_reason_and_has_no_rating(study):
     assert trial.answered_at is not None
     assert not Rating.objects.exists()
     assert current(session).position == trial.position + 1
-    assert state_of(session)["progress"] == {"done": 1, "total": 5}
+    assert state_of(session, own=True)["progress"] == {"done": 1, "total": 5}
 
 
 def test_its_place_goes_to_another_rater_and_ends_with_exactly_its_ratings(study):
@@ -113,7 +113,7 @@ def test_the_session_ends_complete_though_clips_were_skipped(study):
     skip(session)
     session.refresh_from_db()
     assert session.status == "finished"
-    end = state_of(session)["end"]
+    end = state_of(session, own=True)["end"]
     assert (end["outcome"], end["code"]) == ("complete", code_at_end(session))
     assert not session.blocks.exists()
 
@@ -317,7 +317,7 @@ def test_a_refused_skip_says_why_and_where_the_session_stands(client, study):
 
 def end_of(session: Session) -> tuple[str, str, str]:
     session.refresh_from_db()
-    end = state_of(session)["end"]
+    end = state_of(session, own=True)["end"]
     return session.status, session.review, end["outcome"]
 
 
@@ -329,7 +329,7 @@ def test_who_skips_many_clips_ends_with_the_code_for_a_review(study):
         skip(session)
     answer_all(session)
     assert end_of(session) == ("finished", "skips", "needs_review")
-    end = state_of(session)["end"]
+    end = state_of(session, own=True)["end"]
     assert (end["code"], end["return_url"][-7:]) == ("LOOK", "cc=LOOK")
 
 
@@ -355,4 +355,4 @@ def test_a_study_of_before_gives_a_doubtful_session_the_code_for_complete(study)
     while current(session) is not None:
         skip(session)
     session.refresh_from_db()
-    assert state_of(session)["end"]["code"] == "C"
+    assert state_of(session, own=True)["end"]["code"] == "C"
