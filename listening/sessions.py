@@ -41,6 +41,7 @@ class Arrival:
     prolific_study: str = ""
     prolific_session: str = ""
     device: str = ""
+    origin: str = ""  # a keyed hash of address and browser: tells who may have come before
     simulated: bool = False
     rater: Rater | None = None
     language: str = ""  # chosen at the door, of those in which the study is offered
@@ -113,6 +114,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         prolific_session=arrival.prolific_session,
         consent_version=str(study.texts.get("consent_version", "1")),
         device=arrival.device,
+        origin=arrival.origin,
         language=arrival.language if arrival.language in study.translations else "",
         ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
@@ -250,7 +252,7 @@ def withdraw(session: Session) -> None:
         was_screened = locked.status == Session.Status.SCREENED
         locked.rejected_because = SCREENED_BEFORE if was_screened else ""
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
-        locked.questionnaires, locked.comment = {}, ""
+        locked.questionnaires, locked.comment, locked.origin = {}, "", ""
         locked.finished_at = timezone.now()
         locked.save()
 

@@ -22,6 +22,11 @@ class Migration(migrations.Migration):
             field=models.CharField(blank=True, max_length=80),
         ),
         migrations.AddField(
+            model_name='session',
+            name='origin',
+            field=models.CharField(blank=True, max_length=24),
+        ),
+        migrations.AddField(
             model_name='trial',
             name='fetched',
             field=models.BigIntegerField(default=0),

@@ -49,6 +49,7 @@ class Session(models.Model):
     review = models.CharField(max_length=80, blank=True)  # keys of `listening.outcomes.REVIEW`
     rejected_because = models.CharField(max_length=300, blank=True)
     paid = models.BooleanField(default=False)
+    origin = models.CharField(max_length=24, blank=True)  # keyed hash of address and browser
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 
 from django.conf import settings
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
 from listening.models import Session
@@ -23,9 +24,25 @@ def rater_cookie(link: str) -> str:
     return f"rater-{link}"
 
 
+def memory_of(session: Session) -> str:
+    """What the page keeps in the browser's storage, in case its cookies are cleared."""
+    return signing.dumps(session.rater.code, salt=_salt(session.study.link))
+
+
 def rater_code_in(request: HttpRequest, link: str) -> str:
-    """The code of the rater who began the study in this browser; "" for any other."""
-    return str(request.get_signed_cookie(rater_cookie(link), "", max_age=MEMORY_S))
+    """The code of the rater who began the study in this browser; "" for any other.
+
+    By its cookie, else by what its page kept and sends as ``memory``.
+    """
+    code = str(request.get_signed_cookie(rater_cookie(link), "", max_age=MEMORY_S))
+    form = request.method == "POST" and request.content_type != "application/json"
+    memory = request.POST.get("memory", "") if form else ""
+    if code or not memory:
+        return code
+    try:
+        return str(signing.loads(memory, salt=_salt(link), max_age=MEMORY_S))
+    except signing.BadSignature:
+        return ""
 
 
 def remember(response: HttpResponse, session: Session) -> None:
@@ -67,6 +84,10 @@ def may_enter(request: HttpRequest, session: Session, arrival: Arrival, proof: s
             session=arrival.prolific_session,
         )
     )
+
+
+def _salt(link: str) -> str:
+    return f"rater-memory/{link}"
 
 
 def _code_in(address: str) -> str:

@@ -19,12 +19,13 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
 from listening.checks.check import Wave
+from listening.draws import secret_seed
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_and_settings, check_seed
 from listening.views import page_facts
-from listening.views.ownership import is_own, may_enter, rater_code_in, remember
+from listening.views.ownership import is_own, may_enter, memory_of, rater_code_in, remember
 from listening.views.state import state_of
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -133,6 +134,7 @@ def _arrival(request: HttpRequest, study: Study) -> Arrival:
         prolific_study=carried.get("STUDY_ID", "")[:64],
         prolific_session=carried.get("SESSION_ID", "")[:64],
         device=_device(request.headers.get("User-Agent", "")),
+        origin=_origin(request, study),
         simulated=simulated,
         rater=None if carried.get("PROLIFIC_PID") else known,
         language=carried.get("lang", ""),
@@ -145,6 +147,12 @@ def _simulated(token: str, study: Study) -> bool:
         return bool(token) and signing.loads(token, salt="simulate", max_age=3600) == study.key
     except signing.BadSignature:
         return False
+
+
+def _origin(request: HttpRequest, study: Study) -> str:
+    """The same for the same address and browser in one study, and only while our key is known."""
+    agent = request.headers.get("User-Agent", "")
+    return secret_seed("origin", study.pk, request.META.get("REMOTE_ADDR", ""), agent)[:24]
 
 
 def _device(agent: str) -> str:
@@ -168,10 +176,12 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
     if session is None:
         return render(request, "rater/lost.html", status=404)
     sessions.refresh(session)
+    own = is_own(request, session)
     with speaking(session.spoken):
-        state = state_of(session, own=is_own(request, session))
+        state = state_of(session, own=own)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
+        context["memory"] = memory_of(session) if own else ""
         response = render(request, "rater/session.html", context)
     audio.set_clip_cookie(response, session)
     return response

@@ -1,6 +1,7 @@
 """Ids and addresses get about: what takes more than knowing one, and how a rater proves it."""
 
 import json
+import re
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -76,6 +77,37 @@ def test_ids_that_differ_in_capitals_are_one(study):
     again = Client().get(f"/r/{study.link}/", IDS | {"PROLIFIC_PID": "A1" * 12})
     assert where(again) == f"/s/{first.code}/"
     assert Rater.objects.count() == 1
+
+
+def test_a_browser_whose_cookies_were_cleared_is_known_by_what_the_page_kept(study):
+    client = Client()
+    for ids in (IDS, {}):
+        session = enter(client, study, **ids)
+        page = client.get(f"/s/{session.code}/").content.decode()
+        memory = re.search(r'data-memory="([^"]+)"', page)[1]
+        assert "data-memory" not in Client().get(f"/s/{session.code}/").content.decode()
+        client = Client()  # its cookies are gone
+        door = f"/r/{study.link}/"
+        ids = {k: v for k, v in ids.items() if k == "PROLIFIC_PID"}
+        assert b'id="known-form"' in client.get(door, ids).content
+        assert where(client.post(door, {**ids, "memory": memory})) == f"/s/{session.code}/"
+        assert where(Client().get(door, ids)) == ("403" if ids else "200")
+        other = make_study(key=f"other-{len(ids)}")
+        assert where(Client().post(f"/r/{other.link}/", {"memory": memory})) == "422"
+        client = Client()
+
+
+def test_who_comes_again_from_the_same_address_and_browser_is_counted(client, study):
+    agents = ("Firefox", "Firefox", "Safari", "Firefox")
+    for agent in agents:
+        enter(Client(headers={"User-Agent": agent}), study)
+    client.force_login(study.owner)
+    page = client.get(f"/studies/{study.key}/").content.decode()
+    said = re.findall(r"same address and browser as (\d+) earlier rater(s?)<", page)
+    assert said == [("2", "s"), ("1", "")]  # the newest first
+    origins = list(Session.objects.values_list("origin", flat=True))
+    assert len(set(origins)) == 2
+    assert not any("127.0.0.1" in origin or "Firefox" in origin for origin in origins)
 
 
 # --- What only the browser that began may do -----------------------------------------------------

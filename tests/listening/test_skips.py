@@ -14,6 +14,7 @@ from listening import leases, sessions
 from listening.models import Block, Rating, Session, Study, Trial
 from listening.outcomes import code_at_end
 from listening.refusals import Refused
+from listening.selectors import unplayed_clips
 from listening.views.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
@@ -356,3 +357,22 @@ def test_a_study_of_before_gives_a_doubtful_session_the_code_for_complete(study)
         skip(session)
     session.refresh_from_db()
     assert state_of(session, own=True)["end"]["code"] == "C"
+
+
+def test_clips_that_several_raters_passed_over_are_named(client):
+    study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 4})
+    broken = ""
+    for _ in range(3):
+        assert unplayed_clips(study.key) == []
+        session = arrive(study)
+        while (trial := current(session)) is not None:
+            broken = broken or trial.stimulus.key
+            if trial.stimulus.key == broken:
+                skip(session)
+            else:
+                sessions.record_answer(session, an_answer(trial))
+    (clip,) = unplayed_clips(study.key)
+    assert (clip["stimulus"], clip["skipped"], clip["met"]) == (broken, 3, 3)
+    client.force_login(study.owner)
+    page = client.get(f"/studies/{study.key}/").content.decode()
+    assert "3 of 3 sessions" in page
