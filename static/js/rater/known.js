@@ -24,4 +24,6 @@ export function offerToGoOn() {
   if (!memory || !form) return;
   /** @type {HTMLInputElement} */ (byId("known-memory")).value = memory;
   form.hidden = false;
+  const asked = document.getElementById("elsewhere"); // it was not: this browser knows the rater
+  if (asked) asked.hidden = true;
 }
