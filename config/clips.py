@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
 from config.bridge import Receive, Scope, Send, send_plain
-from listening.audio import resolve_clip
+from listening.audio import appearance, resolve_clip
 
 PREFIX = "/c/"
 TYPES = {
@@ -56,7 +56,7 @@ class Clips:
         cookies = parse_cookie(headers.get("cookie", ""))
         try:
             loop = get_running_loop()
-            path = await loop.run_in_executor(self.pool, resolve_clip, token, cookies)
+            path = await loop.run_in_executor(self.pool, _file_of, token, cookies)
             response = clip_response(token, path, headers) if path else None
             if response is not None and scope["method"] == "GET":
                 await loop.run_in_executor(self.pool, _record_fetch, token, cookies)
@@ -68,6 +68,11 @@ class Clips:
         if response is None:
             return await send_plain(send, HTTPStatus.NOT_FOUND)
         await response(scope, receive, send)
+
+
+def _file_of(token: str, cookies: Mapping[str, str]) -> Path | None:
+    copy = resolve_clip(token, cookies)
+    return appearance(copy, token) if copy and copy.exists() else None
 
 
 def _record_fetch(token: str, cookies: Mapping[str, str]) -> None:

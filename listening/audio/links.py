@@ -82,9 +82,20 @@ def resolve_clip(token: str, cookies: Mapping[str, str]) -> Path | None:
     content, _ = opened
     copy = CONTENT.unpack(content)[0].hex()
     try:
-        return local_path(f"served/{copy[:2]}/{copy}.flac")
+        return local_path(served_name(copy))
     except OSError:  # the store does not have it, or does not answer
         return None
+
+
+def served_copy_of(url: str, code: str) -> str:
+    """The storage name of the copy behind a clip's address in the session with this code."""
+    raw = b64decode(url.removeprefix(PATH).encode("ascii"), altchars=b"-_", validate=True)
+    content = AESSIV(_keys(settings.SECRET_KEY)[0]).decrypt(raw[TAG_BYTES:], [code.encode()])
+    return served_name(CONTENT.unpack(content)[0].hex())
+
+
+def served_name(copy: str) -> str:
+    return f"served/{copy[:2]}/{copy}.flac"
 
 
 def clip_place(token: str, cookies: Mapping[str, str]) -> tuple[int, int]:
