@@ -4,7 +4,6 @@ import hashlib
 import logging
 import os
 from asyncio import get_running_loop
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
@@ -17,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
 from config.bridge import Receive, Scope, Send, send_plain
-from listening.audio import appearance, resolve_clip
+from listening.audio import ClipRequest, appearance_of, resolve_clip
 
 PREFIX = "/c/"
 TYPES = {
@@ -56,10 +55,13 @@ class Clips:
         cookies = parse_cookie(headers.get("cookie", ""))
         try:
             loop = get_running_loop()
-            path = await loop.run_in_executor(self.pool, _file_of, token, cookies)
-            response = clip_response(token, path, headers) if path else None
-            if response is not None and scope["method"] == "GET":
-                await loop.run_in_executor(self.pool, _record_fetch, token, cookies)
+            clip = await loop.run_in_executor(self.pool, resolve_clip, token, cookies)
+            response = None
+            if clip is not None:
+                path = await loop.run_in_executor(self.pool, appearance_of, clip)
+                response = clip_response(token, path, headers)
+            if clip is not None and scope["method"] == "GET":
+                await loop.run_in_executor(self.pool, _record_fetch, clip)
         except FileNotFoundError:
             response = None
         except Exception:
@@ -70,16 +72,11 @@ class Clips:
         await response(scope, receive, send)
 
 
-def _file_of(token: str, cookies: Mapping[str, str]) -> Path | None:
-    copy = resolve_clip(token, cookies)
-    return appearance(copy, token) if copy and copy.exists() else None
-
-
-def _record_fetch(token: str, cookies: Mapping[str, str]) -> None:
+def _record_fetch(clip: ClipRequest) -> None:
     from listening.fetches import record_fetch  # after Django's set-up
 
     close_old_connections()  # as before every request: one that broke is opened anew
-    record_fetch(token, cookies)
+    record_fetch(clip)
 
 
 def clip_response(token: str, path: Path, headers: Headers) -> Response:

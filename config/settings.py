@@ -229,6 +229,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 30.0},
     },
+    "clear-unused-appearances": {
+        "task": "listening.jobs.clear_unused_appearances",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
+    },
     "continue-dead-shards": {
         "task": "metrics.jobs.continue_dead_shards",
         "schedule": 20.0,

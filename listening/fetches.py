@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from listening.audio import clip_place
+from listening.audio import ClipRequest
 from listening.statements import FETCHED, rows_of
 
 MOST_CLIPS = 62  # bits of the column that are told apart; clips from there on share the last one
@@ -15,8 +13,7 @@ def all_of(clips: int) -> int:
     return (1 << min(clips, MOST_CLIPS + 1)) - 1
 
 
-def record_fetch(token: str, cookies: Mapping[str, str]) -> None:
-    """Note that the clip behind a token is on its way; examples belong to no trial."""
-    trial, place = clip_place(token, cookies)
-    if trial:
-        rows_of(FETCHED, trial=trial, clip=1 << min(place, MOST_CLIPS))
+def record_fetch(clip: ClipRequest) -> None:
+    """Note that a clip is on its way; examples belong to no trial."""
+    if clip.trial:
+        rows_of(FETCHED, trial=clip.trial, clip=1 << min(clip.place, MOST_CLIPS))

@@ -28,6 +28,7 @@ from listening.design.studyfile.questionpart import read_questionnaires
 from listening.models import Study
 from listening.studies import study_as_file
 from listening.studies.trimming import Trimming
+from listening.views.page_facts import moved
 
 GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
@@ -73,7 +74,7 @@ class StoredSource:
 
     def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
         rows = self.study.stimuli.filter(key__in=list(stimuli), derived=True)
-        return dict(rows.values_list("key", "lines"))
+        return {row.key: moved(row.lines, -row.trimmed_s) for row in rows}
 
 
 class FolderSource:
@@ -119,7 +120,7 @@ class FolderSource:
     def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
         parts = recipe.parts(self._served)
         marks = [_mark(part) if isinstance(part, Path) else part for part in parts]
-        clip = _shelf("joined", self.file.ends, *marks)
+        clip = _shelf("joined and cut", self.file.ends, *marks)
         times = clip.with_suffix(".json")
         if not (clip.exists() and times.exists()):
             whole = _shelf("joined whole", *marks)
@@ -129,9 +130,10 @@ class FolderSource:
             span = self.trimming.span_of_joined(audio.probed(whole))
             _write(clip, lambda draft: write_plain_flac(whole, draft, span=span))
             whole.unlink(missing_ok=True)
-            kept = [span.times(*each) for each in heard] if span else heard
-            _write(times, lambda draft: draft.write_text(json.dumps(kept)))
-        return clip, recipe.timeline(json.loads(times.read_text()))
+            joined = {"heard": heard, "trimmed_s": span.start_s if span else 0.0}
+            _write(times, lambda draft: draft.write_text(json.dumps(joined)))
+        facts = json.loads(times.read_text())
+        return clip, moved(recipe.timeline(facts["heard"]), -facts["trimmed_s"])
 
 
 def _mark(path: Path) -> tuple[str, int, int]:

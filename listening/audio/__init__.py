@@ -1,13 +1,13 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
-from listening.audio.appearance import appearance
+from listening.audio.appearance import appearance_of
 from listening.audio.ends import Span, common_span, span_of
 from listening.audio.joined import join
 from listening.audio.links import (
+    ClipRequest,
     check_cookie,
     check_url,
     clip_cookie,
-    clip_place,
     clip_url,
     resolve_check,
     resolve_clip,
@@ -21,13 +21,13 @@ from listening.audio.store import forget, keep_original, keep_served, local_path
 
 __all__ = [
     "AudioError",
+    "ClipRequest",
     "Facts",
     "Span",
-    "appearance",
+    "appearance_of",
     "check_cookie",
     "check_url",
     "clip_cookie",
-    "clip_place",
     "clip_url",
     "common_span",
     "forget",

@@ -16,8 +16,8 @@ from listening.audio.sources import Samples
 
 BEFORE_S = 0.05  # kept before the first sound: weak consonants begin below the threshold
 AFTER_S = 0.1  # and after the last: rooms and breath fade slowly
-FADE_IN_S = 0.02
-FADE_OUT_S = 0.05
+FADE_IN_S = BEFORE_S  # all of it: a room's noise must not begin where silence does elsewhere
+FADE_OUT_S = AFTER_S
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,6 @@ class Span:
     @property
     def duration_s(self) -> float:
         return self.end_s - self.start_s
-
-    def times(self, start_s: float, end_s: float) -> tuple[float, float]:
-        """When what lasted from start to end is heard, now that only the span is."""
-        first, last = (min(max(t - self.start_s, 0.0), self.duration_s) for t in (start_s, end_s))
-        return first, last
 
 
 class Sounding(Protocol):

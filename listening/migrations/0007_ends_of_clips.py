@@ -15,4 +15,9 @@ class Migration(migrations.Migration):
             name='ends',
             field=models.CharField(default='as_is', max_length=5),
         ),
+        migrations.AddField(
+            model_name='stimulus',
+            name='trimmed_s',
+            field=models.FloatField(default=0.0),
+        ),
     ]

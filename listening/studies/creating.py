@@ -107,6 +107,7 @@ class _Shelf:
             "sha256": facts.sha256,
             "served_sha256": served_sha256,
             "duration_s": span.duration_s if span else facts.duration_s,
+            "trimmed_s": span.start_s if span else 0.0,
             "sample_rate_hz": facts.sample_rate_hz,
             "channels": facts.channels,
             "loudness_lufs": facts.loudness_lufs,

@@ -67,13 +67,12 @@ def _sound(
         except audio.AudioError as error:
             raise StudyError(f"“{recipe.entry.key}” cannot be made of its lines. {error}") from None
     stored.append(served)
-    if span:
-        spans = [span.times(*times) for times in spans]
     return {
         **kept,
         "served": served,
         "served_sha256": served_sha256,
         "duration_s": span.duration_s if span else spans[-1][1],
+        "trimmed_s": span.start_s if span else 0.0,
         "sample_rate_hz": max(line.sample_rate_hz for line in heard),
         "channels": max(line.channels for line in heard),
         "lines": recipe.timeline(spans),

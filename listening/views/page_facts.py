@@ -183,6 +183,12 @@ def shown_roles(parts: Sequence[Part]) -> list[str]:
     return [next(places) if role in ("versus", "rated") else role for role in roles]
 
 
+def moved(lines: Lines, by_s: float) -> list[dict[str, Any]]:
+    """Lines that are heard so much later, and not before the start."""
+    times = ("start_s", "end_s")
+    return [{**line, **{key: max(line[key] + by_s, 0.0) for key in times}} for line in lines]
+
+
 def _lines(stored: Lines) -> list[dict[str, Any]]:
     """When context and rated lines sound; words only where the context is read, not heard."""
     return [

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from listening import audio
 from listening.answers import AHEAD
+from listening.audio.appearance import MEAN_PAD_S
 from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.traps import TRAINING
@@ -44,7 +45,7 @@ SELECT id AS pk, code, state, task_id, item_id, stimulus_id, versus_id, versus_f
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
 """
 CLIPS = """
-SELECT s.id, s.served, s.lines, i.text
+SELECT s.id, s.served, s.lines, s.trimmed_s, i.text
 FROM listening_stimulus s JOIN listening_item i ON i.id = s.item_id WHERE s.id = ANY(%(stimuli)s)
 """
 
@@ -187,7 +188,9 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
     clips_of = {row.id: row for row in rows_of(CLIPS, stimuli=list(wanted))}
 
     def address(trial: Any, place: int, part: Part) -> str:
-        return audio.clip_url(clips_of[part.stimulus].served, sitting, trial, place)
+        in_step = task_rules(trial.task_id).method.screen == "parallel"
+        served = clips_of[part.stimulus].served
+        return audio.clip_url(served, sitting, trial, place, in_step=in_step)
 
     return [
         {
@@ -197,13 +200,18 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
             **page_facts.clip_facts(
                 parts[trial.pk],
                 partial(address, trial),
-                lambda stimulus: json.loads(clips_of[stimulus].lines),
+                lambda stimulus: _lines(clips_of[stimulus]),
             ),
             "text": _text(clips_of[trial.stimulus_id].text, trial),
             "training": _training(trial, plan),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
     ]
+
+
+def _lines(clip: Any) -> list[dict[str, Any]]:
+    """Later by what is quiet before the sound, on average: how long in this clip is not told."""
+    return page_facts.moved(json.loads(clip.lines), MEAN_PAD_S - clip.trimmed_s)
 
 
 def _training(trial: Any, plan: Plan) -> dict[str, int] | None:

@@ -22,12 +22,18 @@ def session() -> Session:
     return arrive(make_study(items=8), simulated=False)
 
 
+def fetch_clip(url: str, cookies: dict[str, str]) -> None:
+    clip = audio.resolve_clip(url.removeprefix("/c/"), cookies)
+    if clip is not None:
+        record_fetch(clip)
+
+
 def fetch(session: Session, count: int = 1) -> None:
     """Every clip of the next trials, as their page does."""
     cookies = dict([audio.clip_cookie(session)])
     for trial in state_of(session, own=True)["trials"][:count]:
         for url in trial["clips"]:
-            record_fetch(url.removeprefix("/c/"), cookies)
+            fetch_clip(url, cookies)
 
 
 def passes(seconds: float) -> None:
@@ -62,7 +68,7 @@ def test_a_clip_sent_to_another_session_is_not_this_ones(session):
     other = arrive(session.study, simulated=False)
     for one, another in ((session, other), (other, session)):
         (trial, *_) = state_of(one, own=True)["trials"]
-        record_fetch(trial["clips"][0].removeprefix("/c/"), dict([audio.clip_cookie(another)]))
+        fetch_clip(trial["clips"][0], dict([audio.clip_cookie(another)]))
     passes(3600)
     assert answer(session) == "not_fetched"
 
@@ -73,7 +79,7 @@ def test_every_clip_of_a_comparison_is_needed():
     cookies = dict([audio.clip_cookie(session)])
     assert len(trial["clips"]) == 2
     for left, url in ((1, trial["clips"][0]), (0, trial["clips"][1])):
-        record_fetch(url.removeprefix("/c/"), cookies)
+        fetch_clip(url, cookies)
         passes(3600)
         assert answer(session) == ("not_fetched" if left else "stored")
 
@@ -142,7 +148,7 @@ def test_who_takes_their_time_is_not(session):
 
 def test_examples_belong_to_no_trial(session):
     url = audio.clip_url(session.study.stimuli.first().served, session, None)
-    record_fetch(url.removeprefix("/c/"), dict([audio.clip_cookie(session)]))
+    fetch_clip(url, dict([audio.clip_cookie(session)]))
     assert not Trial.objects.exclude(fetched=0).exists()
 
 

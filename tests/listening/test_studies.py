@@ -74,7 +74,7 @@ def test_the_demo_becomes_rows(owner: User, media: Path) -> None:
 def test_originals_are_kept_and_served_copies_are_the_same_sound(
     owner: User, tmp_path: Path
 ) -> None:
-    study = create_study(demo_with(tmp_path, "sample_rate_hz = 32000", ""), owner)
+    study = create_study(demo_with(tmp_path, "sample_rate_hz = 32000", 'ends = "as_is"'), owner)
     for s in study.stimuli.all():
         assert audio.local_path(s.original).read_bytes() == (DEMO / s.file).read_bytes()
         served = audio.local_path(s.served)
