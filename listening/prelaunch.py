@@ -291,6 +291,7 @@ def _about_leaks(study: Study) -> Iterator[Finding]:
 def study_leaks(study: Study) -> list[Leak]:
     """What tells the conditions, kinds of traps and references of a study, by a sample of clips."""
     stimuli = list(study.stimuli.select_related("condition").order_by("pk"))
+    stimuli = [*_stimuli_of_tasks(study, stimuli), *(s for s in stimuli if s.trap)]
     sample = Random(study.seed).sample(stimuli, min(len(stimuli), MOST_LOOKED_AT))
     by_condition: dict[str, list[dict[str, float]]] = defaultdict(list)
     by_role: dict[str, list[dict[str, float]]] = defaultdict(list)

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db.models import Avg
 
 from listening import audio
+from listening.audio.ends import AFTER_S, BEFORE_S
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.design.presets import Preset, presets
@@ -32,6 +33,8 @@ from listening.views.page_facts import moved
 
 GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
+
+CUT = (BEFORE_S, AFTER_S)  # what was made with others has another name
 
 
 class Source(Protocol):
@@ -110,7 +113,7 @@ class FolderSource:
         """With loudness, sampling rate and ends as the study names them, as after an import."""
         path = self.paths[stimulus]
         loudness, rate_hz = self.file.loudness_lufs, self.file.sample_rate_hz
-        copy = _shelf("served", loudness, rate_hz, self.file.ends, stimulus, _mark(path))
+        copy = _shelf("served", loudness, rate_hz, self.file.ends, CUT, stimulus, _mark(path))
         if not copy.exists():
             span = self.trimming.span(self.entries[stimulus])
             gain_db = 0.0 if loudness is None else audio.gain_for(audio.probed(path), loudness)
@@ -120,7 +123,7 @@ class FolderSource:
     def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
         parts = recipe.parts(self._served)
         marks = [_mark(part) if isinstance(part, Path) else part for part in parts]
-        clip = _shelf("joined and cut", self.file.ends, *marks)
+        clip = _shelf("joined", self.file.ends, CUT, *marks)
         times = clip.with_suffix(".json")
         if not (clip.exists() and times.exists()):
             whole = _shelf("joined whole", *marks)

@@ -14,8 +14,8 @@ import numpy as np
 
 from listening.audio.sources import Samples
 
-BEFORE_S = 0.05  # kept before the first sound: weak consonants begin below the threshold
-AFTER_S = 0.1  # and after the last: rooms and breath fade slowly
+BEFORE_S = 0.02  # kept before the first sound: weak consonants begin below the threshold
+AFTER_S = 0.05  # and after the last: rooms and breath fade slowly
 FADE_IN_S = BEFORE_S  # all of it: a room's noise must not begin where silence does elsewhere
 FADE_OUT_S = AFTER_S
 
