@@ -16,13 +16,29 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from config.bridge import Bridge, Receive, Scope, Send
+from config.bridge import Bridge, Queue, Receive, Scope, Send
 from config.clips import PREFIX, Clips
 
-THREADS = 8  # per web worker; each keeps its own database connection
+# Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
+# researchers' pages may take long, and passwords are hashed one at a time.
+THREADS = {"raters": 8, "researchers": 3, "logins": 1}
+WAITING = {"raters": 2048, "researchers": 96, "logins": 16}  # more are told when to come back
+RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
+LOGINS = ("/login", "/admin/login")
+
+
+def queue_of(method: str, path: str) -> str:
+    """Whose threads answer a request."""
+    if path.startswith(LOGINS) and method == "POST":
+        return "logins"
+    return "raters" if path.startswith(RATERS) else "researchers"
+
 
 pages = Bridge(
-    get_wsgi_application(), threads=THREADS, max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES
+    get_wsgi_application(),
+    queues={name: Queue(name, THREADS[name], WAITING[name]) for name in THREADS},
+    queue_of=queue_of,
+    max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES,
 )
 clips = Clips()
 
