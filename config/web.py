@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import sys
+from http import HTTPStatus
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -16,7 +17,7 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from config.bridge import Bridge, Receive, Scope, Send
+from config.bridge import Bridge, Receive, Scope, Send, send_plain
 from config.clips import PREFIX, Clips
 
 THREADS = 8  # per web worker; each keeps its own database connection
@@ -56,6 +57,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
     if scope["type"] == "websocket":
         await sockets(scope, receive, send)
+    elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
+        await send_plain(send, HTTPStatus.OK)
     elif scope["path"].startswith(PREFIX):
         await clips(scope, receive, send)
     else:
