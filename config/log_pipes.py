@@ -49,7 +49,8 @@ class RotatingLog:
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             if self.left_out:
-                os.write(handle, b"(%d bytes could not be written here)\n" % self.left_out)
+                gap = b"" if self.begins_line else b"\n"
+                os.write(handle, gap + b"(%d bytes could not be written here)\n" % self.left_out)
                 self.left_out = 0
             written = os.write(handle, data)
         finally:

@@ -326,6 +326,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
+        "django.request": {"level": "ERROR"},  # a line per answer of 4xx: the metrics count them
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},

@@ -22,9 +22,10 @@ from config.clips import PREFIX, Clips
 
 THREADS = 8  # per web worker; each keeps its own database connection
 
-pages = Bridge(
-    get_wsgi_application(), threads=THREADS, max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES
-)
+django = get_wsgi_application()
+pages = Bridge(django, threads=THREADS, max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES)
+# When a database hangs, so do all threads of the pages; of these one looks, and the other tells.
+readiness = Bridge(django, threads=2, max_body_bytes=0)
 clips = Clips()
 
 
@@ -59,6 +60,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await sockets(scope, receive, send)
     elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
         await send_plain(send, HTTPStatus.OK)
+    elif scope["path"] == "/readyz":
+        await readiness(scope, receive, send)
     elif scope["path"].startswith(PREFIX):
         await clips(scope, receive, send)
     else:

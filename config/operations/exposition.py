@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from django.conf import settings
 from django.db import Error
+from kombu.exceptions import OperationalError as BrokerError
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -39,6 +42,8 @@ def of_health() -> Iterator[Metric]:
     checks = readiness.now().checks
     grades = {name: float(GRADES.index(check.grade)) for name, check in checks.items()}
     yield gauge("check", "0 ok, 1 degraded, 2 unavailable", "check", grades)
+    free = shutil.disk_usage(settings.EARNEST_VAR).free
+    yield single("disk_free_bytes", "On the disk of EARNEST_VAR", free)
     yield gauge("build", "The version that runs", "version", {version(): 1})
 
 
@@ -111,7 +116,7 @@ class Collector:
         for part in (of_health, of_requests, of_database, of_queues):
             try:
                 yield from list(part())
-            except (Error, RedisError):
+            except (Error, RedisError, BrokerError):
                 continue
 
 

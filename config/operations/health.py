@@ -17,6 +17,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
+from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from config.operations import heartbeats
@@ -89,7 +90,7 @@ def migrations() -> Check:
 def shared_cache() -> Check:
     """Raters do without it; jobs and live numbers do not."""
     try:
-        cache.get("readyz")
+        cache.set("readyz", 1, timeout=60)  # on a full disk it takes no writes
     except RedisError as error:
         return Check("degraded", type(error).__name__)
     return Check()
@@ -126,7 +127,7 @@ def look() -> Health:
             continue
         try:
             checks[name] = check()
-        except (Error, RedisError, OSError) as error:
+        except (Error, RedisError, BrokerError, OSError) as error:
             checks[name] = Check("degraded", reason_of(error))
     return Health(checks)
 

@@ -61,10 +61,10 @@ def test_workers_without_a_heartbeat_are_named_and_raters_are_still_served(clien
 
 @pytest.mark.django_db
 def test_a_cache_that_is_away_is_named(client: Client, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*args: object) -> None:
+    def refuse(*args: object, **options: object) -> None:
         raise RedisConnectionError("gone")
 
-    monkeypatch.setattr(cache, "get", refuse)
+    monkeypatch.setattr(cache, "set", refuse)
     checks = client.get("/readyz").json()["checks"]
     assert checks["cache"] == {"grade": "degraded", "detail": "ConnectionError"}
     assert "queues" not in checks

@@ -1,5 +1,8 @@
 """Metrics for who has the token, a page for who runs the house, errors without anybody's words."""
 
+import re
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
@@ -168,3 +171,15 @@ def test_an_error_report_holds_places_in_the_code_and_nobody_s_words():
     assert secret not in str(kept)
     assert kept["exception"]["values"][0]["type"] == "KeyError"
     assert kept["exception"]["values"][0]["stacktrace"]["frames"][0]["lineno"] == 3
+
+
+@pytest.mark.django_db
+def test_the_dashboard_asks_for_metrics_that_there_are(client: Client, settings):
+    settings.EARNEST_METRICS_TOKEN = "secret"
+    dashboard = (Path(__file__).resolve().parents[2] / "deploy" / "grafana.json").read_text()
+    named = set(re.findall(r"earnest_[a-z_]+", dashboard))
+    there = {name for family in families(client).values() for (name, *_) in family}
+    empty = {"earnest_" + name for name in ("scoring_shards", "analyses", "free_blocks")}
+    empty |= {"earnest_" + name for name in ("heartbeat_age_seconds", "request_seconds_bucket")}
+    assert named - there - empty <= {"earnest_requests_total", "earnest_queue_oldest_seconds"}
+    assert len(named) > 12

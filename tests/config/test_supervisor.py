@@ -110,8 +110,16 @@ def test_every_acknowledged_row_survives_killed_databases(house: House):
             except psycopg.Error:
                 time.sleep(0.02)
 
-    with connect() as connection:
-        connection.execute("CREATE TABLE kept (writer int, value int)")
+    def create() -> bool:
+        """Once the database is back: the test before killed its keeper, and health is kept 2 s."""
+        try:
+            with connect() as connection:
+                connection.execute("CREATE TABLE IF NOT EXISTS kept (writer int, value int)")
+        except psycopg.Error:
+            return False
+        return True
+
+    wait_for(create)
     acknowledged: list[list[int]] = [[], []]
     done = threading.Event()
     writers = [threading.Thread(target=write, args=(number,)) for number in (0, 1)]
