@@ -10,12 +10,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 from django.conf import settings
+from django.db import close_old_connections
 from django.http import parse_cookie
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
 from config.bridge import Receive, Scope, Send, send_plain
-from listening.audio import resolve_clip
+from listening.audio import ClipRequest, appearance_of, resolve_clip
 
 PREFIX = "/c/"
 TYPES = {
@@ -53,8 +54,14 @@ class Clips:
         headers = Headers(scope=scope)
         cookies = parse_cookie(headers.get("cookie", ""))
         try:
-            path = await get_running_loop().run_in_executor(self.pool, resolve_clip, token, cookies)
-            response = clip_response(token, path, headers) if path else None
+            loop = get_running_loop()
+            clip = await loop.run_in_executor(self.pool, resolve_clip, token, cookies)
+            response = None
+            if clip is not None:
+                path = await loop.run_in_executor(self.pool, appearance_of, clip)
+                response = clip_response(token, path, headers)
+            if clip is not None and scope["method"] == "GET":
+                await loop.run_in_executor(self.pool, _record_fetch, clip)
         except FileNotFoundError:
             response = None
         except Exception:
@@ -63,6 +70,13 @@ class Clips:
         if response is None:
             return await send_plain(send, HTTPStatus.NOT_FOUND)
         await response(scope, receive, send)
+
+
+def _record_fetch(clip: ClipRequest) -> None:
+    from listening.fetches import record_fetch  # after Django's set-up
+
+    close_old_connections()  # as before every request: one that broke is opened anew
+    record_fetch(clip)
 
 
 def clip_response(token: str, path: Path, headers: Headers) -> Response:

@@ -234,6 +234,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 30.0},
     },
+    "clear-unused-appearances": {
+        "task": "listening.jobs.clear_unused_appearances",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
+    },
     "continue-dead-shards": {
         "task": "metrics.jobs.continue_dead_shards",
         "schedule": 20.0,
@@ -253,6 +258,9 @@ EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")
 EARNEST_JUDGE_PRICES = _env.text("EARNEST_JUDGE_PRICES", "")  # per million tokens: in,out[,audio]
 EARNEST_JUDGE_CONCURRENCY = _env.number("EARNEST_JUDGE_CONCURRENCY", 4, 1, 256)
 EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
+
+# --- Recruitment -------------------------------------------------------------------------------
+EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.com").rstrip("/")
 
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
-from listening import leases
+from listening import fetches, leases
 from listening.design.traps import TRAINING, judge_block, trap_passed
 from listening.draws import draws_of
 from listening.feedback import training_feedback
@@ -20,6 +20,7 @@ from listening.refusals import (
     CRITERION_MISSING,
     LEASE_LOST,
     MORE_THAN_ASKED,
+    NOT_FETCHED,
     NOT_HEARD,
     NOT_READY,
     OUTSIDE_SCALE,
@@ -34,7 +35,7 @@ from listening.statements import LOAD, LOCK, SKIP, WRITE, LoadedTrial, rows_of
 from listening.task_rules import TaskRules, parts_of, task_rules
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
-FASTEST = 0.8  # of the clips' length: nobody hears a clip in less, whatever the page reports
+FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports
 AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
 DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
 
@@ -85,9 +86,10 @@ def store_answer(session: Session, answer: Answer) -> StoredAnswer:
     rules = task_rules(trial.task_id)
     ratings = _ratings(rules, trial, answer.labels)
     _check_justification(rules.justification, answer.justification)
-    _check_heard(trial, answer, rules.method)
+    needed_s = trial.sum_s if rules.method.heard_out else trial.longest_s
+    _check_heard(trial, answer, rules.method, needed_s)
     passed = _trap_passed(rules, trial, ratings)
-    _write(session, trial, rules, answer, ratings, passed)
+    _write(session, trial, rules, answer, ratings, passed=passed, needed_s=needed_s)
     _close_block_after(session, trial, rules)
     feedback = None
     if trial.trap == TRAINING:
@@ -121,7 +123,7 @@ def _locked_trial(session: Session, code: str) -> LoadedTrial:
     stored one after the other, and what is read here holds until the answer is written.
     """
     (locked,) = rows_of(LOCK, session=session.pk)
-    loaded = rows_of(LOAD, code=code, session=session.pk, ahead=AHEAD)
+    loaded = rows_of(LOAD, code=code, session=session.pk, ahead=AHEAD, fastest=FASTEST)
     if not loaded:
         raise Refused(UNKNOWN_TRIAL)
     trial: LoadedTrial = loaded[0]
@@ -182,12 +184,19 @@ def _check_justification(rules: Mapping[str, Any], given: Mapping[str, Any] | No
         raise Refused(REASON_MISSING if shortest == 1 else REASON_TOO_SHORT, n=shortest)
 
 
-def _check_heard(trial: LoadedTrial, answer: Answer, method: Method) -> None:
-    """The page says what was played; that the time cannot be too short is measured here."""
-    needed_s = trial.sum_s if method.heard_out else trial.longest_s
-    too_soon = not trial.simulated and trial.open_s < FASTEST * needed_s
+def _check_heard(trial: LoadedTrial, answer: Answer, method: Method, needed_s: float) -> None:
+    """The page says what was played; what was sent, and that there was time for it, is known here.
+
+    Scripted raters, whom only the server's own key makes, need no time.
+    """
+    if not trial.simulated:
+        clips = len(parts_of(method, trial))
+        if trial.fetched & fetches.all_of(clips) != fetches.all_of(clips):
+            raise Refused(NOT_FETCHED)
+        if trial.spare_s < FASTEST * needed_s:
+            raise Refused(NOT_HEARD)
     heard = answer.heard_fraction >= HEARD_ENOUGH or not method.heard_out
-    if not heard or answer.plays < 1 or too_soon:
+    if not heard or answer.plays < 1:
         raise Refused(NOT_HEARD)
 
 
@@ -204,7 +213,9 @@ def _write(
     rules: TaskRules,
     answer: Answer,
     ratings: Sequence[NewRating],
+    *,
     passed: bool | None,
+    needed_s: float,
 ) -> None:
     """Refused where the block went to somebody else since it was read: its row was not locked."""
     criteria, stimuli, labels, scores = (list(column) for column in zip(*ratings, strict=True))
@@ -212,7 +223,7 @@ def _write(
     ((stored,),) = rows_of(
         WRITE,
         **{"lease_s": rules.lease_s, "block": trial.block_id, "session": session.pk},
-        **{"trial": trial.id, "slot": trial.slot_id, "trap_passed": passed},
+        **{"trial": trial.id, "slot": trial.slot_id, "trap_passed": passed, "needed_s": needed_s},
         **{"latency_ms": answer.latency_ms, "plays": answer.plays},
         **{"heard": answer.heard_fraction, "playback": json.dumps(dict(answer.playback))},
         **{"counts": trial.slot_id is not None, "criteria": criteria},

@@ -27,6 +27,7 @@ from listening.languages import speaking
 from listening.methods.method import LONGEST_LABEL
 from listening.models import Session
 from listening.refusals import Refused
+from listening.views.ownership import is_own
 from listening.views.state import state_of
 
 STATUS = {"unknown_trial": 404} | dict.fromkeys(
@@ -34,6 +35,10 @@ STATUS = {"unknown_trial": 404} | dict.fromkeys(
 )
 MALFORMED = gettext_noop(
     "The page sent something we could not read. Reload it; your answers are kept."
+)
+OTHER_BROWSER = gettext_noop(
+    "This can only be done in the browser in which you began. If you came from Prolific, open the "
+    "study there once more."
 )
 
 
@@ -104,17 +109,28 @@ class RaterView(View):
         try:
             return super().dispatch(request, *args, **kwargs)
         except REFUSALS as error:
-            return refusal(error, self.session)
+            return refusal(error, self.session, own=self.owns(self.session))
 
     def session_named(self, code: str) -> Session:
         """The session, which is kept: a refusal is said in its language, with its state."""
         self.session = sessions.session_named(code)
         return self.session
 
+    def owns(self, session: Session | None) -> bool:
+        return session is not None and is_own(self.request, session)
+
+    def demand_own(self, session: Session) -> None:
+        """What cannot be undone is for the browser in which the session began."""
+        if not self.owns(session):
+            raise Malformed(OTHER_BROWSER, 403)
+
+    def state(self, session: Session) -> HttpResponse:
+        return replied(state_of(session, own=self.owns(session)))
+
 
 class StateView(RaterView):
     def get(self, request: HttpRequest, code: str) -> HttpResponse:
-        return replied(state_of(sessions.refresh(self.session_named(code))))
+        return self.state(sessions.refresh(self.session_named(code)))
 
 
 class CheckView(RaterView):
@@ -124,7 +140,7 @@ class CheckView(RaterView):
         if not isinstance(answer, dict):
             raise Malformed
         stored = stages.record_check(session, str(attempt.get("key")), answer)
-        return replied(state_of(sessions.refresh(stored)))
+        return self.state(sessions.refresh(stored))
 
 
 class QuestionnaireView(RaterView):
@@ -134,7 +150,7 @@ class QuestionnaireView(RaterView):
         if not isinstance(answers, dict) or not is_storable(answers):
             raise Malformed
         stored = stages.record_questionnaire(session, str(form.get("key")), answers)
-        return replied(state_of(sessions.refresh(stored)))
+        return self.state(sessions.refresh(stored))
 
 
 class AnswerView(RaterView):
@@ -144,7 +160,8 @@ class AnswerView(RaterView):
         stored = sessions.record_answer(session, answer)
         feedback = _feedback(stored.feedback, session.spoken)
         body = {"stored": True, "repeat": stored.repeat, "feedback": feedback}
-        return replied({**body, "state": state_of(session)}, 200 if stored.repeat else 201)
+        state = state_of(session, own=is_own(request, session))
+        return replied({**body, "state": state}, 200 if stored.repeat else 201)
 
 
 class SkipView(RaterView):
@@ -154,7 +171,7 @@ class SkipView(RaterView):
         session = self.session_named(code)
         skip = SKIP.run_validation(sent(request))
         sessions.skip(session, skip["trial"], skip["reason"], skip["playback"])
-        return replied(state_of(session))
+        return self.state(session)
 
 
 class CommentView(RaterView):
@@ -162,7 +179,8 @@ class CommentView(RaterView):
         session, text = self.session_named(code), sent(request).get("text")
         if not isinstance(text, str) or not is_storable(text):
             raise Malformed
-        return replied(state_of(stages.record_comment(session, text)))
+        self.demand_own(session)
+        return self.state(stages.record_comment(session, text))
 
 
 class WithdrawView(RaterView):
@@ -170,9 +188,10 @@ class WithdrawView(RaterView):
         session = self.session_named(code)
         if sent(request).get("confirm") is not True:
             raise Malformed
+        self.demand_own(session)
         sessions.withdraw(session)
         session.refresh_from_db()
-        return replied(state_of(session))
+        return self.state(session)
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
@@ -224,7 +243,7 @@ REFUSALS = (
 )
 
 
-def refusal(error: Exception, session: Session | None) -> HttpResponse:
+def refusal(error: Exception, session: Session | None, *, own: bool) -> HttpResponse:
     """What the page is told of an exception: code, sentence, and the state where it must go on."""
     if session is None or isinstance(error, Session.DoesNotExist):
         message = _("We do not know this session. Please use the link that you were given.")
@@ -233,11 +252,11 @@ def refusal(error: Exception, session: Session | None) -> HttpResponse:
         match error:
             case Refused():
                 message = _(error.message) % error.numbers
-                body = _error(error.code, message, state_of(sessions.refresh(session)))
+                body = _error(error.code, message, state_of(sessions.refresh(session), own=own))
                 return replied(body, STATUS.get(error.code, 422))
             case stages.AnsweredAlready():
                 message = _("These questions are answered already. The page goes on.")
-                return replied(_error("wrong_order", message, state_of(session)), 409)
+                return replied(_error("wrong_order", message, state_of(session, own=own)), 409)
             case Incorrect():
                 message = _("Some questions need another look.")
                 return replied({**_error("malformed", message), "fields": error.said(_)}, 422)

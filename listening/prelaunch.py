@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 from statistics import median
 from typing import Literal
 
 from listening import audio
 from listening.allocation import material_of
+from listening.audio.appearance import sample_appearance
+from listening.audio.leaks import OF_SOUND, Leak, facts_of, leaks
 from listening.design.studyfile.problems import quoted
 from listening.methods import method_named
 from listening.models import Stimulus, Study
@@ -18,6 +21,8 @@ MAX_LOUDNESS_SPREAD_LU = 6.0
 MAX_LEADING_SILENCE_S = 1.0
 MAX_CLIPPED_SHARE = 1e-4
 MIN_DURATION_S = 0.2
+MOST_LOOKED_AT = 300  # clips whose bytes are compared
+MOST_LEAKS = 6  # named
 MAX_LENGTH_RATIO = 3.0  # median of a condition against that of all, item by item
 
 
@@ -48,6 +53,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_lengths(rated),
         *_about_duplicates(rated),
         *_about_traps(stimuli, _stimuli_of_tasks(study, stimuli)),
+        *_about_leaks(study),
     ]
     return sorted(findings, key=lambda finding: finding.level)  # "problem" < "warning"
 
@@ -259,6 +265,48 @@ def _about_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iter
                 f"{' and '.join(told_by)}.",
                 "Make them like the others, so that only listening helps.",
             )
+
+
+def _about_leaks(study: Study) -> Iterator[Finding]:
+    """What the bytes that raters get say about systems, as a script would find it."""
+    leaking = study_leaks(study)
+    of_bytes = [str(leak) for leak in leaking if leak.fact not in OF_SOUND]
+    of_sound = [str(leak) for leak in leaking if leak.fact in OF_SOUND]
+    if of_bytes:
+        yield Finding(
+            "warning",
+            f"A script could tell clips without listening, by {'; '.join(of_bytes[:MOST_LEAKS])}.",
+            'Leave ends = "alike" in [study], name sample_rate_hz, and bring all clips to one '
+            "number of channels.",
+        )
+    if of_sound:
+        yield Finding(
+            "warning",
+            f"Systems differ in plain numbers of their sound: {'; '.join(of_sound[:MOST_LEAKS])}.",
+            "Name loudness_lufs and the lowest sample_rate_hz in [study], unless that is what you "
+            "study: ears notice it, too.",
+        )
+
+
+def study_leaks(study: Study) -> list[Leak]:
+    """What tells the conditions, kinds of traps and references of a study, by a sample of clips."""
+    stimuli = list(study.stimuli.select_related("condition").order_by("pk"))
+    stimuli = [*_stimuli_of_tasks(study, stimuli), *(s for s in stimuli if s.trap)]
+    sample = Random(study.seed).sample(stimuli, min(len(stimuli), MOST_LOOKED_AT))
+    by_condition: dict[str, list[dict[str, float]]] = defaultdict(list)
+    by_role: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for s in sample:
+        try:
+            facts = facts_of(sample_appearance(audio.local_path(s.served)))
+        except (OSError, RuntimeError):  # it is missing or damaged: that is said elsewhere
+            continue
+        group = f"traps of the kind “{s.trap}”" if s.trap else f"“{s.condition.key}”"
+        by_condition[group].append(facts)
+        if not s.trap:
+            role = "references" if s.condition.role == "reference" else "all others"
+            by_role[role].append(facts)
+    references = [leak for leak in leaks(by_role) if leak.group == "references"]
+    return [*references, *leaks(by_condition)]
 
 
 def _outside(own: Sequence[float], others: Sequence[float], factor: float) -> bool:

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db.models import Avg
 
 from listening import audio
+from listening.audio.ends import AFTER_S, BEFORE_S
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.design.presets import Preset, presets
@@ -27,9 +28,13 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.models import Study
 from listening.studies import study_as_file
+from listening.studies.trimming import Trimming
+from listening.views.page_facts import moved
 
 GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
+
+CUT = (BEFORE_S, AFTER_S)  # what was made with others has another name
 
 
 class Source(Protocol):
@@ -72,7 +77,7 @@ class StoredSource:
 
     def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
         rows = self.study.stimuli.filter(key__in=list(stimuli), derived=True)
-        return dict(rows.values_list("key", "lines"))
+        return {row.key: moved(row.lines, -row.trimmed_s) for row in rows}
 
 
 class FolderSource:
@@ -85,7 +90,10 @@ class FolderSource:
         derived = derive(reading.study)
         self.file = derived.added_to(reading.study)
         self.recipes = {recipe.entry.key: recipe for recipe in derived.stimuli}
+        self.entries = {s.key: s for s in reading.study.stimuli}
         self.paths = {s.key: reading.audio[s.file].path for s in reading.study.stimuli}
+        files = {name: use.path for name, use in reading.audio.items()}
+        self.trimming = Trimming(reading.study, lambda name: audio.probed(files[name]))
 
     @cached_property
     def mean_clip_s(self) -> float:
@@ -95,35 +103,40 @@ class FolderSource:
     def clip(self, stimulus: str) -> Path | None:
         if recipe := self.recipes.get(stimulus):
             return self._joined(recipe)[0]
-        path = self.paths.get(stimulus)
-        return path and self._served(path)
+        return self._served(stimulus) if stimulus in self.paths else None
 
     def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
         recipes = [self.recipes[key] for key in stimuli if key in self.recipes]
         return {recipe.entry.key: self._joined(recipe)[1] for recipe in recipes}
 
-    def _served(self, path: Path) -> Path:
-        """With the loudness and the sampling rate that the study names, as after an import."""
+    def _served(self, stimulus: str) -> Path:
+        """With loudness, sampling rate and ends as the study names them, as after an import."""
+        path = self.paths[stimulus]
         loudness, rate_hz = self.file.loudness_lufs, self.file.sample_rate_hz
-        if loudness is None and rate_hz is None:
-            return path
-        copy = _shelf("served", loudness, rate_hz, _mark(path))
+        copy = _shelf("served", loudness, rate_hz, self.file.ends, CUT, stimulus, _mark(path))
         if not copy.exists():
+            span = self.trimming.span(self.entries[stimulus])
             gain_db = 0.0 if loudness is None else audio.gain_for(audio.probed(path), loudness)
-            _write(copy, lambda draft: write_plain_flac(path, draft, gain_db, rate_hz))
+            _write(copy, lambda draft: write_plain_flac(path, draft, gain_db, rate_hz, span))
         return copy
 
     def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
-        parts = recipe.parts(lambda key: self._served(self.paths[key]))
+        parts = recipe.parts(self._served)
         marks = [_mark(part) if isinstance(part, Path) else part for part in parts]
-        clip = _shelf("joined", *marks)
+        clip = _shelf("joined", self.file.ends, CUT, *marks)
         times = clip.with_suffix(".json")
         if not (clip.exists() and times.exists()):
+            whole = _shelf("joined whole", *marks)
             spans: list[tuple[float, float]] = []
-            _write(clip, lambda draft: spans.extend(audio.join(parts, draft)))
+            _write(whole, lambda draft: spans.extend(audio.join(parts, draft)))
             heard = [s for part, s in zip(parts, spans, strict=True) if isinstance(part, Path)]
-            _write(times, lambda draft: draft.write_text(json.dumps(heard)))
-        return clip, recipe.timeline(json.loads(times.read_text()))
+            span = self.trimming.span_of_joined(audio.probed(whole))
+            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span))
+            whole.unlink(missing_ok=True)
+            joined = {"heard": heard, "trimmed_s": span.start_s if span else 0.0}
+            _write(times, lambda draft: draft.write_text(json.dumps(joined)))
+        facts = json.loads(times.read_text())
+        return clip, moved(recipe.timeline(facts["heard"]), -facts["trimmed_s"])
 
 
 def _mark(path: Path) -> tuple[str, int, int]:

@@ -46,6 +46,9 @@ REASON_TOO_SHORT = Refusal(
     "justification_required",
     gettext_noop("Please give your reason in at least %(n)s characters."),
 )
+NOT_FETCHED = Refusal(
+    "not_fetched", gettext_noop("This clip has not reached you yet. Please listen to it again.")
+)
 NOT_HEARD = Refusal("not_heard", gettext_noop("Please listen to the whole clip before you answer."))
 
 

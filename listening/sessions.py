@@ -18,6 +18,7 @@ from listening.draws import secret_seed
 from listening.layout import lay_out
 from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
+from listening.outcomes import review_reasons
 from listening.refusals import LEASE_LOST, Refused
 from listening.statements import rows_of
 
@@ -40,6 +41,7 @@ class Arrival:
     prolific_study: str = ""
     prolific_session: str = ""
     device: str = ""
+    origin: str = ""  # a keyed hash of address and browser: tells who may have come before
     simulated: bool = False
     rater: Rater | None = None
     language: str = ""  # chosen at the door, of those in which the study is offered
@@ -66,17 +68,23 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
 
 
 FIND = """
-SELECT s.id, s.rater_id, s.study_id, s.code, s.language, t.language AS of_study
-FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.code = %(code)s
+SELECT s.id, s.rater_id, s.study_id, s.code, s.language, t.language AS of_study, t.link,
+    r.code AS rater_code
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = %(code)s
 """
 
 
 def session_named(code: str) -> Session:
     """The session with this code; the columns that few requests need are loaded when asked for."""
-    for *own, language in rows_of(FIND, code=code):  # in the order of the model's fields
+    for *own, language, link, rater in rows_of(
+        FIND, code=code
+    ):  # in the order of the models' fields
         fields = ("id", "rater_id", "study_id", "code", "language")
         session = Session.from_db("default", fields, own)
-        session.study = Study.from_db("default", ("id", "language"), (session.study_id, language))
+        study = (session.study_id, link, language)
+        session.study = Study.from_db("default", ("id", "link", "language"), study)
+        session.rater = Rater.from_db("default", ("id", "code"), (session.rater_id, rater))
         return session
     raise Session.DoesNotExist
 
@@ -106,6 +114,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         prolific_session=arrival.prolific_session,
         consent_version=str(study.texts.get("consent_version", "1")),
         device=arrival.device,
+        origin=arrival.origin,
         language=arrival.language if arrival.language in study.translations else "",
         ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
@@ -225,8 +234,9 @@ def _finish_if_over(session: Session) -> None:
     if session.trials.filter(state=Trial.State.PLANNED).exists():
         return
     session.status = Session.Status.EXPIRED if session.short else Session.Status.FINISHED
+    session.review = " ".join(review_reasons(session))
     session.finished_at = timezone.now()
-    session.save(update_fields=["status", "finished_at"])
+    session.save(update_fields=["status", "review", "finished_at"])
 
 
 def withdraw(session: Session) -> None:
@@ -242,7 +252,7 @@ def withdraw(session: Session) -> None:
         was_screened = locked.status == Session.Status.SCREENED
         locked.rejected_because = SCREENED_BEFORE if was_screened else ""
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
-        locked.questionnaires, locked.comment = {}, ""
+        locked.questionnaires, locked.comment, locked.origin = {}, "", ""
         locked.finished_at = timezone.now()
         locked.save()
 

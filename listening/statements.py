@@ -25,15 +25,30 @@ def rows_of(statement: str, **values: Any) -> list[Any]:
         return cursor.execute(statement, values, prepare=True).fetchall()
 
 
+# The time there was to hear the current trial, in the worst case over how far one looks back:
+# since the page could first have played some earlier trial, which it has `ahead` trials before its
+# turn, less what that trial and all later ones took to hear. So answers that a page kept while it
+# had no network may come at once, and nobody gains time by holding trials ahead.
+SPARE = """
+SELECT min(extract(epoch FROM statement_timestamp() - coalesce(d.since, plan.first_fetch))
+           - %(fastest)s * d.later_s)::float AS spare_s
+FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.position) AS since,
+             sum(coalesce(p.needed_s, 0)) OVER (ORDER BY p.answered_at DESC, p.position DESC)
+                 AS later_s
+      FROM listening_trial p WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
+      UNION ALL
+      SELECT (SELECT p.answered_at FROM listening_trial p
+              WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
+              ORDER BY p.answered_at DESC, p.position DESC OFFSET %(ahead)s - 1 LIMIT 1), 0) d
+"""
 LOCK = "SELECT status, ready FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
 LOAD = f"""  -- what stands around the trial, read after the session's row is locked
 SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
        t.stimulus_id, t.versus_id, t.others, t.context,
        t.versus_first, t.trap, t.expected, r.simulated,
-       plan.current, plan.left_in_block, plan.left, plan.available_since,
-       clips.sum_s, clips.longest_s,
-       extract(epoch FROM statement_timestamp()
-           - coalesce(plan.available_since, s.started_at))::float AS open_s
+       plan.current, plan.left_in_block, plan.left, t.fetched,
+       clips.sum_s, clips.longest_s, least(
+           listened.spare_s, extract(epoch FROM statement_timestamp() - t.fetched_at)) AS spare_s
 FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
 JOIN listening_rater r ON r.id = t.rater_id,
 LATERAL (SELECT sum(duration_s) AS sum_s, max(duration_s) AS longest_s FROM listening_stimulus
@@ -41,8 +56,9 @@ LATERAL (SELECT sum(duration_s) AS sum_s, max(duration_s) AS longest_s FROM list
 LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
         count(*) FILTER (WHERE p.{PLANNED}) AS left,
         count(*) FILTER (WHERE p.{PLANNED} AND p.block_id = t.block_id) AS left_in_block,
-        max(p.answered_at) FILTER (WHERE p.position <= t.position - %(ahead)s) AS available_since
-    FROM listening_trial p WHERE p.session_id = t.session_id) plan
+        coalesce(min(p.fetched_at), s.started_at) AS first_fetch
+    FROM listening_trial p WHERE p.session_id = t.session_id) plan,
+LATERAL ({SPARE}) listened
 WHERE t.code = %(code)s AND t.session_id = %(session)s
 """
 
@@ -69,9 +85,10 @@ class LoadedTrial(Protocol):
     current: int | None  # the position that is to be answered next
     left_in_block: int  # this trial included, where it is still planned
     left: int
+    fetched: int  # one bit per clip that was sent to this session
     sum_s: float
     longest_s: float
-    open_s: float  # since the page could first have played it
+    spare_s: float  # time there was to hear it, in seconds
 
 
 # One statement, so that an answer is stored whole or not at all: no lease, no trial, no rating.
@@ -80,7 +97,7 @@ WRITE = f"""
 WITH lease AS ({EXTENDED}), answered AS (
     UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
         latency_ms = %(latency_ms)s, plays = %(plays)s, heard_fraction = %(heard)s,
-        playback = %(playback)s::jsonb, trap_passed = %(trap_passed)s
+        playback = %(playback)s::jsonb, trap_passed = %(trap_passed)s, needed_s = %(needed_s)s
     FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id
 ), rated AS (
     INSERT INTO listening_rating
@@ -95,6 +112,12 @@ WITH lease AS ({EXTENDED}), answered AS (
     FROM answered WHERE %(text)s <> '' RETURNING 1
 )
 SELECT count(*) FROM rated
+"""
+# A clip is on its way to a rater; the first time counts.
+FETCHED = """
+UPDATE listening_trial SET fetched = fetched | %(clip)s,
+    fetched_at = coalesce(fetched_at, statement_timestamp())
+WHERE id = %(trial)s AND fetched & %(clip)s = 0 RETURNING id
 """
 SKIP = f"""
 WITH lease AS ({EXTENDED})

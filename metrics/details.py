@@ -33,12 +33,12 @@ def metric_details(study: str, label: str) -> dict[str, Any] | None:
     table = pages.metric_table(keys, hashes, conditions, series.output.key)
     row = next(row for row in table if row.series.label == label)
     clips = clip_values(series, keys)
-    found = [summary for summary in row.summaries if summary is not None]
+    summaries = [summary for summary in row.summaries if summary is not None]
     return {
         "series": series,
         "row": row,
-        "intervals": drawn(found[: pages.MOST_CONDITIONS]),
-        "more_conditions": max(0, len(found) - pages.MOST_CONDITIONS),
+        "intervals": drawn(summaries[: pages.MOST_CONDITIONS]),
+        "more_conditions": max(0, len(summaries) - pages.MOST_CONDITIONS),
         "clip_lists": clip_lists(series, clips),
         "parameters": parameters_of(series),
         "hints": [h for h in (series.metric.hints() if series.metric else ()) if about(h, series)],
@@ -63,12 +63,12 @@ def about(hint: Any, series: Series) -> bool:
 
 def clip_values(series: Series, keys: Keys) -> list[dict[str, Any]]:
     """Every stimulus with a value, the lowest first."""
-    found = []
+    clips = []
     for (row, _), key in zip(keys.stimuli, keys.of(series), strict=True):
         score = series.scores.get(key)
         if score is not None and score.value is not None:
-            found.append({**{n: row[n] for n in ("stimulus", "condition")}, "value": score.value})
-    return sorted(found, key=lambda each: (each["value"], each["stimulus"]))
+            clips.append({**{n: row[n] for n in ("stimulus", "condition")}, "value": score.value})
+    return sorted(clips, key=lambda each: (each["value"], each["stimulus"]))
 
 
 def parameters_of(series: Series) -> list[tuple[str, Any, bool]]:
@@ -76,9 +76,9 @@ def parameters_of(series: Series) -> list[tuple[str, Any, bool]]:
     if series.metric is None:
         return []
     usual = type(series.metric)().parameters_dict()
-    told = series.metric.parameters_dict()
+    values = series.metric.parameters_dict()
     names = [field.name for field in dataclasses.fields(series.metric.parameters)]
-    return [(name, told[name], told[name] == usual[name]) for name in names]
+    return [(name, values[name], values[name] == usual[name]) for name in names]
 
 
 def ways_of(series: Series, hashes: set[str]) -> list[tuple[Mapping[str, Any], int]]:
@@ -92,8 +92,8 @@ def ways_of(series: Series, hashes: set[str]) -> list[tuple[Mapping[str, Any], i
     )
     if series.metric is not None:
         stored = stored.filter(parameters=series.metric.parameters_dict())
-    counts = Counter(canonical_json(told) for told in stored.values_list("provenance", flat=True))
-    return [(json.loads(told), count) for told, count in counts.most_common(WAYS_SHOWN)]
+    counts = Counter(canonical_json(way) for way in stored.values_list("provenance", flat=True))
+    return [(json.loads(way), count) for way, count in counts.most_common(WAYS_SHOWN)]
 
 
 def drawn(summaries: Sequence[Summary]) -> dict[str, Any]:

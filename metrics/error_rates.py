@@ -124,12 +124,12 @@ class ErrorRate(Metric):
         (other,) = set(texts.NORMALISATIONS) - {chosen}
         own = texts.summed(counted(row) for row in details)
         under = texts.summed(counted(row[f"under_{other}"]) for row in details)
-        found = {
+        values = {
             f"{self.key}_pooled": own.rate,
             f"{self.key}_pooled_{other}": under.rate,
             f"{self.key}_pooled_{self.unit_name}": float(own.length),
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def counted(row: Mapping[str, Any]) -> texts.Errors:

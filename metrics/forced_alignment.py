@@ -94,9 +94,9 @@ def emissions(wave: torch.Tensor, network: Any) -> torch.Tensor:
             chunk = wave[first:last].float()
             if len(chunk) <= (start - first) + 400:  # no whole frame is left: 25 ms
                 break
-            found = network(chunk[None])[0][0]
+            logits = network(chunk[None])[0][0]
             skipped = (start - first) // FRAME
-            parts.append(found[skipped : skipped + CHUNK // FRAME])
+            parts.append(logits[skipped : skipped + CHUNK // FRAME])
     if not parts:
         raise AlignmentError("too short to align")
     return torch.cat(parts).log_softmax(dim=-1)
@@ -118,12 +118,12 @@ def aligned_spans(log_probs: torch.Tensor, turns: Sequence[Sequence[int]]) -> li
     targets = torch.tensor([flat], dtype=torch.int32, device=log_probs.device)
     path, scores = forced_align(log_probs[None], targets, blank=0)
     spans = merge_tokens(path[0], scores[0])
-    found, place = [], 0
+    turn_spans, place = [], 0
     for turn in turns:
         own = spans[place : place + len(turn)]
-        found.append((int(own[0].start), int(own[-1].end)))
+        turn_spans.append((int(own[0].start), int(own[-1].end)))
         place += len(turn)
-    return found
+    return turn_spans
 
 
 def widened(spans: Sequence[tuple[float, float]], n_samples: int) -> list[tuple[float, float]]:

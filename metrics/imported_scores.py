@@ -54,18 +54,18 @@ class Clips:
         name = next((n for n in NAMES if _text(row.get(n))), None)
         if name is None:
             raise InputError(f"names no clip; fill one of the columns {', '.join(NAMES)}")
-        told = _text(row[name])
+        text = _text(row[name])
         if name == "sha256":
-            if told.lower() not in self.hashes:
-                raise InputError(f"no clip of the study has the sha256 {told}")
-            return told.lower()
-        found = self.by_name.get(told) or self.by_name.get(PurePosixPath(told).name) or set()
-        found = found or self.by_name.get(PurePosixPath(told).stem, set())
-        if not found:
-            raise InputError(f"no clip of the study is called {told!r}; use its stimulus' key")
-        if len(found) > 1:
-            raise InputError(f"{len(found)} clips are called {told!r}; use stimulus or sha256")
-        return next(iter(found))
+            if text.lower() not in self.hashes:
+                raise InputError(f"no clip of the study has the sha256 {text}")
+            return text.lower()
+        hashes = self.by_name.get(text) or self.by_name.get(PurePosixPath(text).name) or set()
+        hashes = hashes or self.by_name.get(PurePosixPath(text).stem, set())
+        if not hashes:
+            raise InputError(f"no clip of the study is called {text!r}; use its stimulus' key")
+        if len(hashes) > 1:
+            raise InputError(f"{len(hashes)} clips are called {text!r}; use stimulus or sha256")
+        return next(iter(hashes))
 
 
 def file_names(row: Mapping[str, Any]) -> list[str]:
@@ -91,18 +91,18 @@ def read_scores(
     table = _Table(Clips(stimuli), prefix)
     for where, row in rows:
         table.add(where, row)
-    found = [score for score in table.found.values() if score.metric not in table.words]
+    scores = [score for score in table.scores.values() if score.metric not in table.words]
     problems = table.problems
-    problems += two_meanings(found)
-    for name in sorted({score.metric for score in found} & set(taken)):
+    problems += two_meanings(scores)
+    for name in sorted({score.metric for score in scores} & set(taken)):
         problems.append(f"{name} is a metric of Earnest's own; give a prefix, such as versa_")
-    if not found and not problems:
+    if not scores and not problems:
         problems.append(f"{path.name}: no column with scores; name metric and value, or metrics")
     if problems:
         more = len(problems) - MOST_PROBLEMS
-        told = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
-        raise ImportedScoreError("\n".join(told))
-    return found
+        lines = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
+        raise ImportedScoreError("\n".join(lines))
+    return scores
 
 
 def two_meanings(scores: Iterable[ImportedScore]) -> list[str]:
@@ -112,8 +112,8 @@ def two_meanings(scores: Iterable[ImportedScore]) -> list[str]:
         said.setdefault(score.metric, set()).add((score.higher_is_better, score.unit))
     return [
         f"{name} has several directions or units; write the same in each of its rows"
-        for name, told in sorted(said.items())
-        if len(told) > 1
+        for name, meanings in sorted(said.items())
+        if len(meanings) > 1
     ]
 
 
@@ -122,7 +122,7 @@ class _Table:
 
     def __init__(self, clips: Clips, prefix: str) -> None:
         self.clips, self.prefix = clips, prefix
-        self.found: dict[tuple[str, str, str], ImportedScore] = {}
+        self.scores: dict[tuple[str, str, str], ImportedScore] = {}
         self.words: set[str] = set()  # columns of text, such as VERSA's transcripts: no metrics
         self.problems: list[str] = []
 
@@ -135,12 +135,12 @@ class _Table:
             return
         for score in scores:
             key = (score.sha256, score.metric, score.version)
-            before = self.found.setdefault(key, score)
+            before = self.scores.setdefault(key, score)
             if score.reason == NO_NUMBER:
                 self.words.add(score.metric)
             elif before.value != score.value:
-                told = f"{score.metric} of this clip is there twice; remove one"
-                self.problems.append(f"{where}: {told}")
+                problem = f"{score.metric} of this clip is there twice; remove one"
+                self.problems.append(f"{where}: {problem}")
 
 
 def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[ImportedScore]:
@@ -158,29 +158,29 @@ def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[Imp
             _text(row.get("unit")),
         )
         return
-    for name, told in row.items():
+    for name, cell in row.items():
         if name in (*NAMES, *ABOUT, *LEFT_OUT):
             continue
-        if not isinstance(told, str | int | float | None):
+        if not isinstance(cell, str | int | float | None):
             continue  # VERSA's lists and words beside its numbers
-        yield ImportedScore(sha256, metric_name(prefix, name), "1", *_wide_value(name, told))
+        yield ImportedScore(sha256, metric_name(prefix, name), "1", *_wide_value(name, cell))
 
 
 NO_VALUE, NO_NUMBER = "no value in the imported file", "no number"
 
 
-def _wide_value(name: str, told: Any) -> tuple[float | None, str]:
+def _wide_value(name: str, cell: Any) -> tuple[float | None, str]:
     """A number of the wide form; words (VERSA's transcripts) are no scores and are left out."""
     try:
-        return _value(told, "")
+        return _value(cell, "")
     except InputError as error:
-        if isinstance(told, str) and not _starts_like_a_number(told):
+        if isinstance(cell, str) and not _starts_like_a_number(cell):
             return None, NO_NUMBER
         raise InputError(f"{name}: {error}") from error
 
 
-def _starts_like_a_number(told: str) -> bool:
-    return bool(re.match(r"\s*[-+]?[.\d]", told)) or told.strip().lower() in ("nan", "inf", "-inf")
+def _starts_like_a_number(text: str) -> bool:
+    return bool(re.match(r"\s*[-+]?[.\d]", text)) or text.strip().lower() in ("nan", "inf", "-inf")
 
 
 def metric_name(prefix: str, name: str) -> str:
@@ -191,30 +191,30 @@ def metric_name(prefix: str, name: str) -> str:
     return full
 
 
-def _value(told: Any, reason: str) -> tuple[float | None, str]:
-    if told is None or told == "":
+def _value(cell: Any, reason: str) -> tuple[float | None, str]:
+    if cell is None or cell == "":
         return None, reason or NO_VALUE
     try:
-        value = float(told)
+        value = float(cell)
     except (TypeError, ValueError):
-        raise InputError(f"{told!r} is no number; leave the cell empty for no value") from None
+        raise InputError(f"{cell!r} is no number; leave the cell empty for no value") from None
     except OverflowError:
         value = math.inf
-    if isinstance(told, str) and "_" in told:
-        raise InputError(f"{told!r} is no number; leave the cell empty for no value")
-    if isinstance(told, bool) or not math.isfinite(value):
-        raise InputError(f"{str(told)[:40]!r} is no finite number; leave the cell empty for none")
+    if isinstance(cell, str) and "_" in cell:
+        raise InputError(f"{cell!r} is no number; leave the cell empty for no value")
+    if isinstance(cell, bool) or not math.isfinite(value):
+        raise InputError(f"{str(cell)[:40]!r} is no finite number; leave the cell empty for none")
     if abs(value) > MOST_VALUE:
         raise InputError(f"{value:g} is larger than {MOST_VALUE:g}; leave the cell empty for none")
     return value, ""
 
 
-def _direction(told: Any) -> bool | None:
-    said = _text(told).lower()
+def _direction(cell: Any) -> bool | None:
+    said = _text(cell).lower()
     if said not in ("", "none", "null", *TRUE, *FALSE):
         raise InputError(f"higher_is_better is {said!r}; write true, false, or nothing")
     return True if said in TRUE else False if said in FALSE else None
 
 
-def _text(told: Any) -> str:
-    return "" if told is None else str(told).strip()
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell).strip()

@@ -53,10 +53,10 @@ def import_scores(study: str, path: Path, prefix: str = "", name: str = "") -> d
 
 def counted(scores: list[ImportedScore]) -> dict[str, int]:
     """How many scores there are of each metric."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for score in scores:
-        found[score.metric] = found.get(score.metric, 0) + 1
-    return found
+        counts[score.metric] = counts.get(score.metric, 0) + 1
+    return counts
 
 
 def remove_scores(study: str, metric: str) -> int:

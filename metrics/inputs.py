@@ -52,8 +52,8 @@ def clips_of(places: Sequence[Path | str]) -> list[InputClip]:
                 problems.append(f"{place}: no audio files in this folder; name another one")
             clips += inside
         elif place.suffix.lower() in TABLES:
-            found, wrong = manifest_clips(place)
-            clips, problems = clips + found, problems + wrong
+            from_manifest, wrong = manifest_clips(place)
+            clips, problems = clips + from_manifest, problems + wrong
         else:
             clips.append(InputClip(str(place), place.stem))
     if problems:
@@ -128,8 +128,10 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         names = [name.strip() for name in next(reader, [])]
         if len(names) == 1 and (split := next((c for c in ";\t" if c in names[0]), "")):
-            told = "semicolons" if split == ";" else "tabs"
-            raise InputError(f"{path}, row 1: {told} between the columns; save it with commas")
+            separators = "semicolons" if split == ";" else "tabs"
+            raise InputError(
+                f"{path}, row 1: {separators} between the columns; save it with commas"
+            )
         if twice := sorted({name for name in names if name and names.count(name) > 1}):
             raise InputError(f"{path}, row 1: the column {twice[0]} is there twice; rename one")
         for number, cells in enumerate(reader, 2):
@@ -167,8 +169,8 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _storable(row: Any) -> bool:
     """Whether escapes such as \\u0000 or a lone \\ud800 are absent: databases refuse them."""
-    told = json.dumps(row, ensure_ascii=False).replace("\\\\", "")  # a backslash as such
-    return "\\u0000" not in told and not any("\ud800" <= c <= "\udfff" for c in told)
+    text = json.dumps(row, ensure_ascii=False).replace("\\\\", "")  # a backslash as such
+    return "\\u0000" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> InputClip:
@@ -183,8 +185,8 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
         raise InputError(f"there is no reference {reference}; it is looked for in {folder}")
     if reference and reference not in hashes:
         hashes[reference] = audio.file_sha256(folder / reference)
-    told = row.get("turns")
-    turns = turns_of(told if isinstance(told, str) else json.dumps(told) if told else "")
+    cell = row.get("turns")
+    turns = turns_of(cell if isinstance(cell, str) else json.dumps(cell) if cell else "")
     material = Material(
         text=_text(row.get("text")),
         language=_text(row.get("language")),

@@ -138,14 +138,14 @@ def metric_table(
 
 def table_row(series: Series, sums: Sums, keys: Keys, conditions: Sequence[str]) -> TableRow:
     """One output over the conditions, with what is missing and why."""
-    found = dict(sums.by_condition)
-    for condition, told in pooled_details(series, keys).items():
-        found[condition] = replace(found[condition], pooled=pooled(series.metric, told))
+    summaries = dict(sums.by_condition)
+    for condition, details in pooled_details(series, keys).items():
+        summaries[condition] = replace(summaries[condition], pooled=pooled(series.metric, details))
     return TableRow(
         series=series,
-        n=sum(summary.n for summary in found.values()),
+        n=sum(summary.n for summary in summaries.values()),
         missing=sums.wanted - sums.scored,
-        summaries=[found.get(name) for name in conditions],
+        summaries=[summaries.get(name) for name in conditions],
         troubles=troubles_of(sums),
     )
 
@@ -165,12 +165,12 @@ def pooled_details(series: Series, keys: Keys) -> dict[str, list[dict[str, Any]]
         value__isnull=False,
     )
     rows = stored.values_list("sha256", "given", "details")
-    details = {(sha256, given): told for sha256, given, told in rows.iterator()}
-    found: dict[str, dict[tuple[str, str], Any]] = {}
+    details = {(sha256, given): clip_details for sha256, given, clip_details in rows.iterator()}
+    by_condition: dict[str, dict[tuple[str, str], Any]] = {}
     for (row, _), key in zip(keys.stimuli, wanted, strict=True):
         if key in details:
-            found.setdefault(row["condition"], {})[key] = details[key]
-    return {condition: [*told.values()] for condition, told in found.items()}
+            by_condition.setdefault(row["condition"], {})[key] = details[key]
+    return {condition: [*by_key.values()] for condition, by_key in by_condition.items()}
 
 
 def troubles_of(sums: Sums) -> list[Trouble]:
@@ -178,7 +178,7 @@ def troubles_of(sums: Sums) -> list[Trouble]:
 
     Only some are shown; the file of scores has them all.
     """
-    often = sorted(sums.reasons.items(), key=lambda told: (-told[1], told[0]))
+    often = sorted(sums.reasons.items(), key=lambda item: (-item[1], item[0]))
     return [
         Trouble(reason, count, remedies.remedy(reason, failed), failed)
         for (reason, failed), count in often[:MOST_REASONS]
@@ -215,8 +215,8 @@ def lacking(metric: Metric, stimuli: Stimuli) -> list[str]:
     missing = []
     for need in metric.needs:
         name = need.removeprefix("attributes.")
-        told = (m.attribute(name) if need != name else getattr(m, name) for _, m in stimuli)
-        if not any(told):
+        values = (m.attribute(name) if need != name else getattr(m, name) for _, m in stimuli)
+        if not any(values):
             missing.append("reference" if name == "reference_path" else name)
     return missing
 

@@ -29,13 +29,13 @@ def provenance(metric: Metric, device: str) -> dict[str, Any]:
 
 def package_versions(names: set[str]) -> dict[str, str]:
     """The installed version of each package; those that are not installed are left out."""
-    found = {}
+    versions = {}
     for name in sorted(names):
         try:
-            found[name] = importlib.metadata.version(name)
+            versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 @functools.cache

@@ -29,14 +29,18 @@ def records(
     ``known``: what was said of each file, by its path.
     """
     metric, made = batch.metric, provenance(batch.metric, device)
-    found = []
+    batch_records = []
     for scored in batch.clips:
         clip = scored.clip
-        told = known.get(clip.path)
+        input_clip = known.get(clip.path)
         outputs = {output.key: output for output in metric.outputs()}
-        names = {"stimulus": told.stimulus, "condition": told.condition} if told else {}
+        names = (
+            {"stimulus": input_clip.stimulus, "condition": input_clip.condition}
+            if input_clip
+            else {}
+        )
         for key, score in metric.by_output(scored.score).items():
-            found.append(
+            batch_records.append(
                 {
                     "file": clip.path,
                     "sha256": clip.sha256,
@@ -55,7 +59,7 @@ def records(
                     "provenance": made,
                 }
             )
-    return found
+    return batch_records
 
 
 def line_of(record: Mapping[str, Any]) -> str:
@@ -117,10 +121,10 @@ class RecordFile:
             work.append((clip, tuple(wanted)))
         return work, stored
 
-    def add(self, found: Iterable[dict[str, Any]]) -> None:
+    def add(self, new_records: Iterable[dict[str, Any]]) -> None:
         """Append records, and wait until the disk has them."""
         with self.path.open("a", encoding="utf-8") as file:
-            for record in found:
+            for record in new_records:
                 file.write(line_of(record))
                 self.done[key_of(record)] = record
             file.flush()
@@ -129,15 +133,21 @@ class RecordFile:
 
 def key_of(record: Mapping[str, Any]) -> Key:
     """What names a record's number."""
-    told = canonical_json(record["parameters"])
-    return record["sha256"], record["metric"], record["version"], told, record.get("given", "")
+    parameters = canonical_json(record["parameters"])
+    return (
+        record["sha256"],
+        record["metric"],
+        record["version"],
+        parameters,
+        record.get("given", ""),
+    )
 
 
 def keys_of(metric: Metric, clip: Clip) -> list[Key]:
     """What names the numbers of a metric about a clip, its first output first."""
-    told = canonical_json(metric.parameters_dict())
+    parameters = canonical_json(metric.parameters_dict())
     given = clip.material.fingerprint(metric.needs)
-    return [(clip.sha256, out.key, metric.version, told, given) for out in metric.outputs()]
+    return [(clip.sha256, out.key, metric.version, parameters, given) for out in metric.outputs()]
 
 
 def score_of(record: Mapping[str, Any]) -> Score:

@@ -180,12 +180,12 @@ def by_length(work: Iterable[Work]) -> tuple[list[tuple[float, Work]], list[tupl
 
 def by_metric(scored: Iterable[tuple[Work, Score]]) -> Iterator[ScoredBatch]:
     """The same score of a clip by each of its metrics, a batch per metric."""
-    found: dict[int, ScoredBatch] = {}
+    by_metric_id: dict[int, ScoredBatch] = {}
     for (clip, metrics), score in scored:
         for metric in metrics:
-            batch = found.setdefault(id(metric), ScoredBatch(metric, []))
+            batch = by_metric_id.setdefault(id(metric), ScoredBatch(metric, []))
             batch.clips.append(ScoredClip(clip, score))
-    yield from found.values()
+    yield from by_metric_id.values()
 
 
 def batches(sized: Iterable[tuple[float, Work]], batch_s: float) -> Iterator[list[Work]]:
@@ -227,15 +227,15 @@ def _one_ahead(
 
 def read_group(group: Iterable[Work]) -> list[Read]:
     """Each clip's waves at the rates that its metrics want, or the failed score of its file."""
-    found: list[Read] = []
+    reads: list[Read] = []
     for clip, metrics in group:
         try:
             if not clip.fresh:
                 audio.check_unchanged(clip.path, clip.sha256)
-            found.append(audio.load_waves(clip.path, {m.sample_rate_hz for m in metrics}))
+            reads.append(audio.load_waves(clip.path, {m.sample_rate_hz for m in metrics}))
         except (audio.AudioError, MemoryError) as error:
-            found.append(failure(error))
-    return found
+            reads.append(failure(error))
+    return reads
 
 
 def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[ScoredBatch]:

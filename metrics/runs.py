@@ -84,10 +84,10 @@ def ask(
 def ask_by_key(study: str, choices: Sequence[Choice], queue: Queue, shards: int = 0) -> ScoringRun:
     """`ask` for a study of which only the key is known; NoStimuli when there is none."""
     related: Any = ScoringRun._meta.get_field("study").related_model
-    found = related.objects.filter(key=study).values_list("pk", flat=True).first()
-    if found is None:
+    study_id = related.objects.filter(key=study).values_list("pk", flat=True).first()
+    if study_id is None:
         raise NoStimuli(f"study {study!r}: there is no such study")
-    return ask(found, study, choices, queue, by="command", shards=shards)
+    return ask(study_id, study, choices, queue, by="command", shards=shards)
 
 
 def shard_of(sha256: str, count: int) -> int:
@@ -127,13 +127,13 @@ def heal(queue: Queue) -> int:
         if is_free(pk)
     ]
     queued = waiting.filter(state=ScoringShard.State.QUEUED, heartbeat_at__lt=lost)
-    found = [*dead, *queued.values_list("pk", flat=True)]
-    ScoringShard.objects.filter(pk__in=found).update(
+    shard_ids = [*dead, *queued.values_list("pk", flat=True)]
+    ScoringShard.objects.filter(pk__in=shard_ids).update(
         state=ScoringShard.State.QUEUED, heartbeat_at=timezone.now(), error=""
     )
-    for pk in found:
+    for pk in shard_ids:
         queue(pk)
-    return len(found)
+    return len(shard_ids)
 
 
 def is_free(shard_id: int) -> bool:
@@ -180,8 +180,8 @@ def work_on(shard_id: int, queue: Queue) -> None:
             known = isinstance(error, NoStimuli | ValueError)
             if not known:
                 log.exception("%s broke", shard)
-            told = str(error) if known else f"{type(error).__name__}: {error}"
-            _end(shard, ScoringShard.State.FAILED, told or type(error).__name__)
+            message = str(error) if known else f"{type(error).__name__}: {error}"
+            _end(shard, ScoringShard.State.FAILED, message or type(error).__name__)
         else:
             _end(shard, ScoringShard.State.DONE, "")
     if more:  # now that the lock is gone

@@ -93,7 +93,7 @@ def missing(clips: Iterable[Clip], metrics: Sequence[Metric]) -> tuple[list[Work
 def done_by(metric: Metric, hashes: Collection[str]) -> set[tuple[str, str]]:
     """The (sha256, given) of which every output is stored and none has failed."""
     keys = [output.key for output in metric.outputs()]
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     ordered = sorted(hashes)
     for start in range(0, len(ordered), AT_ONCE):
         stored = MetricScore.objects.filter(
@@ -104,8 +104,8 @@ def done_by(metric: Metric, hashes: Collection[str]) -> set[tuple[str, str]]:
             sha256__in=ordered[start : start + AT_ONCE],
             failed=False,
         )
-        found.update(stored.values_list("sha256", "given"))
-    return {key for key, count in found.items() if count == len(keys)}
+        counts.update(stored.values_list("sha256", "given"))
+    return {key for key, count in counts.items() if count == len(keys)}
 
 
 def store(batch: ScoredBatch, device: str) -> None:

@@ -70,13 +70,13 @@ class Keys:
         if needs not in self._known:
             mark = study_mark(self.study)
             marks: dict[Any, str] = {}  # by what is said, which many clips share
-            found = []
+            keys = []
             for row, material in self.stimuli:
                 said = None if not needs else tuple(map(material.said, needs))
                 if said not in marks:
                     marks[said] = mark if needs is None else material.fingerprint(needs)
-                found.append((row["sha256"], marks[said]))
-            self._known[needs] = found
+                keys.append((row["sha256"], marks[said]))
+            self._known[needs] = keys
         return self._known[needs]
 
 
@@ -117,36 +117,36 @@ def stored_series(study: str, hashes: Collection[str], label: str | None = None)
 
     The scores are without their details. With a ``label``, only outputs of its key.
     """
-    found: dict[tuple[str, str, str, str], dict[tuple[str, str], Score]] = {}
+    scores: dict[tuple[str, str, str, str], dict[tuple[str, str], Score]] = {}
     own = study_mark(study)
     about: dict[str, dict[str, Any]] = {}
-    columns = ("sha256", "metric", "version", "told", "given", "origin")
+    columns = ("sha256", "metric", "version", "parameters_text", "given", "origin")
     canonical: dict[str, str] = {}  # parsed once per set of parameters, not once per score
     for stored in _chunks(hashes):
         if label is not None:
             stored = stored.filter(metric=label.partition("[")[0])
-        texts = stored.annotate(told=Cast("parameters", TextField()))
-        for sha256, key, version, told, given, origin, *score in texts.values_list(
+        texts = stored.annotate(parameters_text=Cast("parameters", TextField()))
+        for sha256, key, version, parameters_text, given, origin, *score in texts.values_list(
             *columns, "value", "reason", "failed"
         ):
             if origin == IMPORTED and given != own:
                 continue
-            if told not in canonical:
-                canonical[told] = canonical_json(json.loads(told))
-            series = (key, version, canonical[told], origin)
+            if parameters_text not in canonical:
+                canonical[parameters_text] = canonical_json(json.loads(parameters_text))
+            series = (key, version, canonical[parameters_text], origin)
             value, reason, failed = score
-            found.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
+            scores.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
         elsewhere = stored.filter(origin=IMPORTED, given=study_mark(study))
         about |= dict(elsewhere.values_list("metric", "details"))
-    return series_of(found, about)
+    return series_of(scores, about)
 
 
-def series_of(found: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]) -> list[Series]:
+def series_of(scores: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]) -> list[Series]:
     """The known ones of (output, version, parameters as text, origin), in the registry's order.
 
     ``about``: the details of imported metrics, by their names.
     """
-    return [*_computed(found), *_imported(found, about)]
+    return [*_computed(scores), *_imported(scores, about)]
 
 
 def _chunks(hashes: Collection[str]) -> Iterator[Any]:
@@ -155,17 +155,17 @@ def _chunks(hashes: Collection[str]) -> Iterator[Any]:
         yield MetricScore.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
 
 
-def _computed(found: Mapping[Any, Any]) -> Iterator[Series]:
+def _computed(scores: Mapping[Any, Any]) -> Iterator[Series]:
     by_output: dict[tuple[str, str], list[str]] = {}
-    for key, version, told, origin in found:
+    for key, version, parameters, origin in scores:
         if origin == COMPUTED:
-            by_output.setdefault((key, version), []).append(told)
+            by_output.setdefault((key, version), []).append(parameters)
     for key, kind in Metric.registry.items():
         usual = canonical_json(make_metric(key).parameters_dict())
         for output in kind.outputs():
             sets = by_output.get((output.key, kind.version), [])
-            for told in sorted(sets, key=lambda told: (told != usual, told)):
-                metric = _as_stored(key, told)
+            for parameters in sorted(sets, key=lambda text: (text != usual, text)):
+                metric = _as_stored(key, parameters)
                 if metric is not None:
                     yield Series(
                         label_of(metric, output),
@@ -173,35 +173,39 @@ def _computed(found: Mapping[Any, Any]) -> Iterator[Series]:
                         metric.version,
                         COMPUTED,
                         metric,
-                        found[output.key, metric.version, told, COMPUTED],
+                        scores[output.key, metric.version, parameters, COMPUTED],
                     )
 
 
-def _as_stored(key: str, told: str) -> Metric | None:
+def _as_stored(key: str, parameters: str) -> Metric | None:
     """The metric with stored parameters; None where it no longer has just these."""
     try:
-        metric = make_metric(key, json.loads(told))
+        metric = make_metric(key, json.loads(parameters))
     except (ParameterError, TypeError):
         return None
-    return metric if canonical_json(metric.parameters_dict()) == told else None
+    return metric if canonical_json(metric.parameters_dict()) == parameters else None
 
 
-def _imported(found: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]) -> Iterator[Series]:
-    for key, version, told, origin in sorted(found):
+def _imported(
+    scores: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Series]:
+    for key, version, parameters, origin in sorted(scores):
         if origin == IMPORTED:
             said = about.get(key, {})
             better = said.get("higher_is_better")
             output = Output(
                 key, "Computed elsewhere", str(said.get("unit", "")), None, None, better
             )
-            yield Series(key, output, version, IMPORTED, None, found[key, version, told, origin])
+            yield Series(
+                key, output, version, IMPORTED, None, scores[key, version, parameters, origin]
+            )
 
 
 def label_of(metric: Metric, output: Output) -> str:
     """The output's key; with other than the default parameters, key[name=value,name=value]."""
     usual = make_metric(metric.key).parameters_dict()
-    told = metric.parameters_dict()
-    other = [f"{name}={told[name]}" for name in sorted(told) if told[name] != usual[name]]
+    values = metric.parameters_dict()
+    other = [f"{name}={values[name]}" for name in sorted(values) if values[name] != usual[name]]
     return f"{output.key}[{','.join(other)}]" if other else output.key
 
 
@@ -217,11 +221,11 @@ def scores_mark(study_slug: str) -> str:
     """
     stimuli = study_stimuli(study_slug)
     needs = sorted({need for metric in Metric.registry.values() for need in metric.needs})
-    told = [f"{row['sha256']} {material.fingerprint(needs)}" for row, material in stimuli]
+    lines = [f"{row['sha256']} {material.fingerprint(needs)}" for row, material in stimuli]
     hashes = {row["sha256"] for row, _ in stimuli}
     for stored in _chunks(hashes):
         facts = stored.order_by().values("metric", "version", "origin", "failed")
         for fact in facts.annotate(n=Count("pk"), at=Max("computed_at"), last=Max("pk")):
-            told.append(" ".join(str(value) for value in fact.values()))
-    told += [f"{key} {metric.version}" for key, metric in Metric.registry.items()]
-    return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()[:16]
+            lines.append(" ".join(str(value) for value in fact.values()))
+    lines += [f"{key} {metric.version}" for key, metric in Metric.registry.items()]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]

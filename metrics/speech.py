@@ -46,10 +46,10 @@ def speech_segments(waves: Sequence[torch.Tensor], detector: Any) -> list[Segmen
 
     segments = []
     for wave, row in zip(waves, probabilities(waves, detector), strict=True):
-        found = get_speech_timestamps_from_probs(
+        parts = get_speech_timestamps_from_probs(
             row, sampling_rate=RATE_HZ, audio_length_samples=len(wave)
         )
-        segments.append([(int(part["start"]), int(part["end"])) for part in found])
+        segments.append([(int(part["start"]), int(part["end"])) for part in parts])
     return segments
 
 

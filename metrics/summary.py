@@ -47,8 +47,8 @@ def summarise(
         by_condition.setdefault(condition, []).append(score)
     pools = metric is not None and output in ("", metric.key)
     return [
-        _summary(condition, found, metric if pools else None)
-        for condition, found in sorted(by_condition.items())
+        _summary(condition, condition_scores, metric if pools else None)
+        for condition, condition_scores in sorted(by_condition.items())
     ]
 
 

@@ -72,18 +72,18 @@ class Sums:
         sd: float | None,
     ) -> None:
         """``count`` scores of a condition: all have a value (``n``), or all lack it alike."""
-        told = self.by_condition.get(condition, Summary(condition, 0, 0, 0))
+        summary = self.by_condition.get(condition, Summary(condition, 0, 0, 0))
         if n:
             low, high = student(mean, sd, n)
-            told = replace(told, n=n, mean=mean, sd=sd, low=low, high=high)
+            summary = replace(summary, n=n, mean=mean, sd=sd, low=low, high=high)
         elif failed:
-            told = replace(told, n_failed=told.n_failed + count)
+            summary = replace(summary, n_failed=summary.n_failed + count)
         else:
-            told = replace(told, n_undefined=told.n_undefined + count)
+            summary = replace(summary, n_undefined=summary.n_undefined + count)
         if not n:
             shown = self._alike(reason)
             self.reasons[shown, failed] = self.reasons.get((shown, failed), 0) + count
-        self.by_condition[condition] = told
+        self.by_condition[condition] = summary
 
     def _alike(self, reason: str) -> str:
         """The reason under which others are counted that differ in their numbers only."""
@@ -109,8 +109,8 @@ def table_mark(study: str) -> str:
         cursor.execute(STATE, [literal(hashes)])
         state = cursor.fetchone()
     versions = [f"{key} {metric.version}" for key, metric in Metric.registry.items()]
-    told = repr((FORM, study, mark, state, versions))
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = repr((FORM, study, mark, state, versions))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name, Sums]:
@@ -121,24 +121,24 @@ def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name
     """
     conditions = sorted({row["condition"] for row, _ in keys.stimuli})
     given, wanted = _query_values(keys, hashes, conditions, only)
-    found: dict[Name, Sums] = {}
+    by_name: dict[Name, Sums] = {}
     kinds = dict(zip(given["metrics"], given["kinds"], strict=True))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL work_mem = '{WORK_MEM}'; SET LOCAL enable_mergejoin = off")
         cursor.execute(SUMS, given)
         for *about, place, failed, reason, first, count, n, mean, sd in cursor.fetchall():
             name = _name(about)
-            sums = found.setdefault(name, Sums())
+            sums = by_name.setdefault(name, Sums())
             sums.wanted = wanted.get(FOREIGN if name[3] == IMPORTED else kinds.get(name[0]), 0)
             if place is not None:
                 sums.scored += first
                 sums.add(conditions[place], failed, reason, count, n, mean, sd)
-    return found
+    return by_name
 
 
 def _name(about: Sequence[str]) -> Name:
-    metric, version, told, origin = about
-    return metric, version, canonical_json(json.loads(told)), origin
+    metric, version, parameters, origin = about
+    return metric, version, canonical_json(json.loads(parameters)), origin
 
 
 def _query_values(
@@ -195,12 +195,12 @@ def summed_series(
     keys: Keys, hashes: Collection[str], only: str = ""
 ) -> Iterator[tuple[Series, Sums]]:
     """Each output that is known, without its scores, in the registry's order, with its sums."""
-    found = study_sums(keys, hashes, only)
+    by_name = study_sums(keys, hashes, only)
     own = MetricScore.objects.filter(origin=IMPORTED, given=study_mark(keys.study))
     about = {}
-    for name in {name[0] for name in found if name[3] == IMPORTED}:
+    for name in {name[0] for name in by_name if name[3] == IMPORTED}:
         about[name] = own.filter(metric=name).values_list("details", flat=True).first() or {}
-    empty: dict[Name, Any] = {name: {} for name in found}
+    empty: dict[Name, Any] = {name: {} for name in by_name}
     for series in series_of(empty, about):
-        told = canonical_json(series.metric.parameters_dict() if series.metric else {})
-        yield series, found[series.output.key, series.version, told, series.origin]
+        parameters = canonical_json(series.metric.parameters_dict() if series.metric else {})
+        yield series, by_name[series.output.key, series.version, parameters, series.origin]

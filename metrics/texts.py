@@ -121,8 +121,8 @@ def errors(reference: str, hypothesis: str, by_character: bool) -> Errors:
     import jiwer
 
     if not reference:
-        found = list(hypothesis) if by_character else hypothesis.split()
-        return Errors(0, 0, 0, len(found))
+        inserted = list(hypothesis) if by_character else hypothesis.split()
+        return Errors(0, 0, 0, len(inserted))
     process = jiwer.process_characters if by_character else jiwer.process_words
     out = process(reference, hypothesis)
     return Errors(out.hits, out.substitutions, out.deletions, out.insertions)

@@ -74,21 +74,21 @@ def speaker_streams(
 def _stretches(turns: Sequence[Turn], rate_hz: int, n_samples: int) -> list[tuple[int, int]]:
     """(start, stop) in samples, in order, without overlap, inside the wave, none of them empty."""
     spans = sorted((round(turn.start_s * rate_hz), round(turn.end_s * rate_hz)) for turn in turns)
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     reached = 0
     for start, stop in spans:
         start, stop = max(start, reached), min(stop, n_samples)
         if stop > start:
-            found.append((start, stop))
+            stretches.append((start, stop))
             reached = stop
-    return found
+    return stretches
 
 
 def _turn_of_stretch(part: str) -> Turn:
-    found = STRETCH.fullmatch(part)
-    if not found:
+    match = STRETCH.fullmatch(part)
+    if not match:
         raise ValueError(f'turns: {part!r} is not "SPEAKER START-END" in seconds')
-    return _checked(Turn(found["speaker"], float(found["start"]), float(found["end"])), part)
+    return _checked(Turn(match["speaker"], float(match["start"]), float(match["end"])), part)
 
 
 def _json_list(text: str) -> list[Any]:
@@ -114,9 +114,9 @@ def _turn_of_json(part: Any) -> Turn:
     return _checked(turn, json.dumps(part))
 
 
-def _checked(turn: Turn, told: str) -> Turn:
+def _checked(turn: Turn, text: str) -> Turn:
     if not turn.speaker:
-        raise ValueError(f"turns: {told} names no speaker")
+        raise ValueError(f"turns: {text} names no speaker")
     if not 0 <= turn.start_s < turn.end_s < math.inf:
-        raise ValueError(f"turns: {told} does not end after its start")
+        raise ValueError(f"turns: {text} does not end after its start")
     return turn

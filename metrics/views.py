@@ -89,10 +89,10 @@ def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """One output in full: what it is, how it was made, its best and its worst clips."""
     head = study_head_or_404(key, request.user)
-    found = details.metric_details(key, request.GET.get("metric", ""))
-    if found is None:
+    context = details.metric_details(key, request.GET.get("metric", ""))
+    if context is None:
         raise Http404("There is no such metric.")
-    return render(request, "metrics/metric.html", {"study": head, **found})
+    return render(request, "metrics/metric.html", {"study": head, **context})
 
 
 @login_required
@@ -129,12 +129,12 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
         path.write_bytes(given.read())
         prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
         try:
-            found = import_scores(key, path, prefix, name)
+            counts = import_scores(key, path, prefix, name)
         except ImportedScoreError as error:
-            told = str(error).replace(str(path), name).replace(path.name, name)
-            return _page(request, head, told, 400, title=NO_IMPORT)
-    told = ", ".join(f"{metric} ({count})" for metric, count in found.items())
-    messages.success(request, f"Imported: {told}.")
+            message = str(error).replace(str(path), name).replace(path.name, name)
+            return _page(request, head, message, 400, title=NO_IMPORT)
+    imported = ", ".join(f"{metric} ({count})" for metric, count in counts.items())
+    messages.success(request, f"Imported: {imported}.")
     return redirect("metrics", key)
 
 

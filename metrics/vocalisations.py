@@ -99,8 +99,8 @@ def parse(text: str, language: str) -> tuple[Vocalisation, ...]:
     listed = [_LISTED.fullmatch(part) for part in parts]
     if not any(listed):
         return ()
-    for part, found in zip(parts, listed, strict=True):
-        if not found:
+    for part, match in zip(parts, listed, strict=True):
+        if not match:
             raise VocalisationError(f"{part.strip()!r} is not TYPE@PLACE, such as laugh@3")
     return tuple(
         Vocalisation(canonical(m["type"]), None if m["position"] == "?" else int(m["position"]))
@@ -114,7 +114,7 @@ def parse_marked(text: str, language: str) -> tuple[str, tuple[Vocalisation, ...
 
     Markers: [type], <type>, 【type】; closing ones (</type>) are dropped.
     """
-    plain, found, end = "", [], 0
+    plain, vocalisations, end = "", [], 0
     gap = "" if texts.in_characters(language) else " "
     for marker in _MARKER.finditer(text):
         plain += text[end : marker.start()]
@@ -122,10 +122,10 @@ def parse_marked(text: str, language: str) -> tuple[str, tuple[Vocalisation, ...
         name = next(part for part in marker.groups() if part)
         if not name.startswith("/"):
             place = len(texts.units(plain, language))
-            found.append(Vocalisation(canonical(name), place))
+            vocalisations.append(Vocalisation(canonical(name), place))
         plain += gap
     plain += text[end:]
-    return " ".join(plain.split()), tuple(found)
+    return " ".join(plain.split()), tuple(vocalisations)
 
 
 def without_marks(text: str, language: str) -> str:

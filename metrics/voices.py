@@ -95,8 +95,8 @@ class Voices:
         used = self._with_speech(waves, sounding)
         vectors = self._vectors(waves, used)
         return [
-            VoiceWindows(len(wave), len(own), len(own) - len(heard), kept, found)
-            for wave, own, heard, kept, found in zip(
+            VoiceWindows(len(wave), len(own), len(own) - len(heard), kept, own_vectors)
+            for wave, own, heard, kept, own_vectors in zip(
                 waves, starts, sounding, used, vectors, strict=True
             )
         ]

@@ -70,17 +70,17 @@ def model_files(name: str, wanted: tuple[str, ...], why: str = "") -> Path:
     try:
         from huggingface_hub import snapshot_download
 
-        found = snapshot_download(
+        path = snapshot_download(
             name, allow_patterns=list(wanted), local_files_only=offline(), max_workers=2
         )
     except Exception as error:
-        told = str(error).partition("\n")[0]
-        fetch = "it may not be fetched (offline)" if offline() else f"fetching failed ({told})"
+        reason = str(error).partition("\n")[0]
+        fetch = "it may not be fetched (offline)" if offline() else f"fetching failed ({reason})"
         raise Unavailable(
             f"no weights: {name} is not in {folder() / name}, and {fetch}; "
             f"put {', '.join(wanted)} of that model there{'; ' + why if why else ''}"
         ) from error
-    return Path(found)
+    return Path(path)
 
 
 def model_file(
@@ -125,10 +125,10 @@ def mark_of(path: Path | str) -> str:
 
 def check_mark(path: Path, mark: str) -> str:
     """The SHA-256 (hex) of a file; Unavailable when it does not begin with the mark."""
-    found = sha256_of(path)
-    if not found.startswith(mark):
-        raise Unavailable(f"{path} has the SHA-256 {found}, not {mark}")
-    return found
+    sha256 = sha256_of(path)
+    if not sha256.startswith(mark):
+        raise Unavailable(f"{path} has the SHA-256 {sha256}, not {mark}")
+    return sha256
 
 
 def hashes(paths: list[Path]) -> dict[str, str]:

@@ -20,12 +20,23 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "jobs",
             "languages",
             "layout",
+            "fetches",
             "leases",
+            "outcomes",
             "management",
             "migrations",
             "models",
         ),
-        *("models", "monitor", "prelaunch", "previews", "researcher_urls", "routing", "selectors"),
+        *(
+            "models",
+            "monitor",
+            "prelaunch",
+            "prolific_links",
+            "previews",
+            "researcher_urls",
+            "routing",
+            "selectors",
+        ),
         *("sessions", "stages", "statements", "studies", "task_rules", "urls", "views"),
     ),
     "metrics": (
@@ -170,7 +181,17 @@ def test_listening_knows_nothing_of_tables_and_tensors():
 def test_doors_of_listening_are_not_imported_by_its_rules():
     doors = ("views", "api", "consumers", "jobs", "bots", "management", "admin", "urls", "routing")
     rules = ("models", "methods", "checks", "design", "audio")
-    singles = ("studies", "allocation", "leases", "sessions", "answers", "refusals", "statements")
+    singles = (
+        "studies",
+        "allocation",
+        "fetches",
+        "leases",
+        "outcomes",
+        "sessions",
+        "answers",
+        "refusals",
+        "statements",
+    )
     singles += ("task_rules", "feedback", "layout", "stages", "selectors", "prelaunch")
     wrong = []
     for path in sources("listening"):

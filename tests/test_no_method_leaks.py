@@ -13,11 +13,14 @@ import pytest
 from django.core import signing
 from django.db import connection
 
+from listening.audio import served_copy_of
+from listening.audio.leaks import OF_SOUND, facts_of, leaks
 from listening.bots.knowledge import known_to_raters
 from listening.checks import check_named
 from listening.design.presets import presets, write_preset
 from listening.methods import Method
 from listening.models import Study
+from listening.prelaunch import study_leaks
 from listening.studies import create_study, open_study
 from tests.factories import make_user
 from tests.listening.web import WebProcess
@@ -136,7 +139,31 @@ def test_no_page_of_a_preset_names_a_condition_an_item_a_file_a_role_or_a_trap(
                 assert keys_of(told).isdisjoint({"score", "expected", "trap", "truth", "gain_db"})
                 assert numbers_in(told) <= NUMBERS
                 check_roles(told)
+    assert told_by_bytes(study, visitors) == []
+    assert [str(leak) for leak in study_leaks(study) if leak.fact not in OF_SOUND] == []
     assert not found, {word: sorted(where)[:2] for word, where in found.items()}
+
+
+def told_by_bytes(study: Study, visitors: list[Visitor]) -> list[str]:
+    """What the clips that these visitors were sent say of their conditions and of references."""
+    copies = dict(study.stimuli.values_list("served", "condition__role"))
+    by_role: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    bodies: set[bytes] = set()
+    for visitor in visitors:
+        for seen in visitor.seen:
+            path = urlsplit(seen.url).path
+            if path.startswith("/c/") and seen.status == 200 and seen.body not in bodies:
+                bodies.add(seen.body)
+                role = copies[served_copy_of(path, visitor.code)]
+                by_role["reference" if role == "reference" else "other"].append(facts_of(seen.body))
+    assert len(bodies) == len({path_of(seen) for v in visitors for seen in v.seen} - {""})
+    return [str(leak) for leak in leaks(by_role) if leak.fact not in OF_SOUND]
+
+
+def path_of(seen: Seen) -> str:
+    """The address of a clip that was sent whole: each has bytes of its own."""
+    path = urlsplit(seen.url).path
+    return path if path.startswith("/c/") and seen.status == 200 and seen.body else ""
 
 
 def written_for_raters(study: Study) -> Iterator[str]:

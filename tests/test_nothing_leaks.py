@@ -131,7 +131,7 @@ def tags_of(sound: bytes) -> str:
     if not sound.startswith(b"fLaC"):
         return sound[:44].decode("latin-1")  # the head of a WAV, or the beginning of a range
     place, last, kept = 4, False, sound[:4]
-    while not last:
+    while not last and place < len(sound):  # the beginning of a range may end in its padding
         last, kind = bool(sound[place] & 0x80), sound[place] & 0x7F
         end = place + 4 + int.from_bytes(sound[place + 1 : place + 4], "big")
         if kind != STREAMINFO:

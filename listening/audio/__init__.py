@@ -1,13 +1,17 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
+from listening.audio.appearance import appearance_of
+from listening.audio.ends import Span, common_span, span_of
 from listening.audio.joined import join
 from listening.audio.links import (
+    ClipRequest,
     check_cookie,
     check_url,
     clip_cookie,
     clip_url,
     resolve_check,
     resolve_clip,
+    served_copy_of,
     set_clip_cookie,
 )
 from listening.audio.loudness import gain_for
@@ -17,11 +21,15 @@ from listening.audio.store import forget, keep_original, keep_served, local_path
 
 __all__ = [
     "AudioError",
+    "ClipRequest",
     "Facts",
+    "Span",
+    "appearance_of",
     "check_cookie",
     "check_url",
     "clip_cookie",
     "clip_url",
+    "common_span",
     "forget",
     "gain_for",
     "join",
@@ -32,6 +40,8 @@ __all__ = [
     "probed_all",
     "resolve_check",
     "resolve_clip",
+    "served_copy_of",
     "set_clip_cookie",
     "sha256_of",
+    "span_of",
 ]

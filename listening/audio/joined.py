@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from listening.audio.ends import fade, faded_in, faded_out
 from listening.audio.opening import opened
 from listening.audio.probe import MAX_DURATION_S
 from listening.audio.resampled import BLOCK_FRAMES, resampled
@@ -47,16 +48,18 @@ def _common_shape(files: Sequence[Path]) -> tuple[int, int]:
     return max(rate_hz for rate_hz, _ in shapes), max(channels for _, channels in shapes)
 
 
-def _part(part: Path | float, rate_hz: int, faded_in: bool, faded_out: bool) -> Iterator[Samples]:
+def _part(
+    part: Path | float, rate_hz: int, joint_before: bool, joint_after: bool
+) -> Iterator[Samples]:
     if not isinstance(part, Path):
         yield from _silence(round(part * rate_hz))
         return
-    fade = _fade(rate_hz)
+    joint = fade(rate_hz, FADE_S)
     blocks = resampled(part, rate_hz)
-    if faded_in:
-        blocks = _with_start(blocks, fade)
-    if faded_out:
-        blocks = _with_end(blocks, fade[::-1])
+    if joint_before:
+        blocks = faded_in(blocks, joint)
+    if joint_after:
+        blocks = faded_out(blocks, joint[::-1])
     yield from blocks
 
 
@@ -64,34 +67,6 @@ def _silence(frames: int) -> Iterator[Samples]:
     while frames > 0:
         yield np.zeros((min(frames, BLOCK_FRAMES), 1))
         frames -= BLOCK_FRAMES
-
-
-def _with_start(blocks: Iterator[Samples], fade: Samples) -> Iterator[Samples]:
-    heard = 0
-    for block in blocks:
-        risen = fade[heard : heard + len(block)]
-        if len(risen):
-            block = np.concatenate([block[: len(risen)] * risen, block[len(risen) :]])
-        heard += len(block)
-        yield block
-
-
-def _with_end(blocks: Iterator[Samples], fade: Samples) -> Iterator[Samples]:
-    """Keeps back as much as the fade is long, for no block knows that it is the last."""
-    held: Samples | None = None
-    for block in blocks:
-        held = block if held is None else np.concatenate([held, block])
-        if len(held) > len(fade):
-            yield held[: -len(fade)]
-            held = held[-len(fade) :]
-    if held is not None and len(held):
-        yield held * fade[-len(held) :]
-
-
-def _fade(rate_hz: int) -> Samples:
-    """The rising half of a Hann window, (frames, 1)."""
-    frames = max(1, round(FADE_S * rate_hz))
-    return 0.5 - 0.5 * np.cos(np.pi * (np.arange(frames)[:, None] + 0.5) / frames)
 
 
 def _check_length(seconds: float) -> None:

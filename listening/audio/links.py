@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from struct import Struct
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PATH = "/c/"
 CHECK_PATH = "/k/"
 CONTENT = Struct(">16sQQB")  # served copy, session, trial, place of the clip in the trial
+IN_STEP = 0x80  # of the last byte: the trial's clips play together
 TAG_BYTES = 5  # selects the cookie; with it a token is 54 bytes, 72 characters without padding
 TOKEN_CHARS = 72
 CHECK_CONTENT = Struct(">32sHH")  # key of the check, attempt, place of the sound in the attempt
@@ -33,13 +35,28 @@ CHECK_TOKEN_CHARS = 76
 CHECK = b"check"  # sealed along, so that neither kind of token passes for the other
 
 
-def clip_url(served: str, session: Session, trial: Trial | None, place: int = 0) -> str:
+@dataclass(frozen=True)
+class ClipRequest:
+    """What a browser may have: which copy, for which trial (0 outside the trials) and place."""
+
+    token: str
+    copy: Path
+    trial: int
+    place: int
+    in_step: bool
+
+
+def clip_url(
+    served: str, session: Session, trial: Trial | None, place: int = 0, *, in_step: bool = False
+) -> str:
     """The URL of a served copy in one trial: always the same one, and of the same length for all.
 
-    `trial` is None for sounds outside the trials, like a task's examples.
+    `trial` is None for sounds outside the trials, like a task's examples; `in_step` says that the
+    trial's clips play together.
     """
     copy = bytes.fromhex(served.rpartition("/")[2].partition(".")[0])
-    content = CONTENT.pack(copy, session.pk, trial.pk if trial else 0, place)
+    last = place | (IN_STEP if in_step else 0)
+    content = CONTENT.pack(copy, session.pk, trial.pk if trial else 0, last)
     return PATH + _sealed(content, session.code)
 
 
@@ -74,17 +91,28 @@ def set_clip_cookie(response: HttpResponse, session: Session) -> None:
         )
 
 
-def resolve_clip(token: str, cookies: Mapping[str, str]) -> Path | None:
-    """The file behind a token for a browser with these cookies; None for any other."""
+def resolve_clip(token: str, cookies: Mapping[str, str]) -> ClipRequest | None:
+    """What is behind a token for a browser with these cookies; None for any other."""
     opened = _opened(token, TOKEN_CHARS, cookies, "clip-")
     if opened is None:
         return None
-    content, _ = opened
-    copy = CONTENT.unpack(content)[0].hex()
+    copy, _, trial, last = CONTENT.unpack(opened[0])
     try:
-        return local_path(f"served/{copy[:2]}/{copy}.flac")
+        path = local_path(served_name(copy.hex()))
     except OSError:  # the store does not have it, or does not answer
         return None
+    return ClipRequest(token, path, trial, last & ~IN_STEP, bool(last & IN_STEP))
+
+
+def served_copy_of(url: str, code: str) -> str:
+    """The storage name of the copy behind a clip's address in the session with this code."""
+    raw = b64decode(url.removeprefix(PATH).encode("ascii"), altchars=b"-_", validate=True)
+    content = AESSIV(_keys(settings.SECRET_KEY)[0]).decrypt(raw[TAG_BYTES:], [code.encode()])
+    return served_name(CONTENT.unpack(content)[0].hex())
+
+
+def served_name(copy: str) -> str:
+    return f"served/{copy[:2]}/{copy}.flac"
 
 
 def resolve_check(token: str, cookies: Mapping[str, str]) -> tuple[str, str, int, int] | None:

@@ -42,6 +42,7 @@ class Facts:
     loudness_lufs: float | None  # None: too quiet to measure (ITU-R BS.1770 gating)
     clipped_share: float  # of all samples
     leading_silence_s: float  # until the first 10 ms less than 40 dB below the clip's peak
+    trailing_silence_s: float  # after the last such 10 ms
 
 
 def probed(path: Path) -> Facts:
@@ -55,6 +56,7 @@ def probed(path: Path) -> Facts:
         for block in sound.blocks(trace.block_frames):
             trace.add(block)
         _check_length(trace.frames, sound)
+        leading_s, trailing_s = trace.silence_s()
         return Facts(
             sha256=sha256_of(path),
             size_bytes=size,
@@ -66,7 +68,8 @@ def probed(path: Path) -> Facts:
             peak_dbfs=20 * log10(trace.peak) if trace.peak > 0 else None,
             loudness_lufs=trace.loudness.integrated_lufs(),
             clipped_share=trace.clipped / (trace.frames * sound.channels),
-            leading_silence_s=trace.leading_silence_s(),
+            leading_silence_s=leading_s,
+            trailing_silence_s=trailing_s,
         )
 
 
@@ -190,8 +193,11 @@ class _Trace:
     def peak(self) -> float:
         return max((float(part.max()) for part in self.envelope), default=0.0)
 
-    def leading_silence_s(self) -> float:
-        """Zero for a clip that is silent throughout: that is another warning."""
+    def silence_s(self) -> tuple[float, float]:
+        """Before and after the sound; zeros for a clip that is silent: that is another warning."""
         threshold = self.peak * 10 ** (-SILENCE_BELOW_PEAK_DB / 20)
-        loud = np.concatenate(self.envelope) > threshold
-        return float(np.argmax(loud)) * self.window / self.rate_hz
+        loud = np.flatnonzero(np.concatenate(self.envelope) > threshold)
+        if not len(loud):
+            return 0.0, 0.0
+        start, stop = int(loud[0]) * self.window, int(loud[-1] + 1) * self.window
+        return start / self.rate_hz, max(self.frames - stop, 0) / self.rate_hz

@@ -16,6 +16,7 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from soundfile import LibsndfileError, SoundFile
 
+from listening.audio.ends import Span, cut
 from listening.audio.opening import opened
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
@@ -32,34 +33,42 @@ def keep_original(source: Path) -> str:
     return _keep("originals", suffix, source)
 
 
-def keep_served(source: Path, gain_db: float = 0.0, rate_hz: int | None = None) -> tuple[str, str]:
-    """Stores what raters hear: the same samples as FLAC without any tag; its name and SHA-256.
+def keep_served(
+    source: Path, gain_db: float = 0.0, rate_hz: int | None = None, span: Span | None = None
+) -> tuple[str, str]:
+    """Stores what appearances are made of: the samples as FLAC without any tag; name and SHA-256.
 
-    A gain other than 0 dB, or another sampling rate, makes a copy of 24 bit.
+    A gain other than 0 dB, another sampling rate or a span makes a copy of 24 bit.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.flac"
-        write_plain_flac(source, copy, gain_db, rate_hz)
+        write_plain_flac(source, copy, gain_db, rate_hz, span)
         return _keep("served", "flac", copy), sha256_of(copy)
 
 
 def write_plain_flac(
-    source: Path, target: Path, gain_db: float = 0.0, rate_hz: int | None = None
+    source: Path,
+    target: Path,
+    gain_db: float = 0.0,
+    rate_hz: int | None = None,
+    span: Span | None = None,
 ) -> None:
     """Rate, channels and samples stay; whole numbers are copied exactly, floats become 24 bit.
 
-    With `rate_hz` all copies are alike: that rate and 24 bit, whatever the source had.
+    With ``rate_hz`` all copies have that rate; with ``span`` only that part is kept, faded.
     """
     with opened(source) as sound:
-        if rate_hz is not None:
-            with plain_flac(target, rate_hz, sound.channels, 24) as copy:
-                for block in resampled(source, rate_hz):
-                    copy.write(block * 10 ** (gain_db / 20))
-            return
-        bits = sound.bits if gain_db == 0 else None
+        exact = rate_hz is None and span is None and gain_db == 0
+        bits = sound.bits if exact else None
         dtype = {16: "int16", 24: "int32", None: "float64"}[bits]
-        with plain_flac(target, sound.rate_hz, sound.channels, bits or 24) as copy:
-            for block in sound.blocks(BLOCK_FRAMES, dtype):
+        served_hz = rate_hz or sound.rate_hz
+        blocks = (
+            sound.blocks(BLOCK_FRAMES, dtype) if rate_hz is None else resampled(source, rate_hz)
+        )
+        if span is not None:
+            blocks = cut(blocks, served_hz, span)
+        with plain_flac(target, served_hz, sound.channels, bits or 24) as copy:
+            for block in blocks:
                 copy.write(block if gain_db == 0 else block * 10 ** (gain_db / 20))
 
 

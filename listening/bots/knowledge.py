@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from listening import audio
 from listening.bots.opinions import KnownClip, Truth
 from listening.bots.scripted_rater import Kind, Known
 from listening.methods import method_named
@@ -29,11 +30,16 @@ def known_to_raters(study: Study) -> Known:
         each["key"]: {q["key"]: q["screen_out"] for q in each["questions"]}
         for each in study.questionnaires
     }
-    return Known(known_clips(study), truths, avoided)
+    clips = known_clips(study)
+
+    def clip_of(code: str, url: str) -> KnownClip | None:
+        return clips.get(audio.served_copy_of(url, code))
+
+    return Known(clip_of, truths, avoided)
 
 
 def known_clips(study: Study) -> dict[str, KnownClip]:
-    """What is to be recognised by the hash of the bytes that are served.
+    """The clips by the names of their served copies: of its sound, no two appearances are alike.
 
     A clip that is both rated and a trap is answered as rated: the rater cannot tell which it is.
     """
@@ -42,13 +48,14 @@ def known_clips(study: Study) -> dict[str, KnownClip]:
         for kind in traps.get("kinds", []):
             expected[kind["kind"]].update(kind.get("expected", ()))
     clips: dict[str, KnownClip] = {}
-    for s in study.stimuli.select_related("condition").order_by("pk"):
-        if s.trap and s.served_sha256 in clips:
-            continue
+    rated: dict[str, KnownClip] = {}  # by content: a trap may be the same sound
+    for s in study.stimuli.select_related("condition").order_by("trap", "pk"):  # rated ones first
         own = str(s.attributes.get("expected", "")).split("|") if s.trap else []
         labels = frozenset(filter(None, own)) or frozenset(expected[s.trap] if s.trap else ())
         known = KnownClip(s.condition.key, s.key, labels)
-        clips[s.served_sha256] = known
+        if not s.trap:
+            rated[s.served_sha256] = known
+        clips[s.served] = rated.get(s.served_sha256, known)
     return clips
 
 

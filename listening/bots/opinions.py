@@ -40,7 +40,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class KnownClip:
-    """What the crowd knows about a clip that it recognises by the hash of its bytes."""
+    """What the crowd knows about a clip that it recognises by its address."""
 
     condition: str
     stimulus: str

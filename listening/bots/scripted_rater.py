@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from hashlib import sha256
 from random import Random
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,7 +28,7 @@ State = dict[str, Any]
 class Known:
     """What scripted raters are told beforehand, because they have no ears."""
 
-    clips: Mapping[str, KnownClip]  # by the hash of the bytes that are served
+    clip_of: Callable[[str, str], KnownClip | None]  # behind an address: session, address
     truths: Callable[[str, str, int], list[str]]  # of a check: session, key, attempt
     avoided: Mapping[str, Mapping[str, Sequence[str]]]  # answers that end a session, by question
 
@@ -205,8 +204,8 @@ class ScriptedRater:
 
     async def _hear(self, url: str) -> KnownClip:
         if url not in self.heard:
-            content = await self.browser.clip(url)
-            known = self.known.clips.get(sha256(content).hexdigest())
+            await self.browser.clip(url)
+            known = self.known.clip_of(self.report.session, url)
             if known is None:
                 raise Lost("heard a clip that is not among the study's stimuli")
             self.heard[url] = known

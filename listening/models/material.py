@@ -77,6 +77,7 @@ class Stimulus(models.Model):
     loudness_lufs = models.FloatField(null=True)
     peak_dbfs = models.FloatField(null=True)
     gain_db = models.FloatField(default=0.0)  # applied to the served copy
+    trimmed_s = models.FloatField(default=0.0)  # cut from the start of the served copy
     derived = models.BooleanField(default=False)
     lines = models.JSONField(default=list)  # of a derived one: [{"stimulus", "role", "start_s", …}]
 

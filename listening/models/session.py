@@ -46,8 +46,10 @@ class Session(models.Model):
     comment = models.TextField(blank=True)
     device = models.CharField(max_length=20, blank=True)  # phone, tablet, desktop
     short = models.BooleanField(default=False)  # a lost block could not be replaced
+    review = models.CharField(max_length=80, blank=True)  # keys of `listening.outcomes.REVIEW`
     rejected_because = models.CharField(max_length=300, blank=True)
     paid = models.BooleanField(default=False)
+    origin = models.CharField(max_length=24, blank=True)  # keyed hash of address and browser
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 
@@ -172,6 +174,9 @@ class Trial(models.Model):
     plays = models.PositiveIntegerField(null=True)
     heard_fraction = models.FloatField(null=True)
     playback = models.JSONField(default=dict)  # stalls, hidden time, device facts
+    fetched = models.BigIntegerField(default=0)  # one bit per clip that this session was sent
+    fetched_at = models.DateTimeField(null=True)  # when the first of them was
+    needed_s = models.FloatField(null=True)  # what hearing them takes, of an answered trial
 
     class Meta:
         ordering = ["session", "position"]
@@ -182,6 +187,11 @@ class Trial(models.Model):
                 condition=Q(meets__isnull=False) & Q(state__in=["planned", "answered"]),
                 name="rater_meets_it_once_per_task",
             ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["stimulus"], condition=Q(state="skipped"), name="trial_skipped_stimulus"
+            )
         ]
 
     def __str__(self) -> str:

@@ -21,6 +21,7 @@ from listening.selectors.studies import (
     study_head_or_404,
     trap_plans,
 )
+from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 
 __all__ = [
     "ConditionProgress",
@@ -38,6 +39,7 @@ __all__ = [
     "TaskProgress",
     "TrapProgress",
     "TurnRow",
+    "UnplayedClip",
     "condition_labels",
     "interim_questions",
     "rating_rows",
@@ -50,4 +52,5 @@ __all__ = [
     "study_progress",
     "task_plans",
     "trap_plans",
+    "unplayed_clips",
 ]

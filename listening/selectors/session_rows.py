@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from listening.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.models import Study
+from listening.outcomes import completion_code_of, outcome_of, review_words
 
 CHECK_FACTS = ("passed", "right", "total", "attempts")
 JOINED = "; "  # between the answers to a question that takes several
@@ -39,6 +40,8 @@ class SessionRow(TypedDict):
     answers: dict[str, Any]  # question_<questionnaire>_<question>
     comment: str
     rejected_because: str
+    needs_review: str  # why a person should look at it before it is paid
+    completion_code: str  # that its rater was given at the end
     paid: bool
 
 
@@ -49,7 +52,8 @@ SELECT 's' || s.id, r.code, {status_now},
     coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
     round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
     t.answered, t.skipped, t.hidden_ms, t.stalls,
-    s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.paid
+    s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.review,
+    s.code, s.paid, s.status, s.prolific_session <> '' OR r.prolific_id IS NOT NULL
 FROM listening_session s
 JOIN listening_study st ON st.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id,
@@ -107,7 +111,16 @@ def session_rows(study: str) -> Iterator[SessionRow]:
         cursor.itersize = 2000
         cursor.execute(query, [study])
         for values in cursor:
-            session_row = dict(zip(names, values, strict=True))
+            *own, status, from_prolific = values
+            session_row = dict(zip(names, own, strict=True))
+            review, code = session_row["needs_review"], session_row["completion_code"]
+            session_row["needs_review"] = JOINED.join(review_words(review))
+            session_row["completion_code"] = completion_code_of(
+                outcome_of(status, review),
+                row.completion_codes,
+                session=code,
+                from_prolific=from_prolific,
+            )
             session_row["checks"] = _checks(row.checks, json.loads(values[checks_at]))
             session_row["answers"] = _answers(questions, json.loads(values[checks_at + 1]))
             yield session_row  # type: ignore[misc]  # its names are SessionRow's

@@ -15,16 +15,16 @@ from django.db import IntegrityError, transaction
 from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
+from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Rating, Session, Stimulus, Study, Task
 from listening.models.codes import completion_code
 from listening.studies.deriving import write_derived
 from listening.studies.errors import StudyError
+from listening.studies.trimming import Trimming
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
-
-OUTCOMES = ("complete", "screened_out", "partial")
 
 
 def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) -> Study:
@@ -88,22 +88,26 @@ class _Shelf:
         self.originals: dict[str, str] = {}
         self.loudness_lufs = reading.study.loudness_lufs if reading.study else None
         self.sample_rate_hz = reading.study.sample_rate_hz if reading.study else None
+        self.trimming = Trimming(reading.study, facts.__getitem__) if reading.study else None
 
-    def fields(self, file: str) -> dict[str, Any]:
+    def fields(self, entry: StimulusEntry) -> dict[str, Any]:
         """What a Stimulus keeps about its audio, after both copies were stored."""
+        file = entry.file
+        span = self.trimming.span(entry) if self.trimming else None
         path, facts = self.uses[file].path, self.facts[file]
         if file not in self.originals:
             self.originals[file] = audio.keep_original(path)
             self.stored.append(self.originals[file])
         gain_db = audio.gain_for(facts, self.loudness_lufs)
-        served, served_sha256 = audio.keep_served(path, gain_db, self.sample_rate_hz)
+        served, served_sha256 = audio.keep_served(path, gain_db, self.sample_rate_hz, span)
         self.stored.append(served)
         return {
             "original": self.originals[file],
             "served": served,
             "sha256": facts.sha256,
             "served_sha256": served_sha256,
-            "duration_s": facts.duration_s,
+            "duration_s": span.duration_s if span else facts.duration_s,
+            "trimmed_s": span.start_s if span else 0.0,
             "sample_rate_hz": facts.sample_rate_hz,
             "channels": facts.channels,
             "loudness_lufs": facts.loudness_lufs,
@@ -162,6 +166,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
         break_every=file.break_every,
         loudness_lufs=file.loudness_lufs,
         sample_rate_hz=file.sample_rate_hz,
+        ends=file.ends,
         texts=file.texts,
         translations=file.translations,
         checks=list(file.checks),
@@ -185,7 +190,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
                 trap=entry.trap,
                 attributes=entry.attributes,
                 file=entry.file,
-                **shelf.fields(entry.file),
+                **shelf.fields(entry),
             )
             for entry in file.stimuli
         ),

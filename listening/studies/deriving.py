@@ -13,6 +13,7 @@ from listening.design.settings import Recipe, derive
 from listening.design.studyfile import StudyFile
 from listening.models import Condition, Item, Stimulus, Study
 from listening.studies.errors import StudyError
+from listening.studies.trimming import Trimming
 
 
 def write_derived(
@@ -25,6 +26,7 @@ def write_derived(
     conditions = {c.key: c for c in study.conditions.all()}
     items = {i.key: i for i in study.items.all()}
     by_key = {line.key: line for line in lines}
+    trimming = Trimming(file, _no_facts)
     Stimulus.objects.bulk_create(
         (
             Stimulus(
@@ -34,7 +36,7 @@ def write_derived(
                 item=items[recipe.entry.item],
                 attributes=recipe.entry.attributes,
                 derived=True,
-                **_sound(recipe, by_key, stored),
+                **_sound(recipe, by_key, stored, trimming),
             )
             for recipe in derived.stimuli
         ),
@@ -47,14 +49,21 @@ def what_was_derived(file: StudyFile) -> str:
     return derive(file).summary()
 
 
-def _sound(recipe: Recipe, lines: Mapping[str, Stimulus], stored: list[str]) -> dict[str, Any]:
+def _no_facts(file: str) -> audio.Facts:
+    raise KeyError(f"{file} is a line: it stays whole")
+
+
+def _sound(
+    recipe: Recipe, lines: Mapping[str, Stimulus], stored: list[str], trimming: Trimming
+) -> dict[str, Any]:
     """What a derived Stimulus keeps: the served clip with its context, the original without it."""
     heard = [lines[line.stimulus] for line in recipe.heard]
     with tempfile.TemporaryDirectory(prefix="earnest-join-") as folder:
         try:
             clip, spans = _clip(recipe, lines, Path(folder) / "clip.flac")
             kept = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
-            served, served_sha256 = audio.keep_served(clip)
+            span = trimming.span_of_joined(audio.probed(clip))
+            served, served_sha256 = audio.keep_served(clip, span=span)
         except audio.AudioError as error:
             raise StudyError(f"“{recipe.entry.key}” cannot be made of its lines. {error}") from None
     stored.append(served)
@@ -62,7 +71,8 @@ def _sound(recipe: Recipe, lines: Mapping[str, Stimulus], stored: list[str]) -> 
         **kept,
         "served": served,
         "served_sha256": served_sha256,
-        "duration_s": spans[-1][1],
+        "duration_s": span.duration_s if span else spans[-1][1],
+        "trimmed_s": span.start_s if span else 0.0,
         "sample_rate_hz": max(line.sample_rate_hz for line in heard),
         "channels": max(line.channels for line in heard),
         "lines": recipe.timeline(spans),

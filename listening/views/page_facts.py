@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from listening.checks import Check, CheckSettings
 from listening.design.traps import TrapPlan
@@ -182,6 +183,12 @@ def shown_roles(parts: Sequence[Part]) -> list[str]:
     return [next(places) if role in ("versus", "rated") else role for role in roles]
 
 
+def moved(lines: Lines, by_s: float) -> list[dict[str, Any]]:
+    """Lines that are heard so much later, and not before the start."""
+    times = ("start_s", "end_s")
+    return [{**line, **{key: max(line[key] + by_s, 0.0) for key in times}} for line in lines]
+
+
 def _lines(stored: Lines) -> list[dict[str, Any]]:
     """When context and rated lines sound; words only where the context is read, not heard."""
     return [
@@ -200,6 +207,12 @@ def shows_text(show_text: bool, traps: TrapPlan, trap: str) -> bool:
     return show_text or any(kind.text and kind.kind == trap for kind in traps.kinds)
 
 
+CODE_ELSEWHERE = gettext_noop(
+    "Your completion code is shown in the browser in which you began. If you came from Prolific, "
+    "open the study there once more."
+)
+
+
 def end_facts(
     outcome: str,
     texts: Mapping[str, str],
@@ -207,7 +220,7 @@ def end_facts(
     code: str,
     return_url: str | None,
     commented: bool,
-    unplayed: bool = False,
+    elsewhere: bool = False,
 ) -> dict[str, Any]:
     """How it ended: words, the completion code, and whether a last comment may be left."""
     words = {
@@ -216,12 +229,11 @@ def end_facts(
             "All your answers have been deleted. If a recruiting site sent you, please return "
             "your place there. You can close this page."
         ),
+        "needs_review": _(
+            "Your answers are stored. Many clips were passed over or answered very quickly, so a "
+            "person looks at this session first. Thank you."
+        ),
         "partial": _(
-            "Most clips could not be played on this device. "
-            "What you answered is stored. Thank you for trying."
-        )
-        if unplayed
-        else _(
             "You were away for a while and the remaining clips went to other people. "
             "What you answered is stored. Thank you."
         ),
@@ -234,10 +246,10 @@ def end_facts(
         "outcome": outcome,
         "code": code,
         "return_url": return_url,
-        "text": words[outcome],
+        "text": f"{words[outcome]}\n\n{_(CODE_ELSEWHERE)}" if elsewhere else words[outcome],
         "debrief": texts.get("debrief", "") if outcome == "complete" else "",
         "comment_prompt": texts.get("comment_prompt", ""),
         "comment": bool(texts.get("comment_prompt"))
-        and outcome in ("complete", "partial")
+        and outcome in ("complete", "partial", "needs_review")
         and not commented,
     }

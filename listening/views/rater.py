@@ -19,15 +19,16 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
 from listening.checks.check import Wave
+from listening.draws import secret_seed
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Rater, Session, Stimulus, Study
 from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_and_settings, check_seed
 from listening.views import page_facts
+from listening.views.ownership import is_own, may_enter, memory_of, rater_code_in, remember
 from listening.views.state import state_of
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-MEMORY_S = 90 * 86_400  # how long the plain link finds a rater's session again in this browser
 
 
 @never_cache
@@ -39,7 +40,10 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     arrival = _arrival(request, study)
     known = sessions.session_of(study, arrival)
     if known is not None:
-        return _enter(known)
+        proof = request.POST.get("proof", "")
+        if may_enter(request, known, arrival, proof):
+            return _enter(known)
+        return _landing_page(request, study, problem="elsewhere", unproved=bool(proof), status=403)
     if request.method == "POST" and request.POST.get("consent") == "yes":
         try:
             return _enter(sessions.start(study, arrival))
@@ -58,6 +62,7 @@ def _landing_page(
     *,
     problem: str = "",
     consent_missing: bool = False,
+    unproved: bool = False,
     status: int = 200,
 ) -> HttpResponse:
     language = _language(request, study)
@@ -71,6 +76,7 @@ def _landing_page(
             "languages": _languages(request, study, language),
             "problem": problem,
             "error": error,
+            "unproved": unproved,
             "arrival": _carried(request),
             **page_words(language),
         }
@@ -121,13 +127,14 @@ def _mean_clip_s(study: int, state: str) -> float:
 def _arrival(request: HttpRequest, study: Study) -> Arrival:
     carried = _carried(request)
     simulated = _simulated(carried.get("simulate", ""), study)
-    memory = request.get_signed_cookie(f"rater-{study.link}", "", max_age=MEMORY_S)
+    memory = rater_code_in(request, study.link)
     known = Rater.objects.filter(code=memory).first() if memory else None
     return Arrival(
-        prolific_id=carried.get("PROLIFIC_PID", "")[:64],
+        prolific_id=carried.get("PROLIFIC_PID", "")[:64].lower(),  # they are hexadecimal
         prolific_study=carried.get("STUDY_ID", "")[:64],
         prolific_session=carried.get("SESSION_ID", "")[:64],
         device=_device(request.headers.get("User-Agent", "")),
+        origin=_origin(request, study),
         simulated=simulated,
         rater=None if carried.get("PROLIFIC_PID") else known,
         language=carried.get("lang", ""),
@@ -142,6 +149,12 @@ def _simulated(token: str, study: Study) -> bool:
         return False
 
 
+def _origin(request: HttpRequest, study: Study) -> str:
+    """The same for the same address and browser in one study, and only while our key is known."""
+    agent = request.headers.get("User-Agent", "")
+    return secret_seed("origin", study.pk, request.META.get("REMOTE_ADDR", ""), agent)[:24]
+
+
 def _device(agent: str) -> str:
     if "iPad" in agent or ("Android" in agent and "Mobile" not in agent):
         return "tablet"
@@ -150,13 +163,7 @@ def _device(agent: str) -> str:
 
 def _enter(session: Session) -> HttpResponse:
     response = redirect("session", code=session.code)
-    response.set_signed_cookie(
-        f"rater-{session.study.link}",
-        session.rater.code,
-        max_age=MEMORY_S,
-        httponly=True,
-        samesite="Lax",
-    )
+    remember(response, session)
     return response
 
 
@@ -169,10 +176,12 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
     if session is None:
         return render(request, "rater/lost.html", status=404)
     sessions.refresh(session)
+    own = is_own(request, session)
     with speaking(session.spoken):
-        state = state_of(session)
+        state = state_of(session, own=own)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
+        context["memory"] = memory_of(session) if own else ""
         response = render(request, "rater/session.html", context)
     audio.set_clip_cookie(response, session)
     return response

@@ -22,6 +22,7 @@ from redis.exceptions import RedisError
 from listening import sessions
 from listening.models import Block, Session, Study
 from listening.monitor import forget_progress, page_progress
+from listening.selectors import unplayed_clips
 from listening.studies import (
     Finding,
     StudyError,
@@ -127,6 +128,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
         "before": beforehand(mine),
+        "unplayed": unplayed_clips(key),
         "sessions": session_page(mine, status, request.GET.get("page")),
         "status": status,
         "statuses": status_links(status),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Value, Wh
 from listening.checks import check_named
 from listening.design.traps import TRAINING
 from listening.models import Block, Session, Study, Trial
+from listening.outcomes import code_at_end, review_words
 from listening.views.beforehand import questionnaire_title
 
 SESSIONS_PER_PAGE = 25
@@ -24,13 +26,16 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
     holds = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
     left = Q(status=Session.Status.STARTED) & ~Exists(holds)  # its places went to others
     shown = Case(When(left, then=Value(str(Session.Status.EXPIRED))), default=F("status"))
-    sessions = Session.objects.filter(study=study).select_related("rater").annotate(shown=shown)
+    sessions = (
+        Session.objects.filter(study=study).select_related("rater", "study").annotate(shown=shown)
+    )
     if status in Session.Status.values:
         sessions = sessions.filter(shown=status)
     page: Page[Any] = Paginator(
         sessions.order_by("-started_at", "-pk"), SESSIONS_PER_PAGE
     ).get_page(number)
     facts = _facts([session.pk for session in page])
+    before = _before(page)
     for session in page:
         session.facts = facts.get(session.pk, {})
         session.called = SHOWN_AS.get(session.shown, session.shown)
@@ -38,8 +43,23 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
         took = last - session.started_at if last else None
         session.minutes = took.total_seconds() / 60 if took else None
         session.around = around_trials(study, session)
+        session.before = before.get(session.pk, 0)
+        session.reviewed_for = review_words(session.review)
+        session.completion_code = code_at_end(session)
         session.may_be_rejected = session.status not in UNREJECTABLE
     return page
+
+
+def _before(page: Page[Any]) -> dict[int, int]:
+    """How many other raters began earlier from the address and browser of each session."""
+    origins = {session.origin for session in page if session.origin}
+    same = Session.objects.filter(study=page[0].study, origin__in=origins) if origins else ()
+    raters: dict[str, list[int]] = defaultdict(list)
+    before = {}
+    for other in sorted(same, key=lambda each: each.pk):
+        before[other.pk] = len({*raters[other.origin]} - {other.rater_id})
+        raters[other.origin].append(other.rater_id)
+    return before
 
 
 UNREJECTABLE = (Session.Status.WITHDRAWN, Session.Status.REJECTED, Session.Status.SCREENED)

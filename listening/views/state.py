@@ -14,12 +14,14 @@ from django.utils.translation import gettext as _
 
 from listening import audio
 from listening.answers import AHEAD
+from listening.audio.appearance import MEAN_PAD_S
 from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
+from listening.outcomes import completion_code_of, outcome_of
 from listening.stages import Stage, attempt_of, check_and_settings, check_seed, stage_of
 from listening.statements import rows_of
 from listening.task_rules import parts_of, task_rules
@@ -32,8 +34,10 @@ SITTING = """
 SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.prolific_session,
        t.title, coalesce(nullif(s.language, ''), t.language) AS language,
        t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
-       t.completion_codes, t.break_every
-FROM listening_session s JOIN listening_study t ON t.id = s.study_id WHERE s.id = %(session)s
+       t.completion_codes, t.break_every, s.review,
+       s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.id = %(session)s
 """
 TRIALS = """
 SELECT id AS pk, code, state, task_id, item_id, stimulus_id, versus_id, versus_first,
@@ -41,7 +45,7 @@ SELECT id AS pk, code, state, task_id, item_id, stimulus_id, versus_id, versus_f
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
 """
 CLIPS = """
-SELECT s.id, s.served, s.lines, i.text
+SELECT s.id, s.served, s.lines, s.trimmed_s, i.text
 FROM listening_stimulus s JOIN listening_item i ON i.id = s.item_id WHERE s.id = ANY(%(stimuli)s)
 """
 
@@ -55,7 +59,6 @@ class Plan:
     upcoming: list[Any]
     left: int
     training: list[Any]
-    unplayed: bool  # more clips were passed over than answered
 
 
 def _plan(session: int) -> Plan:
@@ -65,21 +68,24 @@ def _plan(session: int) -> Plan:
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
         answered=states[Trial.State.ANSWERED] + states[Trial.State.SKIPPED],
-        unplayed=states[Trial.State.SKIPPED] > states[Trial.State.ANSWERED],
         upcoming=upcoming[:AHEAD],
         left=len(upcoming),
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
     )
 
 
-def state_of(session: Session) -> dict[str, Any]:
-    """The State of a session as it is stored, as the page draws it."""
+def state_of(session: Session, *, own: bool) -> dict[str, Any]:
+    """The State of a session as it is stored, as the page draws it.
+
+    ``own``: the browser may speak for the session (see `listening.views.ownership`); any other one
+    may listen and answer, but is not given the completion code.
+    """
     (sitting,) = rows_of(SITTING, session=session.pk)
     with speaking(sitting.language):
-        return _state(sitting, _plan(session.pk))
+        return _state(sitting, _plan(session.pk), own=own)
 
 
-def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
+def _state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
     checks, questions = json.loads(sitting.asked), json.loads(sitting.questions)
     outcomes = json.loads(sitting.checks)
     words = study_words(
@@ -107,7 +113,7 @@ def _state(sitting: Any, plan: Plan) -> dict[str, Any]:
         else None,
         "tasks": [_task(sitting, pk, index) for index, pk in enumerate(plan.tasks)],
         "trials": _trials(sitting, plan) if stage.kind == "trial" else [],
-        "end": _end(sitting, texts, plan) if stage.kind == "end" else None,
+        "end": _end(sitting, texts, own=own) if stage.kind == "end" else None,
     }
 
 
@@ -182,7 +188,9 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
     clips_of = {row.id: row for row in rows_of(CLIPS, stimuli=list(wanted))}
 
     def address(trial: Any, place: int, part: Part) -> str:
-        return audio.clip_url(clips_of[part.stimulus].served, sitting, trial, place)
+        in_step = task_rules(trial.task_id).method.screen == "parallel"
+        served = clips_of[part.stimulus].served
+        return audio.clip_url(served, sitting, trial, place, in_step=in_step)
 
     return [
         {
@@ -192,13 +200,18 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
             **page_facts.clip_facts(
                 parts[trial.pk],
                 partial(address, trial),
-                lambda stimulus: json.loads(clips_of[stimulus].lines),
+                lambda stimulus: _lines(clips_of[stimulus]),
             ),
             "text": _text(clips_of[trial.stimulus_id].text, trial),
             "training": _training(trial, plan),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
     ]
+
+
+def _lines(clip: Any) -> list[dict[str, Any]]:
+    """Later by what is quiet before the sound, on average: how long in this clip is not told."""
+    return page_facts.moved(json.loads(clip.lines), MEAN_PAD_S - clip.trimmed_s)
 
 
 def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
@@ -213,30 +226,21 @@ def _text(text: str, trial: Any) -> str | None:
     return text if page_facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
 
 
-OUTCOMES = {
-    Session.Status.FINISHED: "complete",
-    Session.Status.WITHDRAWN: "withdrawn",
-    Session.Status.REJECTED: "complete",  # the rater did the work; the verdict is not for this page
-    Session.Status.EXPIRED: "partial",
-    Session.Status.SCREENED: "screened_out",
-}
-
-
-def _end(sitting: Any, texts: dict[str, str], plan: Plan) -> dict[str, Any]:
-    """How it ended: the completion code of this outcome, and Prolific's return link.
-
-    Who could play hardly anything took part in a part: paying for it is for people to decide.
-    """
-    outcome = OUTCOMES[Session.Status(sitting.status)]
-    unplayed = outcome == "complete" and plan.unplayed
-    outcome = "partial" if unplayed else outcome
-    code = json.loads(sitting.completion_codes).get(outcome, "")
+def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
+    """How it ended: the completion code of this outcome, and Prolific's return link."""
+    outcome = outcome_of(sitting.status, sitting.review)
+    code = completion_code_of(
+        outcome,
+        json.loads(sitting.completion_codes),
+        session=sitting.code,
+        from_prolific=sitting.from_prolific,
+    )
     url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
     return page_facts.end_facts(
         outcome,
         texts,
-        code=code,
-        return_url=url if sitting.prolific_session and code else None,
-        commented=bool(sitting.comment),
-        unplayed=unplayed,
+        code=code if own else "",
+        return_url=url if own and sitting.prolific_session and code else None,
+        commented=bool(sitting.comment) or not own,
+        elsewhere=bool(code) and not own,
     )

@@ -148,7 +148,7 @@ def left_out_in_turn(
     if by not in ("voice", "item"):
         raise DatasetError(f"leave out by voice or item, not by {by!r}")
     groups = [clip.speaker if by == "voice" else clip.item for clip in clips]
-    found = []
+    predictions = []
     for group in dict.fromkeys(groups):
         out = [i for i, each in enumerate(groups) if each == group]
         hidden = {clips[i].sha256 for i in out}
@@ -159,8 +159,8 @@ def left_out_in_turn(
         ]
         model = train([clips[i] for i in inside], table[inside], names)
         for i, score in zip(out, model.predict(table[out]), strict=True):
-            found.append((clips[i], float(score), model.trained_on))
-    return found
+            predictions.append((clips[i], float(score), model.trained_on))
+    return predictions
 
 
 def training_clips(clips: Sequence[LabelledClip]) -> list[int]:

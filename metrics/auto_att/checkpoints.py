@@ -64,10 +64,10 @@ def last_state(run: Path, plan: dict[str, Any]) -> tuple[Path, dict[str, Any]] |
     """
     import torch
 
-    found = all_of(run)
-    if not found:
+    folders = all_of(run)
+    if not folders:
         return None
-    made_with = json.loads((found[-1] / PLAN).read_text(encoding="utf-8"))
+    made_with = json.loads((folders[-1] / PLAN).read_text(encoding="utf-8"))
     wanted = json.loads(json.dumps(plan))
     differing = [
         f"{part}.{name}"
@@ -77,10 +77,10 @@ def last_state(run: Path, plan: dict[str, Any]) -> tuple[Path, dict[str, Any]] |
     ]
     if differing:
         raise CheckpointError(
-            f"{found[-1].name} was made with other settings ({', '.join(differing)}); "
+            f"{folders[-1].name} was made with other settings ({', '.join(differing)}); "
             "go on with the same ones, or choose another folder"
         )
-    return found[-1], torch.load(found[-1] / STATE, map_location="cpu", weights_only=True)
+    return folders[-1], torch.load(folders[-1] / STATE, map_location="cpu", weights_only=True)
 
 
 def resolved(folder: Path | str) -> Path:
@@ -103,14 +103,14 @@ def plan_of(adapter: Path) -> dict[str, Any]:
 
 def model_plan(plan: dict[str, Any], name: str = "") -> ModelPlan:
     """The model plan of a checkpoint; ``name`` says where its model lies on this machine."""
-    told = dict(plan["model"])
-    told["label_texts"] = tuple(told["label_texts"])
+    values = dict(plan["model"])
+    values["label_texts"] = tuple(values["label_texts"])
     if name:
-        told["name"] = name
-    return ModelPlan(**told)
+        values["name"] = name
+    return ModelPlan(**values)
 
 
 def plain(model: ModelPlan) -> dict[str, Any]:
     """A model plan as JSON values."""
-    told: dict[str, Any] = json.loads(json.dumps(asdict(model)))
-    return told
+    values: dict[str, Any] = json.loads(json.dumps(asdict(model)))
+    return values

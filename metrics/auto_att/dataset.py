@@ -247,8 +247,10 @@ def write(dataset: Dataset, folder: Path | str) -> None:
         plain = asdict(replace(clip, path=str(named)))
         lines.append(json.dumps(plain, ensure_ascii=False) + "\n")
     (place / CLIPS).write_text("".join(lines), encoding="utf-8")
-    told = {**dataset.summary, "fingerprint": dataset.fingerprint()}
-    (place / SUMMARY).write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+    summary = {**dataset.summary, "fingerprint": dataset.fingerprint()}
+    (place / SUMMARY).write_text(
+        json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8"
+    )
 
 
 def read(folder: Path | str) -> Dataset:

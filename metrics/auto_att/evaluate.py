@@ -83,15 +83,15 @@ def usable(
     left_out: Counter[str] = Counter()
     pairs = []
     for clip in clips:
-        found = known.get(clip.clip)
-        if found is None:
+        prediction = known.get(clip.clip)
+        if prediction is None:
             left_out["no prediction"] += 1
-        elif found.heard_clip:
+        elif prediction.heard_clip:
             left_out["the same audio was trained on"] += 1
-        elif found.score is None:
-            left_out[found.reason or "no value"] += 1
+        elif prediction.score is None:
+            left_out[prediction.reason or "no value"] += 1
         else:
-            pairs.append((clip, found))
+            pairs.append((clip, prediction))
     return pairs, dict(left_out)
 
 
@@ -100,7 +100,9 @@ def trap_result(
 ) -> TrapResult:
     """Precision, recall and F1 of calling human clips Human among human and flawed ones."""
     pairs, left_out = usable(traps, known)
-    called = [(clip.trap == "human", (found.score or 0.0) >= threshold) for clip, found in pairs]
+    called = [
+        (clip.trap == "human", (prediction.score or 0.0) >= threshold) for clip, prediction in pairs
+    ]
     human = sum(truth for truth, _ in called)
     flawed = len(called) - human
     if not human or not flawed:
@@ -123,16 +125,16 @@ def trap_result(
 
 def rankings(pairs: Sequence[Pair]) -> tuple[Ranking, ...]:
     """Rankings of the voices new to training and of all, over all dimensions and in each."""
-    found = []
+    results = []
     dimensions = sorted({clip.dimension for clip, _ in pairs})
     for voices_are in ("new", "all"):
         chosen = [pair for pair in pairs if voices_are == "all" or not pair[1].heard_voice]
-        found.append(ranking(chosen, voices_are, "", None))
+        results.append(ranking(chosen, voices_are, "", None))
         for dimension in dimensions if len(dimensions) > 1 else ():
             inside = [pair for pair in chosen if pair[0].dimension == dimension]
             seen = any(each.heard_dimension for clip, each in pairs if clip.dimension == dimension)
-            found.append(ranking(inside, voices_are, dimension, seen))
-    return tuple(found)
+            results.append(ranking(inside, voices_are, dimension, seen))
+    return tuple(results)
 
 
 def ranking(pairs: Sequence[Pair], voices_are: str, dimension: str, seen: bool | None) -> Ranking:

@@ -71,11 +71,11 @@ def metric_columns(metric: Metric, waves: Sequence[torch.Tensor]) -> tuple[Float
 def embedding_columns(embedding: Any, waves: Sequence[torch.Tensor]) -> Floats:
     """The embedding of each whole clip, (clips, dimensions); NaN for one that is too short."""
     shortest = embedding.shortest_s * embedding.rate_hz
-    found = {
+    embeddings = {
         i: embedding.embed(wave[None])[0].cpu().numpy()
         for i, wave in enumerate(waves)
         if len(wave) >= shortest
     }
-    size = len(next(iter(found.values()))) if found else 1
+    size = len(next(iter(embeddings.values()))) if embeddings else 1
     missing = np.full(size, np.nan)
-    return np.array([found.get(i, missing) for i in range(len(waves))], dtype=np.float64)
+    return np.array([embeddings.get(i, missing) for i in range(len(waves))], dtype=np.float64)

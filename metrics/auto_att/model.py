@@ -103,14 +103,14 @@ class Listener:
     def inputs(self, waves: Sequence[torch.Tensor]) -> dict[str, Any]:
         """What the model gets: the prompt once per clip, padded on the left, and the audio."""
         heard = [wave[: self.longest].detach().cpu().numpy() for wave in waves]
-        found = self.processor(
+        features = self.processor(
             text=[self.plan.prompt] * len(heard),
             audio=heard,
             sampling_rate=self.rate_hz,
             return_tensors="pt",
             padding=True,
         )
-        given = {name: value.to(self.device) for name, value in found.items()}
+        given = {name: value.to(self.device) for name, value in features.items()}
         mask = given["attention_mask"]  # positions count from a clip's own first token
         given["position_ids"] = (mask.cumsum(-1) - 1).clamp_min(0)
         return given

@@ -45,12 +45,12 @@ def scored(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:
     """
     unfit = [lengths.unfit(wave, SHORTEST_S, listener.rate_hz) for wave in waves]
     usable = [i for i, score in enumerate(unfit) if score is None]
-    found: dict[int, Score] = {}
+    scores: dict[int, Score] = {}
     for start in range(0, len(usable), BATCH):
         places = usable[start : start + BATCH]
         for i, score in zip(places, _batch(listener, [waves[i] for i in places]), strict=True):
-            found[i] = score
-    return [score or found[i] for i, score in enumerate(unfit)]
+            scores[i] = score
+    return [score or scores[i] for i, score in enumerate(unfit)]
 
 
 def _batch(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:
@@ -81,7 +81,7 @@ def predictions(
     """
     import torch
 
-    found = []
+    predictions = []
     for start in range(0, len(clips), BATCH):
         part = clips[start : start + BATCH]
         waves, reasons = [], {}
@@ -94,8 +94,8 @@ def predictions(
         for clip in part:
             broken = reasons.get(clip.clip)
             given = Score(None, broken) if broken else next(results)
-            found.append(prediction(clip, given, trained_on or {}))
-    return found
+            predictions.append(prediction(clip, given, trained_on or {}))
+    return predictions
 
 
 def prediction(clip: LabelledClip, score: Score, trained_on: dict[str, Any]) -> Prediction:
@@ -113,22 +113,22 @@ def prediction(clip: LabelledClip, score: Score, trained_on: dict[str, Any]) -> 
     )
 
 
-def write(found: Sequence[Prediction], path: Path | str) -> None:
+def write(predictions: Sequence[Prediction], path: Path | str) -> None:
     """One prediction a line, as JSON."""
-    lines = [json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in found]
+    lines = [json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in predictions]
     Path(path).write_text("".join(lines), encoding="utf-8")
 
 
 def read(path: Path | str) -> list[Prediction]:
     """Predictions of a file; needed in every line: clip and score (or null with a reason)."""
-    found = []
+    predictions = []
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
     for number, line in enumerate(lines, start=1):
         try:
-            found.append(Prediction(**{"sha256": "", **json.loads(line)}))
+            predictions.append(Prediction(**{"sha256": "", **json.loads(line)}))
         except (TypeError, ValueError) as error:
             raise DatasetError(f"{path}, line {number}: {error}") from error
-    return found
+    return predictions

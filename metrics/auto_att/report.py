@@ -13,15 +13,15 @@ from metrics.auto_att.predict import Prediction
 
 def dataset_lines(made: Dataset) -> str:
     """Counts of a dataset and of what was left out."""
-    told = made.summary
-    clips = ", ".join(f"{count} {split}" for split, count in sorted(told["clips"].items()))
-    lines = [f"clips: {clips}; {told['labels']} labels, {told['ties']} ties"]
-    lines.append(f"held-out voices: {', '.join(told['held_out_voices']) or 'none'}")
-    if told["systems_with_one_voice"]:
-        alone = ", ".join(told["systems_with_one_voice"])
+    summary = made.summary
+    clips = ", ".join(f"{count} {split}" for split, count in sorted(summary["clips"].items()))
+    lines = [f"clips: {clips}; {summary['labels']} labels, {summary['ties']} ties"]
+    lines.append(f"held-out voices: {', '.join(summary['held_out_voices']) or 'none'}")
+    if summary["systems_with_one_voice"]:
+        alone = ", ".join(summary["systems_with_one_voice"])
         lines.append(f"one voice only, trained on: {alone}")
     for what in ("ratings", "clips"):
-        for reason, count in sorted(told[f"{what}_left_out"].items()):
+        for reason, count in sorted(summary[f"{what}_left_out"].items()):
             lines.append(f"{what} left out: {count} ({reason})")
     return "\n".join(lines)
 
@@ -35,10 +35,11 @@ def step_line(line: dict[str, Any]) -> str:
     )
 
 
-def prediction_lines(found: Sequence[Prediction], path: Path | str) -> str:
+def prediction_lines(predictions: Sequence[Prediction], path: Path | str) -> str:
     """How many clips have a prediction, and why others have none."""
-    missing = [each for each in found if each.score is None]
-    lines = [f"written: {path} ({len(found) - len(missing)} of {len(found)} clips have a score)"]
+    missing = [each for each in predictions if each.score is None]
+    n_scored = len(predictions) - len(missing)
+    lines = [f"written: {path} ({n_scored} of {len(predictions)} clips have a score)"]
     return "\n".join([*lines, *(f"  {each.clip}: {each.reason}" for each in missing)])
 
 

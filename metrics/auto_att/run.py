@@ -36,8 +36,8 @@ def predict_clips(
     trained_on, adapter, plan = {}, None, model.ModelPlan(name=name)
     if checkpoint:
         adapter = checkpoints.resolved(checkpoint)
-        told = checkpoints.plan_of(adapter)
-        trained_on, plan = told["trained_on"], checkpoints.model_plan(told, name)
+        stored_plan = checkpoints.plan_of(adapter)
+        trained_on, plan = stored_plan["trained_on"], checkpoints.model_plan(stored_plan, name)
     listener = model.load(plan, device, adapter)
     return predict.predictions(
         clips, lambda waves: predict.scored(listener, waves), listener.rate_hz, trained_on
@@ -76,9 +76,9 @@ def loaded_features(keys: Sequence[str], device: str) -> features.Features:
     chosen = list(keys) or [key for key in features.DEFAULT if available(key, device)]
     if not chosen:
         raise DatasetError(f"none of the features {', '.join(features.DEFAULT)} is available here")
-    found = features.Features(chosen)
-    found.load(device)
-    return found
+    loaded = features.Features(chosen)
+    loaded.load(device)
+    return loaded
 
 
 def available(key: str, device: str) -> bool:

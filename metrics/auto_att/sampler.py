@@ -17,10 +17,12 @@ def batches(
     only to know how many it has seen. A dimension's last batch may be smaller.
     """
     random = Random(f"{seed}/epoch {epoch}")
-    found = []
+    epoch_batches = []
     for dimension in sorted({clip.dimension for clip in clips}):
         own = sorted((c for c in clips if c.dimension == dimension), key=lambda c: c.clip)
         random.shuffle(own)
-        found += [own[start : start + batch_size] for start in range(0, len(own), batch_size)]
-    random.shuffle(found)
-    return found
+        epoch_batches += [
+            own[start : start + batch_size] for start in range(0, len(own), batch_size)
+        ]
+    random.shuffle(epoch_batches)
+    return epoch_batches

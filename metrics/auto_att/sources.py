@@ -54,10 +54,10 @@ def from_study(study: str) -> tuple[list[Rating], list[Source]]:
     from listening.selectors import rating_rows, stimulus_rows
 
     rows = list(rating_rows(study))
-    told = {row["stimulus"]: row for row in rows if row["trap"] != TRAINING}
+    by_stimulus = {row["stimulus"]: row for row in rows if row["trap"] != TRAINING}
     sources = []
     for row in stimulus_rows(study):
-        rated = told.get(row["stimulus"])
+        rated = by_stimulus.get(row["stimulus"])
         kind = (rated["trap"] if rated else "not played yet") if row["role"] == "trap" else ""
         sources.append(
             Source(
@@ -82,10 +82,10 @@ def from_csv(ratings: Path | str, manifest: Path | str) -> tuple[list[Rating], l
     and, where the ratings do not tell them: system, voice, dimension, trap. Raises DatasetError.
     """
     rows = list(_table(Path(ratings), NEEDED))
-    told = {row["stimulus"]: row for row in rows if row.get("trap", "") != TRAINING}
+    by_stimulus = {row["stimulus"]: row for row in rows if row.get("trap", "") != TRAINING}
     sources = []
     for row in _table(Path(manifest), ("stimulus",)):
-        known = {**told.get(row["stimulus"], {}), **{k: v for k, v in row.items() if v}}
+        known = {**by_stimulus.get(row["stimulus"], {}), **{k: v for k, v in row.items() if v}}
         place = known.get("path") or known.get("file")
         if not place:
             raise DatasetError(f"{manifest}: {row['stimulus']} has no path; add a column path")

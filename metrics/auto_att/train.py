@@ -83,23 +83,23 @@ class Run:
         rate = self.optimiser.param_groups[0]["lr"]
         sums = {"loss": 0.0, "bradley_terry": 0.0, "squared": 0.0}
         for batch in left:
-            found = self.loss(batch)
+            loss = self.loss(batch)
             share = 1 / len(left) if self.plan.reduction == "mean" else 1.0
-            (found.total * share).backward()  # type: ignore[no-untyped-call]
-            sums["loss"] += float(found.total.detach()) * share
-            sums["bradley_terry"] += float(found.bradley_terry.detach()) * share
-            sums["squared"] += float(found.squared.detach()) * share
+            (loss.total * share).backward()  # type: ignore[no-untyped-call]
+            sums["loss"] += float(loss.total.detach()) * share
+            sums["bradley_terry"] += float(loss.bradley_terry.detach()) * share
+            sums["squared"] += float(loss.squared.detach()) * share
         norm = torch.nn.utils.clip_grad_norm_(self.trained, self.plan.max_gradient_norm)
         self.optimiser.step()
         self.schedule.step()
         self.optimiser.zero_grad()
-        told: dict[str, Any] = {"step": self.step + 1, "epoch": self.epoch, **sums}
-        told |= {"gradient_norm": float(norm), "learning_rate": rate}
-        told["dimensions"] = [batch[0].dimension for batch in left]
+        record: dict[str, Any] = {"step": self.step + 1, "epoch": self.epoch, **sums}
+        record |= {"gradient_norm": float(norm), "learning_rate": rate}
+        record["dimensions"] = [batch[0].dimension for batch in left]
         self.step, self.taken = self.step + 1, self.taken + len(left)
         if self.taken >= len(self.batches(self.epoch)):
             self.epoch, self.taken = self.epoch + 1, 0
-        return told
+        return record
 
     def loss(self, batch: Sequence[LabelledClip]) -> losses.Loss:
         """The loss of one batch, ready for its gradient."""
@@ -157,8 +157,8 @@ def train(
     CheckpointError when ``out`` holds another run, weights.Unavailable when the model is missing.
     """
     place = Path(out)
-    told = description(dataset, model, plan)
-    before = checkpoints.last_state(place, told) if resume else None
+    full_plan = description(dataset, model, plan)
+    before = checkpoints.last_state(place, full_plan) if resume else None
     if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
         raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
     run = Run(trainable(model, plan, device), dataset.split(TRAIN), plan)
@@ -174,11 +174,11 @@ def train(
             report({**line, "steps": run.steps})
         if run.step % plan.save_every == 0 or run.step in (run.steps, stop_at):
             folder = checkpoints.place_of(place, run.step)
-            checkpoints.save(folder, run.listener.model, told, run.state())
+            checkpoints.save(folder, run.listener.model, full_plan, run.state())
             checkpoints.drop_old(place)
     if run.step < run.steps:
         return folder
-    return checkpoints.save(place / checkpoints.FINAL, run.listener.model, told, None)
+    return checkpoints.save(place / checkpoints.FINAL, run.listener.model, full_plan, None)
 
 
 def trainable(model: ModelPlan, plan: TrainingPlan, device: str) -> Listener:

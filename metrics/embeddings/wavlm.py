@@ -47,5 +47,5 @@ class WavlmXvector(SpeakerEmbedding):
 
 def weight_files(place: Path) -> list[Path]:
     """The file of weights that is loaded: safetensors where both are there."""
-    found = [place / name for name in FILES[2:] if (place / name).is_file()]
-    return found[:1]
+    paths = [place / name for name in FILES[2:] if (place / name).is_file()]
+    return paths[:1]

@@ -81,7 +81,7 @@ def tally(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
     cost when it was first computed.
     """
     reasons = Counter(reply.reason for reply in replies if reply.answer is None)
-    found: dict[str, Any] = {
+    details: dict[str, Any] = {
         "n_asked": len(replies),
         "n_failed": sum(reasons.values()),
         "n_cached": sum(reply.cached for reply in replies),
@@ -90,7 +90,7 @@ def tally(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
         **bill((reply.usage for reply in replies), prices),
     }
     not_supported = sorted({name for reply in replies for name in reply.not_supported})
-    return {**found, "not_supported": not_supported} if not_supported else found
+    return {**details, "not_supported": not_supported} if not_supported else details
 
 
 def enough(replies: Sequence[Reply]) -> bool:

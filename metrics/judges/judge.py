@@ -94,15 +94,15 @@ class Judge(Metric):
 
     def question(self, heard: Sound, repeat: int = 0, **known: str) -> Question:
         """The rubric's question about one sound, which several questions may share."""
-        told = self.rubric
+        rubric = self.rubric
         return Question(
             model=self.parameters.model,
-            system=told.system,
-            user=told.prompt(**known),
+            system=rubric.system,
+            user=rubric.prompt(**known),
             sounds=(heard,),
-            schema=object_schema(told.fields),
-            check=lambda answer: check_object(answer, told.fields),
-            rubric=told.name,
+            schema=object_schema(rubric.fields),
+            check=lambda answer: check_object(answer, rubric.fields),
+            rubric=rubric.name,
             temperature=self.parameters.temperature,
             seed=self.parameters.seed + repeat,
             repeat=repeat,
@@ -162,9 +162,9 @@ class RepeatedJudge(Judge):
         details = {**self.tally(replies), "scores": rows, "repeats": means}
         if not asking.enough(replies):
             return Score(None, asking.why_not(details), details, failed=True)
-        told = [mean for mean in means if mean is not None]
-        details["sd"] = sd = statistics.stdev(told) if len(told) > 1 else None
-        return Score(statistics.fmean(told), details=details, also=self.also(sd))
+        answered_means = [mean for mean in means if mean is not None]
+        details["sd"] = sd = statistics.stdev(answered_means) if len(answered_means) > 1 else None
+        return Score(statistics.fmean(answered_means), details=details, also=self.also(sd))
 
     def also(self, sd: float | None) -> dict[str, float | None]:
         """Further outputs from the standard deviation over repeats. Default: none."""

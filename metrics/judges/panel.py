@@ -174,13 +174,13 @@ def ratings(sheet: Sheet, reply: Reply, rubric: Rubric) -> list[PanelRating]:
     """An answer's scores per clip and criterion, with the rubric's caps applied."""
     if reply.answer is None:
         return []
-    found = []
+    panel_ratings = []
     for letter, candidate in sheet.letters:
         row = reply.answer[letter]
         artefacts = tuple(row.get(ARTEFACTS, ()))
         for criterion in criteria(rubric):
             given = row[criterion.name]
-            found.append(
+            panel_ratings.append(
                 PanelRating(
                     candidate.stimulus,
                     sheet.item,
@@ -194,7 +194,7 @@ def ratings(sheet: Sheet, reply: Reply, rubric: Rubric) -> list[PanelRating]:
                     artefacts,
                 )
             )
-    return found
+    return panel_ratings
 
 
 def criteria(rubric: Rubric) -> list[Field]:
@@ -210,15 +210,15 @@ def capped(given: float, criterion: str, artefacts: Sequence[str], rubric: Rubri
     return min([given, *limits])
 
 
-def by_stimulus(found: Iterable[PanelRating]) -> dict[tuple[str, str], list[float]]:
+def by_stimulus(ratings: Iterable[PanelRating]) -> dict[tuple[str, str], list[float]]:
     """(stimulus, criterion) -> the raters' scores."""
     grouped: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for rating in found:
+    for rating in ratings:
         grouped[rating.stimulus, rating.criterion].append(rating.score)
     return dict(grouped)
 
 
-def summary(found: Iterable[PanelRating]) -> list[dict[str, Any]]:
+def summary(ratings: Iterable[PanelRating]) -> list[dict[str, Any]]:
     """Per condition and criterion: the mean over clips, overall and in each fold, and counts.
 
     A clip counts once, by the mean of its raters.
@@ -226,7 +226,7 @@ def summary(found: Iterable[PanelRating]) -> list[dict[str, Any]]:
     grouped: dict[tuple[str, str], dict[tuple[int, str], list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for rating in found:
+    for rating in ratings:
         clip = (rating.fold, rating.stimulus)
         grouped[rating.condition, rating.criterion][clip].append(rating.score)
     rows = []

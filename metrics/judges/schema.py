@@ -46,10 +46,10 @@ class Field:
             "yes_no": {"type": "boolean"},
             "list": {"type": "array", "items": {"type": "string"}},
         }
-        found = kinds[self.kind]
+        schema = kinds[self.kind]
         if self.choices:
-            found["items"]["enum"] = list(self.choices)
-        return {**found, "description": self.about} if self.about else found
+            schema["items"]["enum"] = list(self.choices)
+        return {**schema, "description": self.about} if self.about else schema
 
 
 def object_schema(fields: Sequence[Field]) -> dict[str, Any]:
@@ -108,11 +108,11 @@ def check_table(
         raise Malformed("wrong fields")
     if sorted(str(row.get("letter")) for row in rows) != sorted(letters):
         raise Malformed("wrong letters")
-    found = {
+    by_letter = {
         str(row["letter"]): check_object({k: v for k, v in row.items() if k != "letter"}, fields)
         for row in rows
     }
-    return {letter: found[letter] for letter in letters}
+    return {letter: by_letter[letter] for letter in letters}
 
 
 def _checked(field: Field, value: Any) -> Any:
@@ -134,10 +134,10 @@ def _checked(field: Field, value: Any) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         raise ValueError("a key twice")
-    return found
+    return values
 
 
 def _refused(name: str) -> Any:

@@ -25,13 +25,13 @@ def check_marked(answer: Mapping[str, Any], text: str, target: str, language: st
 
     The text without its marker must be the same, character by character; only blanks may differ.
     """
-    plain, found = vocalisations.parse_marked(answer["marked_text"], language)
+    plain, markers = vocalisations.parse_marked(answer["marked_text"], language)
     if not answer["present"]:
-        if found:
+        if markers:
             raise Malformed("marker although absent")
-    elif len(found) != 1:
-        raise Malformed("no marker" if not found else "several markers")
-    elif found[0].type != vocalisations.canonical(target):
+    elif len(markers) != 1:
+        raise Malformed("no marker" if not markers else "several markers")
+    elif markers[0].type != vocalisations.canonical(target):
         raise Malformed("another marker")
     if squeezed(plain) != squeezed(text):
         raise Malformed("transcript changed")
@@ -44,8 +44,8 @@ def squeezed(text: str) -> str:
 
 def verified(answer: Mapping[str, Any], language: str) -> Vocalisation | None:
     """The vocalisation that a checked answer places in the text; None when it is absent."""
-    found = vocalisations.parse_marked(answer["marked_text"], language)[1]
-    return found[0] if found else None
+    markers = vocalisations.parse_marked(answer["marked_text"], language)[1]
+    return markers[0] if markers else None
 
 
 def other_types(answers: Iterable[Mapping[str, Any]], targets: Iterable[str]) -> list[Vocalisation]:

@@ -22,19 +22,19 @@ class Reasons:
 
     def add(self, metric: str, clip: str, reason: str) -> None:
         """One more clip without a value of `metric` (its label)."""
-        told = one_line(reason)
-        kind = (metric, NUMBERS.sub("#", told.replace(clip, "")))
+        line = one_line(reason)
+        kind = (metric, NUMBERS.sub("#", line.replace(clip, "")))
         self._counts[kind] += 1
         if kind not in self._first:
-            self._first[kind] = told
-            self._say(f"{metric}: {clip}: {told}")
+            self._first[kind] = line
+            self._say(f"{metric}: {clip}: {line}")
 
     def lines(self) -> Iterator[str]:
         """A line for each kind with more clips than the one that was named."""
         for kind, count in self._counts.items():
             if count > 1:
-                told = self._first[kind]
-                short = told if len(told) <= 60 else f"{told[:59]}…"
+                reason = self._first[kind]
+                short = reason if len(reason) <= 60 else f"{reason[:59]}…"
                 yield f"{kind[0]}: {count} clips in all without a value like this: {short}"
 
 

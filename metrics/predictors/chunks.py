@@ -60,13 +60,13 @@ def averaged(
     size, rest = round(rule.chunk_s * RATE_HZ), round(rule.rest_s * RATE_HZ)
     pieces = chunks(waves, size, rest)
     usable = [piece for piece in pieces if is_usable(waves, piece)]
-    found: dict[Piece, Values] = {}
+    by_piece: dict[Piece, Values] = {}
     for batch in batches(usable, round(most_s * RATE_HZ)):
         with exact():
             values = predict(stacked(waves, batch)).double().cpu().numpy()
-        found |= zip(batch, values, strict=True)
+        by_piece |= zip(batch, values, strict=True)
     return [
-        mean(len(wave), [piece for piece in pieces if piece.index == index], found)
+        mean(len(wave), [piece for piece in pieces if piece.index == index], by_piece)
         for index, wave in enumerate(waves)
     ]
 
@@ -78,14 +78,14 @@ def is_usable(waves: Sequence[torch.Tensor], piece: Piece) -> bool:
     return bool(waves[piece.index][piece.start : piece.end].any())
 
 
-def mean(samples: int, pieces: Sequence[Piece], found: dict[Piece, Values]) -> Averaged:
+def mean(samples: int, pieces: Sequence[Piece], by_piece: dict[Piece, Values]) -> Averaged:
     """One clip's mean over those of its pieces that have values."""
-    used = [piece for piece in pieces if piece in found]
+    used = [piece for piece in pieces if piece in by_piece]
     details = {"chunks_used": len(used), "chunks_total": len(pieces)}
     if short := too_short(samples, SHORTEST_S):
         return Averaged(None, short, {})
     if not used:
         return Averaged(None, undefined("silent", **details), details)
-    values = np.stack([found[piece] for piece in used])
+    values = np.stack([by_piece[piece] for piece in used])
     weights = [piece.samples for piece in used]
     return Averaged(np.average(values, axis=0, weights=weights), None, details)

@@ -135,8 +135,8 @@ class Networks:
                 p808 = self.p808.part(self.log_mel(waves, group), range(5))
                 both = torch.cat([self.p835.head(p835), self.p808.head(p808)], dim=1)
                 rows.append(both.double().cpu().numpy())
-        found = dict(zip(ordered, np.concatenate(rows), strict=True)) if rows else {}
-        return np.array([found[hop] for hop in wanted]).reshape(-1, 4)
+        by_hop = dict(zip(ordered, np.concatenate(rows), strict=True)) if rows else {}
+        return np.array([by_hop[hop] for hop in wanted]).reshape(-1, 4)
 
     def blocks(
         self, waves: Sequence[torch.Tensor], group: Sequence[Hop], kept: dict[Hop, torch.Tensor]
@@ -145,13 +145,13 @@ class Networks:
         import torch
 
         needed = sorted({(w, i + k) for w, i in group for k in range(BLOCKS)})
-        found = {key: kept[key] for key in needed if key in kept}
-        for part in groups([k for k in needed if k not in found], BLOCKS_AT_ONCE[self.device]):
+        blocks = {key: kept[key] for key in needed if key in kept}
+        for part in groups([k for k in needed if k not in blocks], BLOCKS_AT_ONCE[self.device]):
             x = torch.stack(
                 [self.spectrum(waves[w], k * SECOND - EDGE, SECOND + 2 * EDGE) for w, k in part]
             )
-            found |= zip(part, self.p835.part(x, SHARED, 0, 0), strict=True)
-        return found
+            blocks |= zip(part, self.p835.part(x, SHARED, 0, 0), strict=True)
+        return blocks
 
     def shared(
         self, waves: Sequence[torch.Tensor], group: Sequence[Hop], blocks: dict[Hop, torch.Tensor]

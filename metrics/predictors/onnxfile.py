@@ -40,12 +40,12 @@ class OnnxFile:
 
     def weights_of(self, operation: str) -> list[list[NDArray[np.float32]]]:
         """The stored inputs of each node of an operation such as Conv, in the graph's order."""
-        found = [
+        node_weights = [
             [self.tensors[name] for name in inputs if name in self.tensors]
             for kind, inputs in self.nodes
             if kind == operation
         ]
-        return [weights for weights in found if weights]
+        return [weights for weights in node_weights if weights]
 
 
 def read(path: Path) -> OnnxFile:

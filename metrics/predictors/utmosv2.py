@@ -59,7 +59,7 @@ class Utmosv2(Predictor):
         import torch
 
         with seeded():
-            found = self.model.predict(
+            prediction = self.model.predict(
                 data=wave[None],
                 device=self.device,
                 num_workers=0,
@@ -67,7 +67,7 @@ class Utmosv2(Predictor):
                 num_repetitions=REPETITIONS,
                 verbose=False,
             )
-        return torch.tensor(float(np.asarray(found).reshape(-1)[0]))
+        return torch.tensor(float(np.asarray(prediction).reshape(-1)[0]))
 
 
 @contextlib.contextmanager

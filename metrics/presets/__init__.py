@@ -51,10 +51,10 @@ def shipped() -> dict[str, Preset]:
 
 def preset(name: str) -> Preset:
     """A preset that comes with Earnest; PresetError names those that there are."""
-    found = shipped()
-    if name not in found:
-        raise PresetError(f"no preset is called {name!r}; there are {', '.join(found)}")
-    return found[name]
+    presets = shipped()
+    if name not in presets:
+        raise PresetError(f"no preset is called {name!r}; there are {', '.join(presets)}")
+    return presets[name]
 
 
 def preset_of(path: Path | str) -> Preset:
@@ -66,35 +66,35 @@ def preset_of(path: Path | str) -> Preset:
     import yaml
 
     try:
-        told = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise PresetError(f"{path}: cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise PresetError(f"{path}: no YAML ({error})") from error
-    if isinstance(told, list):
-        told = {"metrics": told}
-    if not isinstance(told, dict) or not isinstance(told.get("metrics"), list):
+    if isinstance(content, list):
+        content = {"metrics": content}
+    if not isinstance(content, dict) or not isinstance(content.get("metrics"), list):
         raise PresetError(f"{path}: needs a list of metrics, such as `metrics: [srmr, srmr_norm]`")
-    if unknown := sorted(set(map(str, told)) - set(KNOWN)):
+    if unknown := sorted(set(map(str, content)) - set(KNOWN)):
         raise PresetError(f"{path}: {', '.join(unknown)} is not known; use {', '.join(KNOWN)}")
-    metrics, judges = _choices(path, told, "metrics"), _choices(path, told, "judges")
+    metrics, judges = _choices(path, content, "metrics"), _choices(path, content, "judges")
     if not metrics and not judges:
         raise PresetError(f"{path}: the list is empty; name at least one metric")
-    return Preset(Path(path).stem, str(told.get("description") or ""), metrics, judges)
+    return Preset(Path(path).stem, str(content.get("description") or ""), metrics, judges)
 
 
-def _choices(path: Path | str, told: Mapping[str, Any], name: str) -> tuple[Choice, ...]:
-    entries = told.get(name) or []
+def _choices(path: Path | str, content: Mapping[str, Any], name: str) -> tuple[Choice, ...]:
+    entries = content.get(name) or []
     if not isinstance(entries, list):
         raise PresetError(f"{path}: {name} must be a list")
-    found: list[Choice] = []
+    choices: list[Choice] = []
     for number, entry in enumerate(entries, 1):
         where = f"{path}, {name} entry {number}"
         choice = _choice(where, entry)
-        if any(same(choice, other) for other in found):
+        if any(same(choice, other) for other in choices):
             raise PresetError(f"{where}: {choice.metric} is listed twice; remove one")
-        found.append(choice)
-    return tuple(found)
+        choices.append(choice)
+    return tuple(choices)
 
 
 def _choice(where: str, entry: Any) -> Choice:

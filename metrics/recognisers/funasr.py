@@ -37,5 +37,5 @@ class FunAsr(Recogniser):
 
     def transcribe(self, wave: npt.NDArray[np.float32], language: str) -> str:
         """The whole wave at once, one clip per batch."""
-        found = self.network.generate(input=wave, fs=16_000, batch_size=1)
-        return TAG.sub("", " ".join(str(part["text"]) for part in found))
+        parts = self.network.generate(input=wave, fs=16_000, batch_size=1)
+        return TAG.sub("", " ".join(str(part["text"]) for part in parts))

@@ -63,7 +63,9 @@ class Transformers(Recogniser):
         if not self.is_whisper:
             chunks = {"chunk_length_s": WINDOW_S, "stride_length_s": 5} if long else {}
             return str(self.pipeline(given, **chunks)["text"])
-        told: dict[str, Any] = {"num_beams": self.options.beam, "do_sample": False}
+        generation_options: dict[str, Any] = {"num_beams": self.options.beam, "do_sample": False}
         if self.languages != {"en"}:
-            told |= {"language": whisper_code(language), "task": "transcribe"}
-        return str(self.pipeline(given, return_timestamps=long, generate_kwargs=told)["text"])
+            generation_options |= {"language": whisper_code(language), "task": "transcribe"}
+        return str(
+            self.pipeline(given, return_timestamps=long, generate_kwargs=generation_options)["text"]
+        )

@@ -62,8 +62,8 @@ class AutoAtt(Metric):
                 "and name its folder in the parameter checkpoint"
             )
         adapter = checkpoints.resolved(self.parameters.checkpoint)
-        found = weights.check_mark(adapter / checkpoints.ADAPTER, self.parameters.adapter_sha256)
-        self.weights = {checkpoints.ADAPTER: found}
+        sha256 = weights.check_mark(adapter / checkpoints.ADAPTER, self.parameters.adapter_sha256)
+        self.weights = {checkpoints.ADAPTER: sha256}
         plan = checkpoints.model_plan(checkpoints.plan_of(adapter), self.parameters.model)
         self.listener = model.load(plan, device, adapter)
         if self.listener.rate_hz != self.sample_rate_hz:

@@ -57,16 +57,16 @@ class AutoAttBaseline(Metric):
         self.features = features.Features(baseline.feature_keys(self.ridge))
         self.features.load(device)
         own = file_of(self.parameters.checkpoint)
-        found = weights.check_mark(own, self.parameters.file_sha256)
-        self.weights = {**self.features.weights, own.name: found}
+        sha256 = weights.check_mark(own, self.parameters.file_sha256)
+        self.weights = {**self.features.weights, own.name: sha256}
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """The predicted score of each wave, in [0, 1]; silence has none."""
         from metrics.auto_att.baseline import scored
 
         loud = [wave for wave in waves if bool(wave.any())]
-        found = iter(scored(self.ridge, self.features, loud))
-        return [next(found) if bool(wave.any()) else undefined("silent") for wave in waves]
+        scores = iter(scored(self.ridge, self.features, loud))
+        return [next(scores) if bool(wave.any()) else undefined("silent") for wave in waves]
 
 
 def file_of(checkpoint: str) -> Path:

@@ -78,11 +78,11 @@ class Clap(Metric):
         usable = [take for take, reason in zip(takes, reasons, strict=True) if not reason]
         chunks = [self.chunks(take.wave) for take in usable]
         heard = iter(self.heard([chunk for part in chunks for chunk in part]))
-        found = iter(
+        scores = iter(
             self.summary(take.material.attribute("caption"), part, [next(heard) for _ in part])
             for take, part in zip(usable, chunks, strict=True)
         )
-        return [undefined(reason) if reason else next(found) for reason in reasons]
+        return [undefined(reason) if reason else next(scores) for reason in reasons]
 
     def reason(self, take: Take) -> str:
         """Why a take has no value; empty when it has one."""
@@ -107,7 +107,7 @@ class Clap(Metric):
         """A unit embedding of each chunk; shorter ones are repeated up to the model's window."""
         import torch
 
-        found: list[torch.Tensor] = []
+        embeddings: list[torch.Tensor] = []
         for first in range(0, len(chunks), AT_ONCE):
             batch = [c.detach().cpu().float().numpy() for c in chunks[first : first + AT_ONCE]]
             features = self.hearing(batch, sampling_rate=self.sample_rate_hz, return_tensors="pt")
@@ -116,8 +116,8 @@ class Clap(Metric):
                     input_features=features["input_features"].to(self.device),
                     is_longer=torch.zeros(len(batch), 1, dtype=torch.bool, device=self.device),
                 )
-            found += list(out.pooler_output.float().cpu())
-        return found
+            embeddings += list(out.pooler_output.float().cpu())
+        return embeddings
 
     def read(self, caption: str) -> torch.Tensor:
         """The unit embedding of a caption, cut to what the text model takes."""

@@ -59,8 +59,10 @@ class DistillMos(Metric):
         for batch in lengths.batches(pieces, AT_ONCE[self.device] * SEQ_LEN):
             for piece, value in zip(batch, self.predict(long, batch), strict=True):
                 values[piece.index].append(float(value))
-        for i, found in zip(usable, values, strict=True):
-            scores[i] = Score(float(np.mean(found)), details={"segments": len(found)})
+        for i, segment_values in zip(usable, values, strict=True):
+            scores[i] = Score(
+                float(np.mean(segment_values)), details={"segments": len(segment_values)}
+            )
         return [score for score in scores if score is not None]
 
     def predict(
@@ -68,8 +70,8 @@ class DistillMos(Metric):
     ) -> NDArray[np.float64]:
         """The network's value of each segment, (segments,)."""
         with exact():
-            found = self.model(lengths.stacked(waves, batch))
-            return np.asarray(found.reshape(-1).double().cpu().numpy())
+            values = self.model(lengths.stacked(waves, batch))
+            return np.asarray(values.reshape(-1).double().cpu().numpy())
 
 
 def segments(index: int, samples: int) -> list[lengths.Piece]:

@@ -103,9 +103,9 @@ class JudgeNvv(Judge):
         fields = question.check
 
         def check(answer: Any) -> dict[str, Any]:
-            found = fields(answer)
-            check_marked(found, known.text, target, known.language)
-            return found
+            marked = fields(answer)
+            check_marked(marked, known.text, target, known.language)
+            return marked
 
         return replace(question, check=check)
 
@@ -120,11 +120,11 @@ class JudgeNvv(Judge):
         predicted += other_types(answers, known.types)
         length = len(texts.units(known.text, known.language))
         compared = vocalisations.compare(known.target, predicted, length, self.parameters.tolerance)
-        found = vocalisations.controllability([compared])
+        controllability = vocalisations.controllability([compared])
         details |= {
-            "tp": found.tp,
-            "fp": found.fp,
-            "fn": found.fn,
+            "tp": controllability.tp,
+            "fp": controllability.fp,
+            "fn": controllability.fn,
             "length": length,
             "predicted": [plain(v) for v in predicted],
             "matched": [[plain(t), plain(p)] for t, p in compared.pairs],
@@ -133,11 +133,11 @@ class JudgeNvv(Judge):
         }
         also = {
             "judge_nvv_present": sum(v is not None for v in heard) / len(heard),
-            "judge_nvv_distance": found.distance,
+            "judge_nvv_distance": controllability.distance,
         }
-        return Score(found.f1, details=details, also=also)
+        return Score(controllability.f1, details=details, also=also)
 
     def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         """Precision, recall, F1 from counts summed over clips; distance over those matched."""
-        found = rates(vocalisations.controllability(comparison(row) for row in details))
-        return {f"judge_nvv_{name}_pooled": v for name, v in found.items() if v is not None}
+        values = rates(vocalisations.controllability(comparison(row) for row in details))
+        return {f"judge_nvv_{name}_pooled": v for name, v in values.items() if v is not None}

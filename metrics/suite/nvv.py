@@ -88,11 +88,15 @@ class Nvv(Metric):
         nvv_coverage: share of the types that were asked for (the paper's, when each supported
         type is asked for); nvv_coverage_matched: of those that matched at least once.
         """
-        found = vocalisations.controllability(comparison(row) for row in details)
+        controllability = vocalisations.controllability(comparison(row) for row in details)
         named = {
-            **rates(found),
-            "coverage": vocalisations.coverage(found.asked_types, self.parameters.n_types),
-            "coverage_matched": vocalisations.coverage(found.hit_types, self.parameters.n_types),
+            **rates(controllability),
+            "coverage": vocalisations.coverage(
+                controllability.asked_types, self.parameters.n_types
+            ),
+            "coverage_matched": vocalisations.coverage(
+                controllability.hit_types, self.parameters.n_types
+            ),
         }
         return {f"nvv_{name}_pooled": v for name, v in named.items() if v is not None}
 
@@ -106,30 +110,30 @@ def spoken(material: Material) -> str:
 
 def scored(compared: Comparison) -> Score:
     """The score of one clip, with everything in its details that pooling needs."""
-    found = vocalisations.controllability([compared])
-    if found.f1 is None:
+    controllability = vocalisations.controllability([compared])
+    if controllability.f1 is None:
         return undefined("no vocalisation was asked for or found")
-    values = rates(found)
+    values = rates(controllability)
     details = {
-        "tp": found.tp,
-        "fp": found.fp,
-        "fn": found.fn,
+        "tp": controllability.tp,
+        "fp": controllability.fp,
+        "fn": controllability.fn,
         "length": compared.length,
         "matched": [[plain(t), plain(p)] for t, p in compared.pairs],
         "missed": [plain(v) for v in compared.missed],
         "spurious": [plain(v) for v in compared.spurious],
     }
     also = {f"nvv_{name}": values[name] for name in ("precision", "recall", "distance")}
-    return Score(found.f1, "", details, also=also)
+    return Score(controllability.f1, "", details, also=also)
 
 
-def rates(found: Controllability) -> dict[str, float | None]:
+def rates(controllability: Controllability) -> dict[str, float | None]:
     """The numbers of the paper by name."""
     return {
-        "f1": found.f1,
-        "precision": found.precision,
-        "recall": found.recall,
-        "distance": found.distance,
+        "f1": controllability.f1,
+        "precision": controllability.precision,
+        "recall": controllability.recall,
+        "distance": controllability.distance,
     }
 
 

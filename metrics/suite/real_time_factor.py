@@ -26,15 +26,15 @@ class RealTimeFactor(Metric):
 
     def factor(self, take: Take) -> Score:
         """The factor with what it was made of; no value of silence, which takes no time to make."""
-        told = take.material.attribute("synthesis_s")
-        if not told:
+        text = take.material.attribute("synthesis_s")
+        if not text:
             return undefined("no synthesis_s")
         try:
-            synthesis_s = float(told)
+            synthesis_s = float(text)
         except ValueError:
             synthesis_s = math.nan
         if not 0 < synthesis_s < math.inf:
-            return undefined(f"synthesis_s is {told!r}, not a number of seconds above 0")
+            return undefined(f"synthesis_s is {text!r}, not a number of seconds above 0")
         if silent(take.wave):
             return undefined("silent")
         length_s = len(take.wave) / self.sample_rate_hz

@@ -94,7 +94,7 @@ class ReverbConsistency(Metric):
         variant, precision = self.parameters.variant, self.parameters.precision
         for first in range(0, len(cut), AT_ONCE):
             batch = torch.stack(cut[first : first + AT_ONCE])
-            yield from (found.value for found in modulation.srmr(batch, variant, precision))
+            yield from (result.value for result in modulation.srmr(batch, variant, precision))
 
     def summary(self, n_samples: int, starts: list[int], values: list[float | None]) -> Score:
         """The score of one clip from the SRMR of its windows with speech."""

@@ -63,8 +63,8 @@ class ReverbConsistencySpeakers(ReverbConsistency):
             for take, own in zip(takes, known, strict=True)
         ]
         waves = [wave for of_clip in streams for wave in of_clip.values()]
-        found = iter(self.score(waves) if waves else [])
-        scores = [{speaker: next(found) for speaker in of_clip} for of_clip in streams]
+        wave_scores = iter(self.score(waves) if waves else [])
+        scores = [{speaker: next(wave_scores) for speaker in of_clip} for of_clip in streams]
         return [
             own if isinstance(own, Score) else self.mean_over_speakers(own, of_clip)
             for own, of_clip in zip(known, scores, strict=True)

@@ -65,8 +65,8 @@ class SquimPesq(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        found = chunks.averaged(waves, self.parameters, AT_ONCE_S[self.device], self.predict)
-        return [each.undefined or self.of(each) for each in found]
+        averages = chunks.averaged(waves, self.parameters, AT_ONCE_S[self.device], self.predict)
+        return [each.undefined or self.of(each) for each in averages]
 
     def predict(self, batch: torch.Tensor) -> torch.Tensor:
         """PESQ, STOI and SI-SDR of waves, (waves, 3); the network gives STOI first."""
@@ -75,12 +75,12 @@ class SquimPesq(Metric):
         stoi, pesq, si_sdr = self.model(batch)
         return torch.stack([pesq, stoi, si_sdr], dim=1)
 
-    def of(self, found: chunks.Averaged) -> Score:
+    def of(self, average: chunks.Averaged) -> Score:
         """The score of a clip whose chunks have values."""
-        assert found.values is not None
-        pesq, stoi, si_sdr = (float(value) for value in found.values)
+        assert average.values is not None
+        pesq, stoi, si_sdr = (float(value) for value in average.values)
         also = {"squim_stoi": stoi, "squim_si_sdr": si_sdr}
-        return Score(pesq, also=also, details=found.details)
+        return Score(pesq, also=also, details=average.details)
 
 
 def weights_path(model: str) -> Path:

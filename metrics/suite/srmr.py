@@ -50,8 +50,8 @@ class Srmr(Metric):
         scores = [Score(None)] * len(waves)
         for places in same_length.values():
             batch = torch.stack([waves[place] for place in places])
-            found = modulation.srmr(batch, self.parameters.variant, self.parameters.precision)
-            for place, result in zip(places, found, strict=True):
+            results = modulation.srmr(batch, self.parameters.variant, self.parameters.precision)
+            for place, result in zip(places, results, strict=True):
                 details = {"k_star": result.k_star, "k90_margin": result.k90_margin}
                 scores[place] = Score(result.value, result.reason, details)
         return scores

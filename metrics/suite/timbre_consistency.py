@@ -64,14 +64,14 @@ class TimbreConsistency(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One value per take; the windows of all takes and speakers are batched."""
-        found = [self.streams(take) for take in takes]
-        waves = [wave for own in found if isinstance(own, dict) for wave in own.values()]
+        streams = [self.streams(take) for take in takes]
+        waves = [wave for own in streams if isinstance(own, dict) for wave in own.values()]
         windows = iter(self.voices.windows(waves))
         return [
             self.summary({speaker: next(windows) for speaker in own})
             if isinstance(own, dict)
             else own
-            for own in found
+            for own in streams
         ]
 
     def streams(self, take: Take) -> dict[str, torch.Tensor] | Score:
@@ -97,9 +97,9 @@ class TimbreConsistency(Metric):
             "the turns lie behind the end of the clip"
         )
 
-    def summary(self, found: dict[str, VoiceWindows]) -> Score:
+    def summary(self, by_speaker: dict[str, VoiceWindows]) -> Score:
         """The mean over the speakers who have two windows or more."""
-        each = {speaker: self.speaker_score(windows) for speaker, windows in found.items()}
+        each = {speaker: self.speaker_score(windows) for speaker, windows in by_speaker.items()}
         if ALL in each and len(each) == 1:
             return each[ALL]
         values = [score.value for score in each.values() if score.value is not None]
@@ -115,21 +115,21 @@ class TimbreConsistency(Metric):
             return undefined("no speaker has two windows that can be used", **details)
         return Score(sum(values) / len(values), "", details)
 
-    def speaker_score(self, found: VoiceWindows) -> Score:
+    def speaker_score(self, windows: VoiceWindows) -> Score:
         """The mean over all pairs of windows, with each window's mean beside it."""
-        details = found.details(self.sample_rate_hz)
-        if found.n_windows < 2:
-            length_s = found.n_samples / self.sample_rate_hz
+        details = windows.details(self.sample_rate_hz)
+        if windows.n_windows < 2:
+            length_s = windows.n_samples / self.sample_rate_hz
             needed_s = self.parameters.window_s + self.parameters.hop_s
             return undefined(
                 f"too short: {length_s:.2f} s, two windows need {needed_s} s", **details
             )
-        if found.n_windows - found.n_silent < 2:
+        if windows.n_windows - windows.n_silent < 2:
             return undefined("silent", **details)
-        if len(found.starts) < 2:
-            told = f"{len(found.starts)} of {found.n_windows} windows can be used"
-            return undefined(f"too little speech: {told}", **details)
-        similarities = voices.mean_similarities(found.vectors)
+        if len(windows.starts) < 2:
+            usable = f"{len(windows.starts)} of {windows.n_windows} windows can be used"
+            return undefined(f"too little speech: {usable}", **details)
+        similarities = voices.mean_similarities(windows.vectors)
         details["window_similarities"] = similarities.tolist()
         return Score(float(similarities.mean()), "", details)
 

@@ -59,16 +59,16 @@ class TimbreSimilarity(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One value per take with a reference; the windows of all takes are batched."""
-        found = [self.reference(take.material) for take in takes]
+        references = [self.reference(take.material) for take in takes]
         waves = [
             take.wave
-            for take, reference in zip(takes, found, strict=True)
+            for take, reference in zip(takes, references, strict=True)
             if not isinstance(reference, Score)
         ]
         windows = iter(self.voices.windows(waves))
         return [
             reference if isinstance(reference, Score) else self.summary(next(windows), reference)
-            for reference in found
+            for reference in references
         ]
 
     def reference(self, material: Material) -> NDArray[np.float64] | Score:
@@ -104,17 +104,17 @@ class TimbreSimilarity(Metric):
             return undefined("the reference voice is silent or broken")
         return self.voices.whole(taken.to(self.device))
 
-    def summary(self, found: VoiceWindows, reference: NDArray[np.float64]) -> Score:
+    def summary(self, windows: VoiceWindows, reference: NDArray[np.float64]) -> Score:
         """The mean over the windows, with each window's cosine beside it."""
-        details = found.details(self.sample_rate_hz)
-        if not found.n_windows:
-            length_s = found.n_samples / self.sample_rate_hz
+        details = windows.details(self.sample_rate_hz)
+        if not windows.n_windows:
+            length_s = windows.n_samples / self.sample_rate_hz
             needed_s = self.parameters.window_s
             return undefined(f"too short: {length_s:.2f} s, a window needs {needed_s} s", **details)
-        if found.n_windows == found.n_silent:
+        if windows.n_windows == windows.n_silent:
             return undefined("silent", **details)
-        if not found.starts:
-            return undefined(f"too little speech: 0 of {found.n_windows} windows", **details)
-        similarities = found.vectors @ reference
+        if not windows.starts:
+            return undefined(f"too little speech: 0 of {windows.n_windows} windows", **details)
+        similarities = windows.vectors @ reference
         details["window_similarities"] = similarities.tolist()
         return Score(float(similarities.mean()), "", details)

@@ -56,12 +56,12 @@ class Utmos(Metric):
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
         most_s = self.predictor.at_once_s[self.device]
-        found = chunks.averaged(waves, self.parameters, most_s, self.predict)
+        averages = chunks.averaged(waves, self.parameters, most_s, self.predict)
         return [
             Score(float(each.values[0]), details=each.details)
             if each.values is not None
             else each.undefined or Score(None, "silent")
-            for each in found
+            for each in averages
         ]
 
     def predict(self, batch: torch.Tensor) -> torch.Tensor:

@@ -13,6 +13,7 @@ from listening.bots.knowledge import known_to_raters
 from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Session, Stimulus, Study, Trial
+from listening.outcomes import code_at_end
 from listening.studies import create_study, open_study
 from listening.task_rules import parts_of
 from tests.browser.conftest import PHONE
@@ -62,7 +63,7 @@ def everything_is_stored(walk: Walk, session: Session) -> None:
     """What was clicked, typed and heard is what the house has, to the last label."""
     study = session.study
     assert (session.status, walk.outcome) == (Session.Status.FINISHED, "complete")
-    assert walk.code == study.completion_codes["complete"]
+    assert walk.code == code_at_end(session)
     assert session.comment == walk.comment
     assert bool(walk.comment) == bool(study.texts.get("comment_prompt"))
     assert session.consent_version == study.texts.get("consent_version", "1")

@@ -256,3 +256,22 @@ def test_a_clip_that_the_server_calls_unheard_must_be_heard_again(
     go_on(page)
     wait_stored(page, server, 1)
     assert server.house.stored["t0"]["answers"] == {"0": "3"}
+
+
+def test_a_clip_that_the_server_has_not_sent_is_fetched_from_it_and_heard_again(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    (clip,) = server.house.state()["trials"][0]["clips"]
+    message = "This clip has not reached you yet. Please listen to it again."
+    refusal = {"error": "not_fetched", "message": message, "state": None}
+    server.house.fail("/answers/", 422, body=refusal)
+    enter(page, server)
+    rate(page, "3")
+    expect(page.locator("[data-part=missing]")).to_have_text(message)
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+    hear(page)
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert server.house.clip_requests.count(clip) == 2

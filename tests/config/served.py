@@ -13,6 +13,7 @@ from django.urls import path as route
 
 from config import clips, web
 from config.bridge import Bridge
+from listening.audio import ClipRequest
 from tests.config.helpers import wait_for
 
 CLIPS = Path(os.environ["TEST_CLIPS"])
@@ -74,13 +75,13 @@ def pages(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     return [b"hello"]
 
 
-def resolve_clip(token: str, cookies: Mapping[str, str]) -> Path | None:
+def resolve_clip(token: str, cookies: Mapping[str, str]) -> ClipRequest | None:
     """`token` names the file here; a browser without its session's cookie gets nothing."""
     if cookies.get("session") != "mine" or token == "unknown":
         return None
     if token == "broken":
         raise RuntimeError("database away")
-    return CLIPS / f"{token}.wav"
+    return ClipRequest(token, CLIPS / f"{token}.wav", trial=0, place=0, in_step=False)
 
 
 class Echo(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -89,6 +90,7 @@ class Echo(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no typ
 
 
 clips.resolve_clip = resolve_clip  # type: ignore[attr-defined]  # replaced for the test
+clips.appearance_of = lambda clip: clip.copy  # type: ignore[attr-defined]  # they are no sounds
 if os.environ.get("TEST_PAGES") == "wsgi":
     web.pages = Bridge(pages, threads=4, max_body_bytes=64 * 1024**2)
 web.sockets = web.Sockets([route("ws/echo", Echo.as_asgi())])

@@ -26,7 +26,8 @@ def give_sound(study: Study, duration_s: float = 0.2) -> None:
 def _stored_tone(number: int, duration_s: float) -> dict[str, Any]:
     """Stored once per test run: what the Stimulus keeps about it."""
     time_s = np.arange(round(duration_s * RATE_HZ)) / RATE_HZ
-    wave = 0.1 * np.sin(2 * np.pi * (200 + 10 * number) * time_s)
+    tone_hz = 200 + 10 * (37 * number % 101)  # in no order of conditions
+    wave = 0.1 * np.sin(2 * np.pi * tone_hz * time_s)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tone.wav"
         soundfile.write(path, wave, RATE_HZ, subtype="PCM_16")

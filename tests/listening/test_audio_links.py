@@ -1,12 +1,18 @@
 """Clip URLs: stable in a trial, opaque, of one length, and dead for every other session."""
 
 from base64 import urlsafe_b64decode
-from pathlib import Path
 
 import pytest
 from django.http import HttpResponse
 
-from listening.audio import clip_cookie, clip_url, local_path, resolve_clip, set_clip_cookie
+from listening.audio import (
+    ClipRequest,
+    clip_cookie,
+    clip_url,
+    local_path,
+    resolve_clip,
+    set_clip_cookie,
+)
 from listening.models import Session, Trial
 
 COPY = "served/ab/ab" + "01" * 15 + ".flac"
@@ -26,7 +32,7 @@ def token(copy: str = COPY, session: Session = MINE, trial: Trial | None = TRIAL
 
 
 def test_a_browser_of_the_session_gets_the_served_copy() -> None:
-    assert resolve_clip(token(), cookies(MINE)) == local_path(COPY)
+    assert resolve_clip(token(), cookies(MINE)).copy == local_path(COPY)
 
 
 def test_the_same_trial_always_has_the_same_url() -> None:
@@ -75,7 +81,7 @@ def test_the_cookie_of_another_session_under_my_name_does_not_help() -> None:
 def test_several_sessions_live_in_one_browser() -> None:
     jar = cookies(MINE, THEIRS)
     assert len(jar) == 2
-    assert resolve_clip(token(), jar) == resolve_clip(token(session=THEIRS), jar)
+    assert resolve_clip(token(), jar).copy == resolve_clip(token(session=THEIRS), jar).copy
 
 
 def test_no_changed_token_resolves() -> None:
@@ -98,7 +104,7 @@ def test_a_new_secret_key_ends_all_links(settings) -> None:
     old_token, old_jar = token(), cookies(MINE)
     settings.SECRET_KEY = "another key " * 5
     assert resolve_clip(old_token, old_jar) is None
-    assert resolve_clip(token(), cookies(MINE)) == local_path(COPY)
+    assert resolve_clip(token(), cookies(MINE)).copy == local_path(COPY)
 
 
 def test_the_cookie_goes_to_clips_only_and_scripts_cannot_read_it(settings) -> None:
@@ -115,4 +121,4 @@ def test_the_cookie_goes_to_clips_only_and_scripts_cannot_read_it(settings) -> N
 
 
 def test_resolving_needs_no_database() -> None:
-    assert isinstance(resolve_clip(token(), cookies(MINE)), Path)  # not marked django_db
+    assert isinstance(resolve_clip(token(), cookies(MINE)), ClipRequest)  # not marked django_db

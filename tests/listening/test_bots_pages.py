@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import Avg
 
 from listening import allocation
-from listening.bots import Kind, KnownClip, Truth, send_crowd
+from listening.bots import Kind, Truth, send_crowd
 from listening.bots.browser import Browser, Unreachable, read_page
 from listening.bots.knowledge import known_clips, known_to_raters, truth_file
 from listening.models import Justification, Rater, Rating, Session, Study, Trial
@@ -173,7 +173,7 @@ def test_without_a_valid_token_the_server_refuses_such_haste(web, study):
 
 
 def test_a_clip_that_is_not_recognised_ends_the_rater_with_a_sentence(web, study):
-    known = replace(known_to_raters(study), clips={"0" * 64: KnownClip("cond-0", "x")})
+    known = replace(known_to_raters(study), clip_of=lambda code, url: None)
     (report,) = send(web, study, [Kind.CAREFUL], known=known).reports
     assert (report.end, report.acknowledged) == ("failed", set())
     assert "not among the study's stimuli" in report.why
@@ -226,7 +226,7 @@ def test_the_command_says_why_it_cannot_start(web, study, tmp_path):
 def test_the_command_fails_when_something_unexpected_happened(web, study, monkeypatch):
     monkeypatch.setattr(
         "listening.management.commands.simulate_raters.known_to_raters",
-        lambda study: replace(known_to_raters(study), clips={}),
+        lambda study: replace(known_to_raters(study), clip_of=lambda code, url: None),
     )
     with pytest.raises(CommandError) as error:
         simulate(web, "--raters", "2")
@@ -306,5 +306,6 @@ def test_a_clip_that_is_rated_and_a_trap_is_answered_as_rated(study):
     """Its bytes do not tell the rater which of the two it is."""
     rated = study.stimuli.filter(trap="").first()
     study.stimuli.filter(trap="human").update(served_sha256=rated.served_sha256)
-    known = known_clips(study)[rated.served_sha256]
-    assert (known.stimulus, known.expected) == (rated.key, frozenset())
+    for stimulus in (rated, study.stimuli.filter(trap="human").first()):
+        known = known_clips(study)[stimulus.served]
+        assert (known.stimulus, known.expected) == (rated.key, frozenset())

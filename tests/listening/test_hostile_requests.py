@@ -146,7 +146,7 @@ def test_a_code_has_one_spelling(session, sign):
     [
         ("5f\x00aa", "5faa"),
         (" 5faa \t", "5faa"),
-        ("5f\r\nSet-Cookie: mine=1", "5fSet-Cookie: mine=1"),
+        ("5f\r\nSet-Cookie: mine=1", "5fset-cookie: mine=1"),
         ("<script>alert(1)</script>", "<script>alert(1)</script>"),
         ("x" * 500, "x" * 64),
         ("\x00\x01", None),
@@ -200,8 +200,9 @@ def test_an_answer_after_a_withdrawal_finds_no_trial(session):
     assert Rating.objects.count() == 0
 
 
-def test_a_comment_keeps_its_words_and_no_controls(session):
+def test_a_comment_keeps_its_words_and_no_controls(session, monkeypatch):
     sessions_end(session)
+    monkeypatch.setattr("listening.api.is_own", lambda request, session: True)
     for text, kept in (
         ("bell\x07 and \x1b[31mred", "bell and [31mred"),
         ("C:\\u0000, a path", "C:\\u0000, a path"),

@@ -49,6 +49,6 @@ def test_the_state_of_a_comparison_does_not_tell_the_rated_clip() -> None:
     firsts = set(session.trials.values_list("versus_first", flat=True))
     assert firsts == {True, False}
     while (trial := factories.current(session)) is not None:
-        shown = state_of(session)["trials"][0]
+        shown = state_of(session, own=True)["trials"][0]
         assert [part["role"] for part in shown["parts"]] == ["versus", "rated"]
         sessions.record_answer(session, factories.an_answer(trial, "1"))

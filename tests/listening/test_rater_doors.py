@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from listening import sessions
 from listening.models import Rater, Rating, Session, Study
+from listening.outcomes import code_at_end
 from tests.factories import ATT_TRAPS, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -210,7 +211,7 @@ def test_a_whole_session_ends_with_its_code_and_late_answers_change_nothing(clie
         assert response.status_code == 201
     end = response.json()["state"]["end"]
     assert end["outcome"] == "complete"
-    assert end["code"] == "DONE1234"
+    assert end["code"] == code_at_end(Session.objects.get(pk=session.pk))
     assert end["return_url"].endswith("submissions/complete?cc=DONE1234")
     stored = Rating.objects.count()
     assert stored == 13
@@ -290,5 +291,5 @@ def test_a_rejected_rater_sees_the_end_of_a_complete_session(client, study):
     sessions.reject(session, "answered without listening")
     state = client.get(f"/api/s/{session.code}/").json()
     assert (state["stage"], state["end"]["outcome"]) == ("end", "complete")
-    assert state["end"]["code"] == "DONE1234"
+    assert state["end"]["code"] == code_at_end(Session.objects.get(pk=session.pk))
     assert "reject" not in json.dumps(state)

@@ -84,6 +84,7 @@ def test_a_row_tells_what_happened_around_the_trials(study):
         **{"check_stereo_attempts": 1, "question_about_age": 41},
         **{"question_about_devices": "speaker; phone", "question_about_languages": None},
         **{"comment": "Two clips were cut off.", "rejected_because": "", "paid": False},
+        **{"needs_review": "", "completion_code": ""},  # the study has no codes
     }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", row["consented_at"])
     assert row["consented_at"] < row["finished_at"]

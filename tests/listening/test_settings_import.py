@@ -33,6 +33,7 @@ HEAD = """
 [study]
 key = "long"
 title = "Long form"
+ends = "as_is"
 [study.texts]
 consent = "Yes."
 contact = "ada@example.org"
@@ -272,7 +273,7 @@ def test_served_copies_are_each_a_file_of_their_own(study: Study, media: Path) -
 def test_levelled_lines_are_joined_as_raters_hear_them(tmp_path: Path, owner: User) -> None:
     folder = make_folder(tmp_path / "study")
     text = (folder / "study.toml").read_text("utf-8")
-    text = text.replace('title = "Long form"\n', 'title = "Long form"\nloudness_lufs = -30\n')
+    text = text.replace('ends = "as_is"\n', 'ends = "as_is"\nloudness_lufs = -30\n')
     (folder / "study.toml").write_text(text, "utf-8")
     study = create_study(folder, owner)
     stimulus = cell(study, "R1T1 (flite-slt)", "p1.2")
@@ -281,6 +282,24 @@ def test_levelled_lines_are_joined_as_raters_hear_them(tmp_path: Path, owner: Us
         wave, _ = served(study.stimuli.get(key=line["stimulus"]))
         start, stop = round(line["start_s"] * rate), round(line["end_s"] * rate)
         assert np.allclose(samples[start:stop][150:-150], wave[150:-150], atol=2**-23)
+
+
+@pytest.mark.slow
+def test_only_the_ends_of_a_joined_clip_are_cut(tmp_path: Path, owner: User) -> None:
+    folder = make_folder(tmp_path / "study")
+    text = (folder / "study.toml").read_text("utf-8")
+    (folder / "study.toml").write_text(text.replace('ends = "as_is"\n', ""), "utf-8")
+    study = create_study(folder, owner)
+    stimulus = cell(study, "R1T1 (flite-slt)", "p1.2")
+    samples, rate = served(stimulus)
+    assert len(samples) == pytest.approx(stimulus.duration_s * rate, abs=2)
+    assert stimulus.duration_s < stimulus.lines[-1]["end_s"]  # whose times are those of the whole
+    first, last = stimulus.lines[0], stimulus.lines[-1]
+    wave, _ = served(study.stimuli.get(key=last["stimulus"]))  # lines stay as they are
+    start = round((last["start_s"] - stimulus.trimmed_s) * rate)
+    kept = samples[start:][150:-3000]
+    assert np.allclose(kept, wave[150 : 150 + len(kept)], atol=2**-23)
+    assert first["start_s"] == 0
 
 
 # --- Planned, rated, read ------------------------------------------------------------------------

@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from listening import leases, sessions
 from listening.models import Block, Rating, Session, Study, Trial
+from listening.outcomes import code_at_end
 from listening.refusals import Refused
+from listening.selectors import unplayed_clips
 from listening.views.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
@@ -78,7 +80,7 @@ def test_a_skipped_trial_is_marked_with_its_reason_and_has_no_rating(study):
     assert trial.answered_at is not None
     assert not Rating.objects.exists()
     assert current(session).position == trial.position + 1
-    assert state_of(session)["progress"] == {"done": 1, "total": 5}
+    assert state_of(session, own=True)["progress"] == {"done": 1, "total": 5}
 
 
 def test_its_place_goes_to_another_rater_and_ends_with_exactly_its_ratings(study):
@@ -112,8 +114,8 @@ def test_the_session_ends_complete_though_clips_were_skipped(study):
     skip(session)
     session.refresh_from_db()
     assert session.status == "finished"
-    end = state_of(session)["end"]
-    assert (end["outcome"], end["code"]) == ("complete", "C")
+    end = state_of(session, own=True)["end"]
+    assert (end["outcome"], end["code"]) == ("complete", code_at_end(session))
     assert not session.blocks.exists()
 
 
@@ -314,11 +316,63 @@ def test_a_refused_skip_says_why_and_where_the_session_stands(client, study):
     assert response.json()["state"]["stage"] == "trial"
 
 
-def test_who_could_play_hardly_anything_ends_with_the_code_for_a_part(study):
-    session = arrive(study)
-    for _ in range(5):
-        skip(session)
-    end = state_of(session)["end"]
-    assert (end["outcome"], end["text"][:10]) == ("partial", "Most clips")
+def end_of(session: Session) -> tuple[str, str, str]:
     session.refresh_from_db()
-    assert session.status == Session.Status.FINISHED
+    end = state_of(session, own=True)["end"]
+    return session.status, session.review, end["outcome"]
+
+
+def test_who_skips_many_clips_ends_with_the_code_for_a_review(study):
+    study.completion_codes |= {"needs_review": "LOOK"}
+    study.save()
+    session = arrive(study, prolific_id="p" * 24, prolific_session="s" * 24)
+    for _ in range(3):
+        skip(session)
+    answer_all(session)
+    assert end_of(session) == ("finished", "skips", "needs_review")
+    end = state_of(session, own=True)["end"]
+    assert (end["code"], end["return_url"][-7:]) == ("LOOK", "cc=LOOK")
+
+
+def test_two_skips_are_everybodys(study):
+    session = arrive(study)
+    for _ in range(2):
+        skip(session)
+    answer_all(session)
+    assert end_of(session) == ("finished", "", "complete")
+
+
+def test_a_clip_that_others_could_not_play_either_is_held_against_nobody():
+    study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 3})
+    sessions_of_all = [arrive(study) for _ in range(3)]
+    for session in sessions_of_all:
+        while current(session) is not None:
+            skip(session)
+    assert [end_of(s)[1] for s in sessions_of_all] == ["skips", "skips", ""]
+
+
+def test_a_study_of_before_gives_a_doubtful_session_the_code_for_complete(study):
+    session = arrive(study, prolific_id="p" * 24, prolific_session="s" * 24)
+    while current(session) is not None:
+        skip(session)
+    session.refresh_from_db()
+    assert state_of(session, own=True)["end"]["code"] == "C"
+
+
+def test_clips_that_several_raters_passed_over_are_named(client):
+    study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 4})
+    broken = ""
+    for _ in range(3):
+        assert unplayed_clips(study.key) == []
+        session = arrive(study)
+        while (trial := current(session)) is not None:
+            broken = broken or trial.stimulus.key
+            if trial.stimulus.key == broken:
+                skip(session)
+            else:
+                sessions.record_answer(session, an_answer(trial))
+    (clip,) = unplayed_clips(study.key)
+    assert (clip["stimulus"], clip["skipped"], clip["met"]) == (broken, 3, 3)
+    client.force_login(study.owner)
+    page = client.get(f"/studies/{study.key}/").content.decode()
+    assert "3 of 3 sessions" in page

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from listening import audio, studies
 from listening.design.studyfile import read_folder
+from listening.design.studyfile.entries import OUTCOMES
 from listening.models import Block, Rater, Session, Stimulus, Study
 from listening.prelaunch import check_study
 from listening.selectors import stimulus_rows
@@ -63,8 +64,8 @@ def test_the_demo_becomes_rows(owner: User, media: Path) -> None:
     ]
     assert len(mos.criteria.get().scale["steps"]) == 9
     assert study.stimuli.filter(trap="").count() == 70
-    assert set(study.completion_codes) == {"complete", "screened_out", "partial"}
-    assert len(set(study.completion_codes.values())) == 3
+    assert set(study.completion_codes) == set(OUTCOMES)
+    assert len(set(study.completion_codes.values())) == len(OUTCOMES)
     assert len(stored_files(media)) == 73 + 78  # originals, served copies
     assert len({s.served for s in study.stimuli.all()}) == 78
 
@@ -73,7 +74,7 @@ def test_the_demo_becomes_rows(owner: User, media: Path) -> None:
 def test_originals_are_kept_and_served_copies_are_the_same_sound(
     owner: User, tmp_path: Path
 ) -> None:
-    study = create_study(demo_with(tmp_path, "sample_rate_hz = 32000", ""), owner)
+    study = create_study(demo_with(tmp_path, "sample_rate_hz = 32000", 'ends = "as_is"'), owner)
     for s in study.stimuli.all():
         assert audio.local_path(s.original).read_bytes() == (DEMO / s.file).read_bytes()
         served = audio.local_path(s.served)

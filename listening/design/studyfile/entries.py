@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+OUTCOMES = ("complete", "screened_out", "partial", "needs_review")  # each has its code
+
 
 @dataclass(frozen=True)
 class ConditionEntry:
@@ -92,6 +94,7 @@ class StudyFile:
     break_every: int = 0
     loudness_lufs: float | None = None
     sample_rate_hz: int | None = None
+    ends: str = "alike"  # of the clips that raters hear: "alike", or "as_is"
     texts: dict[str, str] = field(default_factory=dict)
     translations: dict[str, dict[str, Any]] = field(default_factory=dict)  # language -> words
     completion_codes: dict[str, str] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from typing import Any
 
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import (
+    OUTCOMES,
     ConditionEntry,
     CriterionEntry,
     StudyFile,
@@ -47,6 +48,7 @@ STUDY = {
     "break_every": Field(shapes.whole, default=0, low=0, high=1000),
     "loudness_lufs": Field(shapes.number, low=-50, high=-10),
     "sample_rate_hz": Field(shapes.whole, low=8_000, high=192_000),
+    "ends": Field(shapes.choice, default="alike", choices=("alike", "as_is")),
     "texts": Field(shapes.raw_table, default={}),
     "translations": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
@@ -55,11 +57,10 @@ STUDY = {
 TEXT_KEYS = (
     *("welcome", "consent", "consent_version", "end", "contact", "debrief", "comment_prompt"),
 )
-CODE_KEYS = ("complete", "screened_out", "partial")
 TEXTS = {key: Field(shapes.text) for key in TEXT_KEYS} | {
     "consent_version": Field(shapes.text, longest=40)
 }
-CODES = {key: Field(shapes.code, longest=64) for key in CODE_KEYS}
+CODES = {key: Field(shapes.code, longest=64) for key in OUTCOMES}
 CONDITION = {
     "key": Field(shapes.identifier, required=True, longest=80, default=""),
     "label": Field(shapes.text, default="", longest=120),

@@ -83,19 +83,19 @@ class Command(BaseCommand):
         """Scores of every clip of the dataset by an adapter, a baseline, or the plain model."""
         device = runner.resolve_device(options["device"])
         clips = dataset.read(options["dataset"]).clips
-        found = run.predict_clips(clips, options["checkpoint"], options["model"], device)
-        predict.write(found, options["out"])
-        self.stdout.write(report.prediction_lines(found, options["out"]))
+        predictions = run.predict_clips(clips, options["checkpoint"], options["model"], device)
+        predict.write(predictions, options["out"])
+        self.stdout.write(report.prediction_lines(predictions, options["out"]))
 
     def do_baseline(self, options: dict[str, Any]) -> None:
         """Train the baseline; with --leave-out also predict every clip by baselines without it."""
         device = runner.resolve_device(options["device"])
         made = dataset.read(options["dataset"])
         keys = [key.strip() for key in options["features"].split(",") if key.strip()]
-        model, found = run.train_baseline(made, keys, device, options["leave_out"])
+        model, predictions_by = run.train_baseline(made, keys, device, options["leave_out"])
         self.stdout.write(f"written: {baseline.write(model, options['out'])}")
         self.stdout.write(f"penalty {model.penalty:g}, {len(model.names)} features")
-        for by, predictions in found.items():
+        for by, predictions in predictions_by.items():
             path = Path(options["out"]) / f"without-own-{by}.jsonl"
             predict.write(predictions, path)
             self.stdout.write(report.prediction_lines(predictions, path))

@@ -34,8 +34,8 @@ class Command(BaseCommand):
         if not options["file"]:
             raise CommandError("name a file of scores, or --remove METRIC")
         try:
-            found = import_scores(options["study"], Path(options["file"]), options["prefix"])
+            counts = import_scores(options["study"], Path(options["file"]), options["prefix"])
         except ImportedScoreError as error:
             raise CommandError(str(error)) from error
-        for metric, count in found.items():
+        for metric, count in counts.items():
             self.stdout.write(f"{metric}: {count} scores imported")

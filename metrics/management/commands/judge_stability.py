@@ -42,14 +42,14 @@ class Command(BaseCommand):
             ]
         except (ParameterError, audio.AudioError) as error:
             raise CommandError(str(error)) from error
-        found = list(runner.score_clips(judge, clips, "cpu"))
-        for scored in found:
+        scored_clips = list(runner.score_clips(judge, clips, "cpu"))
+        for scored in scored_clips:
             if scored.score.value is None:
                 self.stderr.write(f"{scored.clip.name}: {scored.score.reason}")
-        scores = {scored.clip.name: repeated(scored) for scored in found}
+        scores = {scored.clip.name: repeated(scored) for scored in scored_clips}
         repeats = {clip.name: scores[clip.name] for clip in clips}
         self.stdout.write(report(stability(repeats)))
-        self.stdout.write(cost_line(found))
+        self.stdout.write(cost_line(scored_clips))
         if parameters.get("temperature", judge.parameters_dict()["temperature"]) == 0:
             self.stdout.write(
                 "The temperature is 0: most servers then answer the same each time, whatever the "
@@ -66,30 +66,30 @@ def repeated(scored: ScoredClip) -> list[float]:
     return [value for value in scored.score.details["repeats"] if value is not None]
 
 
-def report(found: Stability) -> str:
+def report(result: Stability) -> str:
     """A line per clip, then what holds for all of them."""
     rows = [["clip", "n", "mean", "sd", "range"]]
     rows += [
         [clip.clip, str(clip.n), number(clip.mean), number(clip.sd), number(clip.range)]
-        for clip in found.clips
+        for clip in result.clips
     ]
     return "\n".join(
         [
             table(rows),
             "",
-            f"clips with two repeats or more   {found.n_clips}",
-            f"share whose repeats are equal    {number(found.equal)}",
-            f"sd inside clips                  {number(found.sd_within)}",
-            f"sd between clips                 {number(found.sd_between)}",
-            f"ICC(1), of one answer            {number(found.icc)}",
-            f"ICC(1, k), of the mean           {number(found.icc_mean)}  (k = {number(found.k)})",
+            f"clips with two repeats or more   {result.n_clips}",
+            f"share whose repeats are equal    {number(result.equal)}",
+            f"sd inside clips                  {number(result.sd_within)}",
+            f"sd between clips                 {number(result.sd_between)}",
+            f"ICC(1), of one answer            {number(result.icc)}",
+            f"ICC(1, k), of the mean           {number(result.icc_mean)}  (k = {number(result.k)})",
         ]
     )
 
 
-def cost_line(found: list[ScoredClip]) -> str:
+def cost_line(scored_clips: list[ScoredClip]) -> str:
     """How many questions there were, how many failed, and what they cost."""
-    details = [s.score.details for s in found if "n_asked" in s.score.details]
+    details = [s.score.details for s in scored_clips if "n_asked" in s.score.details]
     sums = {
         name: sum(part[name] for part in details)
         for name in ("n_asked", "n_failed", "n_cached", "tokens_in", "tokens_out")

@@ -65,7 +65,7 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=plan.seed)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        told = rubric(TASKS[options["task"]])
+        task_rubric = rubric(TASKS[options["task"]])
         out = Path(options["out"])
         if not out.parent.is_dir():
             raise CommandError(f"there is no folder {out.parent} to write to")
@@ -84,28 +84,28 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{len(candidates)} clips, {len(planned)} questions")
-        found = []
+        answers = []
         try:
             with Progress(len(planned), self.stderr, "questions") as progress:
-                for answered in ask_panel(planned, told, plan, Client(server), wav_of):
-                    found.append(answered)
+                for answered in ask_panel(planned, task_rubric, plan, Client(server), wav_of):
+                    answers.append(answered)
                     progress.add(1, answered[0].item)
         except Unavailable as error:
             raise CommandError(f"{error}; what was answered is in the cache") from error
-        ratings = [rating for _, _, rated in found for rating in rated]
-        write_ratings(out.with_name(f"{out.name}.jsonl"), found, told, plan)
-        write_scores(out.with_name(f"{out.name}.csv"), candidates, ratings, told)
-        self.tell(found, ratings, server)
+        ratings = [rating for _, _, rated in answers for rating in rated]
+        write_ratings(out.with_name(f"{out.name}.jsonl"), answers, task_rubric, plan)
+        write_scores(out.with_name(f"{out.name}.csv"), candidates, ratings, task_rubric)
+        self.tell(answers, ratings, server)
 
     def tell(
         self,
-        found: list[tuple[Sheet, Reply, list[PanelRating]]],
+        answers: list[tuple[Sheet, Reply, list[PanelRating]]],
         ratings: list[PanelRating],
         server: endpoint.Endpoint,
     ) -> None:
         """Means per condition, in each fold, and how far the raters agree."""
         if not ratings:
-            raise CommandError(f"no question was answered: {reasons(found)}")
+            raise CommandError(f"no question was answered: {reasons(answers)}")
         rows = summary(ratings)
         folds = sorted({fold for row in rows for fold in row["folds"]})
         head = ["condition", "criterion", "mean", "clips", *(f"fold {fold}" for fold in folds)]
@@ -119,12 +119,12 @@ class Command(BaseCommand):
             "\n" + table([["between raters", "equal", "sd", "ICC(1)"], *agree(ratings)])
         )
         capped = sum(rating.score < rating.given for rating in ratings)
-        tally = asking.tally([reply for _, reply, _ in found], server.prices)
+        tally = asking.tally([reply for _, reply, _ in answers], server.prices)
         cost = "unknown" if tally["cost"] is None else f"{tally['cost']:.4f}"
         self.stdout.write(
             f"\n{tally['n_asked']} questions, {tally['n_cached']} from the cache, "
-            f"{tally['n_failed']} failed {reasons(found)}; {capped} of {len(ratings)} scores were "
-            f"capped; {tally['tokens_in']} tokens in, {tally['tokens_out']} out, cost {cost}"
+            f"{tally['n_failed']} failed {reasons(answers)}; {capped} of {len(ratings)} scores "
+            f"were capped; {tally['tokens_in']} tokens in, {tally['tokens_out']} out, cost {cost}"
         )
 
 
@@ -146,15 +146,15 @@ def plan_of(options: dict[str, Any]) -> Plan:
 
 def candidates_of(clips: list[InputClip], task: str) -> tuple[list[Candidate], list[str]]:
     """The clips that can be rated, and a line for each that cannot."""
-    found, left_out = [], []
+    candidates, left_out = [], []
     for clip in clips:
         known = known_of(clip, task)
         reason = "no item" if not clip.item else why_not(clip, known)
         if reason:
             left_out.append(f"{clip.stimulus}: {reason}")
         else:
-            found.append(Candidate(clip.stimulus, clip.item, clip.condition, clip.path, known))
-    return found, left_out
+            candidates.append(Candidate(clip.stimulus, clip.item, clip.condition, clip.path, known))
+    return candidates, left_out
 
 
 def known_of(clip: InputClip, task: str) -> dict[str, str]:
@@ -171,12 +171,12 @@ def known_of(clip: InputClip, task: str) -> dict[str, str]:
 def sounds_of(target: str, language: str) -> str:
     """What was asked for in words: "laugh (after word 3)"."""
     try:
-        found = vocalisations.parse(target, language)
+        sounds = vocalisations.parse(target, language)
     except vocalisations.VocalisationError:
         return ""
     unit = "character" if texts.in_characters(language) else "word"
     return ", ".join(
-        v.type if v.position is None else f"{v.type} (after {unit} {v.position})" for v in found
+        v.type if v.position is None else f"{v.type} (after {unit} {v.position})" for v in sounds
     )
 
 
@@ -207,12 +207,16 @@ def wav_of(path: str) -> Sound:
 
 def write_ratings(
     path: Path,
-    found: Iterable[tuple[Sheet, Reply, list[PanelRating]]],
-    told: Rubric,
+    answers: Iterable[tuple[Sheet, Reply, list[PanelRating]]],
+    task_rubric: Rubric,
     plan: Plan,
 ) -> None:
     """First the plan, then each question with its letters and ratings, a JSON line each."""
-    head = {"rubric": told.name, "rubric_sha256": told.sha256, **dataclasses.asdict(plan)}
+    head = {
+        "rubric": task_rubric.name,
+        "rubric_sha256": task_rubric.sha256,
+        **dataclasses.asdict(plan),
+    }
     lines = [head] + [
         {
             "item": sheet.item,
@@ -223,14 +227,14 @@ def write_ratings(
             "failed": reply.reason,
             "ratings": [dataclasses.asdict(rating) for rating in rated],
         }
-        for sheet, reply, rated in found
+        for sheet, reply, rated in answers
     ]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     path.write_text(text, encoding="utf-8")
 
 
 def write_scores(
-    path: Path, candidates: list[Candidate], ratings: list[PanelRating], told: Rubric
+    path: Path, candidates: list[Candidate], ratings: list[PanelRating], task_rubric: Rubric
 ) -> None:
     """A row per stimulus and criterion: the mean over raters; empty where none answered."""
     scores = by_stimulus(ratings)
@@ -238,13 +242,13 @@ def write_scores(
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
-        for name in [criterion.name for criterion in criteria(told)]:
+        for name in [criterion.name for criterion in criteria(task_rubric)]:
             for clip in candidates:
                 given = scores.get((clip.stimulus, name), [])
                 value = round(statistics.fmean(given), 6) if given else ""
                 reason = "" if given else "no judge answered"
                 metric = f"judge_panel_{name}"
-                row = [clip.stimulus, metric, told.name, value, reason, 1, len(given)]
+                row = [clip.stimulus, metric, task_rubric.name, value, reason, 1, len(given)]
                 writer.writerow(row)
 
 
@@ -253,13 +257,15 @@ def agree(ratings: list[PanelRating]) -> list[list[str]]:
     rows = []
     scores = by_stimulus(ratings)
     for name in sorted({criterion for _, criterion in scores}):
-        found = stability({clip: given for (clip, of), given in scores.items() if of == name})
-        rows.append([name, number(found.equal), number(found.sd_within), number(found.icc)])
+        agreement = stability({clip: given for (clip, of), given in scores.items() if of == name})
+        rows.append(
+            [name, number(agreement.equal), number(agreement.sd_within), number(agreement.icc)]
+        )
     return rows
 
 
-def reasons(found: Iterable[tuple[Sheet, Reply, list[PanelRating]]]) -> str:
+def reasons(answers: Iterable[tuple[Sheet, Reply, list[PanelRating]]]) -> str:
     """The reasons of failed questions with their counts, in brackets."""
-    counts = Counter(reply.reason for _, reply, _ in found if reply.answer is None)
-    told = ", ".join(f"{reason}: {n}" for reason, n in sorted(counts.items()))
-    return f"({told})" if told else ""
+    counts = Counter(reply.reason for _, reply, _ in answers if reply.answer is None)
+    text = ", ".join(f"{reason}: {n}" for reason, n in sorted(counts.items()))
+    return f"({text})" if text else ""

@@ -52,7 +52,7 @@ class Command(BaseCommand):
         self.known = {clip.path: clip for clip in given}
         self.store, self.jsonl = options["store"], options["jsonl"]
         clips, failed = self.hashed(given)
-        self.found: list[dict[str, Any]] = []
+        self.records: list[dict[str, Any]] = []
         failed += self.score(clips, metrics, options["threads"])
         if not self.jsonl and len(given) > 1:
             self.summarise(metrics, clips)
@@ -95,16 +95,16 @@ class Command(BaseCommand):
 
     def report(self, batch: ScoredBatch, progress: Progress) -> int:
         """Write a batch's scores wherever they are wanted; how many failed."""
-        found = records.records(batch, self.device, self.known)
+        new_records = records.records(batch, self.device, self.known)
         if self.store:
             from metrics import scoring
 
             scoring.store(batch, self.device)
         if self.file:
-            self.file.add(found)
-        self.found += [{**record, "provenance": None} for record in found]
+            self.file.add(new_records)
+        self.records += [{**record, "provenance": None} for record in new_records]
         labels = {output.key: label_of(batch.metric, output) for output in batch.metric.outputs()}
-        for record in found:
+        for record in new_records:
             if self.jsonl:
                 self.stdout.write(records.line_of(record), ending="")
             elif not self.file and not of_all_clips(record):
@@ -118,7 +118,7 @@ class Command(BaseCommand):
     def summarise(self, metrics: list[Metric], clips: list[Clip]) -> None:
         """A table per output: conditions with their counts, means and intervals."""
         stored = dict(self.file.done) if self.file else {}
-        stored |= {records.key_of(record): record for record in self.found}
+        stored |= {records.key_of(record): record for record in self.records}
         for metric in metrics:
             for place, output in enumerate(metric.outputs()):
                 keys = [(clip, records.keys_of(metric, clip)[place]) for clip in clips]
@@ -128,8 +128,8 @@ class Command(BaseCommand):
                     if key in stored
                 ]
                 if scores:
-                    found = summary.summarise(scores, metric, output.key)
-                    lines = summary.table(label_of(metric, output), found)
+                    summaries = summary.summarise(scores, metric, output.key)
+                    lines = summary.table(label_of(metric, output), summaries)
                     self.stdout.write("\n".join(["", *lines]))
 
 
@@ -142,5 +142,5 @@ def text_line(record: dict[str, Any], label: str) -> str:
     """A record as columns: label, value, file, and the reason where there is no value."""
     value = "-" if record["value"] is None else f"{record['value']:.5g}"
     path = record["file"]
-    told = one_line(record["reason"].removeprefix(path + ": "))
-    return f"{label:<24} {value:>10}  {Path(path)}{f'  ({told})' if told else ''}"
+    reason = one_line(record["reason"].removeprefix(path + ": "))
+    return f"{label:<24} {value:>10}  {Path(path)}{f'  ({reason})' if reason else ''}"

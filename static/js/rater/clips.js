@@ -27,6 +27,7 @@ export class Clip extends EventTarget {
     this.failures = 0;
     this.tries = 0; // failed in a row
     this.dropped = false;
+    this.afresh = false; // from the server, not from what this browser has kept of it
     this.gone = false; // the server does not know this address any more
     this.never = false; // the server says that the clip will not come
     /** @type {HTMLAudioElement | null} made before the clip is played */
@@ -82,7 +83,11 @@ export class Clip extends EventTarget {
   async fetchOnce(stop) {
     let watch = setTimeout(() => stop.abort(), SILENCE_LIMIT_MS);
     try {
-      const response = await fetch(this.url, { signal: stop.signal, credentials: "same-origin" });
+      const response = await fetch(this.url, {
+        signal: stop.signal,
+        credentials: "same-origin",
+        cache: this.afresh ? "reload" : "default",
+      });
       this.gone = [403, 404, 410].includes(response.status);
       this.never = response.status === 410;
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
@@ -212,6 +217,15 @@ export class ClipStore extends EventTarget {
       clip = fresh;
     }
     return clip;
+  }
+
+  /** Forgets what is here of these clips: the server has not sent them. @param {string[]} urls */
+  renew(urls) {
+    for (const url of urls) {
+      this.clips.get(url)?.drop();
+      this.clips.delete(url);
+      this.get(url).afresh = true;
+    }
   }
 
   /**

@@ -2,31 +2,38 @@
 
 import { cookiesWork } from "./cookies.js";
 import { byId } from "../shared/dom.js";
+import { offerToGoOn } from "./known.js";
 
-const form = /** @type {HTMLFormElement} */ (byId("consent-form"));
-const box = /** @type {HTMLInputElement} */ (byId("consent"));
-const missing = byId("consent-missing");
+offerToGoOn();
+startConsent();
 
-byId("script-missing").remove();
-byId("cookies-off").hidden = cookiesWork();
+function startConsent() {
+  if (!document.getElementById("consent-form")) return; // somebody who began elsewhere
+  const form = /** @type {HTMLFormElement} */ (byId("consent-form"));
+  const box = /** @type {HTMLInputElement} */ (byId("consent"));
+  const missing = byId("consent-missing");
 
-box.addEventListener("change", () => {
-  missing.hidden = box.checked;
-  box.removeAttribute("aria-invalid");
-});
+  byId("script-missing").remove();
+  byId("cookies-off").hidden = cookiesWork();
 
-let sent = false;
-form.addEventListener("submit", (event) => {
-  if (!box.checked) {
-    event.preventDefault();
-    missing.hidden = false;
-    box.setAttribute("aria-invalid", "true");
-    box.focus();
-  } else if (sent) {
-    event.preventDefault();
-  }
-  sent ||= box.checked;
-});
-window.addEventListener("pageshow", () => {
-  sent = false;
-});
+  box.addEventListener("change", () => {
+    missing.hidden = box.checked;
+    box.removeAttribute("aria-invalid");
+  });
+
+  let sent = false;
+  form.addEventListener("submit", (event) => {
+    if (!box.checked) {
+      event.preventDefault();
+      missing.hidden = false;
+      box.setAttribute("aria-invalid", "true");
+      box.focus();
+    } else if (sent) {
+      event.preventDefault();
+    }
+    sent ||= box.checked;
+  });
+  window.addEventListener("pageshow", () => {
+    sent = false;
+  });
+}

@@ -5,6 +5,7 @@ import { ClipStore } from "./clips.js";
 import { cookiesWork } from "./cookies.js";
 import { byId } from "../shared/dom.js";
 import { handleKey } from "./keys.js";
+import { rememberRater } from "./known.js";
 import { Memory } from "./memory.js";
 import { Outbox, deviceStore } from "./outbox.js";
 import { Refresher } from "./retry.js";
@@ -94,6 +95,7 @@ export class SessionPage {
     });
     restDialog(this.tabs, () => this.rest(), () => this.comeBack());
     offerWithdrawal(() => this.withdraw());
+    rememberRater(byId("session").dataset);
     this.tabs.take();
     if (!this.state.preview && !cookiesWork()) return this.trouble(say("cookies_off"));
     this.render(false);
@@ -162,7 +164,9 @@ export class SessionPage {
     const { error, message = "" } = refusalOf(body);
     /** @type {TrialDraft} */
     const draft = this.drafts.get(answer.trial) ?? { answers: {}, ...answer, players: [] };
-    if (error === "not_heard") draft.players = [];
+    if (["not_heard", "not_fetched"].includes(error ?? "")) draft.players = [];
+    const trial = this.state.trials.find((each) => each.id === answer.trial);
+    if (error === "not_fetched") this.clips.renew(trial?.clips ?? []);
     this.keepDraft();
     this.drafts.set(answer.trial, draft);
     this.accept(stateIn(body));

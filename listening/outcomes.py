@@ -1,0 +1,93 @@
+"""How a session ends for its rater: its outcome, what makes it doubtful, its completion code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from listening.design.studyfile.entries import OUTCOMES
+from listening.draws import secret_seed
+from listening.models import Session
+from listening.models.codes import ALPHABET
+from listening.statements import rows_of
+
+SKIPS_ALLOWED = 2  # of a session, however short it is
+SKIPPED_SHARE_ALLOWED = 0.2  # of its trials
+SKIPPED_BY_OTHERS = 2  # a clip that so many others could not play either is held against nobody
+REVIEW = {  # key in Session.review -> what the researcher reads
+    "skips": "skipped many clips that others could play",
+    "pace": "answered in less time than the clips last",
+}
+
+OUTCOME_OF = {
+    Session.Status.FINISHED: "complete",
+    Session.Status.WITHDRAWN: "withdrawn",
+    Session.Status.REJECTED: "complete",  # the rater did the work; the verdict is not for this page
+    Session.Status.EXPIRED: "partial",
+    Session.Status.SCREENED: "screened_out",
+}
+COURSE = """
+WITH own AS (SELECT t.* FROM listening_trial t
+    WHERE t.session_id = %(session)s AND t.state IN ('answered', 'skipped')),
+others AS (SELECT o.stimulus_id, count(DISTINCT o.session_id) AS sessions FROM listening_trial o
+    WHERE o.state = 'skipped' AND o.session_id <> %(session)s
+      AND o.stimulus_id = ANY(ARRAY(SELECT stimulus_id FROM own WHERE state = 'skipped'))
+    GROUP BY o.stimulus_id)
+SELECT count(*) AS trials, coalesce(sum(own.needed_s), 0)::float AS needed_s,
+    count(*) FILTER (WHERE own.state = 'skipped'
+        AND coalesce(others.sessions, 0) < %(by_others)s) AS skips,
+    extract(epoch FROM max(own.answered_at) - min(own.fetched_at))::float AS took_s
+FROM own LEFT JOIN others ON others.stimulus_id = own.stimulus_id
+"""
+
+
+def review_reasons(session: Session) -> list[str]:
+    """Why a person should look at a session before it is paid; keys of `REVIEW`, mostly none."""
+    (course,) = rows_of(COURSE, session=session.pk, by_others=SKIPPED_BY_OTHERS)
+    reasons = []
+    if course.skips > max(SKIPS_ALLOWED, SKIPPED_SHARE_ALLOWED * course.trials):
+        reasons.append("skips")
+    in_time = course.took_s is None or course.took_s >= course.needed_s
+    if not in_time and not session.rater.simulated:
+        reasons.append("pace")
+    return reasons
+
+
+def outcome_of(status: str, review: str) -> str:
+    """One of `OUTCOMES`, "withdrawn", or "" before the end; a doubtful one "needs_review"."""
+    outcome = OUTCOME_OF.get(Session.Status(status), "")
+    return "needs_review" if outcome == "complete" and review else outcome
+
+
+def review_words(review: str) -> list[str]:
+    """What `Session.review` says, in words for the researcher."""
+    return [REVIEW[key] for key in review.split()]
+
+
+def completion_code_of(
+    outcome: str, codes: Mapping[str, Any], *, session: str, from_prolific: bool
+) -> str:
+    """What the rater takes along: the study's code on Prolific, elsewhere one of the session's own.
+
+    A code that all raters share can be passed on; a session's own is worth something only once, and
+    stands beside the session in the researcher's table and in sessions.csv. Studies made before
+    doubtful sessions had a code of their own give the one for "complete".
+    """
+    if outcome not in OUTCOMES or not codes:
+        return ""
+    if from_prolific:
+        spare = codes.get("complete", "") if outcome == "needs_review" else ""
+        return str(codes.get(outcome) or spare)
+    number = int(secret_seed("completion", session, outcome), 16)
+    letters = (number // len(ALPHABET) ** place % len(ALPHABET) for place in range(8))
+    return "".join(ALPHABET[letter] for letter in letters).upper()
+
+
+def code_at_end(session: Session) -> str:
+    """The code that the rater of an ended session takes along; "" while it goes on."""
+    return completion_code_of(
+        outcome_of(session.status, session.review),
+        session.study.completion_codes,
+        session=session.code,
+        from_prolific=bool(session.prolific_session or session.rater.prolific_id),
+    )

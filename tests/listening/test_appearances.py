@@ -1,0 +1,227 @@
+"""The bytes of a clip tell nothing of its system, and no two appearances of it are alike."""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from listening.audio import ClipRequest
+from listening.audio.appearance import (
+    LONGEST_PAD_S,
+    SHORTEST_PAD_S,
+    appearance_of,
+    clear_appearances,
+    folder,
+    pads_of,
+)
+from listening.audio.ends import AFTER_S, BEFORE_S, Span, common_span, cut, span_of
+from listening.audio.leaks import FACTS, facts_of, leaks
+from listening.audio.probe import probed
+
+RATE = 16_000
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "media"
+
+
+def speech(seed: int, *, lead_s: float = 0.0, room: float = 0.0, seconds: float = 1.0):
+    """A modulated tone in noise, after digital silence or a room's noise."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(round(seconds * RATE)) / RATE
+    sound = 0.3 * np.sin(2 * np.pi * (150 + 20 * seed) * t) * (0.6 + 0.4 * np.sin(9 * t))
+    silence = np.zeros(round(lead_s * RATE))
+    whole = np.concatenate([silence, sound, silence])
+    return whole + room * rng.standard_normal(len(whole))
+
+
+def clip(path: Path, samples, token: str = "t", bits: int = 16, **more) -> ClipRequest:
+    soundfile.write(path, samples, RATE, subtype=f"PCM_{bits}", format="FLAC")
+    return ClipRequest(token, path, **{"trial": 1, "place": 0, "in_step": False, **more})
+
+
+def sound_of(path: Path) -> np.ndarray:
+    return soundfile.read(path, dtype="int16")[0]
+
+
+# --- An appearance -------------------------------------------------------------------------------
+
+
+def test_the_same_token_gets_the_same_bytes_and_another_one_others(tmp_path: Path):
+    one = clip(tmp_path / "a.flac", speech(1))
+    first = appearance_of(one)
+    data = first.read_bytes()
+    first.unlink()
+    assert appearance_of(one).read_bytes() == data
+    others = [appearance_of(replace(one, token=f"t{n}")).read_bytes() for n in range(5)]
+    assert len({len(each) for each in (data, *others)}) > 3
+    assert len({each[-400:] for each in (data, *others)}) == 6  # the frames, too
+
+
+def test_it_is_the_same_sound_to_a_step_of_16_bit(tmp_path: Path):
+    samples = np.clip(speech(2), -1, 1)
+    one = clip(tmp_path / "a.flac", samples, bits=24)
+    heard = sound_of(appearance_of(one)) / 32768
+    before = round(pads_of(one)[0] * RATE)
+    assert np.abs(heard[before : before + len(samples)] - samples).max() < 1.6 / 32768
+
+
+def test_the_noise_of_the_dither_is_that_of_the_textbook(tmp_path: Path):
+    """Triangular noise of one step to each side, rounded: a variance of a quarter of a step."""
+    one = clip(tmp_path / "a.flac", np.zeros(4 * RATE))
+    assert sound_of(appearance_of(one)).var() == pytest.approx(0.25, rel=0.05)
+
+
+def test_both_ends_begin_in_dither_of_a_length_drawn_anew(tmp_path: Path):
+    loud = np.full(RATE, 0.5)
+    one = clip(tmp_path / "a.flac", loud)
+    lengths = set()
+    for n in range(8):
+        request = replace(one, token=f"t{n}")
+        heard = sound_of(appearance_of(request))
+        first, last = np.flatnonzero(np.abs(heard) > 100)[[0, -1]]
+        lengths.add(int(first))
+        for pad in (first, len(heard) - 1 - last):
+            assert SHORTEST_PAD_S * RATE - 1 <= pad <= LONGEST_PAD_S * RATE + 1
+    assert len(lengths) == 8
+
+
+def test_clips_that_play_together_keep_in_step(tmp_path: Path):
+    one = clip(tmp_path / "a.flac", speech(1), in_step=True)
+    together = [replace(one, token=f"t{n}", place=n) for n in range(4)]
+    assert len({pads_of(each) for each in together}) == 1
+    assert pads_of(replace(one, trial=2)) != pads_of(one)
+
+
+def test_the_head_says_nothing_of_the_frames(tmp_path: Path):
+    data = appearance_of(clip(tmp_path / "a.flac", speech(1))).read_bytes()
+    assert data[12:18] == bytes(6)  # least and most bytes of a frame
+    assert data[26:42] == bytes(16)  # the hash of the samples
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_long_and_stereo_clips_are_whole(tmp_path: Path, channels: int):
+    long = np.stack([speech(3, seconds=9.0)] * channels, axis=1)
+    path = appearance_of(clip(tmp_path / "a.flac", long))
+    info = soundfile.info(path)
+    assert info.channels == channels
+    assert 9 + 2 * SHORTEST_PAD_S <= info.duration <= 9 + 2 * LONGEST_PAD_S
+
+
+def test_a_copy_that_is_gone_is_an_error_that_says_so(tmp_path: Path):
+    missing = ClipRequest("t", tmp_path / "missing.flac", trial=1, place=0, in_step=False)
+    with pytest.raises(FileNotFoundError):
+        appearance_of(missing)
+    assert list(folder().glob("*/*")) == []
+
+
+def test_what_nobody_asks_for_is_cleared_and_made_again(tmp_path: Path):
+    old, new = (clip(tmp_path / f"{n}.flac", speech(n), token=f"t{n}") for n in range(2))
+    data = appearance_of(old).read_bytes()
+    long_ago = time.time() - 86_400
+    os.utime(appearance_of(old), (long_ago, long_ago))
+    appearance_of(new)
+    assert clear_appearances() == 1
+    assert appearance_of(old).read_bytes() == data
+    long_ago_again = appearance_of(old)
+    os.utime(long_ago_again, (long_ago, long_ago))
+    appearance_of(old)  # asked for: kept
+    assert clear_appearances() == 0
+
+
+# --- Ends ----------------------------------------------------------------------------------------
+
+
+def test_silence_and_noise_before_and_after_the_sound_are_cut(tmp_path: Path):
+    for lead_s, room in ((0.5, 0.0), (0.5, 3e-4), (0.0, 3e-4)):
+        soundfile.write(tmp_path / "a.wav", speech(1, lead_s=lead_s, room=room), RATE)
+        span = span_of(probed(tmp_path / "a.wav"))
+        assert span.start_s == pytest.approx(max(lead_s - BEFORE_S, 0), abs=0.02)
+        assert span.end_s == pytest.approx(min(lead_s + 1 + AFTER_S, 2 * lead_s + 1), abs=0.02)
+
+
+def test_a_silent_clip_stays_whole(tmp_path: Path):
+    soundfile.write(tmp_path / "a.wav", np.zeros(RATE), RATE)
+    assert span_of(probed(tmp_path / "a.wav")) == Span(0.0, 1.0)
+
+
+def test_clips_in_step_share_the_widest_span(tmp_path: Path):
+    facts = []
+    for n, lead_s in enumerate((0.2, 0.6)):
+        soundfile.write(tmp_path / f"{n}.wav", speech(n, lead_s=lead_s), RATE)
+        facts.append(probed(tmp_path / f"{n}.wav"))
+    both = common_span(facts)
+    assert (both.start_s, both.end_s) == (span_of(facts[0]).start_s, span_of(facts[1]).end_s)
+
+
+@pytest.mark.parametrize("size", [7, 160, 100_000])
+def test_what_is_cut_does_not_depend_on_the_blocks_and_fades(size: int):
+    samples = np.ones((RATE, 1))
+    blocks = [samples[at : at + size] for at in range(0, RATE, size)]
+    kept = np.concatenate(list(cut(blocks, RATE, Span(0.25, 0.75))))
+    assert len(kept) == RATE // 2
+    assert kept[0] < 1e-4
+    assert kept[-1] < 1e-4
+    assert kept[RATE // 4] == 1
+    assert (np.diff(kept[: round(BEFORE_S * RATE), 0]) > 0).all()
+
+
+# --- What tells ----------------------------------------------------------------------------------
+
+
+def facts_of_files(kind: str, tmp_path: Path) -> dict[str, list[dict[str, float]]]:
+    """Twelve clips of a person in a room, twelve synthetic ones, as they come."""
+    made: dict[str, list[dict[str, float]]] = {"human": [], "synthetic": []}
+    for n in range(12):
+        kinds = ("human", {"room": 3e-3}, 16), ("synthetic", {"lead_s": 0.1}, 24)
+        for group, shape, bits in kinds:
+            samples = speech(n, **shape)
+            if bits == 24:
+                samples = np.round(samples * 32768) / 32768  # 16 bit that became 24
+            path = tmp_path / f"{group}{n}.flac"
+            one = clip(path, samples, token=f"{group}{n}", bits=bits)
+            if kind == "served":
+                soundfile.write(tmp_path / "x.wav", samples, RATE, subtype="FLOAT")
+                span = span_of(probed(tmp_path / "x.wav"))
+                kept = np.concatenate(list(cut([samples[:, None]], RATE, span)))
+                one = clip(path, kept, token=f"{group}{n}", bits=24)
+                path = appearance_of(one)
+            made[group].append(facts_of(path.read_bytes()))
+    return made
+
+
+def test_files_as_they_come_tell_a_person_from_a_machine(tmp_path: Path):
+    told = {leak.fact for leak in leaks(facts_of_files("plain", tmp_path))}
+    assert {"bits", "empty_bits", "bytes_per_s", "start_db", "onset_s"} <= told
+
+
+def test_served_copies_do_not(tmp_path: Path):
+    assert [str(leak) for leak in leaks(facts_of_files("served", tmp_path))] == []
+
+
+def test_chance_is_no_leak():
+    rng = np.random.default_rng(5)
+    told = 0
+    for _ in range(40):
+        groups = {
+            name: [dict.fromkeys(FACTS, 0.0) | {"level_db": rng.normal()} for _ in range(20)]
+            for name in "abcd"
+        }
+        told += bool(leaks(groups))
+    assert told <= 2
+
+
+def test_a_leak_is_named_with_its_group_and_share():
+    groups = {
+        name: [dict.fromkeys(FACTS, 1.0) | {"bytes_per_s": base + n} for n in range(10)]
+        for name, base in (("a", 0.0), ("b", 100.0))
+    }
+    assert [str(leak) for leak in leaks(groups)] == [
+        "a: bytes per second (100 % of pairs)",
+        "b: bytes per second (100 % of pairs)",
+    ]
