@@ -54,7 +54,7 @@ def _texts() -> Iterator[tuple[Path, str]]:
     for path in sorted((ROOT / "templates").rglob("*.html")):
         code = templatize(path.read_text(), origin=str(path))
         yield path, "\n".join(line.strip() for line in code.splitlines())
-    for path in sorted((ROOT / "listening").rglob("*.py")):
+    for path in sorted(p for room in ("config", "listening") for p in (ROOT / room).rglob("*.py")):
         yield path, path.read_text()
 
 
