@@ -31,6 +31,10 @@ EARNEST_WEB_WORKERS = _env.number("EARNEST_WEB_WORKERS", 1, 1, 64)
 EARNEST_MAX_UPLOAD_BYTES = _env.number("EARNEST_MAX_UPLOAD_MB", 16, 1, 100_000) * 1024**2
 
 
+# How many proxies in front add to X-Forwarded-For; 0: the connection's other end is believed.
+EARNEST_TRUSTED_PROXIES = _env.number("EARNEST_TRUSTED_PROXIES", 0, 0, 10)
+
+
 def _public_url() -> str:
     url = _env.url("EARNEST_PUBLIC_URL", ("http", "https"), "https://listen.example.org")
     if url is None:
@@ -93,6 +97,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.limits.Limits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

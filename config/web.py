@@ -17,15 +17,33 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from config.bridge import Bridge, Receive, Scope, Send, send_plain
+from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
 from config.clips import PREFIX, Clips
 
-THREADS = 8  # per web worker; each keeps its own database connection
+# Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
+# researchers' pages may take long, and passwords are hashed one at a time. When a database hangs, so
+# do all threads that ask it: of those of readiness one looks, and the other tells.
+THREADS = {"raters": 8, "researchers": 3, "logins": 1, "readiness": 2}
+WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "readiness": 16}  # more are told when to come back
+RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
+LOGINS = ("/login", "/admin/login")
 
-django = get_wsgi_application()
-pages = Bridge(django, threads=THREADS, max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES)
-# When a database hangs, so do all threads of the pages; of these one looks, and the other tells.
-readiness = Bridge(django, threads=2, max_body_bytes=0)
+
+def queue_of(method: str, path: str) -> str:
+    """Whose threads answer a request."""
+    if path.startswith(LOGINS) and method == "POST":
+        return "logins"
+    if path == "/readyz":
+        return "readiness"
+    return "raters" if path.startswith(RATERS) else "researchers"
+
+
+pages = Bridge(
+    get_wsgi_application(),
+    queues={name: Queue(name, THREADS[name], WAITING[name]) for name in THREADS},
+    queue_of=queue_of,
+    max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES,
+)
 clips = Clips()
 
 
@@ -60,8 +78,6 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await sockets(scope, receive, send)
     elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
         await send_plain(send, HTTPStatus.OK)
-    elif scope["path"] == "/readyz":
-        await readiness(scope, receive, send)
     elif scope["path"].startswith(PREFIX):
         await clips(scope, receive, send)
     else:
