@@ -21,10 +21,11 @@ from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
 from config.clips import PREFIX, Clips
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
-# researchers' pages may take long, and passwords are hashed one at a time. When a database hangs, so
-# do all threads that ask it: of those of readiness one looks, and the other tells.
-THREADS = {"raters": 8, "researchers": 3, "logins": 1, "readiness": 2}
-WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "readiness": 16}  # more are told when to come back
+# researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
+# do all of them: of the operators' threads one looks, and the other tells.
+THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2}
+WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30}  # more come back later
+OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
 LOGINS = ("/login", "/admin/login")
 
@@ -33,8 +34,8 @@ def queue_of(method: str, path: str) -> str:
     """Whose threads answer a request."""
     if path.startswith(LOGINS) and method == "POST":
         return "logins"
-    if path == "/readyz":
-        return "readiness"
+    if path in OPERATORS:
+        return "operators"
     return "raters" if path.startswith(RATERS) else "researchers"
 
 
