@@ -79,7 +79,7 @@ def web_process() -> Iterator[psutil.Process]:
     command = web_command("127.0.0.1", port, settings.EARNEST_WEB_WORKERS, target)
     child = spawn(command, log=log, cwd=BASE_DIR)
     try:
-        wait_until_answers(port, "/healthz", child, log)
+        wait_until_answers(port, "/readyz", child, log)
         yield psutil.Process(child.pid)
     finally:
         stop([child], grace_s=10)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -58,15 +58,46 @@ def _no_write(data: bytes) -> None:
     raise NotImplementedError("Django never uses WSGI's write().")
 
 
+class Queue:
+    """Threads of their own, and no more requests waiting for them than can be answered soon."""
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.most = threads + waiting
+        self.inside = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.inside >= self.most
+
+    def __enter__(self) -> None:
+        self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.inside -= 1
+
+
 class Bridge:
     """An ASGI application that answers HTTP with a WSGI one."""
 
-    def __init__(self, pages: WSGIApplication, *, threads: int, max_body_bytes: int) -> None:
+    def __init__(
+        self,
+        pages: WSGIApplication,
+        *,
+        queues: Mapping[str, Queue],
+        max_body_bytes: int,
+        queue_of: Callable[[str, str], str],
+    ) -> None:
+        """`queue_of` says by method and path which of the queues answers."""
         self.pages = pages
         self.max_body_bytes = max_body_bytes
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="pages")
+        self.queue_of = queue_of
+        self.queues = queues
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        queue = self.queues[self.queue_of(scope["method"], scope["path"])]
+        if queue.is_full:
+            return await send_plain(send, HTTPStatus.SERVICE_UNAVAILABLE, retry_after_s=5)
         with SpooledTemporaryFile(IN_MEMORY_BYTES) as body:
             try:
                 length = await read_body(receive, cast(IO[bytes], body), self.max_body_bytes)
@@ -75,12 +106,15 @@ class Bridge:
             except ClientGone:
                 return
             environ = make_environ(scope, cast(IO[bytes], body), length)
-            await self._answer(environ, receive, send)
+            with queue:
+                await self._answer(queue, environ, receive, send)
 
-    async def _answer(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def _answer(
+        self, queue: "Queue", environ: dict[str, Any], receive: Receive, send: Send
+    ) -> None:
         loop = asyncio.get_running_loop()
         stream = Stream(loop, send)
-        work = loop.run_in_executor(self.pool, self._run, environ, stream)
+        work = loop.run_in_executor(queue.pool, self._run, environ, stream)
         watch = loop.create_task(stream.watch(receive))
         try:
             whole = await work
@@ -166,9 +200,11 @@ async def read_body(receive: Receive, body: IO[bytes], limit: int) -> int:
             return length
 
 
-async def send_plain(send: Send, status: HTTPStatus) -> None:
+async def send_plain(send: Send, status: HTTPStatus, *, retry_after_s: int = 0) -> None:
     text = f"{status.phrase}\n".encode()
     headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode())]
+    if retry_after_s:
+        headers.append((b"retry-after", str(retry_after_s).encode()))
     await send({"type": "http.response.start", "status": status.value, "headers": headers})
     await send({"type": "http.response.body", "body": text})
 

@@ -34,6 +34,13 @@ class Environment:
             raise wrong(name, value, f"it must be a whole number from {low} to {high}.")
         return int(value)
 
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        """One of the words; the first is meant when none is given."""
+        value = self.text(name, choices[0])
+        if value not in choices:
+            raise wrong(name, value, f"it must be {' or '.join(choices)}.")
+        return value
+
     def folder(self, name: str, default: Path) -> Path:
         value = self.text(name)
         path = Path(value).expanduser().absolute() if value else default

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from config.embedded import SERVERS, EmbeddedError, Server, account, stop_leftovers
+from config.log_pipes import LogPipes
 from config.processes import last_lines, spawn, stop
 
 ALREADY_KEPT = 3  # exit status of a keeper that finds another one at work
@@ -154,6 +155,7 @@ class Keeper:
         self.var, self.server = var, server
         self.stopping = False
         self.users = _open(var / f"{server.name}.users")
+        self.pipes = LogPipes()
 
     def run(self) -> None:
         """Keeps the server running until nobody uses it; gives up on one that never starts."""
@@ -165,15 +167,17 @@ class Keeper:
             started = time.monotonic()
             child = spawn(
                 self.server.command(self.var),
-                log=log_file(self.var, self.server),
+                log=None,
                 cwd=self.server.folder(self.var),
                 death_signal=self.server.stop_signal,
                 account=owner,
             )
+            self.pipes.attach(child, log_file(self.var, self.server))
             try:
                 self._watch(child)
             finally:
                 stop([child], number=self.server.stop_signal, grace_s=60)
+                self.pipes.drain()
             if self.stopping:
                 return
             failures = failures + 1 if time.monotonic() - started < 5 else 0
@@ -184,7 +188,7 @@ class Keeper:
 
     def _watch(self, child: subprocess.Popen[bytes]) -> None:
         while child.poll() is None and not self._nobody_left():
-            time.sleep(LOOK_EVERY_S)
+            self.pipes.pump(LOOK_EVERY_S)
 
     def _nobody_left(self) -> bool:
         self.stopping = self.stopping or _try_lock(self.users)

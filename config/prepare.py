@@ -14,6 +14,7 @@ from django.core.management import call_command, get_commands
 from django.urls import reverse
 
 RESEARCHER = "researcher"
+AWAY_STATUS = 75  # EX_TEMPFAIL: a server or space is away, the same may work later
 
 
 def login_file() -> Path:
@@ -71,6 +72,23 @@ def rater_entry() -> dict[str, str]:
 def main(result: Path) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    from config.embedded import EmbeddedError
+    from config.operations.unavailable import is_away
+
+    try:
+        prepare(result)
+    except EmbeddedError as error:
+        print(error, flush=True)
+        return AWAY_STATUS
+    except Exception as error:
+        if not is_away(error):
+            raise
+        print(f"{type(error).__name__}: {error}".splitlines()[0], flush=True)
+        return AWAY_STATUS
+    return 0
+
+
+def prepare(result: Path) -> None:
     from config.keeper import join
 
     join(settings.EARNEST_VAR, settings.EMBEDDED)
@@ -81,7 +99,6 @@ def main(result: Path) -> int:
         call_command("ensure_demo")
     collect_static()
     result.write_text(json.dumps(rater_entry()))
-    return 0
 
 
 if __name__ == "__main__":

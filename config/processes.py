@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 _PR_SET_PDEATHSIG, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 28, 47, 2
 _NO_SETUID_FIXUP, _CAP_DAC_OVERRIDE, _CAP_VERSION_3 = 1 << 2, 1, 0x20080522
@@ -78,15 +79,21 @@ def _in_child(death_signal: int, account: Account | None, parent: int) -> Callab
 def spawn(
     command: Sequence[str | Path],
     *,
-    log: Path,
+    log: Path | None,
     cwd: Path,
     death_signal: int = signal.SIGTERM,
     account: Account | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Starts a child in its own process group; call it from the main thread only."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output:
+    """Starts a child in its own process group; call it from the main thread only.
+
+    What it prints goes to the file, or without one into the child's pipe.
+    """
+    output: IO[bytes] | int = subprocess.PIPE
+    if log:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        output = log.open("ab")
+    try:
         return subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.DEVNULL,
@@ -97,6 +104,9 @@ def spawn(
             process_group=0,
             preexec_fn=_in_child(death_signal, account, os.getpid()),
         )
+    finally:
+        if not isinstance(output, int):
+            output.close()
 
 
 def run_as(

@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from config.log_pipes import LogPipes
 from config.processes import signal_group, spawn
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0
 MOST_CONNECTIONS = 8192  # per web worker; every rater's browser keeps one or a few open
-LARGEST_LOG_BYTES = 20 * 1024**2
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Service:
     name: str
     command: list[str]
     log: Path
+    pipes: LogPipes
     death_signal: int = signal.SIGTERM
     child: subprocess.Popen[bytes] | None = None
     failures: int = 0
@@ -30,9 +31,8 @@ class Service:
     wait_until: float = field(default=0.0)
 
     def start(self) -> None:
-        if self.log.exists() and self.log.stat().st_size > LARGEST_LOG_BYTES:
-            self.log.replace(self.log.with_suffix(".log.1"))
-        self.child = spawn(self.command, log=self.log, cwd=BASE_DIR, death_signal=self.death_signal)
+        self.child = spawn(self.command, log=None, cwd=BASE_DIR, death_signal=self.death_signal)
+        self.pipes.attach(self.child, self.log)
         self.started_at = time.monotonic()
 
     def heal(self) -> str | None:
@@ -82,15 +82,17 @@ def _worker(name: str, *words: str) -> list[str]:
     return _celery("worker", "-n", f"{name}@%h", "--loglevel", "info", *quiet, *words)
 
 
-def services(var: Path, host: str, port: int, workers: int) -> list[Service]:
+def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> list[Service]:
     logs = var / "logs"
     pages = web_command(host, port, workers, "config.web:application")
     jobs = _worker("jobs", "-Q", "default,analysis", "--pool", "threads", "--concurrency", "4")
     gpu = _worker("gpu", "-Q", "gpu", "--pool", "solo")
     beat = _celery("beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
     return [
-        Service("web", pages, logs / "web.log"),
-        Service("jobs", jobs, logs / "jobs.log", signal.SIGKILL),  # else it waits for a dead queue
-        Service("gpu", gpu, logs / "gpu.log", signal.SIGKILL),
-        Service("beat", beat, logs / "beat.log"),
+        Service("web", pages, logs / "web.log", pipes),
+        Service(
+            "jobs", jobs, logs / "jobs.log", pipes, signal.SIGKILL
+        ),  # else it waits for a dead queue
+        Service("gpu", gpu, logs / "gpu.log", pipes, signal.SIGKILL),
+        Service("beat", beat, logs / "beat.log", pipes),
     ]

@@ -31,6 +31,10 @@ EARNEST_WEB_WORKERS = _env.number("EARNEST_WEB_WORKERS", 1, 1, 64)
 EARNEST_MAX_UPLOAD_BYTES = _env.number("EARNEST_MAX_UPLOAD_MB", 16, 1, 100_000) * 1024**2
 
 
+# How many proxies in front add to X-Forwarded-For; 0: the connection's other end is believed.
+EARNEST_TRUSTED_PROXIES = _env.number("EARNEST_TRUSTED_PROXIES", 0, 0, 10)
+
+
 def _public_url() -> str:
     url = _env.url("EARNEST_PUBLIC_URL", ("http", "https"), "https://listen.example.org")
     if url is None:
@@ -75,11 +79,15 @@ INSTALLED_APPS = [
     "rest_framework",
     "channels",
     "csp",
+    "config.operations",
     "listening",
     "metrics",
     "analysis",
 ]
 MIDDLEWARE = [
+    "config.operations.logs.RequestIds",
+    "config.operations.requests.CountRequests",
+    "config.operations.unavailable.Unavailable",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.compression.PageCompression",
@@ -89,6 +97,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.limits.Limits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -185,6 +194,7 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": _cache_url,
         "KEY_PREFIX": "earnest",
+        "OPTIONS": {"socket_timeout": 5, "socket_connect_timeout": 5},  # one that hangs is away
     }
 }
 CHANNEL_LAYERS: dict[str, Any] = {
@@ -302,17 +312,40 @@ if MEDIA_ACCEL_PREFIX and not (
 ):
     raise wrong("MEDIA_ACCEL_PREFIX", MEDIA_ACCEL_PREFIX, "it must start and end with a slash.")
 
-# --- Logs: to standard error, with no request bodies, query strings or addresses ---------------
+# --- Operations: logs go to standard error, with no bodies, queries, addresses or codes ----------
+EARNEST_METRICS_TOKEN = _env.text("EARNEST_METRICS_TOKEN")  # /metrics is not there without one
+EARNEST_SENTRY_DSN = _env.text("EARNEST_SENTRY_DSN")  # errors go there, not what people typed
+EARNEST_LEAST_FREE_BYTES = _env.number("EARNEST_LEAST_FREE_MB", 500, 10, 10**7) * 1024**2
+EARNEST_LOG_FORMAT = _env.choice("EARNEST_LOG_FORMAT", ("line", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"route": {"()": "config.operations.logs.RouteFilter"}},
+    "formatters": {
+        "line": {
+            "()": "config.operations.logs.LineFormatter",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        },
+        "json": {"()": "config.operations.logs.JsonFormatter"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": EARNEST_LOG_FORMAT,
+            "filters": ["route"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
+        "django.request": {"level": "ERROR"},  # a line per answer of 4xx: the metrics count them
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
+        # Two lines per job and one per tick of the beat say nothing new; failures are errors.
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
     },
 }

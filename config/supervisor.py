@@ -20,10 +20,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.embedded import EmbeddedError
 from config.keeper import Use, join
+from config.liveness import Liveness
+from config.log_pipes import LogPipes
+from config.prepare import AWAY_STATUS
 from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_redis
 from config.running import lock_file, write_address
-from config.services import BASE_DIR, MOST_CONNECTIONS, Service, services
+from config.services import BASE_DIR, LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
 
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0
@@ -47,6 +50,8 @@ class Supervisor:
         self.after_a_kill = False
         self.uses: list[Use] = []
         self.services: list[Service] = []
+        self.pipes = LogPipes()
+        self.liveness = Liveness(loopback(self.host), self.port)
 
     def run(self) -> int:
         self.take_lock()
@@ -59,7 +64,8 @@ class Supervisor:
             try_redis()
             self.uses = join(self.var, settings.EMBEDDED)
             entry = self.prepare()
-            self.services = services(self.var, self.host, self.port, settings.EARNEST_WEB_WORKERS)
+            workers = settings.EARNEST_WEB_WORKERS
+            self.services = services(self.var, self.host, self.port, workers, self.pipes)
             if not self.stopping:
                 self.open_pages()
                 self.announce(entry)
@@ -117,41 +123,66 @@ class Supervisor:
         return None
 
     def prepare(self) -> dict[str, str]:
-        """Tables, demo study, static files and log-in; returns where raters enter which study."""
+        """Tables, demo study, static files and log-in; returns where raters enter which study.
+
+        A database that dies meanwhile, or a full disk, is waited for; a mistake is not.
+        """
         result, log = self.var / "prepared.json", self.var / "logs" / "prepare.log"
+        tries = 0
+        while not self.stopping:
+            status = self.prepare_once(result, log)
+            if self.stopping:
+                break
+            if status == 0:
+                entry: dict[str, str] = json.loads(result.read_text())
+                return entry
+            if status != AWAY_STATUS:
+                raise StartError(f"The preparation failed; see {log}. Its end:\n{last_lines(log)}")
+            tries += 1
+            pause_s = min(0.5 * 2**tries, LONGEST_PAUSE_S)
+            say(f"The preparation waits for a server or for space: {last_lines(log, 1)}")
+            self.wait(pause_s)
+        return {}
+
+    def prepare_once(self, result: Path, log: Path) -> int:
         result.unlink(missing_ok=True)
         command = [sys.executable, "-m", "config.prepare", str(result)]
         child = spawn(command, log=log, cwd=BASE_DIR)
         while child.poll() is None and not self.stopping:
-            time.sleep(LOOK_EVERY_S / 4)
+            self.heal()
+            self.pipes.pump(LOOK_EVERY_S / 4)
         stop([child], grace_s=GRACE_S)
-        if self.stopping:
-            return {}
-        if child.returncode:
-            raise StartError(f"The preparation failed; see {log}. Its end:\n{last_lines(log)}")
-        entry: dict[str, str] = json.loads(result.read_text())
-        return entry
+        return child.returncode
+
+    def wait(self, seconds: float) -> None:
+        """Heals what runs meanwhile, and ends early when all is to stop."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self.stopping:
+            self.heal()
+            self.pipes.pump(LOOK_EVERY_S)
 
     def open_pages(self, limit_s: float = 60.0) -> None:
         web, *workers = self.services
         deadline = time.monotonic() + limit_s
         web.start()
-        while self.health() != 200 and not self.stopping:
+        while self.pages_live() != 200 and not self.stopping:
             self.heal(web)
             if time.monotonic() > deadline:
                 raise StartError(
                     f"The pages do not answer; see {web.log}. Its end:\n{last_lines(web.log)}"
                 )
-            time.sleep(LOOK_EVERY_S / 4)
+            self.pipes.pump(LOOK_EVERY_S / 4)
         for worker in workers:
             worker.start()
 
-    def health(self) -> int | None:
-        """The status of the health page, or None when nothing answers."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
-        client = http.client.HTTPConnection(host, self.port, timeout=5)
+    def pages_live(self) -> int | None:
+        """The status of /livez, or None when nothing answers.
+
+        Not of /readyz: pages that run and say that the disk is full are better than none.
+        """
+        client = http.client.HTTPConnection(loopback(self.host), self.port, timeout=5)
         try:
-            client.request("GET", "/healthz", headers={"Host": "localhost"})
+            client.request("GET", "/livez", headers={"Host": "localhost"})
             return client.getresponse().status
         except (OSError, http.client.HTTPException):
             return None
@@ -187,7 +218,18 @@ class Supervisor:
     def watch(self) -> None:
         while not self.stopping:
             self.heal(*self.services)
-            time.sleep(LOOK_EVERY_S)
+            self.end_hung_pages()
+            self.pipes.pump(LOOK_EVERY_S)
+
+    def end_hung_pages(self) -> None:
+        """Pages that run and answer nothing for long are killed; `heal` starts them again."""
+        web = self.services[0]
+        if web.child is None:
+            self.liveness.forget()
+        elif self.liveness.is_dead(time.monotonic()):
+            say("web does not answer; killing it")
+            signal_group(web.child, signal.SIGKILL)
+            self.liveness.forget()
 
     def heal(self, *started: Service) -> None:
         for service in started:
@@ -199,16 +241,17 @@ class Supervisor:
                 use.ensure_kept()
             except EmbeddedError as error:
                 say(f"{error}\nTrying again.")
-                time.sleep(1)
+                self.pipes.pump(1)
 
     # --- Stopping ------------------------------------------------------------------------------
 
     def stop(self) -> None:
         began = time.monotonic()
         children = [service.child for service in self.services if service.child]
-        ask(children, signal.SIGTERM, GRACE_S * 0.75)  # jobs may end
-        ask(children, signal.SIGQUIT, GRACE_S * 0.25)  # jobs go back to their queue
+        ask(children, signal.SIGTERM, GRACE_S * 0.75, self.pipes)  # jobs may end
+        ask(children, signal.SIGQUIT, GRACE_S * 0.25, self.pipes)  # jobs go back to their queue
         stop(children, grace_s=0)
+        self.pipes.drain()
         for use in self.uses:
             use.leave()
         for use in self.uses:
@@ -226,14 +269,21 @@ def allow_open_files(wanted: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
-def ask(children: list[subprocess.Popen[bytes]], number: int, patience_s: float) -> None:
+def loopback(host: str) -> str:
+    """Where the supervisor reaches pages that listen on every address."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+def ask(
+    children: list[subprocess.Popen[bytes]], number: int, patience_s: float, pipes: LogPipes
+) -> None:
     """Signals all that still run, and waits until they ended or the patience did."""
     for child in children:
         if child.poll() is None:
             child.send_signal(number)
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline and any(child.poll() is None for child in children):
-        time.sleep(0.02)
+        pipes.pump(0.02)
 
 
 def main() -> int:

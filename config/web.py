@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import sys
+from http import HTTPStatus
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -16,13 +17,33 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from config.bridge import Bridge, Receive, Scope, Send
+from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
 from config.clips import PREFIX, Clips
 
-THREADS = 8  # per web worker; each keeps its own database connection
+# Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
+# researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
+# do all of them: of the operators' threads one looks, and the other tells.
+THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2}
+WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30}  # more come back later
+OPERATORS = ("/readyz", "/metrics")
+RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
+LOGINS = ("/login", "/admin/login")
+
+
+def queue_of(method: str, path: str) -> str:
+    """Whose threads answer a request."""
+    if path.startswith(LOGINS) and method == "POST":
+        return "logins"
+    if path in OPERATORS:
+        return "operators"
+    return "raters" if path.startswith(RATERS) else "researchers"
+
 
 pages = Bridge(
-    get_wsgi_application(), threads=THREADS, max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES
+    get_wsgi_application(),
+    queues={name: Queue(name, THREADS[name], WAITING[name]) for name in THREADS},
+    queue_of=queue_of,
+    max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES,
 )
 clips = Clips()
 
@@ -56,6 +77,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
     if scope["type"] == "websocket":
         await sockets(scope, receive, send)
+    elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
+        await send_plain(send, HTTPStatus.OK)
     elif scope["path"].startswith(PREFIX):
         await clips(scope, receive, send)
     else:

@@ -175,5 +175,5 @@ def test_strangers_requests_never_break_a_page(demo_house: DemoHouse):
         assert client.post(url, content=large, headers=headers).status_code == 413
     # A refused body may hang up: another connection.
     with httpx.Client(base_url=demo_house.url, timeout=PATIENCE_S) as client:
-        assert client.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
-        assert client.get("/healthz").status_code == 200
+        assert client.get("/readyz", headers={"Host": "evil.example"}).status_code == 400
+        assert client.get("/readyz").status_code == 200

@@ -152,7 +152,7 @@ def _simulated(token: str, study: Study) -> bool:
 def _origin(request: HttpRequest, study: Study) -> str:
     """The same for the same address and browser in one study, and only while our key is known."""
     agent = request.headers.get("User-Agent", "")
-    return secret_seed("origin", study.pk, request.META.get("REMOTE_ADDR", ""), agent)[:24]
+    return secret_seed("origin", study.pk, request.META.get("CLIENT_ADDRESS", ""), agent)[:24]
 
 
 def _device(agent: str) -> str:

@@ -105,7 +105,7 @@ class House:
     def health(self) -> int | None:
         client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=RETRY_S)
         try:
-            client.request("GET", "/healthz")
+            client.request("GET", "/readyz")
             return client.getresponse().status
         except (OSError, http.client.HTTPException):
             return None

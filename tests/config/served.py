@@ -12,7 +12,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import path as route
 
 from config import clips, web
-from config.bridge import Bridge
+from config.bridge import Bridge, Queue
 from listening.audio import ClipRequest
 from tests.config.helpers import wait_for
 
@@ -92,6 +92,11 @@ class Echo(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no typ
 clips.resolve_clip = resolve_clip  # type: ignore[attr-defined]  # replaced for the test
 clips.appearance_of = lambda clip: clip.copy  # type: ignore[attr-defined]  # they are no sounds
 if os.environ.get("TEST_PAGES") == "wsgi":
-    web.pages = Bridge(pages, threads=4, max_body_bytes=64 * 1024**2)
+    web.pages = Bridge(
+        pages,
+        queues={"pages": Queue("pages", 4, 100)},
+        queue_of=lambda method, path: "pages",
+        max_body_bytes=64 * 1024**2,
+    )
 web.sockets = web.Sockets([route("ws/echo", Echo.as_asgi())])
 application = web.application

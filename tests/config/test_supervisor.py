@@ -94,6 +94,16 @@ def kept_rows(connect: Callable[[], psycopg.Connection]) -> set[tuple[int, int]]
         return None
 
 
+def table_made(connect: Callable[[], psycopg.Connection]) -> bool:
+    """Once the database is back: the test before killed its keeper, and health is kept 2 s."""
+    try:
+        with connect() as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS kept (writer int, value int)")
+    except psycopg.Error:
+        return False
+    return True
+
+
 def test_every_acknowledged_row_survives_killed_databases(house: House):
     def connect() -> psycopg.Connection:
         host = str(socket_folder(house.var))
@@ -110,8 +120,7 @@ def test_every_acknowledged_row_survives_killed_databases(house: House):
             except psycopg.Error:
                 time.sleep(0.02)
 
-    with connect() as connection:
-        connection.execute("CREATE TABLE kept (writer int, value int)")
+    wait_for(partial(table_made, connect))
     acknowledged: list[list[int]] = [[], []]
     done = threading.Event()
     writers = [threading.Thread(target=write, args=(number,)) for number in (0, 1)]

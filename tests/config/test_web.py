@@ -83,6 +83,10 @@ def test_a_page_arrives_with_all_its_headers(web: Served):
     assert "HTTP_X_TWO" not in environ  # it would pass for X-Two behind a careful proxy
 
 
+def test_liveness_asks_no_page(web: Served):
+    assert get(f"{web.url}/livez").status_code == 200
+
+
 def test_an_encoded_path_reaches_the_pages_as_pep_3333_says(web: Served):
     response = get(f"{web.url}/environ")
     assert "PATH_INFO=/environ" in response.text
@@ -264,10 +268,10 @@ def test_a_socket_without_a_route_is_refused(web: Served):
 def test_django_answers_behind_the_bridge(tmp_path: Path):
     served = serve(tmp_path)
     try:
-        assert get(f"{served.url}/healthz").json() == {"status": "ok", "missing": []}
+        assert get(f"{served.url}/readyz").json()["checks"]["cache"]["grade"] == "ok"
         page = get(f"{served.url}/admin/login/")
         assert "csrftoken" in page.headers["set-cookie"]
-        assert get(f"{served.url}/healthz", headers={"Host": "evil"}).status_code == 400
+        assert get(f"{served.url}/readyz", headers={"Host": "evil"}).status_code == 400
     finally:
         served.process.terminate()
         assert served.process.wait(PATIENCE_S) == 0

@@ -54,7 +54,7 @@ class WebProcess:
         assert self.process is not None
         assert self.process.poll() is None, "the web process ended"
         with contextlib.suppress(httpx.HTTPError):
-            return httpx.get(f"{self.url}/healthz").status_code == 200
+            return httpx.get(f"{self.url}/readyz").status_code == 200
         return False
 
     def stop(self) -> None:

@@ -133,7 +133,7 @@ def chosen_study(key: str) -> Study:
 def insist_on_server(url: str) -> None:
     remedy = "Start it with `make run`, or name its address with --url."
     try:
-        answer = httpx.get(f"{url.rstrip('/')}/healthz", timeout=10)
+        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=10)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         reason = str(error) or type(error).__name__
         raise CommandError(f"No Earnest answers at {url} ({reason}). {remedy}") from None

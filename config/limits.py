@@ -1,0 +1,150 @@
+"""How often one address, account, rater or researcher may ask: the rest hears when to come back.
+
+Counts live in Valkey, for all web workers together. Without it nobody is turned away, and the log
+says so: raters go on.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.signals import user_login_failed
+from django.core import signing
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from redis.exceptions import RedisError
+from rest_framework.throttling import SimpleRateThrottle
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+LOGINS = ("login", "admin:login")
+log = logging.getLogger(__name__)
+
+
+def client_address(request: HttpRequest) -> str:
+    """Who asks: the connection's other end, or what as many proxies as are trusted say of it."""
+    hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",")]
+    trusted = settings.EARNEST_TRUSTED_PROXIES
+    if trusted and len(hops) >= trusted and hops[-trusted]:
+        return hops[-trusted]
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """So many requests in so many seconds of each `key`; those whose key is "" are not counted."""
+
+    name: str
+    routes: tuple[str, ...]
+    requests: int
+    seconds: int
+    key: Callable[[HttpRequest], str]
+
+
+def _person(request: HttpRequest) -> str:
+    """The address, unless it is a scripted rater's: only who runs the server can send those."""
+    try:
+        signing.loads(request.POST.get("simulate", ""), salt="simulate", max_age=3600)
+    except signing.BadSignature:
+        return client_address(request)
+    return ""
+
+
+def _account(request: HttpRequest) -> str:
+    return request.POST.get("username", "").strip().casefold()[:150]
+
+
+def _session(request: HttpRequest) -> str:
+    match = request.resolver_match
+    return str(match.kwargs.get("code", "")) if match else ""
+
+
+def _researcher(request: HttpRequest) -> str:
+    user = getattr(request, "user", None)
+    return str(user.pk) if user is not None and user.is_authenticated else ""
+
+
+DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments")
+LIMITS = (
+    Limit("log-ins of an address", LOGINS, 20, 60, client_address),
+    Limit("log-ins to an account", LOGINS, 10, 60, _account),
+    Limit("entering from an address", ("landing",), 120, 60, _person),
+    Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
+    Limit("changes by a researcher", (), 240, 60, _researcher),
+)
+
+
+class _Throttle(SimpleRateThrottle):
+    """Django REST framework's count of the last requests, for one of our limits."""
+
+    def __init__(self, limit: Limit) -> None:
+        self.limit, self.rate = limit, limit.name  # the framework asks only whether there is one
+        self.num_requests, self.duration = limit.requests, limit.seconds
+
+    def get_cache_key(self, request: Any, view: Any) -> str | None:
+        key = self.limit.key(request)
+        if not key:
+            return None
+        told = hmac.digest(settings.SECRET_KEY.encode(), key.encode(), "sha256").hex()
+        return f"limit/{self.limit.name.replace(' ', '-')}/{told[:32]}"
+
+
+def limits_of(request: HttpRequest) -> list[Limit]:
+    """Those that a request counts towards: only what changes something is counted."""
+    if request.method != "POST" or request.resolver_match is None:
+        return []
+    route = request.resolver_match.view_name
+    named = [limit for limit in LIMITS if route in limit.routes]
+    return named or [limit for limit in LIMITS if not limit.routes]
+
+
+class Limits:
+    """Middleware: before any password is hashed and any row is locked."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.META["CLIENT_ADDRESS"] = client_address(request)  # for views, which ask no proxy
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        for limit in limits_of(request):
+            throttle = _Throttle(limit)
+            try:
+                allowed = throttle.allow_request(request, None)  # type: ignore[arg-type]
+            except RedisError as error:
+                log.warning("%s are not counted: %s", limit.name, error)
+                return None
+            if not allowed:
+                log.warning("too many %s", limit.name)
+                return too_many(request, math.ceil(throttle.wait() or limit.seconds))
+        return None
+
+
+def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
+    """429 with when to come back; a rater's page keeps its answer and sends it again."""
+    words = _("Too many requests at once. Please wait a minute; nothing is lost.")
+    if request.path.startswith("/api/"):
+        body = {"error": "too_many", "message": words, "state": None}
+        response: HttpResponse = JsonResponse(body, status=429)
+    else:
+        context = {"title": _("One moment, please"), "sentence": words, "next": ""}
+        response = render(request, "rater/problem.html", context, status=429)
+    response["Retry-After"] = str(max(wait_s, 1))
+    return response
+
+
+@receiver(user_login_failed)
+def log_failure(sender: object, request: HttpRequest | None = None, **_: object) -> None:
+    """Neither the name, which may be a mistyped password, nor the address stands in logs."""
+    address = client_address(request) if request is not None else ""
+    known = hmac.digest(settings.SECRET_KEY.encode(), address.encode(), "sha256").hex()[:8]
+    log.warning("a log-in failed, from address #%s", known)

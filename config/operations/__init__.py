@@ -1,0 +1,1 @@
+"""What whoever runs Earnest needs: health, heartbeats, logs, metrics, and a page of them."""

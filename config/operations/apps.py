@@ -1,0 +1,16 @@
+"""Registers operations with Django and starts what reports errors elsewhere, if a setting asks."""
+
+from django.apps import AppConfig
+
+
+class OperationsConfig(AppConfig):
+    name = "config.operations"
+    label = "operations"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from config.operations import error_reports, failures, heartbeats
+
+        error_reports.start()
+        heartbeats.connect()
+        failures.connect()

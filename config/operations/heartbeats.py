@@ -1,0 +1,98 @@
+"""Each Celery worker and the beat write a row every few seconds, from a thread of their own.
+
+A thread and not a job: a job waits behind long ones, and a busy worker is not a dead one. How long
+jobs wait is told by the age of the oldest one in its queue.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from typing import Any, NamedTuple
+
+from celery.signals import beat_init, worker_ready
+from django.db import Error, connection
+
+EVERY_S = 10.0
+STALE_S = 45.0  # four are missed
+FORGOTTEN_S = 86_400  # a process of another name took its place
+WRITE = """
+INSERT INTO operations_heartbeat (name, roles, at) VALUES (%s, %s, clock_timestamp())
+ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, at = excluded.at
+"""
+log = logging.getLogger(__name__)
+
+
+class Beat(NamedTuple):
+    """A process as its row shows it."""
+
+    name: str
+    roles: tuple[str, ...]
+    age_s: float
+
+    @property
+    def fresh(self) -> bool:
+        return self.age_s < STALE_S
+
+
+def write(name: str, roles: str) -> None:
+    """One row per name: it is updated in place, so the table does not grow."""
+    with connection.cursor() as cursor:
+        cursor.execute(WRITE, [name, roles])
+
+
+def read() -> list[Beat]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name, roles, greatest(0, extract(epoch FROM clock_timestamp() - at))::float"
+            " FROM operations_heartbeat ORDER BY name"
+        )
+        return [Beat(name, tuple(roles.split(",")), age_s) for name, roles, age_s in cursor]
+
+
+def forget_old() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM operations_heartbeat"
+            " WHERE at < clock_timestamp() - make_interval(secs => %s)",
+            [FORGOTTEN_S],
+        )
+
+
+def keep_beating(name: str, roles: str, stop: threading.Event) -> None:
+    """Until the process ends; a database that is away is tried again at the next beat."""
+    forgotten = said = False
+    while True:
+        try:
+            write(name, roles)
+            if not forgotten:
+                forget_old()
+            forgotten, said = True, False
+        except Error as error:
+            if not said:
+                log.warning("No heartbeat could be written (%s)", type(error).__name__)
+            said = True
+            connection.close()
+        if stop.wait(EVERY_S):
+            return
+
+
+def _start(name: str, roles: str) -> None:
+    thread = threading.Thread(
+        target=keep_beating, args=(name, roles, threading.Event()), name="heartbeat", daemon=True
+    )
+    thread.start()
+
+
+def _on_worker_ready(sender: Any, **_: Any) -> None:
+    _start(sender.hostname, ",".join(sorted(queue.name for queue in sender.task_consumer.queues)))
+
+
+def _on_beat(sender: Any, **_: Any) -> None:
+    _start(f"beat@{socket.gethostname()}", "beat")
+
+
+def connect() -> None:
+    worker_ready.connect(_on_worker_ready, weak=False, dispatch_uid="heartbeat")
+    beat_init.connect(_on_beat, weak=False, dispatch_uid="heartbeat")

@@ -1,0 +1,97 @@
+"""One line per event, as text or JSON, with the request's id and no code of a session or a link."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import secrets
+from collections.abc import Callable
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+HEADER = "X-Request-ID"
+GIVEN = re.compile(r"[0-9a-f-]{16,36}")  # nginx's $request_id, or a UUID; other words are not kept
+# What stands behind these in a path opens a session, a study or a clip to whoever reads it.
+SECRET = re.compile(r"((?:^|(?<=[\s\"'(:/\w]))/(?:api/s|s|r|k|c)/)[^/\s\"'<>?)]+")
+QUERY = re.compile(r"(?<=[\w/…])\?[\w.~%+-]+=[^\s\"'<>)]*")
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def request_id() -> str:
+    return _request_id.get()
+
+
+def without_secrets(text: str) -> str:
+    return QUERY.sub("?…", SECRET.sub(r"\1…", text))
+
+
+class RequestIds:
+    """Middleware: each request gets an id, which its log lines and its answer carry."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        given = request.headers.get(HEADER, "")
+        name = given if GIVEN.fullmatch(given) else secrets.token_hex(8)
+        token = _request_id.set(name)
+        try:
+            response = self.get_response(request)
+        finally:
+            _request_id.reset(token)
+        response[HEADER] = name
+        return response
+
+
+def route_of(request: HttpRequest) -> str:
+    """The name of the route, never the path: that holds the session's code."""
+    match = request.resolver_match
+    if match is None:
+        return "unknown"
+    return match.view_name or match.route or "unknown"
+
+
+class RouteFilter(logging.Filter):
+    """Django's own lines on answers name the route; those on 503 were said once by us."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id()
+        request = getattr(record, "request", None)
+        if isinstance(request, HttpRequest) and hasattr(record, "status_code"):
+            if record.status_code == 503:
+                return False
+            path = request.path
+            arguments = record.args if isinstance(record.args, tuple) else ()
+            record.args = tuple(route_of(request) if a == path else a for a in arguments)
+        return True
+
+
+class LineFormatter(logging.Formatter):
+    """Text for people; the last step takes codes out, whoever wrote the line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        number = getattr(record, "request_id", "")
+        line = without_secrets(super().format(record))
+        return f"{line} [{number}]" if number and "\n" not in line else line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per line, for what collects logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": without_secrets(record.getMessage()),
+            "process": record.process,
+        }
+        if number := getattr(record, "request_id", ""):
+            entry["request_id"] = number
+        if record.exc_info:
+            entry["traceback"] = without_secrets(self.formatException(record.exc_info))
+        return json.dumps(entry, ensure_ascii=False)

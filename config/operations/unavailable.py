@@ -1,0 +1,88 @@
+"""While the database or the disk is away: a page that waits and goes on by itself, with 503."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import random
+import sys
+import time
+from collections.abc import Callable
+
+from django.db import InterfaceError, InternalError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import requires_csrf_token
+from django.views.defaults import server_error
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import RedisError
+
+from config.operations.health import reason_of
+from config.operations.logs import route_of
+
+WAIT_S = (5, 15)  # spread, so that a thousand waiting pages do not come back at once
+SAID_EVERY_S = 30.0
+AWAY = (OperationalError, InterfaceError, RedisError, BrokerError)
+FULL = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO)
+SENTENCE = (  # as in the page, where it is marked for translation
+    "Our server is being looked after. It is not your fault, and answers already saved are safe."
+)
+log = logging.getLogger(__name__)
+_said: dict[str, float] = {}  # reason -> when it was logged last
+
+
+def is_away(error: BaseException | None) -> bool:
+    """Whether the same request may succeed later, when a server or space is back."""
+    if isinstance(error, InternalError):  # a database that takes reads only
+        return getattr(error.__cause__, "sqlstate", None) == "25006"
+    if isinstance(error, OSError) and error.errno in FULL:
+        return True
+    return isinstance(error, AWAY)
+
+
+def say(request: HttpRequest, error: BaseException) -> None:
+    """Once in a while per reason: thousands of pages ask again while a server is away."""
+    reason, now = reason_of(error), time.monotonic()
+    if now - _said.get(reason, -SAID_EVERY_S) >= SAID_EVERY_S:
+        _said[reason] = now
+        log.error("%s cannot be served: %s", route_of(request), reason)
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    wait_s = random.randint(*WAIT_S)
+    response: HttpResponse
+    if request.path.startswith("/api/"):
+        response = JsonResponse({"error": "unavailable", "message": _(SENTENCE)}, status=503)
+    else:  # without the request: its session and messages would ask the database
+        response = HttpResponse(render_to_string("503.html", {"wait_s": wait_s}), status=503)
+    response["Retry-After"] = str(wait_s)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+class Unavailable:
+    """Middleware: what a view raises because a server is away becomes a page that waits."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not is_away(error):
+            return None
+        say(request, error)
+        return answer(request)
+
+
+@requires_csrf_token
+def failed(request: HttpRequest) -> HttpResponseBase:
+    """Django's handler500: other middleware may find a server away too (log-ins, sessions)."""
+    error = sys.exc_info()[1]
+    if error is not None and is_away(error):
+        say(request, error)
+        return answer(request)
+    return server_error(request)

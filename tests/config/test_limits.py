@@ -1,0 +1,197 @@
+"""Who asks too often is told when to come back; raters never wait for passwords."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from http import HTTPStatus
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import get_hasher
+from django.core import signing
+from django.test import Client
+from redis.exceptions import ConnectionError as Away
+
+from config import limits, web
+from config.bridge import Bridge, Queue
+from tests.factories import arrive, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_counts(monkeypatch):
+    """Counts of this test alone."""
+    counts: dict[str, object] = {}
+
+    class Memory:
+        def get(self, key, default=None):
+            return counts.get(key, default)
+
+        def set(self, key, value, timeout=None):
+            counts[key] = value
+
+    monkeypatch.setattr(limits._Throttle, "cache", Memory())
+    return counts
+
+
+def log_in(client: Client, name: str = "ada", **headers: str):
+    return client.post("/login/", {"username": name, "password": "wrong"}, headers=headers)
+
+
+def test_an_address_may_try_twenty_log_ins_a_minute(monkeypatch):
+    hashed = []
+    monkeypatch.setattr(
+        "django.contrib.auth.backends.ModelBackend.authenticate",
+        lambda *args, **kwargs: hashed.append(1),
+    )
+    statuses = Counter(log_in(Client(), f"name-{n}").status_code for n in range(25))
+    assert statuses == {200: 20, 429: 5}
+    assert len(hashed) == 20  # nobody's password is hashed after that
+    refused = log_in(Client(), "another")
+    assert 1 <= int(refused["Retry-After"]) <= 60
+    assert b"wait a minute" in refused.content
+
+
+def test_an_account_is_tried_ten_times_a_minute_from_wherever(settings):
+    settings.EARNEST_TRUSTED_PROXIES = 1
+    statuses = [
+        log_in(Client(), name, **{"X-Forwarded-For": f"10.0.0.{n}"}).status_code
+        for n, name in enumerate(["ada", "ADA", " ada "] * 4)
+    ]
+    assert statuses == [200] * 10 + [429] * 2
+
+
+def test_who_is_known_and_who_is_not_are_hashed_alike(monkeypatch):
+    get_user_model().objects.create_user("ada", password="right-and-long")
+    hasher = type(get_hasher())
+    hashed: list[str] = []
+    encode = hasher.encode
+
+    def counted(self, password, *args):
+        hashed.append(password)
+        return encode(self, password, *args)
+
+    monkeypatch.setattr(hasher, "encode", counted)
+    for name in ("ada", "nobody"):
+        hashed.clear()
+        log_in(Client(), name)
+        assert hashed == ["wrong"]
+
+
+def test_a_failed_log_in_is_logged_without_name_or_address(caplog):
+    log_in(Client(), "my-secret-password")
+    assert "a log-in failed, from address #" in caplog.text
+    assert "my-secret-password" not in caplog.text
+    assert "127.0.0.1" not in caplog.text
+
+
+def test_the_address_is_the_last_that_a_trusted_proxy_added(rf, settings):
+    request = rf.get("/", headers={"X-Forwarded-For": "6.6.6.6, 5.5.5.5, 4.4.4.4"})
+    for trusted, address in ((0, "127.0.0.1"), (1, "4.4.4.4"), (2, "5.5.5.5"), (9, "127.0.0.1")):
+        settings.EARNEST_TRUSTED_PROXIES = trusted
+        assert limits.client_address(request) == address
+
+
+def test_entering_is_limited_by_address_but_not_for_scripted_raters(monkeypatch):
+    few = limits.Limit("entering from an address", ("landing",), 3, 60, limits._person)
+    monkeypatch.setattr(limits, "LIMITS", (few,))
+    study = make_study()
+    door, token = f"/r/{study.link}/", signing.dumps(study.key, salt="simulate")
+    assert [Client().post(door).status_code for _ in range(5)] == [422] * 3 + [429] * 2
+    scripted = [Client().post(door, {"simulate": token}).status_code for _ in range(5)]
+    assert scripted == [422] * 5
+    assert [Client().get(door).status_code for _ in range(5)] == [200] * 5  # reading is not counted
+
+
+def test_a_rater_who_answers_too_often_is_told_so_in_json_and_keeps_the_answer(monkeypatch):
+    few = limits.Limit("answers of a session", ("api-answers",), 2, 60, limits._session)
+    monkeypatch.setattr(limits, "LIMITS", (few,))
+    one, other = arrive(make_study()), arrive(make_study(key="other"))
+    statuses = []
+    for session in (one, one, one, other):
+        url = f"/api/s/{session.code}/answers/"
+        response = Client().post(url, b"{}", content_type="application/json")
+        statuses.append(response.status_code)
+        if response.status_code == 429:
+            assert json.loads(response.content)["error"] == "too_many"
+            assert int(response["Retry-After"]) >= 1
+    assert statuses == [422, 422, 429, 422]  # 429 is a status that the page tries again
+
+
+def test_without_valkey_nobody_is_turned_away_and_the_log_says_so(monkeypatch, caplog):
+    def away(*args):
+        raise Away("no such socket")
+
+    monkeypatch.setattr(limits._Throttle, "allow_request", away)
+    assert log_in(Client()).status_code == 200
+    assert "are not counted: no such socket" in caplog.text
+
+
+# --- Threads -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "queue"),
+    [
+        ("POST", "/login/", "logins"),
+        ("POST", "/admin/login/", "logins"),
+        ("GET", "/login/", "researchers"),
+        ("POST", "/api/s/x/answers/", "raters"),
+        ("GET", "/r/x/", "raters"),
+        ("GET", "/s/x/", "raters"),
+        ("GET", "/studies/x/", "researchers"),
+    ],
+)
+def test_raters_share_their_threads_with_nobody(method, path, queue):
+    assert web.queue_of(method, path) == queue
+
+
+def test_a_full_queue_sends_away_and_the_others_go_on():
+    held = threading.Event()
+
+    def pages(environ, start_response):
+        if environ["PATH_INFO"] == "/slow":
+            held.wait(30)
+        start_response("200 OK", [("Content-Length", "2")])
+        return [b"ok"]
+
+    queues = {"slow": Queue("slow", 1, 1), "quick": Queue("quick", 1, 1)}
+    bridge = Bridge(
+        pages,
+        queues=queues,
+        max_body_bytes=100,
+        queue_of=lambda method, path: "slow" if path == "/slow" else "quick",
+    )
+
+    async def ask(path: str) -> tuple[int, dict[bytes, bytes]]:
+        heads = []
+
+        async def receive():
+            if heads or not asked:
+                await asyncio.sleep(3600)
+            asked.clear()
+            return {"type": "http.request", "body": b""}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                heads.append(message)
+
+        asked = [True]
+        scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+        await bridge(scope, receive, send)
+        return heads[0]["status"], dict(heads[0]["headers"])
+
+    async def all_of_them():
+        slow = [asyncio.create_task(ask("/slow")) for _ in range(2)]
+        while queues["slow"].inside < 2:
+            await asyncio.sleep(0)
+        status, headers = await ask("/slow")
+        assert (status, headers[b"retry-after"]) == (HTTPStatus.SERVICE_UNAVAILABLE, b"5")
+        assert (await ask("/quick"))[0] == 200
+        held.set()
+        assert [status for status, _ in await asyncio.gather(*slow)] == [200, 200]
+
+    asyncio.run(all_of_them())
+    assert queues["slow"].inside == 0

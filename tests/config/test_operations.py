@@ -1,0 +1,185 @@
+"""Metrics for who has the token, a page for who runs the house, errors without anybody's words."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import OperationalError
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from config.operations import (
+    error_reports,
+    exposition,
+    failures,
+    figures,
+    heartbeats,
+    pages,
+    requests,
+)
+from config.operations.health import Readiness
+from config.operations.requests import Tally
+from config.operations.shared import shared
+
+
+@pytest.fixture(autouse=True)
+def counted_anew(monkeypatch: pytest.MonkeyPatch, servers: None) -> None:
+    shared().delete(*shared().keys(f"{cache.key_prefix}-*"), "none")
+    monkeypatch.setattr(figures, "_kept", None)
+    monkeypatch.setattr(requests, "tally", Tally())
+    monkeypatch.setattr(pages, "readiness", Readiness())
+
+
+def families(client: Client) -> dict[str, dict[tuple[str, ...], float]]:
+    page = client.get("/metrics", headers={"Authorization": "Bearer secret"})
+    assert page.status_code == 200
+    return {
+        family.name: {
+            (sample.name, *sample.labels.values()): sample.value for sample in family.samples
+        }
+        for family in text_string_to_metric_families(page.content.decode())
+    }
+
+
+def test_without_the_token_there_are_no_metrics(client: Client, settings):
+    assert client.get("/metrics").status_code == 404
+    settings.EARNEST_METRICS_TOKEN = "secret"
+    assert client.get("/metrics").status_code == 404
+    assert client.get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 404
+
+
+@pytest.mark.django_db
+def test_metrics_count_requests_by_route_and_never_by_path(client: Client, settings):
+    settings.EARNEST_METRICS_TOKEN = "secret"
+    client.get("/s/abc123/")
+    client.get("/s/other/")
+    heartbeats.write("jobs@here", "default")
+    found = families(client)
+    assert found["earnest_requests"]["earnest_requests_total", "GET", "session", "404"] == 2
+    times = found["earnest_request_seconds"]
+    assert times["earnest_request_seconds_count", "session"] == 2
+    assert 2 in (n for name, n in times.items() if "+Inf" in name)
+    assert found["earnest_answers"]["earnest_answers_total",] == 0
+    assert found["earnest_queue_jobs"]["earnest_queue_jobs", "gpu"] >= 0
+    assert ("earnest_heartbeat_age_seconds", "jobs@here") in found["earnest_heartbeat_age_seconds"]
+    assert "abc123" not in str(found)
+
+
+def test_processes_add_to_the_same_sums():
+    for tally in (Tally(), Tally()):
+        tally.thread = object()  # type: ignore[assignment]  # flushed here instead
+        tally.add("landing", "GET", 200, 0.02)
+        tally.add("landing", "TRACK", 200, 99.0)
+        tally.flush()
+    sums = requests.sums()
+    assert sums["landing", "GET", "200"] == {"1": 2, "sum_us": 40_000}
+    assert sums["landing", "other", "200"]["10"] == 2
+    assert exposition.buckets({"1": 2, "3": 1})[:4] == [
+        ("0.01", 0),
+        ("0.025", 2),
+        ("0.05", 2),
+        ("0.1", 3),
+    ]
+
+
+def test_counts_are_kept_while_the_cache_is_away(monkeypatch: pytest.MonkeyPatch):
+    def away() -> None:
+        raise RedisConnectionError("gone")
+
+    tally = Tally()
+    tally.thread = object()  # type: ignore[assignment]
+    tally.add("landing", "GET", 200, 0.02)
+    with monkeypatch.context() as without:
+        without.setattr(requests, "shared", away)
+        tally.flush()
+    tally.flush()
+    assert requests.sums()["landing", "GET", "200"]["1"] == 1
+
+
+def test_failures_of_a_day_are_counted_by_place_and_kind():
+    now = 1_000_000_000.0
+    failures.note("page session", "KeyError", now - 2 * 3600)
+    failures.note("page session", "KeyError", now)
+    failures.note("job x.y", "ValueError", now)
+    failures.note("job x.y", "ValueError", now - 25 * 3600)
+    assert failures.of_last_day(now) == [
+        ("page session", "KeyError", 2),
+        ("job x.y", "ValueError", 1),
+    ]
+
+
+@pytest.fixture
+def operator(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+def test_the_operator_s_page_shows_what_runs_and_what_failed(operator: Client):
+    heartbeats.write("gpu@here", "gpu")
+    failures.note("job x.y", "ValueError")
+    page = operator.get("/operations/").content.decode()
+    for word in ("gpu@here", "no heartbeat: default, analysis, beat", "job x.y", "Answers stored"):
+        assert word in page
+    assert "No study is open" in page
+
+
+def test_each_part_of_the_page_says_when_its_server_is_away(
+    operator: Client, monkeypatch: pytest.MonkeyPatch
+):
+    def no_database() -> None:
+        raise OperationalError("gone")
+
+    def no_cache() -> None:
+        raise RedisConnectionError("gone")
+
+    monkeypatch.setattr("config.operations.pages.figures", no_database)
+    monkeypatch.setattr("config.operations.failures.of_last_day", no_cache)
+    page = operator.get("/operations/").content.decode()
+    assert "the database is away" in page
+    assert "The queues could not be read" in page
+
+
+def test_researchers_and_strangers_do_not_see_it(client: Client, db: None):
+    assert client.get("/operations/").status_code == 302
+    client.force_login(User.objects.create_user("somebody"))
+    assert client.get("/operations/").status_code == 403
+
+
+def test_an_error_report_holds_places_in_the_code_and_nobody_s_words():
+    secret = "what a rater wrote, from 192.0.2.7, session abc123"
+    frame = {"filename": "a.py", "lineno": 3, "function": "f", "vars": {"text": secret}}
+    event = {
+        "event_id": "1",
+        "level": "error",
+        "request": {"url": f"https://h/s/{secret}", "data": secret, "env": {"REMOTE_ADDR": secret}},
+        "user": {"ip_address": secret},
+        "extra": {"celery-job": {"args": [secret]}},
+        "contexts": {"x": secret},
+        "breadcrumbs": {"values": [{"message": secret}]},
+        "server_name": secret,
+        "transaction": secret,
+        "logger": "django.request",
+        "logentry": {"message": "%s: %s", "params": [secret], "formatted": secret},
+        "exception": {
+            "values": [{"type": "KeyError", "value": secret, "stacktrace": {"frames": [frame]}}]
+        },
+    }
+    kept = error_reports.stripped(event)
+    assert secret not in str(kept)
+    assert kept["exception"]["values"][0]["type"] == "KeyError"
+    assert kept["exception"]["values"][0]["stacktrace"]["frames"][0]["lineno"] == 3
+
+
+@pytest.mark.django_db
+def test_the_dashboard_asks_for_metrics_that_there_are(client: Client, settings):
+    settings.EARNEST_METRICS_TOKEN = "secret"
+    dashboard = (Path(__file__).resolve().parents[2] / "deploy" / "grafana.json").read_text()
+    named = set(re.findall(r"earnest_[a-z_]+", dashboard))
+    there = {name for family in families(client).values() for (name, *_) in family}
+    empty = {"earnest_" + name for name in ("scoring_shards", "analyses", "free_blocks")}
+    empty |= {"earnest_" + name for name in ("heartbeat_age_seconds", "request_seconds_bucket")}
+    assert named - there - empty <= {"earnest_requests_total", "earnest_queue_oldest_seconds"}
+    assert len(named) > 12
