@@ -16,6 +16,7 @@ class AnalysisRun(models.Model):
         DONE = "done"
         FAILED = "failed"
         CANCELLED = "cancelled"
+        STALE = "stale"  # its result is deleted: a rater in it withdrew since
 
     study = models.ForeignKey("listening.Study", models.CASCADE, related_name="analysis_runs")
     estimator = models.CharField(max_length=60)

@@ -20,9 +20,15 @@ from listening.models import Rater, Session, Study, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
 from listening.outcomes import review_reasons
 from listening.refusals import LEASE_LOST, Refused
+from listening.signals import withdrawn
 from listening.statements import rows_of
 
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
+REJECTED_BEFORE = "rejected before"
+KEPT_OF_WHY = {
+    str(Session.Status.SCREENED): SCREENED_BEFORE,
+    str(Session.Status.REJECTED): REJECTED_BEFORE,
+}
 
 
 class NoRoom(Exception):
@@ -243,18 +249,20 @@ def withdraw(session: Session) -> None:
     """Delete what the rater gave and hand the places on; the empty session remains as a record."""
     with transaction.atomic():
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
-        if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
+        if locked.status == Session.Status.WITHDRAWN:
             return
         blocks = leases.lock_blocks_of(session.pk)
+        answered = locked.trials.filter(ratings__isnull=False).exists()
         with deleting_ratings():
             locked.trials.all().delete()
         leases.settle(blocks)
-        was_screened = locked.status == Session.Status.SCREENED
-        locked.rejected_because = SCREENED_BEFORE if was_screened else ""
+        locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
         locked.finished_at = timezone.now()
         locked.save()
+        if answered:  # else no analysis holds a row of this rater
+            withdrawn.send(sender=Session, study_id=locked.study_id)
 
 
 def reject(session: Session, reason: str) -> None:

@@ -37,7 +37,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "routing",
             "selectors",
         ),
-        *("sessions", "stages", "statements", "studies", "task_rules", "urls", "views"),
+        *("sessions", "signals", "stages", "statements", "studies", "task_rules", "urls", "views"),
     ),
     "metrics": (
         *("admin", "apps", "details", "forms", "imports", "jobs", "management", "migrations"),
@@ -68,6 +68,7 @@ ALLOWED = {  # room -> what it may import of other rooms
     "metrics": ("listening.selectors", "listening.methods", "listening.registry"),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
+        "listening.signals",
     ),
 }
 NEVER_IN_LISTENING = ("pandas", "torch", "torchaudio", "pymc", "arviz")

@@ -1,0 +1,5 @@
+"""What listening says to other rooms, which connect in their `apps.py`."""
+
+from django.dispatch import Signal
+
+withdrawn = Signal()  # study_id: answers of this study were deleted because their rater withdrew
