@@ -49,8 +49,8 @@ async def flood(base: str, per_second: float, until: asyncio.Event) -> Counter[i
     limits = httpx.Limits(max_connections=400)
     async with httpx.AsyncClient(base_url=base, timeout=60, limits=limits) as client:
         page = await client.get("/login/")
+        assert page.status_code == 200, page.text
         token = client.cookies["csrftoken"]
-        assert page.status_code == 200
 
         async def attempt(n: int) -> None:
             form = {"username": f"name-{n}", "password": "x", "csrfmiddlewaretoken": token}
@@ -98,11 +98,13 @@ def main() -> None:
     with own_house(options.port, 1):
         from django.conf import settings
 
+        from config.prepare import collect_static
         from listening import sessions
         from listening.sessions import Arrival
 
         study = demo_like_study(write_clips(settings.MEDIA_ROOT, 20), RATERS)
         made = [sessions.start(study, Arrival(simulated=True)) for _ in range(RATERS)]
+        collect_static()  # the log-in page names its styles
         print(machine_facts())
         base = f"http://127.0.0.1:{options.port}"
         rows: list[Any] = []
