@@ -97,6 +97,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.private_pages.PrivatePages",
     "config.limits.Limits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -243,6 +244,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "listening.jobs.clear_unused_appearances",
         "schedule": 600.0,
         "options": {"expires": 600.0},
+    },
+    "erase-due-studies": {
+        "task": "listening.jobs.erase_due_studies",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
     },
     "continue-dead-shards": {
         "task": "metrics.jobs.continue_dead_shards",

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from listening import leases
+from listening import erasure, leases
 from listening.audio.appearance import clear_appearances
 
 
@@ -16,3 +16,9 @@ def return_expired_leases() -> int:
 def clear_unused_appearances() -> int:
     """Run by the beat: what raters hear now is asked for again, and again made."""
     return clear_appearances()
+
+
+@shared_task
+def erase_due_studies() -> list[str]:
+    """Run by the beat: who took part in a study is forgotten on its date."""
+    return [str(erased) for erased in erasure.erase_due()]

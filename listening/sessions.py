@@ -259,6 +259,7 @@ def withdraw(session: Session) -> None:
         locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
+        locked.prolific_study = locked.prolific_session = ""
         locked.finished_at = timezone.now()
         locked.save()
         if answered:  # else no analysis holds a row of this rater

@@ -6,6 +6,7 @@ from django.db.models import F, Q
 
 from listening.models.codes import rater_code, session_code, trial_code
 from listening.models.material import Item, Stimulus
+from listening.models.sealed import SealedCharField
 from listening.models.study import Study, Task
 
 
@@ -13,7 +14,7 @@ class Rater(models.Model):
     """A person who rates, known outside this room by a random code only."""
 
     code = models.CharField(max_length=24, unique=True, default=rater_code, editable=False)
-    prolific_id = models.CharField(max_length=64, null=True, unique=True)  # noqa: DJ001 - NULL is "not from Prolific", and unique
+    prolific_id = SealedCharField(max_length=160, null=True, unique=True)
     simulated = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -36,8 +37,8 @@ class Session(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="sessions")
     code = models.CharField(max_length=32, unique=True, default=session_code, editable=False)
     status = models.CharField(max_length=9, choices=Status, default=Status.STARTED)
-    prolific_study = models.CharField(max_length=64, blank=True)
-    prolific_session = models.CharField(max_length=64, blank=True)
+    prolific_study = SealedCharField(max_length=160, blank=True)
+    prolific_session = SealedCharField(max_length=160, blank=True)
     consent_version = models.CharField(max_length=40, blank=True)
     language = models.CharField(max_length=16, blank=True)  # chosen at the door; "": the study's
     ready = models.BooleanField(default=True)  # nothing is left to do before the trials

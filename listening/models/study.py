@@ -44,6 +44,8 @@ class Study(models.Model):
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
+    erase_after_days = models.PositiveIntegerField(null=True)  # once closed; NULL: never
+    erased_at = models.DateTimeField(null=True)  # when what names raters was erased
     closed_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -166,6 +166,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
         break_every=file.break_every,
         loudness_lufs=file.loudness_lufs,
         sample_rate_hz=file.sample_rate_hz,
+        erase_after_days=file.erase_after_days,
         ends=file.ends,
         texts=file.texts,
         translations=file.translations,

@@ -25,6 +25,7 @@ def study_as_file(study: Study) -> StudyFile:
         break_every=study.break_every,
         loudness_lufs=study.loudness_lufs,
         sample_rate_hz=study.sample_rate_hz,
+        erase_after_days=study.erase_after_days,
         ends=study.ends,
         texts=dict(study.texts),
         translations=dict(study.translations),

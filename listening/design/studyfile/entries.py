@@ -94,6 +94,7 @@ class StudyFile:
     break_every: int = 0
     loudness_lufs: float | None = None
     sample_rate_hz: int | None = None
+    erase_after_days: int | None = None
     ends: str = "alike"  # of the clips that raters hear: "alike", or "as_is"
     texts: dict[str, str] = field(default_factory=dict)
     translations: dict[str, dict[str, Any]] = field(default_factory=dict)  # language -> words

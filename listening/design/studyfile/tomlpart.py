@@ -48,6 +48,7 @@ STUDY = {
     "break_every": Field(shapes.whole, default=0, low=0, high=1000),
     "loudness_lufs": Field(shapes.number, low=-50, high=-10),
     "sample_rate_hz": Field(shapes.whole, low=8_000, high=192_000),
+    "erase_after_days": Field(shapes.whole, low=0, high=36_500),
     "ends": Field(shapes.choice, default="alike", choices=("alike", "as_is")),
     "texts": Field(shapes.raw_table, default={}),
     "translations": Field(shapes.raw_table, default={}),

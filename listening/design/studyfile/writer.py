@@ -30,6 +30,7 @@ def toml_text(study: StudyFile) -> str:
         "break_every": study.break_every or None,
         "loudness_lufs": study.loudness_lufs,
         "sample_rate_hz": study.sample_rate_hz,
+        "erase_after_days": study.erase_after_days,
         "ends": study.ends if study.ends != "alike" else None,
         "texts": study.texts,
         "translations": study.translations,

@@ -1,0 +1,67 @@
+"""Who took part, forgotten on a date: ratings stay, nothing that names a rater does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from listening.models import Rater, Session, Study
+
+
+@dataclass(frozen=True)
+class Erased:
+    """How much was erased of a study, or would be."""
+
+    study: str
+    sessions: int  # that lose submission, address and browser
+    raters: int  # that lose their Prolific id: they are in no other study that still needs it
+
+    def __str__(self) -> str:
+        return f"{self.study}: {self.sessions} sessions, {self.raters} Prolific ids"
+
+
+def due_studies() -> list[Study]:
+    """Closed ones whose days are over, not yet erased."""
+    closed = Study.objects.filter(
+        state=Study.State.CLOSED, erased_at__isnull=True, erase_after_days__isnull=False
+    )
+    now = timezone.now()
+    return [
+        study
+        for study in closed
+        if study.closed_at and study.closed_at + timedelta(days=study.erase_after_days or 0) <= now
+    ]
+
+
+def erase(study: Study, *, dry_run: bool = False) -> Erased:
+    """Erases Prolific's ids, and the marks of address and browser, of a study's sessions.
+
+    A rater who also takes part in a study that is not erased keeps the Prolific id for that one.
+    """
+    with transaction.atomic():
+        sessions = Session.objects.filter(study=study)
+        naming = sessions.filter(
+            ~Q(prolific_session="") | ~Q(prolific_study="") | ~Q(origin="") | ~Q(device="")
+        )
+        elsewhere = Session.objects.exclude(study=study).filter(study__erased_at__isnull=True)
+        raters = Rater.objects.filter(sessions__study=study, prolific_id__isnull=False).exclude(
+            pk__in=elsewhere.values("rater")
+        )
+        erased = Erased(study.key, naming.count(), raters.distinct().count())
+        if not dry_run:
+            naming.update(prolific_session="", prolific_study="", origin="", device="")
+            Rater.objects.filter(pk__in=list(raters.values_list("pk", flat=True))).update(
+                prolific_id=None
+            )
+            study.erased_at = timezone.now()
+            study.save(update_fields=["erased_at"])
+    return erased
+
+
+def erase_due() -> list[Erased]:
+    """What the clock says, once a day."""
+    return [erase(study) for study in due_studies()]
