@@ -107,7 +107,7 @@ def _languages(request: HttpRequest, study: Study, chosen: str) -> list[dict[str
 
 def _carried(request: HttpRequest) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
-    given = request.POST if request.method == "POST" else request.GET
+    given = {**request.GET.dict(), **request.POST.dict()}
     words = {k: _printable(given.get(k, "")) for k in (*PROLIFIC_KEYS, "simulate", "lang")}
     return {k: word for k, word in words.items() if word and "{{" not in word}  # never filled in
 

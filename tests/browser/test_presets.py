@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from listening.audio import ClipRequest, clip_url
+from listening.audio.appearance import pads_of
 from listening.bots.knowledge import known_to_raters
 from listening.design.traps import TRAINING
 from listening.methods import method_named
@@ -101,11 +103,21 @@ def the_answer_is_stored(trial: Trial, given: Answered) -> None:
         assert (reason.typing_ms or 0) > 0
 
 
+def length_heard(trial: Trial, place: int, stimulus: int) -> float:
+    """That of the served copy, and what is quiet around it in this appearance."""
+    row = Stimulus.objects.get(pk=stimulus)
+    in_step = method_named(trial.task.method).screen == "parallel"
+    url = clip_url(row.served, trial.session, trial, place, in_step=in_step)
+    token = url.rpartition("/")[2]
+    clip = ClipRequest(token, Path(row.served), trial=trial.pk, place=place, in_step=in_step)
+    return row.duration_s + sum(pads_of(clip))
+
+
 def what_was_heard_is_plausible(trial: Trial) -> None:
     """Every clip to its end (or long enough, where it is compared), in real time, in view."""
     facts = trial.playback
     parts = parts_of(method_named(trial.task.method), trial)
-    lengths = [Stimulus.objects.get(pk=part.stimulus).duration_s for part in parts]
+    lengths = [length_heard(trial, place, part.stimulus) for place, part in enumerate(parts)]
     assert facts["duration_s"] == pytest.approx(lengths, abs=0.06)
     heard_out = method_named(trial.task.method).heard_out
     assert trial.plays is not None
