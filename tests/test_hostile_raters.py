@@ -71,9 +71,12 @@ def test_twenty_arrivals_of_one_rater_make_one_session(demo_house: DemoHouse):
         "SELECT count(DISTINCT r.id) AS raters, count(DISTINCT s.id) AS sessions,"
         " count(DISTINCT b.id) AS blocks FROM listening_rater r JOIN listening_session s"
         " ON s.rater_id = r.id JOIN listening_block b ON b.session_id = s.id"
-        " WHERE r.prolific_id = %s",
-        ids["PROLIFIC_PID"],
+        " WHERE r.id IN (SELECT o.rater_id FROM listening_session o WHERE o.code = %s)",
+        entered[0].headers["location"].strip("/").rpartition("/")[2],
     )
+    ids_stored = demo_house.rows("SELECT prolific_id FROM listening_rater")
+    sealed = [row["prolific_id"] for row in ids_stored if row["prolific_id"]]
+    assert len(set(sealed)) == len(sealed)  # one row of this id: the same id has the same seal
     assert rows == [{"raters": 1, "sessions": 1, "blocks": 2}]  # a block of each task
 
 

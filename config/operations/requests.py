@@ -35,6 +35,7 @@ class Tally:
         self.lock = threading.Lock()
         self.counts: Counter[str] = Counter()
         self.thread: threading.Thread | None = None
+        self.ended = threading.Event()  # never set: the process ends first
 
     def add(self, route: str, method: str, status: int, took_s: float) -> None:
         method = method if method in METHODS else "other"
@@ -63,8 +64,7 @@ class Tally:
                 self.counts.update(counts)
 
     def _keep_flushing(self) -> None:
-        while True:
-            time.sleep(EVERY_S)
+        while not self.ended.wait(EVERY_S):
             self.flush()
 
 

@@ -20,7 +20,7 @@ EDGE_SHARE = 0.999  # of the energy lies below the edge of the spectrum
 FLOOR_DB = -120.0
 FEWEST = 5  # clips of a group, and of the others
 SHARE_TOLD = 0.8  # of the pairs: less is no use to a rater
-SIGNIFICANCE = 0.01  # over all facts and groups together (Bonferroni)
+SIGNIFICANCE = 0.001  # over all facts and groups together (Bonferroni)
 FACTS = {  # of the bytes; the rest is sound, which may be what is studied
     "rate_hz": "the sampling rate",
     "channels": "the number of channels",

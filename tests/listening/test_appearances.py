@@ -218,7 +218,7 @@ def test_chance_is_no_leak():
 
 def test_a_leak_is_named_with_its_group_and_share():
     groups = {
-        name: [dict.fromkeys(FACTS, 1.0) | {"bytes_per_s": base + n} for n in range(10)]
+        name: [dict.fromkeys(FACTS, 1.0) | {"bytes_per_s": base + n} for n in range(20)]
         for name, base in (("a", 0.0), ("b", 100.0))
     }
     assert [str(leak) for leak in leaks(groups)] == [

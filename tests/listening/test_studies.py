@@ -23,6 +23,7 @@ from tests.listening.folders import CSV, TOML, make_folder, write_sound
 
 pytestmark = pytest.mark.django_db
 DEMO = Path(__file__).resolve().parents[2] / "demo"
+LEVELLED = 'loudness_lufs = -30\nends = "as_is"\nseed ='  # cut ends change it by some tenths
 CODES = '[study.completion_codes]\ncomplete = "C1"\nscreened_out = "S1"\npartial = "P1"\n'
 
 
@@ -307,7 +308,7 @@ def test_a_withdrawn_session_does_not_keep_a_study_from_being_replaced(
 def test_clips_are_brought_to_the_loudness_that_the_study_names(
     owner: User, tmp_path: Path
 ) -> None:
-    study = create_study(demo_with(tmp_path, "seed =", "loudness_lufs = -30\nseed ="), owner)
+    study = create_study(demo_with(tmp_path, "seed =", LEVELLED), owner)
     assert studies.study_as_file(study).loudness_lufs == -30
     for stimulus in study.stimuli.all()[:5]:
         heard = audio.probed(audio.local_path(stimulus.served))
