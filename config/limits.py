@@ -6,9 +6,11 @@ says so: raters go on.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import logging
 import math
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +27,8 @@ from rest_framework.throttling import SimpleRateThrottle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 LOGINS = ("login", "admin:login")
+KNOWN_BROWSER = "known_browser"  # the cookie of a browser that has logged in before
+KNOWN_S = 90 * 24 * 3600
 log = logging.getLogger(__name__)
 
 
@@ -58,7 +62,15 @@ def _person(request: HttpRequest) -> str:
 
 
 def _account(request: HttpRequest) -> str:
-    return request.POST.get("username", "").strip().casefold()[:150]
+    """The account, apart for every browser that has logged in to it: strangers lock nobody out."""
+    name = request.POST.get("username", "").strip().casefold()[:150]
+    known = str(request.get_signed_cookie(KNOWN_BROWSER, "", max_age=KNOWN_S))
+    account, _, browser = known.partition("/")
+    return f"{name}/{browser}" if browser and account == _keyed(name) else name
+
+
+def _keyed(text: str) -> str:
+    return hmac.digest(settings.SECRET_KEY.encode(), text.encode(), "sha256").hex()[:32]
 
 
 def _session(request: HttpRequest) -> str:
@@ -73,8 +85,8 @@ def _researcher(request: HttpRequest) -> str:
 
 DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments")
 LIMITS = (
-    Limit("log-ins of an address", LOGINS, 20, 60, client_address),
-    Limit("log-ins to an account", LOGINS, 10, 60, _account),
+    Limit("wrong log-ins of an address", LOGINS, 20, 60, client_address),
+    Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
     Limit("changes by a researcher", (), 240, 60, _researcher),
@@ -92,8 +104,12 @@ class _Throttle(SimpleRateThrottle):
         key = self.limit.key(request)
         if not key:
             return None
-        told = hmac.digest(settings.SECRET_KEY.encode(), key.encode(), "sha256").hex()
-        return f"limit/{self.limit.name.replace(' ', '-')}/{told[:32]}"
+        return f"limit/{self.limit.name.replace(' ', '-')}/{_keyed(key)}"
+
+    def give_back(self) -> None:
+        """What succeeded is not counted: a class that logs in behind one address, a busy script."""
+        if self.key is not None and (history := self.cache.get(self.key, [])):
+            self.cache.set(self.key, history[1:], self.duration)
 
 
 def limits_of(request: HttpRequest) -> list[Limit]:
@@ -113,9 +129,30 @@ class Limits:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.META["CLIENT_ADDRESS"] = client_address(request)  # for views, which ask no proxy
-        return self.get_response(request)
+        response = self.get_response(request)
+        match = request.resolver_match
+        if match is not None and match.view_name in LOGINS and request.method == "POST":
+            self._logged_in(request, response)
+        return response
+
+    def _logged_in(self, request: HttpRequest, response: HttpResponse) -> None:
+        if not getattr(request, "user", None) or not request.user.is_authenticated:
+            return
+        for throttle in getattr(request, "counted", []):
+            with contextlib.suppress(RedisError):
+                throttle.give_back()
+        response.set_signed_cookie(
+            KNOWN_BROWSER,
+            f"{_keyed(request.user.get_username().casefold())}/{secrets.token_urlsafe(12)}",
+            max_age=KNOWN_S,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        counted: list[_Throttle] = []
+        request.counted = counted  # type: ignore[attr-defined]
         for limit in limits_of(request):
             throttle = _Throttle(limit)
             try:
@@ -126,6 +163,7 @@ class Limits:
             if not allowed:
                 log.warning("too many %s", limit.name)
                 return too_many(request, math.ceil(throttle.wait() or limit.seconds))
+            counted.append(throttle)
         return None
 
 
@@ -146,5 +184,4 @@ def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
 def log_failure(sender: object, request: HttpRequest | None = None, **_: object) -> None:
     """Neither the name, which may be a mistyped password, nor the address stands in logs."""
     address = client_address(request) if request is not None else ""
-    known = hmac.digest(settings.SECRET_KEY.encode(), address.encode(), "sha256").hex()[:8]
-    log.warning("a log-in failed, from address #%s", known)
+    log.warning("a log-in failed, from address #%s", _keyed(address)[:8])

@@ -63,6 +63,36 @@ def test_an_account_is_tried_ten_times_a_minute_from_wherever(settings):
     assert statuses == [200] * 10 + [429] * 2
 
 
+def test_a_class_logs_in_behind_one_address():
+    get_user_model().objects.create_user("ada", password="right-and-long")
+    right = {"username": "ada", "password": "right-and-long"}
+    assert [Client().post("/login/", right).status_code for _ in range(25)] == [302] * 25
+    statuses = Counter(log_in(Client(), f"name-{n}").status_code for n in range(25))
+    assert statuses == {200: 20, 429: 5}  # what succeeded gave no credit to what did not
+
+
+def test_strangers_lock_nobody_out_of_a_browser_that_has_logged_in_before(settings):
+    settings.EARNEST_TRUSTED_PROXIES = 1
+    get_user_model().objects.create_user("ada", password="right-and-long")
+    right = {"username": "ada", "password": "right-and-long"}
+    own, other = Client(), Client()
+    assert own.post("/login/", right).status_code == 302
+    for n in range(12):
+        log_in(Client(), **{"X-Forwarded-For": f"10.0.0.{n}"})
+    assert other.post("/login/", right).status_code == 429
+    own.post("/logout/")
+    assert own.post("/login/", right).status_code == 302
+    own.post("/logout/")
+    other.cookies[limits.KNOWN_BROWSER] = "forged"
+    assert other.post("/login/", right).status_code == 429
+    # The cookie opens no second account, and its browser has ten guesses a minute like all others.
+    get_user_model().objects.create_user("bob", password="right-and-long")
+    for n in range(12):
+        log_in(Client(), "bob", **{"X-Forwarded-For": f"10.1.0.{n}"})
+    assert own.post("/login/", right | {"username": "bob"}).status_code == 429
+    assert Counter(log_in(own).status_code for _ in range(12)) == {200: 10, 429: 2}
+
+
 def test_who_is_known_and_who_is_not_are_hashed_alike(monkeypatch):
     get_user_model().objects.create_user("ada", password="right-and-long")
     hasher = type(get_hasher())
