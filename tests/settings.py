@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from pathlib import Path
 
 # Tests never touch the demo's data: without EARNEST_VAR they keep theirs in var/test.
@@ -29,6 +30,7 @@ DATABASES["default"]["TEST"] = {"NAME": f"test_earnest_{TEST_SLOT}"}
 CACHES["default"]["KEY_PREFIX"] = f"test-{TEST_SLOT}"
 CHANNEL_LAYERS["default"]["CONFIG"] |= {"prefix": f"test-channels-{TEST_SLOT}"}
 MEDIA_ROOT = EARNEST_VAR / f"test-media-{TEST_SLOT}"
+shutil.rmtree(MEDIA_ROOT, ignore_errors=True)  # of an earlier run
 MEDIA_ROOT.mkdir(exist_ok=True)
 STORAGES = {
     "default": {

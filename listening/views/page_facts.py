@@ -221,8 +221,9 @@ def end_facts(
     return_url: str | None,
     commented: bool,
     elsewhere: bool = False,
+    withdrawable: bool = False,
 ) -> dict[str, Any]:
-    """How it ended: words, the completion code, and whether a last comment may be left."""
+    """How it ended: words, the completion code, whether a comment or the withdrawal is left."""
     words = {
         "complete": texts.get("end") or _("Your answers are stored."),
         "withdrawn": _(
@@ -252,4 +253,5 @@ def end_facts(
         "comment": bool(texts.get("comment_prompt"))
         and outcome in ("complete", "partial", "needs_review")
         and not commented,
+        "withdrawable": withdrawable,
     }

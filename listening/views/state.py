@@ -243,4 +243,5 @@ def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
         return_url=url if own and sitting.prolific_session and code else None,
         commented=bool(sitting.comment) or not own,
         elsewhere=bool(code) and not own,
+        withdrawable=own and outcome != "withdrawn",
     )

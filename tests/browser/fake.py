@@ -122,6 +122,7 @@ class House:
             "text": text.get(outcome, "Your answers are stored. You can close this page."),
             "debrief": "",
             "comment": False,
+            "withdrawable": outcome != "withdrawn",
             **self.story.end,
         }
 

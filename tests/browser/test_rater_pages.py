@@ -200,6 +200,10 @@ def test_the_end_shows_a_code_that_can_be_copied(serve: Serve, new_page: NewPage
     page.get_by_role("button", name="Copy the code").click()
     expect(page.locator("[data-part=copied]")).to_have_text("Copied.")
     assert page.evaluate("navigator.clipboard.readText()") == "KTRM7QXW"
+    page.get_by_role("button", name="Withdraw").click()  # the way out stays open after the end
+    expect(page.get_by_text("the same link takes you back")).to_be_hidden()
+    page.get_by_role("button", name="Withdraw and delete my answers").click()
+    expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
     expect(page.locator("#withdraw")).to_be_hidden()
 
 

@@ -1,14 +1,24 @@
 """After a withdrawal no table holds what the rater gave, and no stored analysis what it read."""
 
+import json
+import logging
+import time
+from pathlib import Path
+
 import pytest
+from django.conf import settings
+from django.core.cache import cache
 from django.db import connection
+from django.test import Client
 from django.urls import reverse
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.statistics.options import Options
-from listening import sessions
-from listening.models import Rating, Session
+from listening import erasure, sessions
+from listening.models import Rater, Rating, Session
+from listening.models.sealed import seal
 from tests.factories import answer_all, arrive, make_study
+from tests.listening.test_rater_doors import enter, post
 
 pytestmark = pytest.mark.django_db
 
@@ -117,3 +127,81 @@ def test_the_researcher_reads_which_results_were_deleted(session, admin_client):
     page = admin_client.get(reverse("results", args=[session.study.key])).content.decode()
     assert "The last analysis was deleted" in page
     assert reverse("results-again", args=[session.study.key, run.pk]) in page
+
+
+# --- The way there, by the rater's own page -----------------------------------------------------
+
+IDS = {"PROLIFIC_PID": "fe" * 12, "STUDY_ID": "dc" * 12, "SESSION_ID": "ba" * 12}
+
+
+def all_that_is_kept(since: float) -> dict[str, bytes]:
+    """Every table, file changed since (media, logs) and cached value, by a name that says where.
+
+    A database's own files hold deleted rows until they are vacuumed: they are read as tables.
+    """
+    kept: dict[str, bytes] = {}
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            name = connection.ops.quote_name(table)
+            cursor.execute(f"SELECT string_agg(row_to_json(t)::text, chr(10)) FROM {name} AS t")
+            (rows,) = cursor.fetchone()
+            kept[table] = (rows or "").encode()
+    for place in (Path(settings.MEDIA_ROOT), Path(settings.EARNEST_VAR) / "logs"):
+        for path in place.rglob("*"):
+            if not path.is_file() or path.stat().st_mtime < since:
+                continue
+            kept[str(path)] = path.name.encode() + path.read_bytes()
+    client = cache._cache.get_client()
+    for key in client.scan_iter():
+        kept[f"cache {key.decode()}"] = key + (client.dump(key) or b"")  # of any type
+    return kept
+
+
+def places_with(word: str, kept: dict[str, bytes]) -> list[str]:
+    return [place for place, what in kept.items() if word.encode() in what]
+
+
+def test_by_the_pages_own_doors_nothing_is_left_in_tables_files_logs_or_caches(caplog):
+    caplog.set_level(logging.DEBUG)
+    since = time.time() - 1
+    study = make_study(completion_codes={"complete": "ALLSAME1"})
+    client = Client()
+    session = enter(client, study, **IDS)
+    trial = session.trials.get(position=1)
+    skipped = {"trial": trial.code, "reason": "decode", "playback": {"error": "Tezcatlipoca"}}
+    assert post(client, session, "skips", skipped).status_code == 200
+    assert "listening_trial" in tables_with("Tezcatlipoca")  # what is looked for was there
+    Rater.objects.update(simulated=True)  # who needs no time to listen
+    answer_all(session)
+    said = {"text": "Huitzilopochtli"}
+    assert post(client, session, "comments", said).status_code == 200
+    trials = [trial.code for trial in session.trials.all()]
+    answer = post(client, session, "withdraw", {"confirm": True})
+    assert json.loads(answer.content)["end"]["outcome"] == "withdrawn"
+    given = ["Tezcatlipoca", "Huitzilopochtli", *trials, *IDS.values()]
+    kept = all_that_is_kept(since) | {"logged": caplog.text.encode()}
+    assert len(kept) > 20
+    assert {word: places_with(word, kept) for word in given} == {word: [] for word in given}
+    # Who it was stays under seal, so that nobody is asked again; the study's date takes that too.
+    pid, submission = IDS["PROLIFIC_PID"], IDS["SESSION_ID"]
+    assert (tables_with(seal(pid)), tables_with(seal(submission))) == (["listening_rater"], [])
+    erasure.erase(study)
+    assert tables_with(seal(pid)) == []
+
+
+@pytest.mark.parametrize("rejected", [False, True])
+def test_the_page_offers_the_way_out_after_the_end_too(rejected):
+    client, study = Client(), make_study()
+    session = enter(client, study, **IDS)
+    Rater.objects.update(simulated=True)
+    answer_all(session)
+    if rejected:
+        sessions.reject(session, "too fast")
+    address = f"/api/s/{session.code}/"
+    end = json.loads(client.get(address).content)["end"]
+    assert (end["outcome"], end["withdrawable"]) == ("complete", True)
+    assert json.loads(Client().get(address).content)["end"]["withdrawable"] is False  # not its own
+    gone = post(client, session, "withdraw", {"confirm": True})
+    end = json.loads(gone.content)["end"]
+    assert (end["outcome"], end["withdrawable"]) == ("withdrawn", False)
+    assert Rating.objects.count() == 0

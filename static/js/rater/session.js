@@ -188,8 +188,9 @@ export class SessionPage {
     } else if (state.stage === "questionnaire") {
       const { questionnaire: asked } = state;
       this.show(`questionnaire:${asked.key}`, () => questionStage(this, asked), focus);
-    } else if (state.stage === "end") this.show("end", () => endStage(this, state.end), focus);
-    else if (trial) this.showTrial(trial, focus);
+    } else if (state.stage === "end") {
+      this.show(`end:${state.end.outcome}`, () => endStage(this, state.end), focus);
+    } else if (trial) this.showTrial(trial, focus);
     else {
       this.show("wait", () => waitStage(this), focus);
       if (!this.outbox.size) this.refresh();

@@ -237,7 +237,8 @@ export function troubleStage(text, retry) {
  */
 export function endStage(page, end) {
   page.memory.clear();
-  byId("withdraw").hidden = true;
+  byId("withdraw").hidden = !end.withdrawable;
+  byId("withdraw-break").hidden = true; // there is nothing left to come back to
   byId("saved").hidden = end.outcome === "withdrawn" || page.state.preview;
   const send = (/** @type {string} */ text) => insist(() => page.api.post("comments", { text }));
   return endView(end, page.state.study.language, send);

@@ -104,6 +104,7 @@
  * @property {string} debrief
  * @property {string} comment_prompt
  * @property {boolean} comment
+ * @property {boolean} withdrawable
  *
  * @typedef {object} Session what all stages share
  * @property {boolean} preview
