@@ -11,6 +11,8 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, cast
 from wsgiref.types import StartResponse, WSGIApplication
 
+from django.http import HttpResponse
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -59,9 +61,13 @@ def _no_write(data: bytes) -> None:
 
 
 class Queue:
-    """Threads of their own, and no more requests waiting for them than can be answered soon."""
+    """Threads of their own, and no more requests waiting for them than can be answered soon.
 
-    def __init__(self, name: str, threads: int, waiting: int) -> None:
+    Who has waited for `patience_s` is told to come back: a database that hangs ends nothing itself.
+    """
+
+    def __init__(self, name: str, threads: int, waiting: int, patience_s: float = 600.0) -> None:
+        self.patience_s = patience_s
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.most = threads + waiting
         self.inside = 0
@@ -70,11 +76,17 @@ class Queue:
     def is_full(self) -> bool:
         return self.inside >= self.most
 
-    def __enter__(self) -> None:
+    def run(self, work: Callable[..., Any], *args: object) -> asyncio.Future[Any]:
+        """In one of its threads; it counts until the thread is done, whoever still waits for it."""
         self.inside += 1
+        running = asyncio.get_running_loop().run_in_executor(self.pool, work, *args)
+        running.add_done_callback(self._done)
+        return running
 
-    def __exit__(self, *_: object) -> None:
+    def _done(self, running: asyncio.Future[Any]) -> None:
         self.inside -= 1
+        if not running.cancelled():
+            running.exception()  # seen here if nobody waited so long
 
 
 class Bridge:
@@ -87,9 +99,12 @@ class Bridge:
         queues: Mapping[str, Queue],
         max_body_bytes: int,
         queue_of: Callable[[str, str], str],
+        unavailable: Callable[[str], HttpResponse],
     ) -> None:
-        """`queue_of` says by method and path which of the queues answers."""
+        """`queue_of` says by method and path which of the queues answers; `unavailable` by path
+        what is sent when none can."""
         self.pages = pages
+        self.unavailable = unavailable
         self.max_body_bytes = max_body_bytes
         self.queue_of = queue_of
         self.queues = queues
@@ -97,26 +112,32 @@ class Bridge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         queue = self.queues[self.queue_of(scope["method"], scope["path"])]
         if queue.is_full:
-            return await send_plain(send, HTTPStatus.SERVICE_UNAVAILABLE, retry_after_s=5)
-        with SpooledTemporaryFile(IN_MEMORY_BYTES) as body:
-            try:
-                length = await read_body(receive, cast(IO[bytes], body), self.max_body_bytes)
-            except TooLarge:
-                return await send_plain(send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            except ClientGone:
-                return
-            environ = make_environ(scope, cast(IO[bytes], body), length)
-            with queue:
-                await self._answer(queue, environ, receive, send)
+            return await send_answer(send, self.unavailable(scope["path"]))
+        # Closed when the page is done with it, which may be after the client was answered.
+        body = cast(IO[bytes], SpooledTemporaryFile(IN_MEMORY_BYTES))  # noqa: SIM115
+        try:
+            length = await read_body(receive, body, self.max_body_bytes)
+        except TooLarge:
+            body.close()
+            return await send_plain(send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        except ClientGone:
+            return body.close()
+        await self._answer(queue, make_environ(scope, body, length), receive, send)
 
     async def _answer(
         self, queue: "Queue", environ: dict[str, Any], receive: Receive, send: Send
     ) -> None:
         loop = asyncio.get_running_loop()
         stream = Stream(loop, send)
-        work = loop.run_in_executor(queue.pool, self._run, environ, stream)
+        work = queue.run(self._run, environ, stream)
+        work.add_done_callback(lambda _: environ["wsgi.input"].close())
         watch = loop.create_task(stream.watch(receive))
         try:
+            await asyncio.wait([work], timeout=queue.patience_s)
+            if not (work.done() or stream.started):
+                stream.gone = True  # what comes later reaches nobody
+                log.error("A page hung for %g s", queue.patience_s)
+                return await send_answer(send, self.unavailable(environ["PATH_INFO"]))
             whole = await work
         except ClientGone:
             return
@@ -134,6 +155,8 @@ class Bridge:
 
     def _run(self, environ: dict[str, Any], stream: "Stream") -> tuple[Head, bytes] | None:
         """In a thread: the whole of a small answer, or None when it left in chunks."""
+        if stream.gone:  # it waited for so long that nobody waits for it any more
+            raise ClientGone
         head = Head()
         chunks = self.pages(environ, cast(StartResponse, head.start_response))
         try:
@@ -198,6 +221,14 @@ async def read_body(receive: Receive, body: IO[bytes], limit: int) -> int:
         if not message.get("more_body", False):
             body.seek(0)
             return length
+
+
+async def send_answer(send: Send, response: HttpResponse) -> None:
+    headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
+    length = (b"content-length", str(len(response.content)).encode())
+    start = {"type": "http.response.start", "status": response.status_code}
+    await send({**start, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": response.content})
 
 
 async def send_plain(send: Send, status: HTTPStatus, *, retry_after_s: int = 0) -> None:

@@ -16,6 +16,8 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
 from config.bridge import Receive, Scope, Send, send_plain
+from config.operations.health import reason_of
+from config.operations.unavailable import is_away
 from listening.audio import ClipRequest, appearance_of, resolve_clip
 
 PREFIX = "/c/"
@@ -64,7 +66,10 @@ class Clips:
                 await loop.run_in_executor(self.pool, _record_fetch, clip)
         except FileNotFoundError:
             response = None
-        except Exception:
+        except Exception as error:
+            if is_away(error):
+                log.error("Clips cannot be looked up: %s", reason_of(error))
+                return await send_plain(send, HTTPStatus.SERVICE_UNAVAILABLE, retry_after_s=5)
             log.exception("A clip could not be looked up")
             return await send_plain(send, HTTPStatus.INTERNAL_SERVER_ERROR)
         if response is None:

@@ -19,12 +19,14 @@ from django.core.wsgi import get_wsgi_application
 
 from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
 from config.clips import PREFIX, Clips
+from config.operations import unavailable
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
 # researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
 # do all of them: of the operators' threads one looks, and the other tells.
 THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2}
 WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30}  # more come back later
+PATIENCE_S = {"raters": 20.0, "logins": 20.0, "researchers": 300.0, "operators": 20.0}
 OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
 LOGINS = ("/login", "/admin/login")
@@ -41,9 +43,10 @@ def queue_of(method: str, path: str) -> str:
 
 pages = Bridge(
     get_wsgi_application(),
-    queues={name: Queue(name, THREADS[name], WAITING[name]) for name in THREADS},
+    queues={name: Queue(name, THREADS[name], WAITING[name], PATIENCE_S[name]) for name in THREADS},
     queue_of=queue_of,
     max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES,
+    unavailable=unavailable.answer,
 )
 clips = Clips()
 

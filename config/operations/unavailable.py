@@ -50,12 +50,13 @@ def say(request: HttpRequest, error: BaseException) -> None:
         log.error("%s cannot be served: %s", route_of(request), reason)
 
 
-def answer(request: HttpRequest) -> HttpResponse:
+def answer(path: str) -> HttpResponse:
+    """What is sent for an address; without its request, whose session would ask the database."""
     wait_s = random.randint(*WAIT_S)
     response: HttpResponse
-    if request.path.startswith("/api/"):
+    if path.startswith("/api/"):
         response = JsonResponse({"error": "unavailable", "message": _(SENTENCE)}, status=503)
-    else:  # without the request: its session and messages would ask the database
+    else:
         response = HttpResponse(render_to_string("503.html", {"wait_s": wait_s}), status=503)
     response["Retry-After"] = str(wait_s)
     response["Cache-Control"] = "no-store"
@@ -75,7 +76,7 @@ class Unavailable:
         if not is_away(error):
             return None
         say(request, error)
-        return answer(request)
+        return answer(request.path)
 
 
 @requires_csrf_token
@@ -84,5 +85,5 @@ def failed(request: HttpRequest) -> HttpResponseBase:
     error = sys.exc_info()[1]
     if error is not None and is_away(error):
         say(request, error)
-        return answer(request)
+        return answer(request.path)
     return server_error(request)

@@ -9,10 +9,12 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import OperationalError
 from django.urls import path as route
 
 from config import clips, web
 from config.bridge import Bridge, Queue
+from config.operations import unavailable
 from listening.audio import ClipRequest
 from tests.config.helpers import wait_for
 
@@ -81,6 +83,8 @@ def resolve_clip(token: str, cookies: Mapping[str, str]) -> ClipRequest | None:
         return None
     if token == "broken":
         raise RuntimeError("database away")
+    if token == "away":
+        raise OperationalError("connection reset by peer")
     return ClipRequest(token, CLIPS / f"{token}.wav", trial=0, place=0, in_step=False)
 
 
@@ -97,6 +101,7 @@ if os.environ.get("TEST_PAGES") == "wsgi":
         queues={"pages": Queue("pages", 4, 100)},
         queue_of=lambda method, path: "pages",
         max_body_bytes=64 * 1024**2,
+        unavailable=unavailable.answer,
     )
 web.sockets = web.Sockets([route("ws/echo", Echo.as_asgi())])
 application = web.application

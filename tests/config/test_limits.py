@@ -15,6 +15,7 @@ from redis.exceptions import ConnectionError as Away
 
 from config import limits, web
 from config.bridge import Bridge, Queue
+from config.operations import unavailable
 from tests.factories import arrive, make_study
 
 pytestmark = pytest.mark.django_db
@@ -193,6 +194,7 @@ def test_a_full_queue_sends_away_and_the_others_go_on():
         queues=queues,
         max_body_bytes=100,
         queue_of=lambda method, path: "slow" if path == "/slow" else "quick",
+        unavailable=unavailable.answer,
     )
 
     async def ask(path: str) -> tuple[int, dict[bytes, bytes]]:
@@ -218,10 +220,58 @@ def test_a_full_queue_sends_away_and_the_others_go_on():
         while queues["slow"].inside < 2:
             await asyncio.sleep(0)
         status, headers = await ask("/slow")
-        assert (status, headers[b"retry-after"]) == (HTTPStatus.SERVICE_UNAVAILABLE, b"5")
+        assert status == HTTPStatus.SERVICE_UNAVAILABLE
+        assert 5 <= int(headers[b"retry-after"]) <= 15
         assert (await ask("/quick"))[0] == 200
         held.set()
         assert [status for status, _ in await asyncio.gather(*slow)] == [200, 200]
 
     asyncio.run(all_of_them())
     assert queues["slow"].inside == 0
+
+
+def test_who_waits_for_a_database_that_hangs_is_told_to_come_back():
+    held, reached = threading.Event(), []
+
+    def pages(environ, start_response):
+        reached.append(environ["PATH_INFO"])
+        held.wait(30)
+        start_response("200 OK", [])
+        return [environ["wsgi.input"].read()]  # what was sent stays readable
+
+    queue = Queue("hangs", 1, 5, patience_s=0.05)
+    bridge = Bridge(
+        pages,
+        queues={"hangs": queue},
+        max_body_bytes=100,
+        queue_of=lambda method, path: "hangs",
+        unavailable=unavailable.answer,
+    )
+
+    async def ask(path: str) -> list[dict]:
+        sent, bodies = [], [b"sent"]
+
+        async def receive():
+            if not bodies:
+                await asyncio.sleep(3600)
+            return {"type": "http.request", "body": bodies.pop()}
+
+        async def send(message):
+            sent.append(message)
+
+        await bridge({"type": "http", "method": "POST", "path": path, "headers": []}, receive, send)
+        return sent
+
+    async def all_of_them():
+        page, api = await asyncio.gather(ask("/r/x/"), ask("/api/s/x/answers/"))
+        for head, body in (page, api):
+            assert head["status"] == HTTPStatus.SERVICE_UNAVAILABLE
+            assert 5 <= int(dict(head["headers"])[b"retry-after"]) <= 15
+            assert b"not your fault" in body["body"]
+        assert json.loads(api[1]["body"])["error"] == "unavailable"
+        held.set()
+        while queue.inside:
+            await asyncio.sleep(0)
+
+    asyncio.run(all_of_them())
+    assert reached == ["/r/x/"]  # what still waited is not done behind anybody's back

@@ -236,6 +236,12 @@ def test_a_failing_look_up_is_a_plain_500(web: Served):
     assert "database away" not in response.text
 
 
+def test_clips_wait_while_the_database_is_away(web: Served):
+    response = get(f"{web.url}/c/away", headers=MINE)
+    assert (response.status_code, response.headers["retry-after"]) == (503, "5")
+    assert "reset by peer" not in response.text
+
+
 # --- Sockets -----------------------------------------------------------------------------------
 
 
