@@ -18,7 +18,7 @@ from django.core.cache import cache
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import OperationalError as BrokerError
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from config.operations import heartbeats
 from config.operations.queues import queue_states
@@ -28,6 +28,18 @@ GRADES: tuple[Grade, ...] = ("ok", "degraded", "unavailable")
 KEPT_S = 2.0  # however often strangers ask, the servers are asked this often per process
 PATIENCE_S = 6.0  # a look that takes longer means that a server hangs
 OLDEST_JOB_S = 15 * 60.0
+REMEDIES = {  # check -> what people notice, and what somebody should do, while it is not ok
+    "database": "Raters wait, and answers stay on their devices. See the log of the database; with "
+    "a database of your own, start it. Pages go on by themselves.",
+    "disk": "When it is full, raters wait and nothing new is stored. Free space on the disk of "
+    "EARNEST_VAR; all goes on by itself within seconds.",
+    "migrations": "The tables are older than the code. Run: python manage.py migrate",
+    "cache": "Raters notice nothing. Jobs, live numbers and limits rest until it writes again; on "
+    "a full disk, free space.",
+    "workers": "Raters notice nothing. Jobs of these kinds wait. See the workers' logs, and "
+    "restart those that hang.",
+    "queues": "Raters notice nothing. Jobs wait: see the workers' logs, or start more workers.",
+}
 EXPECTED_ROLES = ("default", "analysis", "gpu", "beat")
 
 
@@ -92,7 +104,8 @@ def shared_cache() -> Check:
     try:
         cache.set("readyz", 1, timeout=60)  # on a full disk it takes no writes
     except RedisError as error:
-        return Check("degraded", type(error).__name__)
+        refused = isinstance(error, ResponseError)
+        return Check("degraded", "takes no writes" if refused else "does not answer")
     return Check()
 
 
@@ -119,11 +132,12 @@ OF_DATABASE = ("migrations", "workers")
 
 
 def look() -> Health:
-    """Every check; those that need a server that is away are left out, not failed as well."""
+    """Every check; those that need a server that is away are named, not failed as well."""
     checks: dict[str, Check] = {}
     for name, check in LOOKS.items():
         needs = "database" if name in OF_DATABASE else "cache" if name == "queues" else ""
         if needs and checks[needs].grade != "ok":
+            checks[name] = Check("degraded", f"not looked at: {needs} first")
             continue
         try:
             checks[name] = check()

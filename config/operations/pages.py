@@ -21,7 +21,7 @@ from redis.exceptions import RedisError
 from config.operations import failures, heartbeats
 from config.operations.exposition import exposition
 from config.operations.figures import figures
-from config.operations.health import readiness
+from config.operations.health import REMEDIES, readiness
 from config.operations.queues import queue_states
 from config.operations.version import version
 
@@ -59,9 +59,15 @@ def operations(request: HttpRequest) -> HttpResponse:
     """The same for people: what runs, what waits, what failed; each part stands alone."""
     if not getattr(request.user, "is_superuser", False):
         raise PermissionDenied
+    health = readiness.now()
     disk = shutil.disk_usage(settings.EARNEST_VAR)
     context: dict[str, Any] = {
-        "health": readiness.now(),
+        "health": health,
+        "remedies": [
+            (name, REMEDIES[name])
+            for name, check in health.checks.items()
+            if check.grade != "ok" and not check.detail.startswith("not looked at")
+        ],
         "version": version(),
         "disk": disk,
         **_of_database(),

@@ -124,6 +124,8 @@ def test_the_operator_s_page_shows_what_runs_and_what_failed(operator: Client):
     for word in ("gpu@here", "no heartbeat: default, analysis, beat", "job x.y", "Answers stored"):
         assert word in page
     assert "No study is open" in page
+    assert "restart those that hang" in page  # what to do about what is not ok
+    assert "Free space" not in page
 
 
 def test_each_part_of_the_page_says_when_its_server_is_away(
