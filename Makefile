@@ -4,7 +4,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 WORKERS ?= 2
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
-LOCKED := install --no-deps --require-hashes# the lock names every package: nothing is looked for beside it
+# The locks name every package with its hashes. What is no wheel is built by the locked setuptools.
+LOCKED := install --no-deps --require-hashes --no-build-isolation --use-pep517
 UV := build/uv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
@@ -36,7 +37,7 @@ soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new ran
 cover: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## which lines the tests reach
 	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered
 
-check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, and whether models and migrations agree
+check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, migrations, licences and known weaknesses
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(NODE) node_modules/eslint/bin/eslint.js --max-warnings 0 $(SCRIPTS)
@@ -44,6 +45,13 @@ check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, and w
 	$(VENV)/bin/mypy
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py check
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py makemigrations --check --dry-run
+	$(VENV)/bin/python -m tools.audit --daily $(TEST_VAR)/audited.json
+
+audit: $(VENV)/dev.stamp sbom  ## licences and known weaknesses of all that is installed
+	$(VENV)/bin/python -m tools.audit
+
+sbom: $(VENV)/dev.stamp  ## what Earnest runs on, as CycloneDX, in build/sbom.cdx.json
+	$(VENV)/bin/python -m tools.sbom build/sbom.cdx.json
 
 bench: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## each speed claim, measured on this machine
 	@set -e; for script in benchmarks/bench_*.py; do \
@@ -72,6 +80,7 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv --clear $(VENV)
 
 $(VENV)/run.stamp: requirements.lock | $(VENV)/bin/pip
+	@awk '/==/ {on = /^setuptools==/} on' requirements.lock | $(PIP) $(LOCKED) -r /dev/stdin
 	$(PIP) $(LOCKED) -r requirements.lock
 	@touch $@
 

