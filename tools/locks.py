@@ -1,0 +1,60 @@
+"""Reads requirements*.txt and the locks made of them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+RUN_LOCK = ROOT / "requirements.lock"
+DEV_LOCK = ROOT / "requirements-dev.lock"
+HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Locked:
+    """One package of a lock: its name as indexes write it, its version, where it is wanted."""
+
+    name: str
+    version: str
+    wanted_here: bool
+    hashes: tuple[str, ...]
+
+
+def lines(path: Path) -> Iterator[str]:
+    """A requirements file's lines, joined where they go on, without comments."""
+    for line in path.read_text().replace("\\\n", " ").splitlines():
+        if words := re.sub(r"(^|\s)#.*", "", line).strip():
+            yield words
+
+
+def locked(path: Path) -> list[Locked]:
+    found = []
+    for line in lines(path):
+        wanted = Requirement(line.split(" --hash", 1)[0])
+        (pin,) = wanted.specifier
+        found.append(
+            Locked(
+                canonicalize_name(wanted.name),
+                pin.version,
+                wanted.marker is None or wanted.marker.evaluate(),
+                tuple(HASH.findall(line)),
+            )
+        )
+    return found
+
+
+def pins(path: Path) -> dict[str, str]:
+    """What a requirements file pins, also through the files that it names: name to version."""
+    found: dict[str, str] = {}
+    for line in lines(path):
+        if line.startswith("-r "):
+            found |= pins(path.parent / line.removeprefix("-r ").strip())
+            continue
+        wanted = Requirement(line)
+        (pin,) = wanted.specifier
+        found[canonicalize_name(wanted.name)] = pin.version
+    return found
