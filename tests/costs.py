@@ -1,13 +1,14 @@
 """What the tests cost: CPU seconds of all, and the ten longest, at the end of each run.
 
 A process counts when it has ended: a browser or a server that several tests share stands with the
-last of them, or with none.
+last of them, or with none. All files stand in costs-by-file.txt under EARNEST_VAR.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -94,3 +95,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.section("CPU seconds")
     for line in costs.lines():
         terminalreporter.write_line(line)
+    files: Counter[str] = Counter()
+    for name, cost in costs.of_tests.items():
+        files[name.split("::")[0].rpartition(" ")[2]] += cost
+    by_cost = [f"{cost:8.1f}  {name}" for name, cost in files.most_common()]
+    (Path(os.environ["EARNEST_VAR"]) / "costs-by-file.txt").write_text("\n".join(by_cost) + "\n")

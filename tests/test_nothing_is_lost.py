@@ -106,7 +106,10 @@ class Crowd:
         return visitor.get(f"/api/s/{visitor.code}/")
 
 
-def test_every_acknowledged_answer_survives_kill_9_of_everything():
+@pytest.mark.parametrize(
+    "nth", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(1, 34))]
+)
+def test_every_acknowledged_answer_survives_kill_9_of_everything(nth):
     with own_folder() as var:
         house = DemoHouse(var).start()
         try:

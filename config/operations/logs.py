@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import secrets
+import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -14,6 +15,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 HEADER = "X-Request-ID"
+REFUSED = "django.security."
+SAID_EVERY_S = 30.0
 GIVEN = re.compile(r"[0-9a-f-]{16,36}")  # nginx's $request_id, or a UUID; other words are not kept
 # What stands behind these in a path opens a session, a study or a clip to whoever reads it.
 SECRET = re.compile(r"((?:^|(?<=[\s\"'(:/\w]))/(?:api/s|s|r|k|c)/)[^/\s\"'<>?)]+")
@@ -56,10 +59,24 @@ def route_of(request: HttpRequest) -> str:
 
 
 class RouteFilter(logging.Filter):
-    """Django's own lines on answers name the route; those on 503 were said once by us."""
+    """Django's own lines on answers name the route; those on 503 were said once by us.
+
+    Requests that Django refuses as malformed are a line of each kind in half a minute, without
+    their traceback: else whoever sends them fills the disk.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said_at: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id()
+        if record.name.startswith(REFUSED):
+            record.exc_info = None
+            now = time.monotonic()
+            if now - self.said_at.get(record.name, -SAID_EVERY_S) < SAID_EVERY_S:
+                return False
+            self.said_at[record.name] = now
         request = getattr(record, "request", None)
         if isinstance(request, HttpRequest) and hasattr(record, "status_code"):
             if record.status_code == 503:

@@ -62,3 +62,19 @@ def test_an_answer_carries_the_id_of_its_request(client: Client):
     assert client.get("/nowhere", headers={"X-Request-ID": given})["X-Request-ID"] == given
     other = client.get("/nowhere", headers={"X-Request-ID": "a rater's name"})["X-Request-ID"]
     assert len(other) == 16
+
+
+def test_refused_requests_are_one_line_a_kind_and_no_traceback(client: Client):
+    lines, handler = [], logging.StreamHandler()
+    handler.emit = lambda record: lines.append(LineFormatter().format(record))  # type: ignore
+    handler.addFilter(RouteFilter())
+    logger = logging.getLogger("django.security.DisallowedHost")
+    logger.addHandler(handler)
+    try:
+        for number in range(20):
+            assert client.get("/login/", headers={"Host": f"evil-{number}"}).status_code == 400
+    finally:
+        logger.removeHandler(handler)
+    (line,) = lines
+    assert "evil-0" in line
+    assert "Traceback" not in line
