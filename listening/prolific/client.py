@@ -1,0 +1,309 @@
+"""Asks Prolific: a method per call that Earnest needs, repeated only where that does no harm."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from listening.prolific import wire
+from listening.prolific.errors import NoReply, NotSent, ProlificError, Refused, refusal_of
+
+API = "https://api.prolific.com"
+TOO_MANY = 429  # not carried out: the same request may be sent again, whatever it asks
+BROKEN = (408, 500, 502, 503, 504)  # carried out or not: again only where that changes nothing
+TRIES = 5
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+TIMEOUT_S = 30.0
+PAGE = 100
+MOST_PAGES = 1000
+MOST_IDS = 200  # of one request with many
+APPROVED_AT_ONCE = 1000
+REASON_CHARS = 100  # Prolific's shortest message to somebody who is rejected
+
+
+class Prolific:
+    """A researcher's access. Money goes out by `transition` (PUBLISH), `approve` and `pay_bonuses`.
+
+    Every method raises `Refused` if Prolific says no, `NotSent` if it cannot be reached, and
+    `NoReply` if it is not known whether the request was carried out. What does no harm has then
+    been tried several times.
+    """
+
+    def __init__(
+        self,
+        token: str,
+        *,
+        api: str = API,
+        wait: Callable[[float], None] = time.sleep,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.api, self.wait = api.rstrip("/"), wait
+        headers = {"Authorization": f"Token {token}", "User-Agent": "Earnest", "Referer": "Earnest"}
+        self.http = httpx.Client(headers=headers, timeout=TIMEOUT_S, transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.http.close()
+
+    # --- Who we are ------------------------------------------------------------------------------
+
+    def me(self) -> wire.Json:
+        return self._object("GET", "/users/me/")
+
+    def workspaces(self) -> list[wire.Workspace]:
+        return [wire.workspace(each) for each in self._pages("/workspaces/")]
+
+    def projects(self, workspace: str) -> list[wire.Workspace]:
+        return [wire.workspace(each) for each in self._pages(f"/workspaces/{workspace}/projects/")]
+
+    def balance(self, workspace: str) -> wire.Balance:
+        return wire.balance(self._object("GET", f"/workspaces/{workspace}/balance/"))
+
+    # --- Before a study --------------------------------------------------------------------------
+
+    def filters(self, workspace: str) -> list[wire.Json]:
+        """What participants can be chosen by; ids differ between workspaces and over time."""
+        reply = self._object("GET", "/filters/", query={"workspace_id": workspace})
+        return [each for each in reply.get("results", ()) if isinstance(each, dict)]
+
+    def eligible(self, filters: Sequence[wire.Json], workspace: str) -> int:
+        """How many participants the filters leave; 0 stands for fewer than 25."""
+        body = {"filters": list(filters), "workspace_id": workspace}
+        return wire.whole(self._object("POST", "/eligibility-count/", body, again=True)["count"])
+
+    def total_cost(self, reward: int, places: int) -> Decimal:
+        """Rewards and fees together, in minor units."""
+        body = {"reward": reward, "total_available_places": places}
+        reply = self._object("POST", "/study-cost-calculator/", body, again=True)
+        return wire.amount(reply["total_cost"])
+
+    # --- Studies ---------------------------------------------------------------------------------
+
+    def create_study(self, body: wire.Json) -> wire.Study:
+        """A draft. After `NoReply` look for `internal_name` among the project's studies."""
+        return wire.study(self._object("POST", "/studies/", body))
+
+    def project_studies(self, project: str) -> list[wire.Study]:
+        return [wire.study(each) for each in self._pages(f"/projects/{project}/studies/")]
+
+    def study(self, study: str) -> wire.Study:
+        return wire.study(self._object("GET", f"/studies/{study}/"))
+
+    def change_study(self, study: str, changes: wire.Json) -> wire.Study:
+        return wire.study(self._object("PATCH", f"/studies/{study}/", changes, again=True))
+
+    def delete_draft(self, study: str) -> None:
+        self._ask("DELETE", f"/studies/{study}/", again=True)
+
+    def transition(self, study: str, action: str) -> wire.Study:
+        """PUBLISH, PAUSE, START or STOP. The reply may still show the state before."""
+        path = f"/studies/{study}/transition/"
+        return wire.study(self._object("POST", path, {"action": action}))
+
+    def test_participant(self, email: str) -> str:
+        reply = self._object("POST", "/researchers/participants/", {"email": email})
+        return str(reply["participant_id"])
+
+    def test_study(self, study: str) -> str:
+        """Publishes a copy of a draft for test participants, and gives its address."""
+        return str(self._object("POST", f"/studies/{study}/test-study").get("study_url") or "")
+
+    # --- Submissions -----------------------------------------------------------------------------
+
+    def submissions(self, study: str) -> list[wire.Submission]:
+        return [wire.submission(each) for each in self._pages("/submissions/", {"study": study})]
+
+    def submission(self, submission: str) -> wire.Submission:
+        return wire.submission(self._object("GET", f"/submissions/{submission}/"))
+
+    def approve(self, submission: str) -> None:
+        self._decide(submission, {"action": "APPROVE"})
+
+    def approve_all(self, submissions: Sequence[str]) -> None:
+        """Prolific works them off later: read the submissions again to see who was approved."""
+        for some in _parts(submissions, APPROVED_AT_ONCE):
+            self._ask("POST", "/submissions/bulk-approve/", {"submission_ids": some}, again=True)
+
+    def reject(self, submission: str, *, category: str, message: str) -> None:
+        if len(message) < REASON_CHARS:
+            raise ValueError(f"A rejection needs a message of {REASON_CHARS} characters or more.")
+        body = {"action": "REJECT", "message": message, "rejection_category": category}
+        self._decide(submission, body)
+
+    def complete(self, submission: str, code: str, *, percentage: int | None = None) -> None:
+        """Ends it with a code of the researcher's; `percentage` of the reward, for dynamic pay."""
+        body: dict[str, Any] = {"action": "COMPLETE", "completion_code": code}
+        if percentage is not None:
+            body["completion_code_data"] = {"percentage_of_reward": percentage}
+        self._decide(submission, body)
+
+    def _decide(self, submission: str, body: wire.Json) -> None:
+        """Prolific passes over a second decision that is the same."""
+        self._ask("POST", f"/submissions/{submission}/transition/", body, again=True)
+
+    def ask_to_return(self, submission: str, reason: str) -> None:
+        """Sends the participant a message; the status does not change before they return it."""
+        body = {"request_return_reasons": [reason]}
+        self._ask("POST", f"/submissions/{submission}/request-return/", body)
+
+    # --- Bonuses ---------------------------------------------------------------------------------
+
+    def create_bonuses(self, study: str, minor_units: Mapping[str, int]) -> wire.BonusBatch:
+        """Writes bonuses down, by submission or participant; `pay_bonuses` pays them."""
+        if not 0 < len(minor_units) <= MOST_IDS:
+            raise ValueError(f"1 to {MOST_IDS} bonuses go into one batch, not {len(minor_units)}.")
+        if bad := [name for name, minor in minor_units.items() if minor <= 0]:
+            raise ValueError(f"A bonus must be more than nothing: {', '.join(bad)}.")
+        lines = [f"{name},{Decimal(minor) / 100:.2f}" for name, minor in minor_units.items()]
+        body = {"study_id": study, "csv_bonuses": "\n".join(lines)}
+        return wire.bonus_batch(self._object("POST", "/submissions/bonus-payments/", body))
+
+    def pay_bonuses(self, batch: str) -> None:
+        """Pays a batch. Never called twice for one: Prolific would pay twice.
+
+        After `NoReply` ask for the submissions' bonuses before anything else.
+        """
+        self._ask("POST", f"/bulk-bonus-payments/{batch}/pay/", tries=1)
+
+    # --- Groups, messages, hooks -----------------------------------------------------------------
+
+    def create_group(self, name: str, workspace: str) -> str:
+        body = {"name": name, "workspace_id": workspace}
+        return str(self._object("POST", "/participant-groups/", body)["id"])
+
+    def add_to_group(self, group: str, participants: Sequence[str]) -> None:
+        for some in _parts(participants, MOST_IDS):
+            body = {"participant_ids": some}
+            self._ask("POST", f"/participant-groups/{group}/participants/", body, again=True)
+
+    def send_message(self, participant: str, text: str, study: str) -> None:
+        self._ask(
+            "POST", "/messages/", {"recipient_id": participant, "body": text, "study_id": study}
+        )
+
+    def event_types(self) -> list[str]:
+        results = self._object("GET", "/hooks/event-types/").get("results", ())
+        return [str(each["event_type"]) for each in results]
+
+    def create_hook_secret(self, workspace: str) -> str:
+        """A new secret for hooks' signatures; the workspace's old one is dead from now on."""
+        return str(self._object("POST", "/hooks/secrets/", {"workspace_id": workspace})["value"])
+
+    def subscribe(self, workspace: str, event_type: str, address: str) -> str:
+        """Has events sent to an address, and confirms it; gives the subscription's id."""
+        body = {"workspace_id": workspace, "event_type": event_type, "target_url": address}
+        response = self._ask("POST", "/hooks/subscriptions/", body)
+        reply = _json(response)
+        one = reply[0] if isinstance(reply, list) and reply else reply
+        name, secret = str(one["id"]), response.headers.get("X-Hook-Secret", "")
+        self._ask("POST", f"/hooks/subscriptions/{name}/", {"secret": secret}, again=True)
+        return name
+
+    def unsubscribe(self, subscription: str) -> None:
+        self._ask("DELETE", f"/hooks/subscriptions/{subscription}/", again=True)
+
+    # --- Asking ----------------------------------------------------------------------------------
+
+    def _object(
+        self,
+        method: str,
+        path: str,
+        body: wire.Json | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        again: bool = False,
+    ) -> wire.Json:
+        reply = _json(self._ask(method, path, body, query=query, again=again))
+        if not isinstance(reply, dict):
+            raise NoReply("Prolific's reply is not what its documentation says.")
+        return reply
+
+    def _pages(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[wire.Json]:
+        """Every entry of a list; a page after the last one is a 404, not an empty page."""
+        asked = {**(query or {}), "page": "1", "page_size": str(PAGE)}
+        if not query:
+            asked = {"limit": str(PAGE), "offset": "0"}
+        for number in range(MOST_PAGES):
+            try:
+                reply = self._object("GET", path, query=asked)
+            except Refused as refused:
+                if number and refused.status == 404:
+                    return
+                raise
+            yield from reply.get("results") or ()
+            link = ((reply.get("_links") or {}).get("next") or {}).get("href")
+            if not link:
+                return
+            following = dict(httpx.QueryParams(urlsplit(str(link)).query))
+            if not following or following == asked:
+                return
+            asked = following  # only its query: the token goes nowhere else
+        raise ProlificError(f"A list has more than {MOST_PAGES} pages: {path}")
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: wire.Json | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        again: bool = False,
+        tries: int = TRIES,
+    ) -> httpx.Response:
+        """`again`: sending the same twice does what sending it once does."""
+        for number in range(1, tries + 1):
+            try:
+                return self._once(method, path, body, query)
+            except (NotSent, NoReply, Refused) as problem:
+                lost = isinstance(problem, NoReply)
+                refused = isinstance(problem, Refused) and problem.status != TOO_MANY
+                harmless = again or method == "GET" or not lost
+                if number == tries or refused or not harmless:
+                    raise
+                told_s = problem.retry_after_s if isinstance(problem, Refused) else 0.0
+            pause_s = max(told_s, FIRST_PAUSE_S * 2 ** (number - 1))
+            self.wait(min(pause_s, LONGEST_PAUSE_S) * random.uniform(0.75, 1.25))
+        raise AssertionError("unreachable")
+
+    def _once(
+        self, method: str, path: str, body: wire.Json | None, query: Mapping[str, str] | None
+    ) -> httpx.Response:
+        try:
+            url = f"{self.api}/api/v1{path}"
+            response = self.http.request(method, url, json=body, params=query)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise NotSent(f"Prolific cannot be reached: {error}") from None
+        except httpx.HTTPError as error:
+            raise NoReply(f"Prolific's reply was lost: {type(error).__name__}") from None
+        if response.is_success:
+            return response
+        if response.status_code in BROKEN:
+            raise NoReply(f"Prolific broke off with {response.status_code}.")
+        told = response.headers.get("Retry-After", "")
+        raise refusal_of(response.status_code, _json(response), retry_after=told)
+
+
+def _json(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return response.text.strip()[:500]
+
+
+def _parts(ids: Sequence[str], most: int) -> Iterable[list[str]]:
+    return (list(ids[start : start + most]) for start in range(0, len(ids), most))

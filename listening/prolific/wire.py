@@ -1,0 +1,182 @@
+"""What comes back from Prolific, as plain values; unknown fields and statuses do no harm.
+
+Money is in minor units (pence, cents) as ``Decimal``: fees may be fractions of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+Json = Mapping[str, Any]
+SUBMISSION_OVER = ("APPROVED", "PARTIALLY APPROVED", "REJECTED", "RETURNED", "SCREENED OUT")
+PLACE_FREE = ("RETURNED", "TIMED-OUT", "REJECTED")  # Prolific recruits somebody else
+
+
+class Malformed(ValueError):
+    """A reply lacks what it must have."""
+
+
+@dataclass(frozen=True)
+class Money:
+    """An amount in minor units of a currency."""
+
+    minor: Decimal
+    currency: str
+
+    def __str__(self) -> str:
+        return f"{self.currency} {self.minor / 100:.2f}"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    id: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Balance:
+    available: Money
+    total: Money
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as Prolific has it; `status` with spaces, as it writes them."""
+
+    id: str
+    name: str
+    status: str
+    places: int
+    places_taken: int
+    reward: Decimal  # minor units
+    currency: str
+    maximum_minutes: float | None  # read back: the value that was sent is not always taken
+    is_publishable: bool
+    parent: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One participant's place in a study; its id is the session id in the study's address."""
+
+    id: str
+    participant: str
+    status: str
+    study: str  # "" in lists, which are of one study
+    parent_study: str
+    code: str  # as entered: NOCODE, or any word
+    started_at: datetime | None
+    completed_at: datetime | None
+    return_requested: datetime | None
+    bonuses: tuple[Decimal, ...]  # minor units; fixed payments for a screen-out stand here too
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in SUBMISSION_OVER
+
+
+@dataclass(frozen=True)
+class BonusBatch:
+    """Bonuses that are written down at Prolific, and not paid before `pay_bonuses`."""
+
+    id: str
+    amount: Decimal
+    fees: Decimal
+    vat: Decimal
+    total: Decimal
+
+
+def status_of(text: object) -> str:
+    """A status in Prolific's own spelling, however a hook or a filter spells it."""
+    spelt = " ".join(str(text or "UNKNOWN").upper().replace("_", " ").split())
+    return "TIMED-OUT" if spelt in ("TIMED OUT", "TIME-OUT", "TIMED-OUT") else spelt
+
+
+def amount(value: object) -> Decimal:
+    """Minor units from a JSON number, written as 30, 30.0 or "30"."""
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        raise Malformed(f"{value!r} is no amount of money.") from None
+    if not number.is_finite():
+        raise Malformed(f"{value!r} is no amount of money.")
+    return number
+
+
+def whole(value: object) -> int:
+    number = amount(value)
+    if number != number.to_integral_value():
+        raise Malformed(f"{value!r} is no whole number.")
+    return int(number)
+
+
+def moment(value: object) -> datetime | None:
+    """ISO 8601 in UTC, with or without a fraction of the second."""
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        read = datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return read if read.tzinfo else None
+
+
+def _id(reply: Json, *names: str) -> str:
+    for name in names:
+        if isinstance(reply.get(name), str) and reply[name]:
+            return str(reply[name])
+    raise Malformed(f"Prolific's reply has no {names[0]}.")
+
+
+def workspace(reply: Json) -> Workspace:
+    return Workspace(_id(reply, "id"), str(reply.get("title") or ""))
+
+
+def balance(reply: Json) -> Balance:
+    currency = str(reply.get("currency_code") or "")
+    return Balance(
+        Money(amount(reply.get("available_balance")), currency),
+        Money(amount(reply.get("total_balance")), currency),
+    )
+
+
+def study(reply: Json) -> Study:
+    maximum = reply.get("maximum_allowed_time")
+    return Study(
+        id=_id(reply, "id"),
+        name=str(reply.get("name") or ""),
+        status=status_of(reply.get("status")),
+        places=whole(reply.get("total_available_places") or 0),
+        places_taken=whole(reply.get("places_taken") or 0),
+        reward=amount(reply.get("reward") or 0),
+        currency=str(reply.get("currency_code") or reply.get("presentment_currency_code") or ""),
+        maximum_minutes=float(maximum) if isinstance(maximum, int | float) else None,
+        is_publishable=bool(reply.get("is_ready_to_publish", True)),
+        parent=str(reply.get("parent_study_id") or ""),
+    )
+
+
+def submission(reply: Json) -> Submission:
+    """From a detail or from a list: they name participant and code differently."""
+    bonuses = reply.get("bonus_payments") or ()
+    return Submission(
+        id=_id(reply, "id"),
+        participant=_id(reply, "participant", "participant_id"),
+        status=status_of(reply.get("status")),
+        study=str(reply.get("study_id") or ""),
+        parent_study=str(reply.get("parent_study_id") or ""),
+        code=str(reply.get("entered_code") or reply.get("study_code") or ""),
+        started_at=moment(reply.get("started_at")),
+        completed_at=moment(reply.get("completed_at")),
+        return_requested=moment(reply.get("return_requested")),
+        bonuses=tuple(amount(each) for each in bonuses),
+    )
+
+
+def bonus_batch(reply: Json) -> BonusBatch:
+    parts = (amount(reply.get(name) or 0) for name in ("amount", "fees", "vat", "total_amount"))
+    return BonusBatch(_id(reply, "id"), *parts)
