@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 import soundfile
 from django.conf import settings
-from django.db.models import Avg
 
 from listening import audio
 from listening.audio.ends import AFTER_S, BEFORE_S
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
+from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
 from listening.design.ready_questions import READY_MADE
 from listening.design.settings import Recipe, derive
@@ -28,6 +28,7 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.models import Study
 from listening.studies import study_as_file
+from listening.studies.length import session_length
 from listening.studies.trimming import Trimming
 from listening.views.page_facts import moved
 
@@ -45,8 +46,8 @@ class Source(Protocol):
         """The study with what its settings make of lines."""
 
     @property
-    def mean_clip_s(self) -> float:
-        """How long its clips are, on average: for the length that the first page names."""
+    def length(self) -> SessionLength:
+        """How long a session of it takes."""
 
     def clip(self, stimulus: str) -> Path | None:
         """What raters hear of this stimulus; None when there is none."""
@@ -67,9 +68,8 @@ class StoredSource:
         return derive(file).added_to(file)
 
     @property
-    def mean_clip_s(self) -> float:
-        mean = self.study.stimuli.aggregate(mean=Avg("duration_s"))["mean"]
-        return float(mean or 0.0)
+    def length(self) -> SessionLength:
+        return session_length(self.study)
 
     def clip(self, stimulus: str) -> Path | None:
         served = self.study.stimuli.filter(key=stimulus).values_list("served", flat=True).first()
@@ -96,9 +96,12 @@ class FolderSource:
         self.trimming = Trimming(reading.study, lambda name: audio.probed(files[name]))
 
     @cached_property
-    def mean_clip_s(self) -> float:
-        durations = [float(soundfile.info(path).duration) for path in set(self.paths.values())]
-        return sum(durations) / len(durations)
+    def length(self) -> SessionLength:
+        files = {path: float(soundfile.info(path).duration) for path in set(self.paths.values())}
+        plain = {key: files[path] for key, path in self.paths.items()}
+        pieces = {key: recipe.parts(plain.__getitem__) for key, recipe in self.recipes.items()}
+        joined = {key: sum(seconds) for key, seconds in pieces.items()}
+        return estimate(self.file, plain | joined)
 
     def clip(self, stimulus: str) -> Path | None:
         if recipe := self.recipes.get(stimulus):

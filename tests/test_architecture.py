@@ -31,7 +31,6 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         *(
             "models",
             "monitor",
-            "prelaunch",
             "prolific_links",
             "previews",
             "researcher_urls",

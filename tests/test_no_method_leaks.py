@@ -20,8 +20,8 @@ from listening.checks import check_named
 from listening.design.presets import presets, write_preset
 from listening.methods import Method
 from listening.models import Study
-from listening.prelaunch import study_leaks
 from listening.studies import create_study, open_study
+from listening.studies.prelaunch import study_leaks
 from tests.factories import make_user
 from tests.listening.web import WebProcess
 from tests.test_nothing_leaks import (

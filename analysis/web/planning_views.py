@@ -19,7 +19,6 @@ from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
 from listening.selectors import TaskPlan, interim_questions, study_head_or_404, task_plans
 
-ANSWER_S = 5.0  # a guess at the time that an answer takes after the clip
 BOX_KEPT_S = 5.0
 PILOT = "pilot:"
 PRESET_WORDS = {
@@ -74,14 +73,13 @@ def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:
     known: dict[str, Any] = {}
     if task and task["conditions"]:
         compared = estimand_of(task["estimand"]).in_pairs  # one mean, against no preference
-        per_clip = (task["seconds_per_trial"] or 0.0) / max(task["clips_together"], 1.0)
-        clips = 2 if compared else 1
+        per_clip = task["seconds_per_trial"] / max(task["clips_together"], 1.0)
         known = {
             "conditions": task["conditions"],
             "items": task["items"],
             "clips_per_rater": task["clips_per_rater"],
             "traps": task["traps_per_rater"],
-            "seconds_per_clip": round(per_clip or clips * task["clip_s"] + ANSWER_S, 1),
+            "seconds_per_clip": round(per_clip, 1),
             "of": "mean" if compared or task["conditions"] < 2 else None,
         }
     if task and task["estimand"] == "hls":

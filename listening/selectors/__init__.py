@@ -22,6 +22,7 @@ from listening.selectors.studies import (
     trap_plans,
 )
 from listening.selectors.unplayed import UnplayedClip, unplayed_clips
+from listening.studies.length import session_length
 
 __all__ = [
     "ConditionProgress",
@@ -45,6 +46,7 @@ __all__ = [
     "rating_rows",
     "ratings_state",
     "session_columns",
+    "session_length",
     "session_rows",
     "stimuli_mark",
     "stimulus_rows",

@@ -10,6 +10,7 @@ from listening.design.traps import TrapPlan
 from listening.leases import ANSWERED
 from listening.methods import method_named
 from listening.models import Study, Task
+from listening.studies.length import session_length
 
 MEASURED_FROM = 50  # answered trials before measured seconds are told
 
@@ -29,7 +30,8 @@ class TaskPlan(TypedDict):
     clips_together: float  # rated on one screen
     traps_per_rater: int
     clip_s: float  # mean duration of the rated clips
-    seconds_per_trial: float | None  # measured so far; None before enough trials
+    seconds_per_trial: float  # measured, or before enough trials estimated
+    is_measured: bool
 
 
 CLIPS = """
@@ -63,10 +65,14 @@ def task_plans(study: str) -> list[TaskPlan]:
         cursor.execute(PACE, [[task.pk for task in tasks]])
         pace = {task: seconds for task, n, seconds in cursor.fetchall() if n >= MEASURED_FROM}
     unplanned = (0, 0, 0.0, 1.0)
-    return [_plan(task, clips.get(task.pk, unplanned), pace.get(task.pk)) for task in tasks]
+    guessed = session_length(row).trial_s
+    return [
+        _plan(task, clips.get(task.pk, unplanned), pace.get(task.pk), guess)
+        for task, guess in zip(tasks, guessed, strict=True)
+    ]
 
 
-def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None) -> TaskPlan:
+def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None, guess: float) -> TaskPlan:
     conditions, items, clip_s, together = clips
     screens = task.block_size * max(task.blocks_per_session, 1)
     traps = TrapPlan.from_dict(task.traps)
@@ -83,5 +89,6 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None) -> TaskPlan
         clips_together=round(together, 2),
         traps_per_rater=traps.sets_for(screens) * traps.traps_per_set,
         clip_s=round(clip_s, 2),
-        seconds_per_trial=None if seconds is None else round(float(seconds), 1),
+        seconds_per_trial=round(float(guess if seconds is None else seconds), 1),
+        is_measured=seconds is not None,
     )

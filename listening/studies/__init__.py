@@ -1,11 +1,11 @@
 """A study created, checked before launch, opened, paused, closed: its only writer."""
 
 from listening.design.studyfile import StudyProblems
-from listening.prelaunch import Finding, check_study
 from listening.studies.creating import create_study
 from listening.studies.deriving import what_was_derived
 from listening.studies.errors import StudyError
 from listening.studies.exporting import export_study, study_as_file
+from listening.studies.prelaunch import Finding, check_study
 from listening.studies.states import close_study, open_study, pause_study
 
 __all__ = [

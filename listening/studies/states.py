@@ -6,8 +6,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from listening.models import Study
-from listening.prelaunch import check_study
 from listening.studies.errors import StudyError
+from listening.studies.prelaunch import check_study
 
 
 @transaction.atomic

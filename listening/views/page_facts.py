@@ -9,23 +9,21 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from listening.checks import Check, CheckSettings
+from listening.design.duration import SessionLength
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, Scale
 
 Lines = Sequence[Mapping[str, Any]]
-ANSWER_S = 8.0  # what an answer takes beside listening; typed reasons take longer
-REASON_S = 15.0
 HEADPHONE_CHECKS = frozenset({"huggins", "antiphase", "stereo"})
 
 
-def door_facts(study: Any, tasks: Iterable[Any], mean_clip_s: float) -> dict[str, Any]:
+def door_facts(study: Any, length: SessionLength) -> dict[str, Any]:
     """What stands on the first page, of a stored study or of a study folder's."""
-    trials, minutes = _length(study.task_plan, tasks, mean_clip_s)
     return {
-        "welcome_paragraphs": _paragraphs(study.texts.get("welcome", "")),
-        "consent_paragraphs": _paragraphs(study.texts.get("consent", "")),
-        "trials": trials,
-        "minutes": minutes,
+        "welcome_paragraphs": _paragraphs(length.fill(study.texts.get("welcome", ""))),
+        "consent_paragraphs": _paragraphs(length.fill(study.texts.get("consent", ""))),
+        "trials": length.trials,
+        "minutes": length.minutes,
         "headphones_needed": _headphones_needed(study),
     }
 
@@ -44,22 +42,6 @@ def _headphones_needed(study: Any) -> bool:
 
 def _paragraphs(text: str) -> list[str]:
     return [part.strip() for part in text.split("\n\n") if part.strip()]
-
-
-def _length(task_plan: str, tasks: Iterable[Any], mean_clip_s: float) -> tuple[int, int]:
-    """About how many clips a session has, and how many minutes it takes."""
-    trials, seconds = 0, 60.0
-    for task in tasks:
-        traps = TrapPlan.from_dict(task.traps)
-        beside = traps.sets_for(task.block_size) * traps.traps_per_set
-        own = task.blocks_per_session * (task.block_size + beside)
-        own += task.repeats + len(task.training)
-        each_s = mean_clip_s + ANSWER_S + (REASON_S if task.justification.get("required") else 0)
-        if task_plan == "all":
-            trials, seconds = trials + own, seconds + own * each_s
-        else:
-            trials, seconds = max(trials, own), max(seconds, 60 + own * each_s)
-    return trials, max(1, round(seconds / 60))
 
 
 def task_facts(

@@ -120,7 +120,7 @@ def _door(
 ) -> HttpResponse:
     with speaking(file.language):
         context = {
-            **page_facts.door_facts(file, file.tasks, source.mean_clip_s),
+            **page_facts.door_facts(file, source.length),
             **{"study": file, "preview": True, "back": back},
             **page_words(file.language),
         }

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 import soundfile
 from django.core import signing
-from django.db.models import Avg
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -21,9 +20,10 @@ from listening import allocation, audio, sessions
 from listening.checks.check import Wave
 from listening.draws import secret_seed
 from listening.languages import name_of, page_words, speaking, study_words
-from listening.models import Rater, Session, Stimulus, Study
+from listening.models import Rater, Session, Study
 from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_and_settings, check_seed
+from listening.studies.length import session_length
 from listening.views import page_facts
 from listening.views.ownership import is_own, may_enter, memory_of, rater_code_in, remember
 from listening.views.state import state_of
@@ -71,7 +71,7 @@ def _landing_page(
     with speaking(language):
         error = _("Please tick the box to take part.") if consent_missing else ""
         context = {
-            **page_facts.door_facts(study, study.tasks.all(), _mean_clip_s(study.pk, study.state)),
+            **page_facts.door_facts(study, session_length(study)),
             "study": study,
             "languages": _languages(request, study, language),
             "problem": problem,
@@ -115,13 +115,6 @@ def _carried(request: HttpRequest) -> dict[str, str]:
 def _printable(text: str) -> str:
     """Without what no id holds and no database keeps: controls, spaces around it, half a pair."""
     return "".join(c for c in text if c.isprintable()).strip()[:300]
-
-
-@lru_cache(maxsize=512)
-def _mean_clip_s(study: int, state: str) -> float:
-    """The mean length of a study's clips; they do not change once it is open."""
-    mean = Stimulus.objects.filter(study=study).aggregate(mean=Avg("duration_s"))["mean"]
-    return float(mean or 0.0)
 
 
 def _arrival(request: HttpRequest, study: Study) -> Arrival:

@@ -31,6 +31,7 @@ from listening.studies import (
     open_study,
     pause_study,
 )
+from listening.studies.length import MEASURED_FROM, session_length
 from listening.views.beforehand import beforehand
 from listening.views.session_table import SHOWN_AS, UNREJECTABLE, session_page, status_links
 
@@ -128,6 +129,8 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
         "before": beforehand(mine),
+        "length": session_length(mine),
+        "measured_from": MEASURED_FROM,
         "unplayed": unplayed_clips(key),
         "sessions": session_page(mine, status, request.GET.get("page")),
         "status": status,

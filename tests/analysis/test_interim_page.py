@@ -110,7 +110,7 @@ def test_a_tasks_plan_is_told_in_numbers(running):
     (plan,) = task_plans(running.key)
     assert (plan["conditions"], plan["items"], plan["clips_per_rater"]) == (2, 6, 6)
     assert plan["clip_s"] == factories.CLIP_S
-    assert plan["seconds_per_trial"] is None  # too few trials to tell
+    assert plan["is_measured"] is False  # too few trials to tell
 
 
 def test_pairs_are_the_conditions_of_a_comparison(db):

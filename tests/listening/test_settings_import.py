@@ -18,9 +18,9 @@ from django.contrib.auth.models import User
 from listening import allocation, audio, studies
 from listening.design.studyfile import Problem, StudyFile, read_folder
 from listening.models import Slot, Stimulus, Study
-from listening.prelaunch import check_study
 from listening.selectors import rating_rows, stimulus_rows
 from listening.studies import StudyError, create_study, export_study, open_study
+from listening.studies.prelaunch import check_study
 from tests.factories import answer_all, arrive
 from tests.listening import test_studies
 from tests.listening.test_import_command import run

@@ -15,9 +15,9 @@ from listening import audio, studies
 from listening.design.studyfile import read_folder
 from listening.design.studyfile.entries import OUTCOMES
 from listening.models import Block, Rater, Session, Stimulus, Study
-from listening.prelaunch import check_study
 from listening.selectors import stimulus_rows
 from listening.studies import StudyError, StudyProblems, create_study, creating, export_study
+from listening.studies.prelaunch import check_study
 from tests.factories import answer_all, arrive
 from tests.listening.folders import CSV, TOML, make_folder, write_sound
 

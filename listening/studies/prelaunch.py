@@ -13,9 +13,11 @@ from listening import audio
 from listening.allocation import material_of
 from listening.audio.appearance import sample_appearance
 from listening.audio.leaks import OF_SOUND, Leak, facts_of, leaks
+from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
 from listening.design.studyfile.problems import quoted
 from listening.methods import method_named
 from listening.models import Stimulus, Study
+from listening.studies.length import session_length
 
 MAX_LOUDNESS_SPREAD_LU = 6.0
 MAX_LEADING_SILENCE_S = 1.0
@@ -67,6 +69,34 @@ def _about_texts(study: Study) -> Iterator[Finding]:
         yield Finding(
             "warning", "Raters are not told whom to write to.", "Add contact to [study.texts]."
         )
+    length = session_length(study)
+    for name, text in _texts_of(study):
+        for said in said_minutes(text):
+            if contradicts(said, length.minutes):
+                yield Finding(
+                    "warning",
+                    f"{name} says {_range(said)} minutes, but a session takes about "
+                    f"{length.minutes} ({_parts(length)}).",
+                    f"Write {UNFILLED} in the place of the number, and the right one stands there.",
+                )
+
+
+def _texts_of(study: Study) -> Iterator[tuple[str, str]]:
+    languages = {"": study.texts} | {k: w.get("texts", {}) for k, w in study.translations.items()}
+    for language, texts in languages.items():
+        for key in ("welcome", "consent"):
+            name = f"The {key} text" + (f" in {language}" if language else "")
+            yield name, str(texts.get(key, ""))
+
+
+def _range(said: tuple[int, int]) -> str:
+    low, high = said
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _parts(length: SessionLength) -> str:
+    """Where the time goes, by our estimate."""
+    return ", ".join(f"{name} {minutes:.1f}" for name, minutes in length.parts)
 
 
 def _about_sets(study: Study) -> Iterator[Finding]:
