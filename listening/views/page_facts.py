@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from listening.checks import Check, CheckSettings
 from listening.design.duration import SessionLength
@@ -187,53 +186,3 @@ def _lines(stored: Lines) -> list[dict[str, Any]]:
 def shows_text(show_text: bool, traps: TrapPlan, trap: str) -> bool:
     """Whether the item's words stand beside the clip: always, or as a trap's instruction."""
     return show_text or any(kind.text and kind.kind == trap for kind in traps.kinds)
-
-
-CODE_ELSEWHERE = gettext_noop(
-    "Your completion code is shown in the browser in which you began. If you came from Prolific, "
-    "open the study there once more."
-)
-
-
-def end_facts(
-    outcome: str,
-    texts: Mapping[str, str],
-    *,
-    code: str,
-    return_url: str | None,
-    commented: bool,
-    elsewhere: bool = False,
-    withdrawable: bool = False,
-) -> dict[str, Any]:
-    """How it ended: words, the completion code, whether a comment or the withdrawal is left."""
-    words = {
-        "complete": texts.get("end") or _("Your answers are stored."),
-        "withdrawn": _(
-            "All your answers have been deleted. If a recruiting site sent you, please return "
-            "your place there. You can close this page."
-        ),
-        "needs_review": _(
-            "Your answers are stored. Many clips were passed over or answered very quickly, so a "
-            "person looks at this session first. Thank you."
-        ),
-        "partial": _(
-            "You were away for a while and the remaining clips went to other people. "
-            "What you answered is stored. Thank you."
-        ),
-        "screened_out": _(
-            "Thank you for your time. This study needs other listeners or other equipment, so it "
-            "ends here for you. You did nothing wrong."
-        ),
-    }
-    return {
-        "outcome": outcome,
-        "code": code,
-        "return_url": return_url,
-        "text": f"{words[outcome]}\n\n{_(CODE_ELSEWHERE)}" if elsewhere else words[outcome],
-        "debrief": texts.get("debrief", "") if outcome == "complete" else "",
-        "comment_prompt": texts.get("comment_prompt", ""),
-        "comment": bool(texts.get("comment_prompt"))
-        and outcome in ("complete", "partial", "needs_review")
-        and not commented,
-        "withdrawable": withdrawable,
-    }

@@ -20,6 +20,7 @@ from listening.previews import Source
 from listening.stages import check_and_settings
 from listening.task_rules import parts_of
 from listening.views import page_facts
+from listening.views.endings import end_facts
 
 CODE = "PREVIEW"  # in the place of the completion code
 
@@ -154,5 +155,5 @@ def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
 
 def _end(texts: Mapping[str, str]) -> dict[str, Any]:
     """The end after the last trial; only words of the study's own stand there."""
-    end = page_facts.end_facts("complete", texts, code=CODE, return_url=None, commented=False)
+    end = end_facts("complete", texts, code=CODE, from_prolific=False, commented=False)
     return {**end, "text": texts.get("end", "")}

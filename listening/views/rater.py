@@ -25,6 +25,7 @@ from listening.sessions import Arrival, NoRoom
 from listening.stages import NotAsked, check_and_settings, check_seed
 from listening.studies.length import session_length
 from listening.views import page_facts
+from listening.views.endings import way_out
 from listening.views.ownership import is_own, may_enter, memory_of, rater_code_in, remember
 from listening.views.state import state_of
 
@@ -49,6 +50,8 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
             return _enter(sessions.start(study, arrival))
         except NoRoom as no_room:
             return _landing_page(request, study, problem=no_room.reason, status=409)
+    if request.method == "POST" and request.POST.get("consent") == "no":
+        return _landing_page(request, study, problem="declined")
     problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
     if not problem and not allocation.has_room(study.pk):
         problem = "full"
@@ -69,12 +72,17 @@ def _landing_page(
     words = study_words(study.title, study.texts, study.translations, language)
     study.title, study.texts = words["title"], words["texts"]  # for this page; it is not saved
     with speaking(language):
+        from_prolific = "PROLIFIC_PID" in _carried(request)
+        outcome = "no_consent" if problem == "declined" and from_prolific else ""
+        code = study.completion_codes.get(outcome, "")
+        out = way_out(outcome, code=code, from_prolific=from_prolific)
         error = _("Please tick the box to take part.") if consent_missing else ""
         context = {
             **page_facts.door_facts(study, session_length(study)),
             "study": study,
             "languages": _languages(request, study, language),
             "problem": problem,
+            "out": out if out["return_url"] or problem == "declined" else None,
             "error": error,
             "unproved": unproved,
             "arrival": _carried(request),

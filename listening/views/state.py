@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
@@ -26,15 +25,13 @@ from listening.stages import Stage, attempt_of, check_and_settings, check_seed, 
 from listening.statements import rows_of
 from listening.task_rules import parts_of, task_rules
 from listening.views import page_facts
-
-PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete"
-
+from listening.views.endings import end_facts
 
 SITTING = """
 SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.prolific_session,
        t.title, coalesce(nullif(s.language, ''), t.language) AS language,
        t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
-       t.completion_codes, t.break_every, s.review,
+       t.completion_codes, t.break_every, s.review, s.rejected_because,
        s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.id = %(session)s
@@ -227,7 +224,7 @@ def _text(text: str, trial: Any) -> str | None:
 
 
 def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
-    """How it ended: the completion code of this outcome, and Prolific's return link."""
+    """How it ended: the completion code of this outcome, and the way back to Prolific."""
     outcome = outcome_of(sitting.status, sitting.review)
     code = completion_code_of(
         outcome,
@@ -235,13 +232,12 @@ def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
         session=sitting.code,
         from_prolific=sitting.from_prolific,
     )
-    url = f"{PROLIFIC_RETURN}?{urlencode({'cc': code})}"
-    return page_facts.end_facts(
+    return end_facts(
         outcome,
         texts,
-        code=code if own else "",
-        return_url=url if own and sitting.prolific_session and code else None,
-        commented=bool(sitting.comment) or not own,
-        elsewhere=bool(code) and not own,
-        withdrawable=own and outcome != "withdrawn",
+        code=code,
+        from_prolific=sitting.from_prolific,
+        commented=bool(sitting.comment),
+        failed_check=sitting.rejected_because.startswith("check "),
+        own=own,
     )

@@ -118,6 +118,8 @@ class House:
         return {
             "outcome": outcome,
             "code": code,
+            "next": "This last step tells Prolific that you are done.",
+            "button": "Go back and finish there",
             "return_url": url if self.story.prolific and code else None,
             "text": text.get(outcome, "Your answers are stored. You can close this page."),
             "debrief": "",

@@ -128,7 +128,7 @@ def test_the_code_is_shown_where_the_session_began_and_nowhere_else(finished):
         assert look(client)["end"]["code"] == "DONE1234"
         end = look(Client())["end"]
         assert (end["code"], end["return_url"], end["comment"]) == ("", None, False)
-        assert "in which you began" in end["text"]
+        assert "in which you began" in end["next"]
     page = Client().get(f"/s/{session.code}/").content.decode()
     assert "DONE1234" not in page
     back = Client()

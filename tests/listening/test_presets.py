@@ -186,6 +186,7 @@ def test_a_chinese_preset_has_no_english_left_over(tmp_path: Path) -> None:
         words += [task.title, task.instructions, *task.options["names"].values()]
         words += [word for c in task.criteria for word in (c.question, c.help_text)]
     words += [item.text for item in study.items]
+    words = [word.replace("{minutes}", "5") for word in words]
     assert study.language == "zh-Hans"
     assert [word for word in words if LATIN_WORD.search(word) or not word] == []
     task = study.tasks[0]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-OUTCOMES = ("complete", "screened_out", "partial", "needs_review")  # each has its code
+OUTCOMES = (  # each has its code
+    "complete",
+    "screened_out",
+    "partial",
+    "needs_review",
+    "no_consent",
+)
 
 
 @dataclass(frozen=True)

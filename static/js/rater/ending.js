@@ -23,8 +23,11 @@ export function endView(end, language, sendComment) {
   setText(part("text"), end.text);
   part("text").lang = language;
   const url = safeUrl(end.return_url);
-  part("return-box").hidden = !url;
+  part("next").hidden = !end.next;
+  setText(part("next"), end.next);
+  part("return").hidden = !url;
   if (url) part("return").href = url;
+  setText(part("return"), end.button);
   setText(part("code-name"), say(url ? "code_spare" : "code_name"));
   part("code-box").hidden = !end.code;
   setText(part("code"), end.code);

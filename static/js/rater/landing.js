@@ -23,6 +23,7 @@ function startConsent() {
 
   let sent = false;
   form.addEventListener("submit", (event) => {
+    if (event.submitter instanceof HTMLButtonElement && event.submitter.value === "no") return;
     if (!box.checked) {
       event.preventDefault();
       missing.hidden = false;

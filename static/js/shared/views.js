@@ -80,7 +80,7 @@
  *
  * @typedef {Plain<"title" | "text"> & {next: HTMLButtonElement}} BreakParts
  *
- * @typedef {Plain<"mark" | "title" | "text" | "return-box" | "code-box" | "code-name" | "code" |
+ * @typedef {Plain<"mark" | "title" | "text" | "next" | "code-box" | "code-name" | "code" |
  *   "copied" | "debrief-box" | "debrief" | "comment-box" | "comment-fields" | "comment-name" |
  *   "comment-told"> & {return: HTMLAnchorElement, copy: HTMLButtonElement, comment:
  *   HTMLTextAreaElement, "comment-send": HTMLButtonElement}} EndParts

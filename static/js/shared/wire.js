@@ -99,6 +99,8 @@
  * @typedef {object} End
  * @property {string} outcome
  * @property {string} code
+ * @property {string} next what becomes of place and pay
+ * @property {string} button
  * @property {string | null} return_url
  * @property {string} text
  * @property {string} debrief

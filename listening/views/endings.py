@@ -1,0 +1,114 @@
+"""How it ends for a rater: what happened, what becomes of place and pay, and one button for it.
+
+The same for the last page of a session and for a door that lets nobody in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+COMPLETE_URL = "https://app.prolific.com/submissions/complete"
+SUBMISSIONS_URL = "https://app.prolific.com/submissions"
+FINISH = gettext_noop("Go back and finish there")
+GIVE_BACK = gettext_noop("Go to Prolific and return your place")
+HAPPENED = {
+    "complete": gettext_noop("Your answers are stored."),
+    "needs_review": gettext_noop(
+        "Your answers are stored. Many clips were passed over or answered very quickly, so a "
+        "person looks at this session first. Thank you."
+    ),
+    "partial": gettext_noop(
+        "You were away for a while and the remaining clips went to other people. "
+        "What you answered is stored. Thank you."
+    ),
+    "screened_out": gettext_noop(
+        "Thank you for your time. This study needs other listeners or other equipment, so it "
+        "ends here for you. You did nothing wrong."
+    ),
+    "failed_check": gettext_noop(
+        "Thank you for your time. One of the checks says that fine differences cannot be heard "
+        "well enough with this equipment or in this place, so it ends here. You did nothing wrong."
+    ),
+    "withdrawn": gettext_noop("All your answers have been deleted."),
+}
+WITH_CODE = {  # on Prolific, where the button carries the code of this outcome
+    "complete": gettext_noop(
+        "This last step tells Prolific that you are done. Without it you may not be paid."
+    ),
+    "needs_review": gettext_noop(
+        "This last step tells Prolific that you have finished. About the pay a person decides, "
+        "after a look at your answers."
+    ),
+    "partial": gettext_noop(
+        "This last step tells Prolific how far you came. About the pay for it the researchers "
+        "decide. It is not a rejection."
+    ),
+    "screened_out": gettext_noop(
+        "This last step tells Prolific that the study was not a match: your place goes to somebody "
+        "else, and if the way to here is paid, you are paid there. It is not a rejection."
+    ),
+    "no_consent": gettext_noop(
+        "This last step tells Prolific that you do not take part, and your place goes to somebody "
+        "else. It is not a rejection."
+    ),
+}
+WITHOUT_CODE = gettext_noop(
+    "Please return your place on Prolific, so that it goes to somebody else and is not counted "
+    "against you. Nothing is paid for a returned place unless the researchers pay a part: ask them."
+)
+ELSEWHERE = {  # who came by a link, with a code of their own
+    True: gettext_noop("Give this code to whoever invited you: it shows how your session ended."),
+    False: gettext_noop("Nothing more is needed. You can close this page."),
+}
+ANOTHER_BROWSER = gettext_noop(
+    "Your completion code is shown in the browser in which you began. If you came from Prolific, "
+    "open the study there once more."
+)
+
+
+def way_out(outcome: str, *, code: str, from_prolific: bool) -> dict[str, Any]:
+    """What becomes of place and pay, and the button for it; `url` is None where none is needed."""
+    if from_prolific and code:
+        next_ = WITH_CODE.get(outcome, WITH_CODE["complete"])
+        url = f"{COMPLETE_URL}?{urlencode({'cc': code})}"
+        return {"next": _(next_), "button": _(FINISH), "return_url": url}
+    if from_prolific:
+        return {"next": _(WITHOUT_CODE), "button": _(GIVE_BACK), "return_url": SUBMISSIONS_URL}
+    return {"next": _(ELSEWHERE[bool(code)]), "button": "", "return_url": None}
+
+
+def end_facts(
+    outcome: str,
+    texts: Mapping[str, str],
+    *,
+    code: str,
+    from_prolific: bool,
+    commented: bool,
+    failed_check: bool = False,
+    own: bool = True,
+) -> dict[str, Any]:
+    """The last page of a session; a browser that is not its own gets neither code nor button."""
+    happened = HAPPENED["failed_check" if failed_check else outcome]
+    text = texts.get("end") if outcome == "complete" else ""
+    if own:
+        out = way_out(outcome, code=code, from_prolific=from_prolific)
+    else:
+        out = {"next": _(ANOTHER_BROWSER) if code else "", "button": "", "return_url": None}
+    return {
+        "outcome": outcome,
+        "code": code if own else "",
+        "text": text or _(happened),
+        **out,
+        "debrief": texts.get("debrief", "") if outcome == "complete" else "",
+        "comment_prompt": texts.get("comment_prompt", ""),
+        "comment": bool(texts.get("comment_prompt"))
+        and outcome in ("complete", "partial", "needs_review")
+        and not commented
+        and own,
+        "withdrawable": own and outcome != "withdrawn",
+    }
