@@ -16,7 +16,14 @@ import pytest
 
 from config.embedded import socket_folder
 from config.running import read_address
-from tests.config.helpers import PATIENCE_S, House, own_folder, processes_in, wait_for
+from tests.config.helpers import (
+    PATIENCE_S,
+    House,
+    open_places,
+    own_folder,
+    processes_in,
+    wait_for,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +34,8 @@ PARTS += ["postgres", "valkey", "postgres keeper", "valkey keeper"]
 @pytest.fixture(scope="module")
 def house() -> Iterator[House]:
     with own_folder() as var:
+        (var / "logs").mkdir()
+        (var / "logs").chmod(0o777)  # as an earlier version made it
         running = House(var).start()
         yield running
         if running.process.poll() is None:
@@ -43,6 +52,12 @@ def test_it_prints_one_address_for_raters_and_one_with_a_log_in(house: House):
     assert password in house.said
     assert login.stat().st_mode & 0o777 == 0o600
     assert (house.var / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def test_its_files_are_its_accounts_own_whatever_the_umask(house: House):
+    assert open_places(house.var) == []
+    assert house.var.stat().st_mode & 0o777 == (0o711 if os.geteuid() == 0 else 0o700)
+    assert "1 files and folders were open to other accounts and are closed now." in house.said
 
 
 def test_it_says_in_its_folder_where_it_runs(house: House):
