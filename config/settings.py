@@ -73,7 +73,13 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 if SECURE:  # a proxy in front ends TLS and says so; without one the site is plain HTTP
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = 30 * 24 * 3600
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _env.switch("EARNEST_HSTS_SUBDOMAINS", False)
+# Browsers take cookies of these names over HTTPS from this host alone.
+HOST_COOKIE, SECURE_COOKIE = ("__Host-", "__Secure-") if SECURE else ("", "")
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{HOST_COOKIE}sessionid", f"{HOST_COOKIE}csrftoken"
+SESSION_COOKIE_AGE = 24 * 3600  # without a request; `config.log_ins` ends busy ones after a week
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SECURE_REFERRER_POLICY = "same-origin"
 CSRF_FAILURE_VIEW = "listening.views.trouble.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
@@ -109,6 +115,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.private_pages.PrivatePages",
+    "config.log_ins.LogIns",
     "config.limits.Limits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -151,9 +158,13 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
 }
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "config.passwords.GuessedFirst"},
 ]
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]

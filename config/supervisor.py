@@ -209,8 +209,7 @@ class Supervisor:
         say(f"  Researcher:  {url}{RESEARCHER_PATH}")
         login = self.var / "researcher-login.txt"
         if login.exists():
-            words = ", ".join(login.read_text().split("\n")).strip(", ")
-            say(f"               {words}   (kept in {login})")
+            say(f"               {shown_login(login)}")
         say("\nCtrl-C stops everything; the data stays.")
 
     # --- Running -------------------------------------------------------------------------------
@@ -270,6 +269,13 @@ class Supervisor:
         os.truncate(self.lock, 0)
         if self.uses or children:
             say(f"Earnest stopped in {time.monotonic() - began:.1f} s.")
+
+
+def shown_login(file: Path) -> str:
+    """The first log-in, for who sits before a terminal; a log is told only where it is kept."""
+    if not sys.stdout.isatty():
+        return f"user and first password are kept in {file}"
+    return f"{', '.join(file.read_text().split(chr(10))).strip(', ')}   (kept in {file})"
 
 
 def allow_open_files(wanted: int) -> None:
