@@ -65,7 +65,7 @@ def from_where(request: HttpRequest | None) -> str:
 
 @receiver(user_logged_in)
 def log_in(sender: object, request: HttpRequest, user: Any, **_: object) -> None:
-    request.session[BEGAN] = int(time.time())
+    request.session[BEGAN] = request.session[SEEN] = int(time.time())
     log.info("account %s logged in with a password, from %s", user.pk, from_where(request))
 
 
