@@ -3,9 +3,12 @@
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core import management
 
+import manage
 from config.private_files import close_all, close_folder, group_of
 from config.processes import closed_folders
 from tests.config.helpers import open_places
@@ -79,6 +82,26 @@ def test_a_folder_of_everybody_is_left(var: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HOME", str(var))
     close_folder(var, None, passed_by_servers=False)
     assert mode(var) == 0o755
+
+
+@pytest.mark.parametrize(("command", "umask"), [("plan", 0o027), ("check", 0o077)])
+def test_commands_that_write_for_people_keep_their_umask(
+    command: str, umask: int, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    settings.PERSONS_UMASK = 0o027
+    monkeypatch.setattr("sys.argv", ["manage.py", command])
+    monkeypatch.setattr("config.running.follow", lambda variables: None)
+    seen = []
+    monkeypatch.setattr(
+        management, "execute_from_command_line", lambda argv: seen.append(os.umask(0))
+    )
+    before = os.umask(0o077)
+    try:
+        manage.main()
+    finally:
+        os.umask(before)
+    assert seen == [umask]
+    assert set(management.get_commands()) >= manage.FOR_PEOPLE
 
 
 def test_no_group_is_no_group():
