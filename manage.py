@@ -8,6 +8,9 @@ import sys
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
 SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
 SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "score_files"}
+# These write files for whoever asked, who says with a umask of their own who else may read them.
+FOR_PEOPLE = {"analyse", "auto_att", "export_scores", "export_study", "export_study_folder"}
+FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_raters"}
 
 
 def main() -> int:
@@ -30,6 +33,8 @@ def main() -> int:
         if not serverless and "--help" not in sys.argv:
             try_database()
             join(var, settings.EMBEDDED)
+        if command in FOR_PEOPLE:
+            os.umask(settings.PERSONS_UMASK)
     except (ImproperlyConfigured, EmbeddedError, UnreachableError) as error:
         sys.exit(f"Earnest cannot start. {error}")
     execute_from_command_line(sys.argv)

@@ -233,7 +233,10 @@ async def send_answer(send: Send, response: HttpResponse) -> None:
 
 async def send_plain(send: Send, status: HTTPStatus, *, retry_after_s: int = 0) -> None:
     text = f"{status.phrase}\n".encode()
-    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode())]
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(text)).encode()),
+    ]
     if retry_after_s:
         headers.append((b"retry-after", str(retry_after_s).encode()))
     await send({"type": "http.response.start", "status": status.value, "headers": headers})

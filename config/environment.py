@@ -99,6 +99,11 @@ def _read_secret(path: Path) -> str:
         raise ImproperlyConfigured(
             f"The key file {path} cannot be read by this user; start Earnest as its owner."
         ) from None
+    if os.geteuid() == 0 and path.stat().st_uid != 0:
+        raise ImproperlyConfigured(
+            f"The key file {path} belongs to another account (uid {path.stat().st_uid}), which "
+            "could not read what root writes: start Earnest and its commands as that account."
+        )
     if len(secret) < 50:
         raise ImproperlyConfigured(
             f"The key file {path} is damaged (shorter than 50 characters): restore it, or delete "

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.signals import user_login_failed
 from django.core import signing
-from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -27,7 +25,7 @@ from rest_framework.throttling import SimpleRateThrottle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 LOGINS = ("login", "admin:login")
-KNOWN_BROWSER = "known_browser"  # the cookie of a browser that has logged in before
+KNOWN_BROWSER = f"{settings.HOST_COOKIE}known_browser"  # a cookie: it has logged in before
 KNOWN_S = 90 * 24 * 3600
 log = logging.getLogger(__name__)
 
@@ -66,10 +64,10 @@ def _account(request: HttpRequest) -> str:
     name = request.POST.get("username", "").strip().casefold()[:150]
     known = str(request.get_signed_cookie(KNOWN_BROWSER, "", max_age=KNOWN_S))
     account, _, browser = known.partition("/")
-    return f"{name}/{browser}" if browser and account == _keyed(name) else name
+    return f"{name}/{browser}" if browser and account == keyed(name) else name
 
 
-def _keyed(text: str) -> str:
+def keyed(text: str) -> str:
     return hmac.digest(settings.SECRET_KEY.encode(), text.encode(), "sha256").hex()[:32]
 
 
@@ -104,7 +102,7 @@ class _Throttle(SimpleRateThrottle):
         key = self.limit.key(request)
         if not key:
             return None
-        return f"limit/{self.limit.name.replace(' ', '-')}/{_keyed(key)}"
+        return f"limit/{self.limit.name.replace(' ', '-')}/{keyed(key)}"
 
     def give_back(self) -> None:
         """What succeeded is not counted: a class that logs in behind one address, a busy script."""
@@ -143,7 +141,7 @@ class Limits:
                 throttle.give_back()
         response.set_signed_cookie(
             KNOWN_BROWSER,
-            f"{_keyed(request.user.get_username().casefold())}/{secrets.token_urlsafe(12)}",
+            f"{keyed(request.user.get_username().casefold())}/{secrets.token_urlsafe(12)}",
             max_age=KNOWN_S,
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
@@ -178,10 +176,3 @@ def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
         response = render(request, "rater/problem.html", context, status=429)
     response["Retry-After"] = str(max(wait_s, 1))
     return response
-
-
-@receiver(user_login_failed)
-def log_failure(sender: object, request: HttpRequest | None = None, **_: object) -> None:
-    """Neither the name, which may be a mistyped password, nor the address stands in logs."""
-    address = client_address(request) if request is not None else ""
-    log.warning("a log-in failed, from address #%s", _keyed(address)[:8])

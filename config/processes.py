@@ -39,13 +39,14 @@ def account_for_servers(*paths: Path) -> Account | None:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
         raise SystemExit("PostgreSQL needs a user `nobody`; start as a normal user.") from None
-    walls = {parent for path in paths for parent in closed_folders(path)}
+    walls = {parent for path in paths for parent in closed_folders(path, nobody.pw_uid)}
     return Account(nobody.pw_uid, nobody.pw_gid, walled=bool(walls))
 
 
-def closed_folders(path: Path) -> list[Path]:
-    """The folders on the way to `path` that other users may not pass."""
-    return [p for p in path.resolve().parents if p.exists() and not p.stat().st_mode & 0o001]
+def closed_folders(path: Path, uid: int) -> list[Path]:
+    """The folders on the way to `path` that this account may not pass: closed, and not its own."""
+    parents = [(p, p.stat()) for p in path.resolve().parents if p.exists()]
+    return [p for p, facts in parents if not facts.st_mode & 0o001 and facts.st_uid != uid]
 
 
 def _become(account: Account) -> None:

@@ -13,12 +13,23 @@ import config.celery  # noqa: F401  (so that shared jobs find their application)
 from config.caches import find_a_place_for_caches
 from config.embedded import POSTGRES, VALKEY, Server, socket_folder
 from config.environment import Environment, kept_secret, make_folder, wrong
+from config.private_files import (
+    FILE,
+    FOLDER,
+    GROUP_FILE,
+    GROUP_FOLDER,
+    UMASK,
+    close_folder,
+    group_of,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 _env = Environment(os.environ)
 
 # Where everything that is not code lives: databases, media, key, logs.
 EARNEST_VAR = make_folder("EARNEST_VAR", _env.folder("EARNEST_VAR", BASE_DIR / "var"))
+PERSONS_UMASK = os.umask(UMASK)  # of who starts a command; what Earnest writes is its own
+EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _env.text("EARNEST_FILE_GROUP"))
 DEBUG = _env.switch("EARNEST_DEBUG", False)
 SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
 find_a_place_for_caches(os.environ, EARNEST_VAR / "cache")
@@ -62,7 +73,13 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 if SECURE:  # a proxy in front ends TLS and says so; without one the site is plain HTTP
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = 30 * 24 * 3600
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _env.switch("EARNEST_HSTS_SUBDOMAINS", False)
+# Browsers take cookies of these names over HTTPS from this host alone.
+HOST_COOKIE, SECURE_COOKIE = ("__Host-", "__Secure-") if SECURE else ("", "")
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{HOST_COOKIE}sessionid", f"{HOST_COOKIE}csrftoken"
+SESSION_COOKIE_AGE = 24 * 3600  # without a request; `config.log_ins` ends busy ones after a week
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SECURE_REFERRER_POLICY = "same-origin"
 CSRF_FAILURE_VIEW = "listening.views.trouble.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
@@ -98,6 +115,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.private_pages.PrivatePages",
+    "config.log_ins.LogIns",
     "config.limits.Limits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -140,9 +158,13 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
 }
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "config.passwords.GuessedFirst"},
 ]
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
@@ -276,6 +298,10 @@ EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.c
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only
 MEDIA_ROOT = EARNEST_VAR / "media"
+FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = FILE, FOLDER
+MEDIA_FILE_MODE, MEDIA_FOLDER_MODE = (
+    (FILE, FOLDER) if EARNEST_FILE_GROUP is None else (GROUP_FILE, GROUP_FOLDER)
+)
 
 
 def _media_storage() -> dict[str, Any]:
@@ -296,7 +322,11 @@ def _media_storage() -> dict[str, Any]:
     path = Path(unquote(parts.path) if local else value).expanduser().absolute()
     location = make_folder("MEDIA_STORE", path)
     backend = "django.core.files.storage.FileSystemStorage"
-    return {"BACKEND": backend, "OPTIONS": {"location": str(location)}}
+    modes = {
+        "file_permissions_mode": MEDIA_FILE_MODE,
+        "directory_permissions_mode": MEDIA_FOLDER_MODE,
+    }
+    return {"BACKEND": backend, "OPTIONS": {"location": str(location), **modes}}
 
 
 STATIC_URL = "/static/"
@@ -317,6 +347,12 @@ if MEDIA_ACCEL_PREFIX and not (
     MEDIA_ACCEL_PREFIX.startswith("/") and MEDIA_ACCEL_PREFIX.endswith("/")
 ):
     raise wrong("MEDIA_ACCEL_PREFIX", MEDIA_ACCEL_PREFIX, "it must start and end with a slash.")
+if MEDIA_ACCEL_PREFIX and EARNEST_FILE_GROUP is None:
+    _expected = "then EARNEST_FILE_GROUP must name the group that the proxy reads clips with."
+    raise wrong("MEDIA_ACCEL_PREFIX", MEDIA_ACCEL_PREFIX, _expected)
+close_folder(
+    EARNEST_VAR, EARNEST_FILE_GROUP, passed_by_servers=bool(EMBEDDED) and os.geteuid() == 0
+)
 
 # --- Operations: logs go to standard error, with no bodies, queries, addresses or codes ----------
 EARNEST_METRICS_TOKEN = _env.text("EARNEST_METRICS_TOKEN")  # /metrics is not there without one

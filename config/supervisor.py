@@ -23,6 +23,7 @@ from config.keeper import Use, join
 from config.liveness import Liveness
 from config.log_pipes import LogPipes
 from config.prepare import AWAY_STATUS
+from config.private_files import close_all
 from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_redis
 from config.running import lock_file, write_address
@@ -60,6 +61,7 @@ class Supervisor:
             self.catch_signals()
             allow_open_files(2 * MOST_CONNECTIONS)
             say(f"Earnest starts; its data and logs are in {self.var} ...")
+            self.close_files()
             try_database()
             try_redis()
             self.uses = join(self.var, settings.EMBEDDED)
@@ -121,6 +123,15 @@ class Supervisor:
             except OSError as error:
                 return error
         return None
+
+    def close_files(self) -> None:
+        """What an earlier version left open to other accounts."""
+        media = Path(settings.MEDIA_ROOT)
+        closed, left = close_all(self.var, media, settings.EARNEST_FILE_GROUP)
+        if closed:
+            say(f"{len(closed)} files and folders were open to other accounts and are closed now.")
+        for path in left[:5]:
+            say(f"{path} is open to other accounts and belongs to one of them: close it by hand.")
 
     def prepare(self) -> dict[str, str]:
         """Tables, demo study, static files and log-in; returns where raters enter which study.
@@ -198,8 +209,7 @@ class Supervisor:
         say(f"  Researcher:  {url}{RESEARCHER_PATH}")
         login = self.var / "researcher-login.txt"
         if login.exists():
-            words = ", ".join(login.read_text().split("\n")).strip(", ")
-            say(f"               {words}   (kept in {login})")
+            say(f"               {shown_login(login)}")
         say("\nCtrl-C stops everything; the data stays.")
 
     # --- Running -------------------------------------------------------------------------------
@@ -259,6 +269,13 @@ class Supervisor:
         os.truncate(self.lock, 0)
         if self.uses or children:
             say(f"Earnest stopped in {time.monotonic() - began:.1f} s.")
+
+
+def shown_login(file: Path) -> str:
+    """The first log-in, for who sits before a terminal; a log is told only where it is kept."""
+    if not sys.stdout.isatty():
+        return f"user and first password are kept in {file}"
+    return f"{', '.join(file.read_text().split(chr(10))).strip(', ')}   (kept in {file})"
 
 
 def allow_open_files(wanted: int) -> None:

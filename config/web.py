@@ -19,6 +19,7 @@ from django.core.wsgi import get_wsgi_application
 
 from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
 from config.clips import PREFIX, Clips
+from config.headers import WithHeaders, every_answers
 from config.operations import unavailable
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
@@ -74,13 +75,15 @@ def socket_routes() -> list[Any]:
 
 
 sockets = Sockets(socket_routes())
+added = every_answers()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
     if scope["type"] == "websocket":
-        await sockets(scope, receive, send)
-    elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
+        return await sockets(scope, receive, send)
+    send = WithHeaders(send, added)
+    if scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
         await send_plain(send, HTTPStatus.OK)
     elif scope["path"].startswith(PREFIX):
         await clips(scope, receive, send)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from importlib import import_module
 from typing import Any
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY
 from django.db import DatabaseError
 from redis.exceptions import RedisError
 
@@ -48,11 +51,13 @@ class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channel
     def _check_right(self) -> int:
         """0 when this user may watch this study, now; else the code to close with."""
         user = self.scope["user"]
-        if not user.is_authenticated or not self.scope["session"].exists(
-            self.scope["session"].session_key
-        ):
+        if not user.is_authenticated:
             return NOT_LOGGED_IN
         user.refresh_from_db()
+        sessions = import_module(settings.SESSION_ENGINE).SessionStore
+        kept = sessions(self.scope["session"].session_key)  # empty when ended or too old
+        if kept.get(HASH_SESSION_KEY) != user.get_session_auth_hash():
+            return NOT_LOGGED_IN
         mine = Study.objects.filter(key=self.study)
         if not user.is_superuser:
             mine = mine.filter(owner=user)

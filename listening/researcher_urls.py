@@ -1,14 +1,15 @@
 """The researcher's pages: log-in, studies, one study and what can be done with it, the gallery."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LoginView
 from django.urls import path
 
-from listening.views import gallery, preview, researcher
+from listening.views import accounts, gallery, preview, researcher
 
 urlpatterns = [
     path("", researcher.home, name="home"),
     path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("logout/", accounts.LogOut.as_view(), name="logout"),
+    path("password/", accounts.ChangePassword.as_view(), name="password"),
     path("studies/", researcher.studies, name="studies"),
     path("studies/<slug:key>/", researcher.study, name="study"),
     path("studies/<slug:key>/state/", researcher.change_state, name="study-state"),

@@ -124,8 +124,10 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
     if given is None:
         return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
     suffix = Path(given.name or "").suffix.lower()
+    if suffix not in TABLES:
+        return _page(request, head, "Choose a .csv or a .jsonl file.", 400, title=NO_IMPORT)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"file{suffix if suffix in TABLES else '.csv'}"
+        path = Path(folder) / f"file{suffix}"
         path.write_bytes(given.read())
         prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
         try:

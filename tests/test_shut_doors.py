@@ -7,7 +7,7 @@ import httpx
 import pytest
 import websockets
 
-from tests.config.helpers import PATIENCE_S
+from tests.config.helpers import PATIENCE_S, open_places
 from tests.demo_house import DemoHouse
 
 pytestmark = pytest.mark.slow
@@ -32,6 +32,13 @@ def test_a_clip_opens_for_its_own_browser_only(demo_house: DemoHouse):
     assert len({str(sorted(r.headers.keys())) for r in refused}) == 1
     nobody.close()
     forged.close()
+
+
+def test_other_accounts_of_the_machine_read_nothing(demo_house: DemoHouse):
+    visitor = demo_house.visitor()
+    visitor.get(visitor.pass_checks(visitor.arrive())["trials"][0]["clips"][0])
+    assert list((demo_house.var / "media" / "appearances").iterdir())
+    assert open_places(demo_house.var) == []
 
 
 def test_ranges_of_a_clip_are_served_as_safari_asks(demo_house: DemoHouse):

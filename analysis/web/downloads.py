@@ -16,6 +16,7 @@ from analysis.web.views import shown_run
 from listening.selectors import study_head_or_404
 
 CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
+IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
 
 
 @login_required
@@ -28,7 +29,9 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResp
     study_head_or_404(key, request.user)
     lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
     pieces = _in_pieces(lines(rating_rows(key)))
-    response = StreamingHttpResponse(pieces, content_type=f"{CSV if kind == 'csv' else JSON}")
+    response = StreamingHttpResponse(
+        pieces, content_type=f"{CSV}; charset=utf-8" if kind == "csv" else JSON
+    )
     response["Content-Disposition"] = f'attachment; filename="{key}-ratings.{kind}"'
     return response
 
@@ -40,7 +43,9 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     from analysis.ratings.sessions_csv import sessions_csv
 
     study_head_or_404(key, request.user)
-    response = StreamingHttpResponse(_in_pieces(sessions_csv(key)), content_type=CSV)
+    response = StreamingHttpResponse(
+        _in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
+    )
     response["Content-Disposition"] = f'attachment; filename="{key}-sessions.csv"'
     return response
 

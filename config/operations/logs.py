@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -21,6 +22,7 @@ GIVEN = re.compile(r"[0-9a-f-]{16,36}")  # nginx's $request_id, or a UUID; other
 # What stands behind these in a path opens a session, a study or a clip to whoever reads it.
 SECRET = re.compile(r"((?:^|(?<=[\s\"'(:/\w]))/(?:api/s|s|r|k|c)/)[^/\s\"'<>?)]+")
 QUERY = re.compile(r"(?<=[\w/…])\?[\w.~%+-]+=[^\s\"'<>)]*")
+CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
@@ -88,7 +90,17 @@ class RouteFilter(logging.Filter):
 
 
 class LineFormatter(logging.Formatter):
-    """Text for people; the last step takes codes out, whoever wrote the line."""
+    """Text for people; the last step takes codes out, whoever wrote the line.
+
+    What was sent cannot begin a line of its own: controls are spelt out, tracebacks are indented.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = CONTROLS.sub(lambda found: repr(found.group())[1:-1], record.message)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(f"  {line}" for line in super().formatException(ei).splitlines())
 
     def format(self, record: logging.LogRecord) -> str:
         number = getattr(record, "request_id", "")

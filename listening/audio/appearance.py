@@ -48,11 +48,14 @@ def appearance_of(clip: ClipRequest) -> Path:
     try:
         os.utime(path)  # used now: what is used is not cleared away
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        for place in (folder(), path.parent):
+            place.mkdir(parents=True, exist_ok=True)
+            place.chmod(settings.MEDIA_FOLDER_MODE)
         draft = path.with_name(f"{path.stem}.{secrets.token_hex(4)}.flac")
         try:
             with clip.copy.open("rb") as copy:
                 write_appearance(copy, draft, name, pads_of(clip))
+            draft.chmod(settings.MEDIA_FILE_MODE)
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)

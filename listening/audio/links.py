@@ -70,12 +70,16 @@ def check_url(session: Session, key: str, attempt: int, place: int) -> str:
 
 def clip_cookie(session: Session) -> tuple[str, str]:
     """Name and value of the cookie that opens this session's clips (path /c/, HttpOnly)."""
-    return f"clip-{_tag_of(session.code).hex()}", _signer().sign(session.code)
+    return f"{settings.SECURE_COOKIE}clip-{_tag_of(session.code).hex()}", _signer().sign(
+        session.code
+    )
 
 
 def check_cookie(session: Session) -> tuple[str, str]:
     """The same for the sounds of its checks (path /k/): one name cannot have two paths."""
-    return f"check-{_tag_of(session.code).hex()}", _signer().sign(session.code)
+    return f"{settings.SECURE_COOKIE}check-{_tag_of(session.code).hex()}", _signer().sign(
+        session.code
+    )
 
 
 def set_clip_cookie(response: HttpResponse, session: Session) -> None:
@@ -139,7 +143,8 @@ def _opened(
         return None
     try:
         raw = b64decode(token.encode("ascii"), altchars=b"-_", validate=True)
-        code = _signer().unsign(cookies[prefix + raw[:TAG_BYTES].hex()])
+        name = settings.SECURE_COOKIE + prefix + raw[:TAG_BYTES].hex()
+        code = _signer().unsign(cookies[name])
         about = [code.encode(), *purpose]
         return AESSIV(_keys(settings.SECRET_KEY)[0]).decrypt(raw[TAG_BYTES:], about), code
     except (ValueError, KeyError, BadSignature, InvalidTag):

@@ -127,7 +127,8 @@ class Browser:
 
     async def post_json(self, url: str, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         """Status and body of a call that carries the CSRF token, as the page's script does."""
-        token = self.client.cookies.get("csrftoken") or ""
+        cookies = self.client.cookies
+        token = cookies.get("__Host-csrftoken") or cookies.get("csrftoken") or ""
         headers = {"X-CSRFToken": token, "Accept": "application/json"}
         response = await self._send("POST", url, json=body, headers=headers)
         try:

@@ -21,7 +21,7 @@ MEMORY_S = 90 * 86_400  # how long a browser is known again
 
 def rater_cookie(link: str) -> str:
     """The name of the cookie that holds a rater's signed code in one study."""
-    return f"rater-{link}"
+    return f"{settings.HOST_COOKIE}rater-{link}"
 
 
 def memory_of(session: Session) -> str:

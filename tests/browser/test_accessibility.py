@@ -225,6 +225,7 @@ def test_pages_for_researchers(
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
     for path in ("studies/voices/", "studies/", "studies/voices/results/", "studies/voices/so-far/",
                  "studies/voices/planning/", "studies/voices/planning/?size=0.3&items=60",
-                 "studies/voices/metrics/", "gallery/", "studies/voices/preview/"):  # fmt: skip
+                 "studies/voices/metrics/", "gallery/", "studies/voices/preview/",
+                 "password/"):  # fmt: skip
         page.goto(f"{web.url}/{path}")
         report.look_in_both_schemes(page, path)

@@ -54,6 +54,12 @@ def own_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def open_places(var: Path) -> list[Path]:
+    """What other accounts may read, list or enter under a house's folder, itself not counted."""
+    places = [path for path in sorted(var.rglob("*")) if not path.is_symlink()]
+    return [path for path in places if path.lstat().st_mode & 0o077]
+
+
 def processes_in(folder: Path) -> list[psutil.Process]:
     """Every live process that works in the folder or was started for it."""
     found = []
@@ -92,6 +98,7 @@ class House:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=0,
             )
         if wait:
             wait_for(lambda: self.process.poll() is not None or "Researcher:" in self.said)

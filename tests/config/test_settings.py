@@ -54,6 +54,7 @@ WRONG = {
     "EARNEST_SCORING_SHARDS": ("0", "a whole number from 1 to 1024"),
     "MEDIA_STORE": ("ftp://host/folder", "s3://bucket/prefix"),
     "MEDIA_ACCEL_PREFIX": ("clips", "start and end with a slash"),
+    "EARNEST_FILE_GROUP": ("no-such-group", "no group of that name"),
 }
 
 

@@ -16,7 +16,14 @@ import pytest
 
 from config.embedded import socket_folder
 from config.running import read_address
-from tests.config.helpers import PATIENCE_S, House, own_folder, processes_in, wait_for
+from tests.config.helpers import (
+    PATIENCE_S,
+    House,
+    open_places,
+    own_folder,
+    processes_in,
+    wait_for,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +34,8 @@ PARTS += ["postgres", "valkey", "postgres keeper", "valkey keeper"]
 @pytest.fixture(scope="module")
 def house() -> Iterator[House]:
     with own_folder() as var:
+        (var / "logs").mkdir()
+        (var / "logs").chmod(0o777)  # as an earlier version made it
         running = House(var).start()
         yield running
         if running.process.poll() is None:
@@ -40,9 +49,16 @@ def test_it_prints_one_address_for_raters_and_one_with_a_log_in(house: House):
     assert house.said.count("Researcher:") == 1
     login = house.var / "researcher-login.txt"
     password = login.read_text().split("password: ")[1].strip()
-    assert password in house.said
+    assert password not in house.said  # no terminal: a log is told where the log-in is kept
+    assert str(login) in house.said
     assert login.stat().st_mode & 0o777 == 0o600
     assert (house.var / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def test_its_files_are_its_accounts_own_whatever_the_umask(house: House):
+    assert open_places(house.var) == []
+    assert house.var.stat().st_mode & 0o777 == (0o711 if os.geteuid() == 0 else 0o700)
+    assert "1 files and folders were open to other accounts and are closed now." in house.said
 
 
 def test_it_says_in_its_folder_where_it_runs(house: House):
@@ -149,7 +165,7 @@ def test_kill_9_of_the_supervisor_takes_everything_along_and_a_new_start_works(h
     inside = {process.pid for process in tree.children(recursive=True)} | {tree.pid}
     assert len(inside) >= len(PARTS) + 1
     assert {process.pid for process in processes_in(house.var)} <= inside
-    password = house.said.split("password: ")[1].split()[0]
+    login = (house.var / "researcher-login.txt").read_text()
     house.process.kill()
     house.process.wait(PATIENCE_S)
     try:
@@ -159,7 +175,7 @@ def test_kill_9_of_the_supervisor_takes_everything_along_and_a_new_start_works(h
         pytest.fail(f"still there: {left}")
     house.start()
     assert house.health() == 200
-    assert house.said.split("password: ")[1].split()[0] == password
+    assert (house.var / "researcher-login.txt").read_text() == login
     assert house.stop(signal.SIGTERM) == 0
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import grp
 import http.client
 import os
 import resource
@@ -296,7 +297,13 @@ path = settings.MEDIA_ROOT / "ab" / "a b.flac"; path.parent.mkdir(); path.write_
 response = clip_response("token", path, Headers({}))
 print(response.headers["x-accel-redirect"], response.headers["content-type"], response.body)
 """
-    environment = {**os.environ, "EARNEST_VAR": str(tmp_path), "MEDIA_ACCEL_PREFIX": "/inside/"}
+    group = grp.getgrgid(os.getegid()).gr_name
+    environment = {
+        **os.environ,
+        "EARNEST_VAR": str(tmp_path),
+        "MEDIA_ACCEL_PREFIX": "/inside/",
+        "EARNEST_FILE_GROUP": group,
+    }
     command = [sys.executable, "-c", code]
     done = subprocess.run(
         command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, timeout=PATIENCE_S

@@ -244,6 +244,31 @@ def test_made_up_keys_do_not_make_us_ask_each_time(study, key, prolific):
     assert len(prolific) == 1
 
 
+def test_keys_from_elsewhere_are_not_fetched(settings, prolific):
+    there = settings.EARNEST_PROLIFIC_API
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", there + self.path)
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    elsewhere = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=elsewhere.serve_forever, daemon=True).start()
+    keys = prolific_links._Keys()
+    address = f"http://127.0.0.1:{elsewhere.server_port}"
+    settings.EARNEST_PROLIFIC_API = address
+    assert keys.named("k1") is None
+    assert prolific == []
+    settings.EARNEST_PROLIFIC_API = there
+    assert prolific_links._Keys().named("k1") is not None
+    elsewhere.shutdown()
+    elsewhere.server_close()
+
+
 def test_prolific_away_is_no_proof_and_no_error(study, key, settings, monkeypatch):
     settings.EARNEST_PROLIFIC_API = "http://127.0.0.1:9"
     monkeypatch.setattr(prolific_links, "_keys", prolific_links._Keys())

@@ -195,7 +195,7 @@ def test_the_owner_takes_the_file_from_the_results_page(client, study):
     url = "/studies/asked/results/sessions.csv"
     assert url in client.get("/studies/asked/results/").content.decode()
     response = client.get(url)
-    assert response["Content-Type"] == "text/csv"
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == 'attachment; filename="asked-sessions.csv"'
     text = b"".join(response.streaming_content).decode()
     assert text == "".join(sessions_csv("asked"))

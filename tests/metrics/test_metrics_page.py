@@ -182,6 +182,8 @@ def test_own_scores_are_imported_by_the_page_or_refused_whole(study, owner):
     assert "Imported: mos_net (2)." in page
     assert '<span class="badge">imported</span>' in page
     assert "Choose a file first" in text(owner.post(address))
+    other = SimpleUploadedFile("mine.exe", f"stimulus,mos_net\n{b.key},1\n".encode())
+    assert "Choose a .csv or a .jsonl file." in text(owner.post(address, {"file": other}))
 
 
 def test_only_the_owner_and_superusers_see_it(study, owner):

@@ -176,6 +176,6 @@ export function stateIn(body) {
 function tokenOf(page) {
   const field = page.querySelector('input[name="csrfmiddlewaretoken"]');
   if (field instanceof HTMLInputElement && field.value) return field.value;
-  const cookie = page.cookie.split("; ").find((part) => part.startsWith("csrftoken="));
-  return cookie ? decodeURIComponent(cookie.slice("csrftoken=".length)) : "";
+  const cookie = /(?:^|; )(?:__Host-)?csrftoken=([^;]*)/.exec(page.cookie);
+  return cookie ? decodeURIComponent(cookie[1] ?? "") : "";
 }

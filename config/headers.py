@@ -1,0 +1,39 @@
+"""Headers that every HTTP answer carries, also clips, static files and refusals before Django."""
+
+from __future__ import annotations
+
+from csp.utils import build_policy
+from django.conf import settings
+
+from config.bridge import Message, Send
+
+# A listening test needs none of these, and no script may ask for them.
+UNUSED = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+def every_answers() -> dict[bytes, bytes]:
+    headers = {
+        "x-content-type-options": "nosniff",
+        "referrer-policy": settings.SECURE_REFERRER_POLICY,
+        "content-security-policy": str(build_policy()),
+        "permissions-policy": UNUSED,
+    }
+    if settings.SECURE:
+        below = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
+        headers["strict-transport-security"] = f"max-age={settings.SECURE_HSTS_SECONDS}{below}"
+    return {name.encode(): value.encode() for name, value in headers.items()}
+
+
+class WithHeaders:
+    """Adds what an answer does not say itself."""
+
+    def __init__(self, send: Send, added: dict[bytes, bytes]) -> None:
+        self.send, self.added = send, added
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in given}
+            missing = [pair for pair in self.added.items() if pair[0] not in names]
+            message = {**message, "headers": [*given, *missing]}
+        await self.send(message)

@@ -1,0 +1,80 @@
+"""Log-ins: how long they last, and what is logged of them and of what was refused."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import auth
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from config.limits import client_address, keyed
+from config.operations.logs import route_of
+
+LONGEST_S = 7 * 24 * 3600  # then a log-in ends, however busy; settings name the idle time
+NOTED_EVERY_S = 600  # the time of the last request is written down no more often
+BEGAN, SEEN = "logged_in_at", "seen_at"
+NOT_FOR_PEOPLE = ("readyz", "metrics")  # these answer while the database is away
+REFUSED = (400, 401, 403, 413, 415, 422)
+log = logging.getLogger(__name__)
+
+
+class LogIns:
+    """Middleware after authentication: ends old log-ins, and logs what was refused."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        user = getattr(request, "_cached_user", None)  # who asked, if anything looked
+        known = user is not None and user.is_authenticated
+        hidden = response.status_code == 404 and known and request.resolver_match is not None
+        if response.status_code in REFUSED or hidden:
+            who = f"account {user.pk}" if known and user is not None else "nobody's account"
+            words = "%s was refused with %d to %s from %s"
+            log.info(words, route_of(request), response.status_code, who, from_where(request))
+        return response
+
+    def process_view(self, request: HttpRequest, *_: object) -> None:
+        match = request.resolver_match
+        asked = match.view_name if match else ""
+        if settings.SESSION_COOKIE_NAME not in request.COOKIES or asked in NOT_FOR_PEOPLE:
+            return
+        if not request.user.is_authenticated:
+            return
+        now, session = int(time.time()), request.session
+        began = session.setdefault(BEGAN, now)
+        if now - began > LONGEST_S:
+            auth.logout(request)
+        elif now - session.get(SEEN, 0) > NOTED_EVERY_S:
+            session[SEEN] = now
+
+
+def from_where(request: HttpRequest | None) -> str:
+    """One address has one number while the server's key stays; the address is in no log."""
+    address = client_address(request) if request is not None else ""
+    return f"address #{keyed(address)[:8]}"
+
+
+@receiver(user_logged_in)
+def log_in(sender: object, request: HttpRequest, user: Any, **_: object) -> None:
+    request.session[BEGAN] = request.session[SEEN] = int(time.time())
+    log.info("account %s logged in with a password, from %s", user.pk, from_where(request))
+
+
+@receiver(user_logged_out)
+def log_out(sender: object, request: HttpRequest, user: Any, **_: object) -> None:
+    log.info("account %s logged out, from %s", user.pk if user else "?", from_where(request))
+
+
+@receiver(user_login_failed)
+def log_failure(sender: object, request: HttpRequest | None = None, **_: object) -> None:
+    """Neither the name, which may be a mistyped password, nor the address stands in logs."""
+    log.warning("a log-in failed, from %s", from_where(request))
