@@ -31,7 +31,7 @@ export class Track {
     this.heard = new Heard(draft?.ranges);
     this.plays = draft?.plays ?? 0;
     this.duration = 0;
-    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, skips: 0, decodeErrors: 0 };
+    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, silent: 0, skips: 0, decodeErrors: 0 };
   }
 
   /** @returns {TrackDraft} */

@@ -19,6 +19,32 @@ export function counted(text) {
   return [...text.trim().replace(/\s+/g, " ")].length;
 }
 
+/** Reasons of this session that were sent, as they are compared. @type {Set<string>} */
+const earlier = new Set();
+
+/** Whose examples the rater has seen. @type {Set<string>} */
+const shownBefore = new Set();
+
+/**
+ * How reasons are compared: letters and digits alone.
+ * @param {string} text
+ * @returns {string[]}
+ */
+function wordsOf(text) {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+/**
+ * "xxxxxxxxxx", or one word again and again.
+ * @param {string} text
+ */
+export function repeatsOneWord(text) {
+  const words = wordsOf(text);
+  const letters = words.join("");
+  const few = new Set(letters).size <= 2 && letters.length > 3;
+  return few || (words.length > 1 && new Set(words).size === 1);
+}
+
 /** Fires "change" whenever the text changes. */
 export class Justification extends EventTarget {
   /**
@@ -35,6 +61,7 @@ export class Justification extends EventTarget {
     this.pastedChars = draft?.pasted_chars ?? 0;
     this.typingMs = draft?.typing_ms ?? 0;
     this.lastKeyAt = 0;
+    this.asked = false;
     this.area = part("text");
     this.area.value = draft?.text ?? "";
     this.area.required = plan.required;
@@ -47,7 +74,10 @@ export class Justification extends EventTarget {
 
   examples() {
     const { good = [], poor = [] } = this.plan;
-    this.part("examples").hidden = !good.length && !poor.length;
+    const told = [...good, ...poor].join("\n");
+    this.part("examples").hidden = !told;
+    this.part("examples").open = !shownBefore.has(told);
+    shownBefore.add(told);
     this.part("good-box").hidden = !good.length;
     this.part("poor-box").hidden = !poor.length;
     fillList(this.part("good"), good);
@@ -97,13 +127,30 @@ export class Justification extends EventTarget {
   draw() {
     const least = this.plan.min_chars;
     const enough = this.length >= least && this.length > 0;
-    const text = enough ? say("reason_enough") : say("reason_count", { n: this.length, min: least });
-    setText(this.part("count"), least ? text : "");
-    this.part("count").classList.toggle("enough", enough);
+    const full = this.area.value.length >= this.area.maxLength;
+    const text = full ? say("reason_full", { max: this.area.maxLength }) : enough ? say("reason_enough") : say("reason_count", { n: this.length, min: least });
+    setText(this.part("count"), least || full ? text : "");
+    this.part("count").classList.toggle("enough", enough && !full);
+    this.part("count").classList.toggle("full", full);
   }
 
   focus() {
     this.area.focus();
+  }
+
+  /** What speaks against sending this reason, asked once; who insists is believed. */
+  doubt() {
+    const text = this.area.value;
+    if (this.asked || !text.trim()) return "";
+    const repeated = repeatsOneWord(text) ? "reason_one_word" : "";
+    const before = earlier.has(wordsOf(text).join(" ")) ? "reason_earlier" : "";
+    if (!repeated && !before) return "";
+    this.asked = true;
+    return say(repeated || before);
+  }
+
+  sent() {
+    if (this.area.value.trim()) earlier.add(wordsOf(this.area.value).join(" "));
   }
 
   /** @returns {Reason} */

@@ -2,7 +2,7 @@
 
 import { boardFor, ClipButton, namesOf } from "./board.js";
 import { Deck, Track } from "./deck.js";
-import { cloned, setEnabled, setText, view } from "../shared/dom.js";
+import { cloned, flash, setEnabled, setText, view } from "../shared/dom.js";
 import { Facts } from "./playbackfacts.js";
 import { Justification } from "./justification.js";
 import { trimParallelKeys } from "./keys.js";
@@ -219,12 +219,18 @@ export class ParallelTrialView extends EventTarget {
 
   next() {
     if (!this.missing) {
+      const doubt = this.justification?.doubt();
+      if (doubt) {
+        this.complain(doubt);
+        this.justification?.focus();
+        return flash(this.part("missing"));
+      }
+      this.justification?.sent();
       this.deck.pause();
       this.dispatchEvent(new CustomEvent("answer", { detail: this.answer }));
       return;
     }
-    this.part("missing").classList.remove("nudge");
-    requestAnimationFrame(() => this.part("missing").classList.add("nudge"));
+    flash(this.part("missing"));
     this.focusMissing();
   }
 

@@ -9,7 +9,7 @@
  * @property {number} duration
  * @property {number} plays
  * @property {number} [starts]
- * @property {{stalls: number, stalledMs: number, blocked: number, skips: number, decodeErrors: number}} facts
+ * @property {{stalls: number, stalledMs: number, blocked: number, silent: number, skips: number, decodeErrors: number}} facts
  */
 
 /** This device's sound output, as far as the browser tells; 0: it does not. */
@@ -97,6 +97,7 @@ export class Facts {
       device_changes: this.deviceChanges,
       reloads: this.reloads,
       blocked: sum("blocked"),
+      silent: sum("silent"),
       skips: sum("skips"),
       decode_errors: sum("decodeErrors"),
       load_failures: players.reduce((all, player) => all + player.clip.failures, 0),

@@ -17,6 +17,7 @@ import { clock, say } from "./strings.js";
  * @property {boolean} loop
  * @property {boolean} wanted
  * @property {boolean} blocked
+ * @property {boolean} silent
  * @property {"" | "load" | "decode"} lost
  * @property {string} [locked] why it may not be played yet
  * @property {boolean} [skippable]
@@ -109,6 +110,7 @@ function problemText(player, state) {
   }
   if (state === "failed" && player.lost && player.skippable) return say("load_lost");
   if (state === "failed") return say(navigator.onLine ? "load_retrying" : "load_offline");
+  if (player.silent) return say("no_output");
   return player.blocked && state !== "playing" ? say("blocked") : "";
 }
 

@@ -133,6 +133,10 @@ export class Sequence extends EventTarget {
     return this.sound.blocked;
   }
 
+  get silent() {
+    return this.sound.silent;
+  }
+
   get wanted() {
     return this.sound.wanted;
   }

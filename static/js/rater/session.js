@@ -9,7 +9,7 @@ import { rememberRater } from "./known.js";
 import { Memory } from "./memory.js";
 import { Outbox, deviceStore } from "./outbox.js";
 import { Refresher } from "./retry.js";
-import { restDialog, showProgress, showSaved, tell } from "./sessionframe.js";
+import { restDialog, showProgress, showSaved, stayAboveKeyboard, tell } from "./sessionframe.js";
 import {
   breakStage,
   checkStage,
@@ -90,6 +90,10 @@ export class SessionPage {
       event.returnValue = "unsent"; // older browsers ask only when they find this
     });
     window.addEventListener("pagehide", () => this.keepDraft());
+    navigator.mediaDevices?.addEventListener?.("devicechange", () => {
+      if (this.state.stage === "trial") tell("warn", say("output_changed"));
+    });
+    stayAboveKeyboard();
     window.addEventListener("pageshow", (event) => {
       if (event.persisted) this.comeBack();
     });

@@ -35,6 +35,22 @@ export function tell(kind, text) {
   setText(byId("notice-text"), text);
 }
 
+/**
+ * Where a phone's keyboard lies over the page instead of making it smaller, what sticks to the
+ * bottom is lifted by as much: the counter and the way on stay in sight.
+ */
+export function stayAboveKeyboard() {
+  const seen = window.visualViewport;
+  if (!seen) return;
+  const lift = () => {
+    const covered = seen.scale > 1.01 ? 0 : window.innerHeight - seen.height - seen.offsetTop;
+    const height = `${Math.max(0, Math.round(covered))}px`;
+    document.documentElement.style.setProperty("--covered", height);
+  };
+  seen.addEventListener("resize", lift);
+  seen.addEventListener("scroll", lift);
+}
+
 /** @type {number | undefined} */
 let slow;
 

@@ -4,6 +4,7 @@ import { sampleRate } from "./playbackfacts.js";
 import { Heard } from "./heard.js";
 
 export const MAX_DECODE_ERRORS = 4;
+const NO_OUTPUT_MS = 3_000; // asked to sound, and time has not moved for so long
 
 /**
  * @typedef {import("./clips.js").Clip} Clip
@@ -24,9 +25,12 @@ export class Sound extends EventTarget {
     this.heard = new Heard(draft?.ranges);
     this.plays = draft?.plays ?? 0;
     this.starts = draft?.starts ?? this.plays;
-    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, skips: 0, decodeErrors: 0 };
+    this.facts = { stalls: 0, stalledMs: 0, blocked: 0, silent: 0, skips: 0, decodeErrors: 0 };
     this.wanted = false; // pressed before the clip was there
     this.blocked = false;
+    /** Whether the browser says that it plays while nothing sounds: mostly there is no output. */
+    this.silent = false;
+    this.silence = 0;
     this.stalledAt = 0;
     /** @type {{media: number, wall: number} | null} from where and when it sounds, once it does */
     this.mark = null;
@@ -53,6 +57,9 @@ export class Sound extends EventTarget {
     audio.addEventListener("canplay", () => this.canPlay());
     audio.addEventListener("ratechange", () => {
       if (audio.playbackRate !== 1) audio.playbackRate = 1;
+    });
+    audio.addEventListener("volumechange", () => {
+      if (audio.muted || audio.volume < 1) [audio.muted, audio.volume] = [false, 1];
     });
   }
 
@@ -122,6 +129,7 @@ export class Sound extends EventTarget {
     sounding = this;
     this.dispatchEvent(new Event("play"));
     this.setMark();
+    this.watchTime();
     try {
       await this.audio.play();
       this.blocked = false;
@@ -133,6 +141,20 @@ export class Sound extends EventTarget {
     }
     this.wanted = false;
     this.draw();
+  }
+
+  /** Without an output some browsers wait for ever, and say nothing. */
+  watchTime() {
+    const { audio } = this;
+    const from = audio.ended ? 0 : audio.currentTime;
+    clearTimeout(this.silence);
+    this.silence = window.setTimeout(() => {
+      const moved = audio.ended || Math.abs(audio.currentTime - from) > 0.01;
+      if (audio.paused || moved || this.stalledAt) return;
+      this.silent = true;
+      this.facts.silent += 1;
+      this.draw();
+    }, NO_OUTPUT_MS);
   }
 
   /** iOS lets an element play later, without a tap of its own, when a tap has loaded it once. */
@@ -181,11 +203,14 @@ export class Sound extends EventTarget {
 
   tick() {
     if (this.audio.paused || this.audio.seeking) return;
+    if (this.audio.currentTime > 0) this.silent = false;
     this.heard.advance(this.audio.currentTime, performance.now());
     this.changed();
   }
 
   halted() {
+    clearTimeout(this.silence);
+    this.silent = false;
     this.heard.advance(this.audio.currentTime, performance.now());
     this.heard.end();
     this.changed();
@@ -246,6 +271,7 @@ export class Sound extends EventTarget {
   destroy() {
     this.clip.removeEventListener("change", this.onClip);
     this.stop();
+    clearTimeout(this.silence);
     if (sounding === this) sounding = null;
     this.audio.removeAttribute("src");
     this.audio.load();

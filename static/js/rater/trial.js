@@ -1,6 +1,6 @@
 /** One trial on the screen: its clips, scales, reason and the way on. */
 
-import { cloned, setEnabled, setText, view } from "../shared/dom.js";
+import { cloned, flash, setEnabled, setText, view } from "../shared/dom.js";
 import { Facts } from "./playbackfacts.js";
 import { Justification } from "./justification.js";
 import { trimKeys } from "./keys.js";
@@ -157,7 +157,8 @@ export class TrialView extends EventTarget {
     if (player.firstReadyAt) this.facts.ready();
     this.criteria.lock(!heard);
     this.justification?.lock(!heard);
-    part("lock").hidden = heard;
+    part("lock").classList.toggle("over", heard); // it keeps its place: answers must not jump
+    part("lock").ariaHidden = String(heard);
     const many = player.sounds.length > 1;
     const whole = many ? "lock_many" : "lock_one";
     setText(part("lock-text"), this.task.heard_out ? say(whole) : this.missingSound);
@@ -186,11 +187,17 @@ export class TrialView extends EventTarget {
 
   next() {
     if (!this.missing) {
+      const doubt = this.justification?.doubt();
+      if (doubt) {
+        this.complain(doubt);
+        this.justification?.focus();
+        return flash(this.part("missing"));
+      }
+      this.justification?.sent();
       this.dispatchEvent(new CustomEvent("answer", { detail: this.answer }));
       return;
     }
-    this.part("missing").classList.remove("nudge");
-    requestAnimationFrame(() => this.part("missing").classList.add("nudge"));
+    flash(this.part("missing"));
     if (!this.heard) this.player.part("toggle").focus();
     else if (this.criteria.unanswered) this.criteria.unanswered.focus();
     else this.justification?.focus();
@@ -222,14 +229,23 @@ export class TrialView extends EventTarget {
   /** The focus follows, so that Enter goes on instead of playing again. @param {string} key */
   choose(key) {
     const { active } = this.criteria;
+    const known = this.task.criteria.some(({ scale }) => scale.steps.some((step) => step.hotkey === key));
+    if (!this.heard && known) return this.tooEarly();
     if (!active.hotkey(key)) return false;
     const next = this.criteria.unanswered;
     (next?.keyed ? next : active).focus(); // keys would write into a text
     return true;
   }
 
+  /** A key of an answer that is still locked: the line that says why flashes. */
+  tooEarly() {
+    flash(this.part("lock"));
+    return true;
+  }
+
   write() {
-    if (!this.heard || !this.justification) return false;
+    if (!this.heard && this.justification) return this.tooEarly();
+    if (!this.justification) return false;
     this.justification.focus();
     return true;
   }

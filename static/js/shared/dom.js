@@ -92,3 +92,12 @@ export function fillList(list, texts) {
     }),
   );
 }
+
+/**
+ * Draws the eye to a line that says what to do.
+ * @param {HTMLElement} element
+ */
+export function flash(element) {
+  element.classList.remove("nudge");
+  requestAnimationFrame(() => element.classList.add("nudge"));
+}

@@ -71,8 +71,8 @@
  *
  * @typedef {Plain<"name" | "key" | "says"> & {progress: HTMLProgressElement}} SegmentParts
  *
- * @typedef {Plain<"prompt" | "count" | "examples" | "good-box" | "good" | "poor-box" | "poor"> &
- *   {fieldset: HTMLFieldSetElement, text: HTMLTextAreaElement}} JustificationParts
+ * @typedef {Plain<"prompt" | "count" | "good-box" | "good" | "poor-box" | "poor"> &
+ *   {fieldset: HTMLFieldSetElement, text: HTMLTextAreaElement, examples: HTMLDetailsElement}} JustificationParts
  *
  * @typedef {Plain<"title" | "text"> & {retry: HTMLButtonElement}} WaitParts
  *

@@ -161,6 +161,7 @@
  * @property {number} device_changes
  * @property {number} reloads
  * @property {number} blocked
+ * @property {number} silent how often no sound came out although the browser played
  * @property {number} skips
  * @property {number} decode_errors
  * @property {number} load_failures

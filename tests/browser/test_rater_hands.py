@@ -1,0 +1,189 @@
+"""What hands and ears run into: answers that stay in place, keys too early, reasons, no sound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.driver import choose, enter, go_on, hear, wait_stored
+from tests.browser.fake import FakeServer
+from tests.browser.story import ATT, MOS, Story
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+REASON = "The pause before the verb is too short."
+
+
+def att(trials: int) -> Story:
+    return Story([ATT], [(0, [0.3], None)] * trials)
+
+
+@pytest.mark.parametrize("task", [ATT, MOS], ids=["att", "mos"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_answers_do_not_move_when_they_unlock(serve, new_page: NewPage, task, width) -> None:
+    page = new_page(viewport={"width": width, "height": 800})
+    enter(page, serve(Story([task], [(0, [0.3], None)] * 2)))
+    place = "document.querySelector('fieldset.criterion').getBoundingClientRect().top"
+    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
+    before = page.evaluate(place)
+    hear(page)
+    expect(page.locator("fieldset.criterion")).to_be_enabled()
+    assert page.evaluate(place) == before
+
+
+def test_a_key_pressed_too_early_flashes_the_line_that_says_why(serve: Serve, new_page) -> None:
+    page = new_page()
+    enter(page, serve(att(1)))
+    line = page.locator(".lock-line")
+    page.keyboard.press("9")  # no answer of this scale
+    page.keyboard.press("ArrowUp")
+    expect(line).not_to_have_class("lock-line nudge")
+    page.keyboard.press("2")
+    expect(line).to_have_class("lock-line nudge")
+    assert page.locator("input:checked").count() == 0
+    hear(page)
+    page.keyboard.press("2")
+    expect(page.get_by_label("Unclear")).to_be_checked()
+
+
+def test_examples_of_reasons_fold_after_the_first_trial(serve: Serve, new_page) -> None:
+    page = new_page()
+    enter(page, serve(att(2)))
+    expect(page.get_by_text("Just a feeling.")).to_be_visible()
+    answer(page, REASON)
+    go_on(page)
+    expect(page.get_by_text("Just a feeling.")).to_be_hidden()
+    page.get_by_text("Examples of reasons").click()
+    expect(page.get_by_text("Just a feeling.")).to_be_visible()
+
+
+def answer(page: Page, reason: str) -> None:
+    hear(page)
+    choose(page, "Human")
+    page.locator("textarea").fill(reason)
+
+
+def test_a_reason_that_is_too_long_says_so_and_does_not_grow_past_the_screen(
+    serve: Serve, new_page
+) -> None:
+    page = new_page(viewport={"width": 390, "height": 664})
+    enter(page, serve(att(1)))
+    hear(page)
+    page.locator("textarea").fill("a word " * 270)
+    expect(page.locator(".count-line")).to_have_text("Long enough, thank you.")
+    page.locator("textarea").focus()
+    page.keyboard.press("End")
+    page.keyboard.insert_text(" more" * 600)
+    expect(page.locator(".count-line")).to_contain_text("The limit of 2000 characters is reached")
+    box = page.locator("textarea").bounding_box()
+    assert box["height"] <= 0.41 * 664
+
+
+@pytest.mark.parametrize(
+    ("reasons", "asked"),
+    [
+        (["xxxxxxxxxxxx"], "repeats one word"),
+        (["robot robot Robot, robot!"], "repeats one word"),
+        (["嗯嗯嗯嗯嗯嗯嗯嗯嗯嗯嗯"], "repeats one word"),
+        ([REASON, f"  {REASON.upper()} "], "have given this reason before"),
+    ],
+)
+def test_a_reason_that_says_nothing_is_asked_for_again_once(
+    serve: Serve, new_page, reasons, asked
+) -> None:
+    page = new_page()
+    server = serve(att(len(reasons)))
+    enter(page, server)
+    for place, reason in enumerate(reasons, start=1):
+        answer(page, reason)
+        page.get_by_role("button", name="Next").click()
+        if place < len(reasons):
+            wait_stored(page, server, place)
+    expect(page.locator(".missing")).to_contain_text(asked)
+    expect(page.locator("textarea")).to_be_focused()
+    assert len(server.house.posts) == len(reasons) - 1
+    page.get_by_role("button", name="Next").click()  # who insists is believed
+    wait_stored(page, server, len(reasons))
+
+
+@pytest.mark.parametrize("reason", [REASON, "no no it is not human at all", "A monotonous voice"])
+def test_other_reasons_go_at_once(serve: Serve, new_page, reason) -> None:
+    page = new_page()
+    server = serve(att(1))
+    enter(page, server)
+    answer(page, reason)
+    page.get_by_role("button", name="Next").click()
+    wait_stored(page, server, 1)
+
+
+STUCK = """() => {
+  const real = HTMLMediaElement.prototype.play;
+  Object.defineProperty(HTMLMediaElement.prototype, "paused", {
+    get() { return !this.dataset.stuck; }, configurable: true });
+  HTMLMediaElement.prototype.play = function () {
+    this.dataset.stuck = "yes";
+    return new Promise(() => undefined);
+  };
+  window.mend = () => { HTMLMediaElement.prototype.play = real;
+    delete HTMLMediaElement.prototype.paused; };
+}"""
+
+
+def test_a_device_without_output_is_named_after_three_seconds(serve: Serve, new_page) -> None:
+    page = new_page()
+    page.clock.install()
+    server = serve(Story([MOS], [(0, [0.3], None)]))
+    page.add_init_script(f"({STUCK})()")
+    enter(page, server)
+    page.locator(".player-button").click()
+    page.clock.run_for(2_900)
+    expect(page.locator(".player-problem")).to_be_hidden()
+    page.clock.run_for(200)
+    expect(page.locator(".player-problem")).to_contain_text("No sound comes out")
+    expect(page.locator(".player-problem")).to_contain_text("Connect headphones")
+
+
+def test_a_player_that_was_muted_is_loud_again(serve: Serve, new_page) -> None:
+    page = new_page()
+    server = serve(Story([MOS], [(0, [0.5], None)]))
+    enter(page, server)
+    page.evaluate("document.querySelector('.player audio').muted = true")
+    page.evaluate("document.querySelector('.player audio').volume = 0.1")
+    hear(page)
+    audio = page.evaluate("(a => [a.muted, a.volume])(document.querySelector('.player audio'))")
+    assert audio == [False, 1]
+    choose(page, "3")
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert server.house.posts[0]["playback"]["silent"] == 0
+
+
+def test_a_changed_output_is_told_while_clips_are_heard(serve: Serve, new_page) -> None:
+    page = new_page()
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'mediaDevices', {value: new EventTarget()})"
+    )
+    enter(page, serve(Story([MOS], [(0, [0.3], None)])))
+    expect(page.locator("#notice")).to_be_hidden()
+    page.evaluate("navigator.mediaDevices.dispatchEvent(new Event('devicechange'))")
+    expect(page.locator("#notice")).to_contain_text("The sound output has changed")
+
+
+def test_the_way_on_is_lifted_above_a_keyboard_that_covers_the_page(serve: Serve, new_page) -> None:
+    page = new_page(viewport={"width": 390, "height": 664})
+    enter(page, serve(att(1)))
+    answer(page, REASON)
+    low = page.locator(".trial-next").bounding_box()
+    assert low["y"] + low["height"] == pytest.approx(664, abs=1)
+    page.evaluate(
+        """() => {
+          Object.defineProperty(visualViewport, "height", {value: 364});
+          Object.defineProperty(visualViewport, "offsetTop", {value: 0});
+          visualViewport.dispatchEvent(new Event("resize"));
+        }"""
+    )
+    high = page.locator(".trial-next").bounding_box()
+    assert high["y"] + high["height"] <= 365
+    expect(page.locator(".count-line")).to_be_visible()
