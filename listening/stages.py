@@ -12,7 +12,14 @@ from django.utils import timezone
 from listening import leases
 from listening.checks import Check, Outcome, check_named
 from listening.checks.check_settings import CheckSettings
-from listening.design.questionnaires import checked, screens_out, without_controls
+from listening.design.questionnaires import (
+    checked,
+    has_screening,
+    is_partly_answered,
+    part_asked,
+    screens_out,
+    without_controls,
+)
 from listening.draws import secret_seed
 from listening.models import Session, Trial
 
@@ -46,12 +53,17 @@ def stage_of(
     answered: Mapping[str, Any],
     outcomes: Mapping[str, Mapping[str, Any]],
 ) -> Stage:
-    """Questions, then checks, then trials; the questions that come after, and the end."""
+    """Questions that screen out, all others, checks, trials; questions that come after; the end."""
     when = {Session.Status.STARTED: "before", Session.Status.FINISHED: "after"}.get(
         Session.Status(status)
     )
-    for questionnaire in questionnaires:
-        if questionnaire["when"] == when and questionnaire["key"] not in answered:
+    asked = [questionnaire for questionnaire in questionnaires if questionnaire["when"] == when]
+    for questionnaire in asked if when == "before" else ():
+        if questionnaire["key"] not in answered and has_screening(questionnaire):
+            return Stage("questionnaire", questionnaire["key"])
+    for questionnaire in asked:
+        given = answered.get(questionnaire["key"])
+        if given is None or is_partly_answered(given):
             return Stage("questionnaire", questionnaire["key"])
     if when != "before":
         return Stage("end")
@@ -140,18 +152,38 @@ def record_questionnaire(session: Session, key: str, answers: Mapping[str, Any])
     `design.questionnaires.Incorrect` says which questions need another look.
     """
     locked = _locked(session)
-    if key in locked.questionnaires:
+    before = locked.questionnaires.get(key)
+    if before is not None and (not is_partly_answered(before) or _is_repeat(before, answers)):
         return locked
     if stage_of_session(locked) != Stage("questionnaire", key):
         raise AnsweredAlready(key)
     questionnaire = next(q for q in locked.study.questionnaires if q["key"] == key)
-    kept = checked(questionnaire, answers)
+    kept_before = before["answers"] if before else {}
+    kept = kept_before | checked(part_asked_of(questionnaire, before), answers)
     locked.questionnaires[key] = {"answers": kept, "at": timezone.now().isoformat()}
+    if before is None and questionnaire["when"] == "before" and has_screening(questionnaire):
+        rest = part_asked(questionnaire, locked.questionnaires[key])
+        if rest["questions"]:
+            locked.questionnaires[key]["partial"] = True
     reason = screens_out(questionnaire, kept)
     if reason and locked.status == Session.Status.STARTED:
         _screen_out(locked, f"questionnaire {key}: {reason}")
     _save(locked, "questionnaires")
     return locked
+
+
+def part_asked_of(
+    questionnaire: Mapping[str, Any], answered: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    """The part of a questionnaire that comes next; after the trials nobody is screened out."""
+    if questionnaire["when"] != "before":
+        return questionnaire
+    return part_asked(questionnaire, answered)
+
+
+def _is_repeat(before: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:
+    """The first part once more: its reply got lost, and the page sent it again."""
+    return bool(answers) and set(answers) <= set(before["answers"])
 
 
 @transaction.atomic

@@ -113,6 +113,50 @@ def screens_out(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> str
     return "; ".join(reasons)
 
 
+def part_asked(questionnaire: Questionnaire, answered: Mapping[str, Any] | None) -> Questionnaire:
+    """What is asked next of a questionnaire before the trials: who may be screened out is told
+    before a long form. `answered` is what is stored of it so far.
+    """
+    first = _screening(questionnaire)
+    if answered is None:
+        return {**questionnaire, "questions": first} if first else questionnaire
+    given = answered["answers"]
+    rest = [question for question in questionnaire["questions"] if question not in first]
+    shown = visible(questionnaire["questions"], given)
+    before = {question["key"] for question in first}
+    asked = []
+    for question in rest:
+        rule = question["show_if"]
+        if rule and rule["question"] in before:  # its answer is known by now
+            if question not in shown:
+                continue
+            question = {**question, "show_if": {}}
+        asked.append(question)
+    return {**questionnaire, "text": "", "questions": asked}
+
+
+def is_partly_answered(answered: Mapping[str, Any] | None) -> bool:
+    """Whether only the questions that screen out were answered yet."""
+    return bool(answered and answered.get("partial"))
+
+
+def has_screening(questionnaire: Questionnaire) -> bool:
+    """Whether some of its questions, but not all, are asked before the rest."""
+    return bool(_screening(questionnaire))
+
+
+def _screening(questionnaire: Questionnaire) -> list[Question]:
+    """Questions that may end the session, and those that lead to them; none if these are all."""
+    wanted: set[str] = set()
+    for question in reversed(questionnaire["questions"]):
+        if question["screen_out"] or question["key"] in wanted:
+            wanted.add(question["key"])
+            if question["show_if"]:
+                wanted.add(question["show_if"]["question"])
+    first = [question for question in questionnaire["questions"] if question["key"] in wanted]
+    return first if len(first) < len(questionnaire["questions"]) else []
+
+
 def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, Any]:
     """What the rater's page is told: the questions, but not which answers screen out."""
     ready = set(questionnaire["ready"])

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from django.utils.translation import gettext as _
 
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
+from listening.design.questionnaires import has_screening, part_asked
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile
 from listening.design.traps import TRAINING, TrapPlan
@@ -66,9 +67,14 @@ def preview_state(
 
 
 def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
-    for asked in file.questionnaires:
-        if asked["when"] == when:
-            yield {"stage": "questionnaire", "questionnaire": questionnaire_page(asked, _)}
+    asked = [
+        questionnaire for questionnaire in file.questionnaires if questionnaire["when"] == when
+    ]
+    split = [each for each in asked if when == "before" and has_screening(each)]
+    parts = [part_asked(each, None) for each in split]
+    parts += [part_asked(each, {"answers": {}}) if each in split else each for each in asked]
+    for part in parts:
+        yield {"stage": "questionnaire", "questionnaire": questionnaire_page(part, _)}
 
 
 def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:

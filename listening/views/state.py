@@ -21,7 +21,14 @@ from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Session, Stimulus, Task, Trial
 from listening.outcomes import completion_code_of, outcome_of
-from listening.stages import Stage, attempt_of, check_and_settings, check_seed, stage_of
+from listening.stages import (
+    Stage,
+    attempt_of,
+    check_and_settings,
+    check_seed,
+    part_asked_of,
+    stage_of,
+)
 from listening.statements import rows_of
 from listening.task_rules import parts_of, task_rules
 from listening.views import page_facts
@@ -93,7 +100,10 @@ def _state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
         sitting.status, questions, checks, json.loads(sitting.questionnaires), outcomes
     )
     form = next((q for q in questions if stage == Stage("questionnaire", q["key"])), None)
-    asked = in_words(form, words["questionnaires"].get(form["key"], {})) if form else None
+    asked = None
+    if form:
+        whole = in_words(form, words["questionnaires"].get(form["key"], {}))
+        asked = part_asked_of(whole, json.loads(sitting.questionnaires).get(form["key"]))
     return {
         "stage": stage.kind,
         "preview": False,

@@ -75,11 +75,13 @@
     return state === "heard";
   }
 
+  let reasons = 0;
+
   /** @param {HTMLElement} trial */
   function answer(trial) {
     for (const fieldset of all("fieldset.criterion", trial)) widgets[fieldset.dataset.widget ?? ""](fieldset);
     const reason = one("textarea#justification", trial);
-    if (reason) enter(reason, "The words follow each other very evenly.");
+    if (reason) enter(reason, `The words follow each other very evenly, ${(reasons += 1)}.`);
   }
 
   function tick() {

@@ -111,7 +111,7 @@ class Walker:
         page.goto(self.landing)
         self.look(page, "landing")
         self.press(page.get_by_role("checkbox"))
-        self.press(page.locator("#consent-form button[type=submit]"))
+        self.press(page.locator("#consent-form button.button-primary"))
         page.wait_for_url("**/s/*/")
         found = re.search(r"/s/(\w+)/", page.url)
         assert found
@@ -124,9 +124,11 @@ class Walker:
         self.look(self.page, f"questionnaire-{key}")
         while question := next((q for q in self.questions() if q["key"] not in given), None):
             given[question["key"]] = self.answer_question(question, avoided)
-        self.walk.questionnaires[key] = given
+        self.walk.questionnaires.setdefault(key, {}).update(given)  # it may come in two parts
         self.look(self.page, f"questionnaire-{key}-answered")
+        asked = self.page.locator(f'[aria-labelledby="question-{next(iter(given))}"]')
         self.press(self.page.locator("[data-part=send]"))
+        asked.first.wait_for(state="detached")
 
     def questions(self) -> list[dict[str, Any]]:
         """Those that are asked just now: an answer may bring others along."""
@@ -254,13 +256,13 @@ class Walker:
             labels = WIDGETS[widget](self, fieldset)
             given.labels |= {f"{place}{suffix}": label for suffix, label in labels.items()}
         if page.locator("#justification").count():
-            self.write_reason()
-            given.reason = REASON
+            given.reason = f"{REASON} {len(self.walk.answered) + 1}"  # none twice
+            self.write_reason(given.reason)
         self.look(page, f"{name}-answered")
         self.walk.answered.append(given)
         self.go_on()
 
-    def write_reason(self) -> None:
+    def write_reason(self, reason: str) -> None:
         page = self.page
         if self.touch:
             page.locator("#justification").tap()
@@ -268,7 +270,7 @@ class Walker:
             page.locator("#stage").focus()
             page.keyboard.press("w")
         expect(page.locator("#justification")).to_be_focused()
-        page.keyboard.type(REASON)
+        page.keyboard.type(reason)
 
     def go_on(self) -> None:
         button = self.page.locator(".trial [data-part=next]")

@@ -19,6 +19,7 @@ from listening.allocation import plan_study
 from listening.audio import local_path
 from listening.checks import Check
 from listening.design.presets import Preset, write_preset
+from listening.design.questionnaires import has_screening
 from listening.design.ready_questions import READY_MADE
 from listening.methods import Method
 from listening.models import Session, Stimulus, Study
@@ -207,7 +208,8 @@ def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     file = source.file
     stages = [stage["stage"] for stage in state["preview_stages"]]
     assert stages.count("check") == len(file.checks)
-    assert stages.count("questionnaire") == len(file.questionnaires)
+    split = sum(has_screening(each) for each in file.questionnaires if each["when"] == "before")
+    assert stages.count("questionnaire") == len(file.questionnaires) + split
     assert stages.count("trial") == 1
     assert {trial["task"] for trial in state["preview_trials"]} == set(range(len(file.tasks)))
     assert state["preview_end"]["code"] == "PREVIEW"

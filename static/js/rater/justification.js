@@ -126,7 +126,7 @@ export class Justification extends EventTarget {
 
   draw() {
     const least = this.plan.min_chars;
-    const enough = this.length >= least && this.length > 0;
+    const enough = this.length >= least && this.length > 0 && !repeatsOneWord(this.area.value);
     const full = this.area.value.length >= this.area.maxLength;
     const text = full ? say("reason_full", { max: this.area.maxLength }) : enough ? say("reason_enough") : say("reason_count", { n: this.length, min: least });
     setText(this.part("count"), least || full ? text : "");

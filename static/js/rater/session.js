@@ -191,7 +191,8 @@ export class SessionPage {
       this.show(`check:${check.key}:${check.attempt}`, () => checkStage(this, check), focus);
     } else if (state.stage === "questionnaire") {
       const { questionnaire: asked } = state;
-      this.show(`questionnaire:${asked.key}`, () => questionStage(this, asked), focus);
+      const part = `questionnaire:${asked.key}:${asked.questions[0]?.key}`; // it may come in two parts
+      this.show(part, () => questionStage(this, asked), focus);
     } else if (state.stage === "end") {
       this.show(`end:${state.end.outcome}`, () => endStage(this, state.end), focus);
     } else if (trial) this.showTrial(trial, focus);
