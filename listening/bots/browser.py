@@ -55,7 +55,7 @@ class _Reader(HTMLParser):
         if tag == "form":
             self._form = Form(values.get("action", ""), values.get("method", "get").lower())
             self.forms.append(self._form)
-        elif tag in ("input", "button", "textarea") and self._form and values.get("name"):
+        elif tag in ("input", "textarea") and self._form and values.get("name"):
             default = "on" if values.get("type") == "checkbox" else ""
             self._form.fields[values["name"]] = values.get("value", default)
         elif tag == "script" and values.get("type") == "application/json":

@@ -114,7 +114,7 @@ class ScriptedRater:
         if form is None:
             self.report.end, self.report.why = "turned away", page.headline
             return None
-        page = await self.browser.submit(page, form, {"consent": form.fields["consent"] or "yes"})
+        page = await self.browser.submit(page, form, {})
         if "state" not in page.data and page.status < 500:
             self.report.end, self.report.why = "turned away", page.headline
             return None

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from listening.checks import check_named
-from listening.design.preview_trials import ShownTrial, trials_of
+from listening.design.preview_trials import ShownTrial, rated_trials_of
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
@@ -78,7 +78,7 @@ def estimate(study: StudyFile, clip_s: Mapping[str, float]) -> SessionLength:
     `clip_s` has the seconds of each stimulus by its key; those it lacks count as the mean of the
     others. Where a rater gets one task of several, it is the longest.
     """
-    shown = trials_of(study, Random(study.key))
+    shown = rated_trials_of(study, Random(study.key))
     mean_s = fmean(clip_s.values()) if clip_s else 0.0
     parts: dict[str, float] = {
         "reading": reading_s(study.texts.get("welcome", ""), study.texts.get("consent", "")),
@@ -119,9 +119,8 @@ def screens(task: Any) -> int:
 
 def trial_s(task: TaskEntry, shown: Sequence[ShownTrial], clip_s: float) -> float:
     """Seconds of one rated screen: its clips, its answers, its reason."""
-    rated = [trial for trial in shown if not trial.trap] or list(shown)
-    clips = fmean(_clips(trial) for trial in rated) if rated else 1.0
-    answers = fmean(1 + len(trial.others) for trial in rated) if rated else 1.0
+    clips = fmean(_clips(trial) for trial in shown) if shown else 1.0
+    answers = fmean(1 + len(trial.others) for trial in shown) if shown else 1.0
     method = method_named(task.method)
     heard_s = clips * clip_s * (COMPARED if method.screen == "parallel" else LISTENED_AGAIN)
     criteria = max(len(task.criteria), 1)

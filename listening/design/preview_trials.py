@@ -49,6 +49,12 @@ def trials_of(study: StudyFile, rng: Random) -> list[ShownTrial]:
     ]
 
 
+def rated_trials_of(study: StudyFile, rng: Random) -> list[ShownTrial]:
+    """As `trials_of`, without traps and training."""
+    places = range(len(study.tasks))
+    return [trial for place in places for trial in _Table(study, place, rng).rated()]
+
+
 class _Table:
     """One task of a study, and the drawing of its trials."""
 
@@ -59,8 +65,11 @@ class _Table:
         self.items = {item.key: n for n, item in enumerate(study.items)}
         self.by_key = {entry.key: n for n, entry in enumerate(study.stimuli)}
 
+    def rated(self) -> list[ShownTrial]:
+        return [self._rated(slot) for slot in self._slots()]
+
     def trials(self) -> list[ShownTrial]:
-        rated = [self._rated(slot) for slot in self._slots()]
+        rated = self.rated()
         if not rated:
             return []
         paired = any(trial.versus_id is not None for trial in rated)

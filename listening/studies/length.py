@@ -34,9 +34,9 @@ FROM (
 
 def session_length(study: Study) -> SessionLength:
     """The one figure for pages, texts, plans and recruiting."""
-    estimated = _estimated(study.pk, study.state)
     if study.state == Study.State.DRAFT:
-        return estimated
+        return _estimated(study.pk)
+    estimated = _kept_estimate(study.pk)
     count, minutes = _measured(study.pk, int(time.monotonic() // MEASURED_EVERY_S))
     if count < MEASURED_FROM or not minutes:
         return replace(estimated, measured_sessions=count)
@@ -44,8 +44,12 @@ def session_length(study: Study) -> SessionLength:
 
 
 @lru_cache(maxsize=512)
-def _estimated(study: int, state: str) -> SessionLength:
-    """Kept per state: nothing that it rests on changes once a study is open."""
+def _kept_estimate(study: int) -> SessionLength:
+    """Nothing that it rests on changes once a study is open."""
+    return _estimated(study)
+
+
+def _estimated(study: int) -> SessionLength:
     row = Study.objects.get(pk=study)
     file = study_as_file(row)
     seconds = dict(row.stimuli.values_list("key", "duration_s"))

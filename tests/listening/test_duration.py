@@ -31,7 +31,7 @@ PLAN = {
 
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    length._estimated.cache_clear()
+    length._kept_estimate.cache_clear()
     length._measured.cache_clear()
 
 
