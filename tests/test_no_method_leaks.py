@@ -21,6 +21,7 @@ from listening.design.presets import presets, write_preset
 from listening.methods import Method
 from listening.models import Study
 from listening.studies import create_study, open_study
+from listening.studies.length import session_length
 from listening.studies.prelaunch import study_leaks
 from tests.factories import make_user
 from tests.listening.web import WebProcess
@@ -168,7 +169,8 @@ def path_of(seen: Seen) -> str:
 
 def written_for_raters(study: Study) -> Iterator[str]:
     """Every text of study.toml that is meant to be read, and the words of our own scales."""
-    yield from (study.title, *study.texts.values())
+    length = session_length(study)
+    yield from (study.title, *(length.fill(text) for text in study.texts.values()))
     yield from strings_of(study.questionnaires)
     for task in study.tasks.all():
         yield from (task.title, task.instructions, *strings_of(task.justification))

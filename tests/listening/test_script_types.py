@@ -20,6 +20,7 @@ STATE = re.compile(r'<script id="state" type="application/json">(.*?)</script>',
 ELEMENTS = {
     "a": "HTMLAnchorElement",
     "button": "HTMLButtonElement",
+    "details": "HTMLDetailsElement",
     "fieldset": "HTMLFieldSetElement",
     "input": "HTMLInputElement",
     "progress": "HTMLProgressElement",
@@ -124,6 +125,10 @@ def declared_places(name: str) -> dict[str, str]:
     return dict.fromkeys(re.findall(r'"([\w-]+)"', plain), "HTMLElement") | dict(own)
 
 
+def places_that(there: dict[str, str], element: str) -> set[str]:
+    return {name for name, kind in there.items() if kind == element}
+
+
 def test_scripts_know_every_place_of_every_template() -> None:
     views = dict(re.findall(r'"(view-[\w-]+)": (\w+)', VIEWS["Views"]))
     there = {
@@ -133,10 +138,20 @@ def test_scripts_know_every_place_of_every_template() -> None:
             r'<template id="(view-[\w-]+)"[^>]*>(.*?)</template>', path.read_text(), re.DOTALL
         )
     }
-    assert {name: declared_places(kind) for name, kind in views.items()} == there
+    declared = {name: declared_places(kind) for name, kind in views.items()}
+    folds = {name: places_that(there[name], "HTMLDetailsElement") for name in there}
+    for name, kinds in declared.items():  # a fold that no script opens may be declared as plain
+        for fold in folds.get(name, set()) & kinds.keys():
+            if kinds[fold] == "HTMLElement":
+                kinds[fold] = "HTMLDetailsElement"
+    assert declared == there
 
 
 @pytest.mark.parametrize("widget", ["slider", "sliders", "ranking"])
+def places_that(there: dict[str, str], element: str) -> set[str]:
+    return {name for name, kind in there.items() if kind == element}
+
+
 def test_scripts_know_every_place_of_a_scale(widget: str) -> None:
     markup = (ROOT / f"templates/widgets/{widget}.html").read_text()
     rows = "".join(re.findall(r"<template.*?</template>", markup, re.DOTALL))

@@ -284,7 +284,9 @@ def test_the_page_refusals_and_the_end_speak_the_chosen_language(study: Study) -
     session.rater.simulated = True
     session.rater.save()
     answer_all(session)
-    assert state_of(session)["end"]["text"].startswith("谢谢参加。\n\n完成代码")  # not its browser
+    end = state_of(session)["end"]  # not its browser: no code
+    assert (end["text"], end["code"]) == ("谢谢参加。", "")
+    assert end["next"].startswith("完成代码")
 
 
 def test_a_language_without_words_of_its_own_shows_the_studys(study: Study) -> None:
