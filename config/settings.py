@@ -272,6 +272,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600.0},
     },
+    "look-at-prolific": {
+        "task": "listening.jobs.look_at_prolific",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
+    },
     "continue-dead-shards": {
         "task": "metrics.jobs.continue_dead_shards",
         "schedule": 20.0,
@@ -294,6 +299,9 @@ EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 
 # --- Recruitment -------------------------------------------------------------------------------
 EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.com").rstrip("/")
+# What Prolific does not show as paid so long after it was asked to was not paid.
+EARNEST_PROLIFIC_SETTLED_S = _env.number("EARNEST_PROLIFIC_SETTLED_S", 3600, 0, 7 * 86_400)
+EARNEST_PROLIFIC_IS_PLAY = EARNEST_PROLIFIC_API != "https://api.prolific.com"  # no real money
 
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only

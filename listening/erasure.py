@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from listening.models import Rater, Session, Study
+from listening.models import Rater, Session, Study, Submission
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,9 @@ def erase(study: Study, *, dry_run: bool = False) -> Erased:
             Rater.objects.filter(pk__in=list(raters.values_list("pk", flat=True))).update(
                 prolific_id=None
             )
+            for place in Submission.objects.filter(recruitment__study=study):
+                place.prolific_id, place.participant = f"erased {place.pk}", ""
+                place.save(update_fields=["prolific_id", "participant"])
             study.erased_at = timezone.now()
             study.save(update_fields=["erased_at"])
     return erased

@@ -1,9 +1,16 @@
-"""Celery jobs of the room: leases that ran out are given back, unused copies of clips cleared."""
+"""Celery jobs of the room: what the clock asks for, and looks at Prolific that events ask for."""
+
+import logging
 
 from celery import shared_task
 
 from listening import erasure, leases
 from listening.audio.appearance import clear_appearances
+from listening.models import Recruitment
+from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.syncing import sync, unfinished
+
+log = logging.getLogger(__name__)
 
 
 @shared_task
@@ -22,3 +29,21 @@ def clear_unused_appearances() -> int:
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
     return [str(erased) for erased in erasure.erase_due()]
+
+
+@shared_task
+def look_at_prolific() -> int:
+    """Run by the beat: whatever an event did not tell; gives how many studies were looked at."""
+    looked = unfinished()
+    for recruitment in looked:
+        sync_recruitment(recruitment.pk)
+    return len(looked)
+
+
+@shared_task
+def sync_recruitment(pk: int) -> None:
+    """Asked for by events; what goes wrong stands on the recruiting page, and is tried again."""
+    try:
+        sync(Recruitment.objects.select_related("connection", "study").get(pk=pk))
+    except RecruitmentError as error:
+        log.warning("Recruitment %s: %s", pk, error)

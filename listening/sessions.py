@@ -16,7 +16,7 @@ from listening import allocation, leases
 from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.draws import secret_seed
 from listening.layout import lay_out
-from listening.models import Rater, Session, Study, Task, Trial
+from listening.models import Rater, Recruitment, Session, Study, Submission, Task, Trial
 from listening.models.codes import rater_code, scripted_rater_code
 from listening.outcomes import review_reasons
 from listening.refusals import LEASE_LOST, Refused
@@ -256,6 +256,7 @@ def withdraw(session: Session) -> None:
         with deleting_ratings():
             locked.trials.all().delete()
         leases.settle(blocks)
+        _keep_place(locked)
         locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
@@ -264,6 +265,25 @@ def withdraw(session: Session) -> None:
         locked.save()
         if answered:  # else no analysis holds a row of this rater
             withdrawn.send(sender=Session, study_id=locked.study_id)
+
+
+def _keep_place(session: Session) -> None:
+    """The place at Prolific is known for pay alone, and leads to no session any more."""
+    if not session.prolific_session:
+        return
+    recruitment = session.study.recruitments.filter(state=Recruitment.State.LIVE).first()
+    if recruitment is not None:
+        Submission.objects.get_or_create(
+            prolific_id=session.prolific_session,
+            defaults={
+                "recruitment": recruitment,
+                "participant": session.rater.prolific_id or "",
+                "status": "ACTIVE",
+            },
+        )
+    Submission.objects.filter(prolific_id=session.prolific_session).update(
+        session=None, withdrew=True
+    )
 
 
 def reject(session: Session, reason: str) -> None:

@@ -2,21 +2,37 @@
 
 from listening.models.material import Condition, Item, Stimulus
 from listening.models.rating import Justification, Rating
+from listening.models.recruitment import (
+    Bonus,
+    BonusBatch,
+    Connection,
+    HookEvent,
+    LedgerEntry,
+    Recruitment,
+    Submission,
+)
 from listening.models.session import Block, Rater, Session, Slot, Trial
 from listening.models.study import Criterion, Study, Task
 
 __all__ = [
     "Block",
+    "Bonus",
+    "BonusBatch",
     "Condition",
+    "Connection",
     "Criterion",
+    "HookEvent",
     "Item",
     "Justification",
+    "LedgerEntry",
     "Rater",
     "Rating",
+    "Recruitment",
     "Session",
     "Slot",
     "Stimulus",
     "Study",
+    "Submission",
     "Task",
     "Trial",
 ]

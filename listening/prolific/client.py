@@ -92,6 +92,10 @@ class Prolific:
         reply = self._object("POST", "/study-cost-calculator/", body, again=True)
         return wire.amount(reply["total_cost"])
 
+    def study_cost(self, study: str) -> wire.Json:
+        """Rewards and bonuses of a study with fees and tax: leaves of amount and currency."""
+        return self._object("GET", f"/studies/{study}/cost/")
+
     # --- Studies ---------------------------------------------------------------------------------
 
     def create_study(self, body: wire.Json) -> wire.Study:

@@ -57,6 +57,7 @@ class Study:
     maximum_minutes: float | None  # read back: the value that was sent is not always taken
     is_publishable: bool
     parent: str
+    internal_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ def study(reply: Json) -> Study:
         maximum_minutes=float(maximum) if isinstance(maximum, int | float) else None,
         is_publishable=bool(reply.get("is_ready_to_publish", True)),
         parent=str(reply.get("parent_study_id") or ""),
+        internal_name=str(reply.get("internal_name") or ""),
     )
 
 

@@ -148,10 +148,6 @@ def test_scripts_know_every_place_of_every_template() -> None:
 
 
 @pytest.mark.parametrize("widget", ["slider", "sliders", "ranking"])
-def places_that(there: dict[str, str], element: str) -> set[str]:
-    return {name for name, kind in there.items() if kind == element}
-
-
 def test_scripts_know_every_place_of_a_scale(widget: str) -> None:
     markup = (ROOT / f"templates/widgets/{widget}.html").read_text()
     rows = "".join(re.findall(r"<template.*?</template>", markup, re.DOTALL))
