@@ -299,9 +299,7 @@ EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 
 # --- Recruitment -------------------------------------------------------------------------------
 EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.com").rstrip("/")
-# What Prolific does not show as paid so long after it was asked to was not paid.
-EARNEST_PROLIFIC_SETTLED_S = _env.number("EARNEST_PROLIFIC_SETTLED_S", 3600, 0, 7 * 86_400)
-EARNEST_PROLIFIC_IS_PLAY = EARNEST_PROLIFIC_API != "https://api.prolific.com"  # no real money
+EARNEST_PROLIFIC_SETTLED_S = _env.number("EARNEST_PROLIFIC_SETTLED_S", 3600, 0, 604_800)
 
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only

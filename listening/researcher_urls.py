@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView
 from django.urls import path
 
-from listening.views import accounts, gallery, preview, recruiting, researcher
+from listening.views import accounts, gallery, preview, prolific, recruiting, researcher
 
 urlpatterns = [
     path("", researcher.home, name="home"),
@@ -18,9 +18,9 @@ urlpatterns = [
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),
     path("studies/<slug:key>/recruiting/do/", recruiting.do, name="recruiting-do"),
     path("studies/<slug:key>/recruiting/ledger.csv", recruiting.ledger_csv, name="ledger"),
-    path("prolific/", recruiting.connection_page, name="prolific"),
-    path("prolific/do/", recruiting.connection_do, name="prolific-do"),
-    path("hooks/prolific/<int:pk>/", recruiting.hook, name="prolific-hook"),
+    path("prolific/", prolific.connection_page, name="prolific"),
+    path("prolific/do/", prolific.connection_do, name="prolific-do"),
+    path("hooks/prolific/<int:pk>/", prolific.hook, name="prolific-hook"),
     path("studies/<slug:key>/preview/", preview.study_preview, name="study-preview"),
     path(
         "preview/studies/<slug:key>/clips/<path:stimulus>",

@@ -33,6 +33,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "monitor",
             "prolific_links",
             "previews",
+            "recruitment",
             "researcher_urls",
             "routing",
             "selectors",

@@ -1,0 +1,154 @@
+"""A researcher's token: tried, sealed, and what its workspace allows found out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from listening.models import Connection
+from listening.prolific import Prolific, ProlificError, Refused
+from listening.prolific.client import API
+from listening.recruitment.errors import RecruitmentError
+
+FEATURES = {  # name -> what a researcher reads
+    "fixed_screen_out": "A fixed payment for who is screened out",
+    "secure_links": "Signed links: who arrives was sent by Prolific",
+    "dynamic_payment": "A part of the reward, by our decision",
+}
+PROBE_NAME = "Earnest tries what this workspace allows (deleted at once)"
+
+
+def is_play() -> bool:
+    """Whether this server talks to a double of Prolific: no real money moves."""
+    return bool(settings.EARNEST_PROLIFIC_API != API)
+
+
+def client_of(connection: Connection) -> Prolific:
+    return Prolific(connection.token, api=settings.EARNEST_PROLIFIC_API)
+
+
+def connect(owner: User, token: str) -> Connection:
+    """Keeps a token that works; RecruitmentError where it does not, and nothing is changed."""
+    token = token.strip()
+    if not token:
+        raise RecruitmentError("Paste the token that Prolific shows under Settings, API token.")
+    with Prolific(token, api=settings.EARNEST_PROLIFIC_API) as prolific:
+        try:
+            me = prolific.me()
+            workspaces = prolific.workspaces()
+        except Refused as refused:
+            if refused.is_token or refused.status == 403:
+                raise RecruitmentError(
+                    "Prolific does not know this token. Copy it once more, whole."
+                ) from None
+            raise RecruitmentError(f"Prolific said: {refused}") from None
+        except ProlificError as error:
+            raise RecruitmentError(f"{error} The token was not kept; try again.") from None
+    if not workspaces:
+        raise RecruitmentError("This account has no workspace at Prolific. Make one there first.")
+    connection, _ = Connection.objects.update_or_create(
+        owner=owner,
+        defaults={"token": token, "account": str(me.get("email") or me.get("id") or "")[:200]},
+    )
+    if connection.workspace not in {each.id for each in workspaces}:
+        choose_workspace(connection, workspaces[0].id)
+    return connection
+
+
+def choose_workspace(connection: Connection, workspace: str, project: str = "") -> None:
+    """From now on drafts go there; what it allows is found out anew."""
+    with client_of(connection) as prolific:
+        titles = {each.id: each.title for each in prolific.workspaces()}
+        if workspace not in titles:
+            raise RecruitmentError("This account has no such workspace at Prolific.")
+        projects = {each.id: each.title for each in prolific.projects(workspace)}
+        if project and project not in projects:
+            raise RecruitmentError("This workspace has no such project at Prolific.")
+        chosen = project or next(iter(projects), "")
+        connection.workspace, connection.workspace_title = workspace, titles[workspace]
+        connection.project, connection.project_title = chosen, projects.get(chosen, "")
+        connection.currency = prolific.balance(workspace).available.currency
+        connection.features = probe(prolific, connection.project)
+    connection.problem, connection.tried_at = "", timezone.now()
+    connection.save()
+
+
+def probe(prolific: Prolific, project: str) -> dict[str, bool]:
+    """What the workspace allows: a draft with each feature is made, which costs nothing, and
+    deleted; a feature is known to be missing only where its draft is refused."""
+    found: dict[str, bool] = {}
+    for name in FEATURES:
+        try:
+            draft = prolific.create_study(_draft_with(name, project))
+        except Refused as refused:
+            if refused.status in (400, 403):
+                found[name] = False
+            continue
+        except ProlificError:
+            continue
+        found[name] = True
+        prolific.delete_draft(draft.id)
+    return found
+
+
+def _draft_with(feature: str, project: str) -> dict[str, Any]:
+    code: dict[str, Any] = {
+        "code": "EARNEST0",
+        "code_type": "COMPLETED",
+        "actor": "participant",
+        "actions": [{"action": "MANUALLY_REVIEW"}],
+    }
+    codes = [code]
+    if feature == "fixed_screen_out":
+        action = {
+            "action": "FIXED_SCREEN_OUT_PAYMENT",
+            "fixed_screen_out_reward": 20,
+            "slots": 1,
+        }
+        codes.append(code | {"code": "EARNEST1", "code_type": "SCREENED_OUT", "actions": [action]})
+    if feature == "dynamic_payment":
+        action = {"action": "DYNAMIC_PAYMENT"}
+        codes.append(
+            code
+            | {
+                "code": "EARNEST1",
+                "code_type": "OTHER",
+                "actor": "researcher",
+                "actions": [action],
+            }
+        )
+    body: dict[str, Any] = {
+        "name": PROBE_NAME,
+        "internal_name": PROBE_NAME,
+        "description": PROBE_NAME,
+        "external_study_url": settings.EARNEST_PUBLIC_URL + "/",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": codes,
+        "total_available_places": 1,
+        "estimated_completion_time": 10,
+        "reward": 200,
+        "device_compatibility": [],
+        "peripheral_requirements": [],
+        "filters": [],
+    }
+    if project:
+        body["project"] = project
+    if feature == "secure_links":
+        body["is_external_study_url_secure"] = True
+    return body
+
+
+def disconnect(connection: Connection) -> None:
+    """Forgets the token; what was recruited with it stays, and can be connected again."""
+    if connection.hooks:
+        with client_of(connection) as prolific:
+            for subscription in connection.hooks.values():
+                try:
+                    prolific.unsubscribe(subscription)
+                except ProlificError:
+                    continue  # it will be refused here, and disabled there after five days
+    connection.token, connection.hook_secret, connection.hooks = "", "", {}
+    connection.save(update_fields=["token", "hook_secret", "hooks"])

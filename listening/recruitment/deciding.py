@@ -1,0 +1,185 @@
+"""Decisions about submissions: written down with who and why, then carried out at Prolific.
+
+Pay is apart from use: nothing here touches whether ratings count, and nothing that leaves ratings
+out touches pay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import ceil
+
+from django.db import transaction
+from django.utils import timezone
+
+from listening.models import Recruitment, Submission
+from listening.prolific import NoReply, Prolific, ProlificError
+from listening.prolific.client import REASON_CHARS
+from listening.recruitment import proposals
+from listening.recruitment.connecting import client_of
+from listening.recruitment.drafting import plan_of
+from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.evidence import Evidence, evidence_of
+from listening.recruitment.paying import decide_bonus
+from listening.recruitment.proposals import Place, Proposal
+
+APPROVED_AFTER_DAYS = 21  # Prolific approves on its own what nobody has looked at
+
+
+def place_of(row: Submission) -> Place:
+    return Place(
+        status=row.status,
+        code=row.code,
+        has_session=row.session_id is not None,
+        withdrew=row.withdrew,
+        codes={k: v for k, v in row.recruitment.codes.items() if k != "server"},
+    )
+
+
+def proposal_for(row: Submission, known: Evidence | None) -> Proposal | None:
+    return proposals.propose(place_of(row), known)
+
+
+def is_plain_approval(offered: Proposal | None) -> bool:
+    """Whether nothing stands against approval: no ground to reject, nothing to look at first."""
+    return offered is not None and offered.decision == proposals.APPROVE and not offered.doubtful
+
+
+def decide(
+    row: Submission,
+    decision: str,
+    *,
+    by: str,
+    message: str = "",
+    part_minor: int = 0,
+    known: Evidence | None = None,
+) -> str:
+    """Writes one decision down and carries it out; gives what happened, in a sentence.
+
+    RecruitmentError where a rule forbids it. A rejection that needs a second person waits.
+    """
+    if known is None and row.session_id is not None:
+        known = evidence_of(row.recruitment.study).get(row.session_id)
+    offered = proposal_for(row, known)
+    if offered is None:
+        raise RecruitmentError(f"Nothing is to be decided: Prolific says {row.status}.")
+    if decision not in offered.allowed:
+        raise RecruitmentError(_forbidden(decision, offered))
+    text = (message or offered.message).strip()
+    if decision == proposals.REJECT and len(text) < REASON_CHARS:
+        raise RecruitmentError(
+            f"A rejection needs a reason of at least {REASON_CHARS} characters; "
+            f"this one has {len(text)}."
+        )
+    if decision in (proposals.RETURN, proposals.PART) and not text:
+        raise RecruitmentError("Say to the participant why the place should be returned.")
+    if decision == proposals.PART:
+        purpose = "screened_out" if known and known.outcome == "screened_out" else "part"
+        decide_bonus(row, purpose, part_minor or suggested_part(row, known), by)
+    _write_down(row, decision, text, offered, by)
+    if decision == proposals.REJECT and row.recruitment.two_people:
+        return "Written down. A second person has to agree before it is sent."
+    with client_of(row.recruitment.connection) as prolific:
+        return carry_out(prolific, row)
+
+
+def _forbidden(decision: str, offered: Proposal) -> str:
+    words = proposals.DECISIONS.get(decision, decision)
+    allowed = ", ".join(proposals.DECISIONS[each].lower() for each in offered.allowed)
+    return f"“{words}” is not open here. {offered.rule} Possible: {allowed}."
+
+
+def suggested_part(row: Submission, known: Evidence | None) -> int:
+    """The share of the reward that was worked for, and never below the fixed sum of the plan."""
+    plan = plan_of(row.recruitment)
+    share = known.answered / known.trials if known and known.trials else 0.0
+    return max(ceil(plan.reward_minor * share), plan.screened_out_minor, 1)
+
+
+def _write_down(row: Submission, decision: str, text: str, offered: Proposal, by: str) -> None:
+    with transaction.atomic():
+        locked = Submission.objects.select_for_update().get(pk=row.pk)
+        if locked.decision and locked.carried_out_at is None and locked.decision != decision:
+            locked.second_by = ""
+        locked.decision, locked.reason = decision, text[:1000]
+        locked.category = offered.category if decision == proposals.REJECT else ""
+        rule = proposals.REJECTION_RULES.get(locked.category, offered.rule)
+        locked.rule, locked.decided_by, locked.decided_at = rule[:300], by, timezone.now()
+        locked.carried_out_at, locked.problem = None, ""
+        locked.save()
+    row.refresh_from_db()
+
+
+def agree(row: Submission, by: str) -> str:
+    """The second person of a rejection, who is not the first."""
+    if row.decision != proposals.REJECT or row.carried_out_at:
+        raise RecruitmentError("No rejection waits for a second person here.")
+    if row.decided_by == by:
+        raise RecruitmentError("The second person must be somebody else.")
+    row.second_by = by
+    row.save(update_fields=["second_by"])
+    with client_of(row.recruitment.connection) as prolific:
+        return carry_out(prolific, row)
+
+
+def carry_out(prolific: Prolific, row: Submission) -> str:
+    """Sends what was decided. Prolific passes over a decision that is the same twice; requests to
+    return are sent once, and looked for before they are sent again."""
+    try:
+        if row.decision == proposals.APPROVE:
+            prolific.approve(row.prolific_id)
+        elif row.decision == proposals.COMPLETE:
+            prolific.complete(row.prolific_id, row.recruitment.codes["server"])
+        elif row.decision == proposals.REJECT:
+            prolific.reject(row.prolific_id, category=row.category, message=row.reason)
+        elif row.return_requested_at is None:
+            prolific.ask_to_return(row.prolific_id, row.reason)
+            row.return_requested_at = timezone.now()
+    except NoReply as error:
+        row.problem = f"{error} The next look at Prolific shows it."[:400]
+        row.save(update_fields=["problem"])
+        return row.problem
+    except ProlificError as error:
+        row.problem = f"Prolific said: {error}"[:400]
+        row.save(update_fields=["problem"])
+        raise RecruitmentError(row.problem) from None
+    row.problem = ""
+    row.save(update_fields=["problem", "return_requested_at"])
+    return DONE[row.decision]
+
+
+DONE = {
+    proposals.APPROVE: "Approved.",
+    proposals.COMPLETE: "Completed with our own code, and approved.",
+    proposals.RETURN: "Asked to return the place. The participant decides.",
+    proposals.PART: "Asked to return the place; the part is owed once it is returned.",
+    proposals.REJECT: "Rejected.",
+}
+
+
+def approve_many(recruitment: Recruitment, rows: Iterable[Submission], by: str) -> int:
+    """All of them that are proposed for approval; Prolific works them off within minutes."""
+    known = evidence_of(recruitment.study)
+    chosen: list[Submission] = []
+    for row in rows:
+        evidence = known.get(row.session_id) if row.session_id else None
+        offered = proposal_for(row, evidence)
+        if offered and is_plain_approval(offered):
+            _write_down(row, proposals.APPROVE, "", offered, by)
+            chosen.append(row)
+    if chosen:
+        _send_approvals(recruitment, chosen)
+    return len(chosen)
+
+
+def _send_approvals(recruitment: Recruitment, chosen: Sequence[Submission]) -> None:
+    with client_of(recruitment.connection) as prolific:
+        try:
+            prolific.approve_all([each.prolific_id for each in chosen])
+        except ProlificError as error:
+            Submission.objects.filter(pk__in=[each.pk for each in chosen]).update(
+                problem=f"Prolific: {error}"[:400]
+            )
+            raise RecruitmentError(
+                f"{error} The decisions are kept; Earnest looks again what was approved."
+            ) from None

@@ -1,0 +1,7 @@
+"""What a researcher is told when something cannot be done."""
+
+from __future__ import annotations
+
+
+class RecruitmentError(Exception):
+    """It was not done; the message says why and what helps."""

@@ -1,0 +1,143 @@
+"""What is known of a session when its pay is decided: facts with numbers, never a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from listening.models import Study
+from listening.outcomes import outcome_of, review_words
+from listening.statements import rows_of
+
+# Traps that say what to answer. All others judge by ear: measures of quality, no ground to reject.
+FAIR_CHECKS = ("attention", "instruction", "instructional")
+COMPARED_WITH = 10  # sessions that finished: fewer say nothing of what is usual
+SHORT_STUDY_MIN = 5.0  # below it one failed attention check is enough, from it on two
+
+FACTS = """
+SELECT s.id, s.code, s.status, s.review, s.rejected_because, r.code AS rater, r.simulated,
+    r.prolific_id AS participant, extract(epoch FROM coalesce(s.finished_at, max(t.answered_at))
+        - s.started_at)::float8 / 60 AS minutes,
+    count(t.id) FILTER (WHERE t.state = 'answered') AS answered,
+    count(t.id) FILTER (WHERE t.state IN ('answered', 'planned', 'skipped')) AS trials,
+    count(t.id) FILTER (WHERE t.state = 'skipped') AS skipped,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND t.trap = ANY(%(fair)s)) AS fair,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND t.trap = ANY(%(fair)s)
+        AND NOT t.trap_passed) AS fair_failed,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND t.trap <> '' AND t.trap <> 'training'
+        AND t.trap <> ALL(%(fair)s)) AS traps,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND t.trap <> '' AND t.trap <> 'training'
+        AND t.trap <> ALL(%(fair)s) AND NOT t.trap_passed) AS traps_failed,
+    count(j.id) AS reasons, count(j.id) FILTER (WHERE j.pasted_chars > 0) AS pasted,
+    count(j.id) - count(DISTINCT lower(trim(j.text))) AS repeated,
+    (SELECT count(DISTINCT o.rater_id) FROM listening_session o WHERE o.study_id = s.study_id
+        AND o.origin <> '' AND o.origin = s.origin AND o.rater_id <> s.rater_id) AS same_browser
+FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+LEFT JOIN listening_trial t ON t.session_id = s.id
+LEFT JOIN listening_justification j ON j.trial_id = t.id
+WHERE s.study_id = %(study)s GROUP BY s.id, r.id
+"""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Of one session: what was done, how long it took, which checks were failed."""
+
+    session: int
+    code: str
+    rater: str
+    participant: str  # the id that it came with; "" where it came with none
+    outcome: str  # of `listening.outcomes`, "rejected", or "" while it goes on
+    minutes: float | None
+    answered: int
+    trials: int
+    skipped: int
+    fair: int
+    fair_failed: int
+    traps: int
+    traps_failed: int
+    reasons: int
+    pasted: int
+    repeated: int
+    same_browser: int
+    review: tuple[str, ...]
+    too_fast_below: float | None  # minutes: three SDs below the mean of who finished
+
+    @property
+    def shown(self) -> str:
+        """The end of the session, or that it goes on, in words."""
+        return self.outcome.replace("_", " ") or "not finished"
+
+    @property
+    def is_too_fast(self) -> bool:
+        return (
+            self.minutes is not None
+            and self.too_fast_below is not None
+            and self.minutes < self.too_fast_below
+        )
+
+    @property
+    def fails_fair_checks(self) -> bool:
+        """By Prolific's rule: one in a study under 5 minutes, two in a longer one."""
+        needed = 1 if (self.minutes or 0) < SHORT_STUDY_MIN else 2
+        return self.fair_failed >= needed
+
+    def sentences(self) -> list[str]:
+        """Each with its numbers; nothing that was not seen."""
+        said = [f"{self.answered} of {self.trials} clips answered"]
+        if self.minutes is not None:
+            said.append(f"{self.minutes:.1f} min")
+        if self.is_too_fast and self.too_fast_below is not None:
+            said.append(f"three SDs below the mean is {self.too_fast_below:.1f} min")
+        if self.skipped:
+            said.append(f"{self.skipped} passed over")
+        if self.fair:
+            said.append(f"{self.fair_failed} of {self.fair} attention checks failed")
+        if self.traps:
+            said.append(f"{self.traps_failed} of {self.traps} traps judged by ear failed")
+        if self.pasted:
+            said.append(f"{self.pasted} of {self.reasons} reasons pasted")
+        if self.repeated:
+            said.append(f"{self.repeated} of {self.reasons} reasons repeat an earlier one")
+        if self.same_browser:
+            said.append(f"{self.same_browser} other raters with this address and browser")
+        return said + list(self.review)
+
+
+def evidence_of(study: Study) -> dict[int, Evidence]:
+    """Session -> what is known of it."""
+    rows = list(rows_of(FACTS, study=study.pk, fair=list(FAIR_CHECKS)))
+    below = too_fast_below([r.minutes for r in rows if r.status == "finished" and r.minutes])
+    made = {}
+    for row in rows:
+        rejected = row.status == "rejected"
+        made[row.id] = Evidence(
+            session=row.id,
+            code=row.code,
+            rater=row.rater,
+            participant=row.participant or "",
+            outcome="rejected" if rejected else outcome_of(row.status, row.review),
+            minutes=row.minutes,
+            answered=row.answered,
+            trials=row.trials,
+            skipped=row.skipped,
+            fair=row.fair,
+            fair_failed=row.fair_failed,
+            traps=row.traps,
+            traps_failed=row.traps_failed,
+            reasons=row.reasons,
+            pasted=row.pasted,
+            repeated=row.repeated,
+            same_browser=row.same_browser,
+            review=tuple(review_words(row.review)),
+            too_fast_below=below,
+        )
+    return made
+
+
+def too_fast_below(minutes: list[float]) -> float | None:
+    """Three standard deviations below the mean; None where too few finished, or none can be."""
+    if len(minutes) < COMPARED_WITH:
+        return None
+    below = fmean(minutes) - 3 * stdev(minutes)
+    return below if below > 0 else None

@@ -1,0 +1,257 @@
+"""Bonuses: decided, written down at Prolific, paid once.
+
+Prolific pays again for every request to pay, so that request is sent once for each batch, whatever
+becomes of its reply: `paying` is committed before it, and whoever finds a batch in that state only
+looks. What Prolific shows as paid is paid. Where it shows nothing for `SETTLED_AFTER`, a person may
+say that the bonuses go into a new batch (`pay_again`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from listening.models import Bonus, BonusBatch, LedgerEntry, Recruitment, Submission
+from listening.prolific import NoReply, Prolific, ProlificError, Refused
+from listening.recruitment import ledger
+from listening.recruitment.connecting import client_of
+from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.plan import money
+
+State = BonusBatch.State
+MOST_IN_BATCH = 200
+LARGEST_MINOR = 100_00  # one bonus: more is taken for a slip of the pen
+
+
+def settled_after() -> timedelta:
+    """Prolific pays within minutes; what it does not show after this was not paid."""
+    return timedelta(seconds=settings.EARNEST_PROLIFIC_SETTLED_S)
+
+
+# --- Decided -------------------------------------------------------------------------------------
+
+
+def decide_bonus(submission: Submission, purpose: str, minor: int, by: str) -> Bonus:
+    """Owed from now on; the same purpose twice is one bonus, and cannot change its amount."""
+    if not 0 < minor <= LARGEST_MINOR:
+        most = money(LARGEST_MINOR, submission.recruitment.currency)
+        raise RecruitmentError(f"A bonus is more than nothing and at most {most}.")
+    bonus, made = Bonus.objects.get_or_create(
+        submission=submission, purpose=purpose, defaults={"minor": minor, "by": by}
+    )
+    if not made and bonus.minor != minor:
+        raise RecruitmentError(
+            f"This bonus is decided already: {money(bonus.minor, submission.recruitment.currency)}."
+        )
+    return bonus
+
+
+def take_back(bonus: Bonus) -> None:
+    """Only as long as it is in no batch."""
+    deleted, _ = Bonus.objects.filter(pk=bonus.pk, batch__isnull=True).delete()
+    if not deleted:
+        raise RecruitmentError("This bonus is being paid already.")
+
+
+def owed(recruitment: Recruitment) -> list[Bonus]:
+    """Decided and in no batch. One for a returned place waits until it is returned, and one of a
+    submission that is being paid another waits for that: what Prolific shows must tell them apart.
+    """
+    unpaid = Bonus.objects.filter(submission__recruitment=recruitment, paid_at__isnull=True)
+    being_paid = unpaid.filter(batch__isnull=False).values("submission")
+    waiting = unpaid.filter(batch__isnull=True).exclude(submission__in=being_paid)
+    return [each for each in waiting.select_related("submission") if is_due(each)]
+
+
+def is_due(bonus: Bonus) -> bool:
+    """A part is paid after the return; whoever is at it still gets nothing yet."""
+    return bonus.submission.status not in ("RESERVED", "ACTIVE") and not (
+        bonus.purpose in ("part", "screened_out") and bonus.submission.status == "AWAITING REVIEW"
+    )
+
+
+# --- Written down --------------------------------------------------------------------------------
+
+
+def write_batch(recruitment: Recruitment) -> BonusBatch | None:
+    """Writes what is owed down at Prolific, which pays nothing yet; None where nothing is owed."""
+    with transaction.atomic():
+        Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+        bonuses = _one_each(owed(recruitment))[:MOST_IN_BATCH]
+        if not bonuses:
+            return None
+        _within_budget(recruitment, bonuses)
+        batch = BonusBatch.objects.create(recruitment=recruitment)
+        Bonus.objects.filter(pk__in=[each.pk for each in bonuses]).update(batch=batch)
+    with client_of(recruitment.connection) as prolific:
+        try:
+            amounts = {each.submission.prolific_id: each.minor for each in bonuses}
+            made = prolific.create_bonuses(recruitment.prolific_study, amounts)
+        except ProlificError as error:
+            _drop(batch, f"Prolific: {error}")
+            raise RecruitmentError(
+                f"The bonuses could not be written down: {error} Nothing was paid."
+            ) from None
+    BonusBatch.objects.filter(pk=batch.pk, state=State.WRITING).update(
+        state=State.WRITTEN, prolific_id=made.id, total_minor=made.total
+    )
+    batch.refresh_from_db()
+    return batch
+
+
+def _one_each(bonuses: Iterable[Bonus]) -> list[Bonus]:
+    """A batch has one line for each submission: a second bonus of one goes into the next batch."""
+    first: dict[int, Bonus] = {}
+    for bonus in bonuses:
+        first.setdefault(bonus.submission_id, bonus)
+    return list(first.values())
+
+
+def _within_budget(recruitment: Recruitment, bonuses: Sequence[Bonus]) -> None:
+    if recruitment.budget_minor is None:
+        return
+    sums = ledger.money_of(recruitment)
+    more = Decimal(sum(each.minor for each in bonuses))
+    paid = ledger.with_fees(recruitment, sums.bonuses_minor + more)
+    if sums.committed_minor + paid > recruitment.budget_minor:
+        limit = money(recruitment.budget_minor, recruitment.currency)
+        raise RecruitmentError(
+            f"These bonuses would go beyond the study's limit of {limit}. Nothing was sent."
+        )
+
+
+def _drop(batch: BonusBatch, problem: str) -> bool:
+    """A batch that was never asked to be paid: what it held is owed again."""
+    with transaction.atomic():
+        dropped = BonusBatch.objects.filter(
+            pk=batch.pk, state__in=(State.WRITING, State.WRITTEN)
+        ).update(state=State.DROPPED, problem=problem[:400])
+        if dropped:
+            Bonus.objects.filter(batch=batch, paid_at__isnull=True).update(batch=None)
+    return bool(dropped)
+
+
+# --- Paid ----------------------------------------------------------------------------------------
+
+
+def pay(batch: BonusBatch) -> None:
+    """Asks Prolific to pay, once. A lost reply is no error: the next look shows what was paid."""
+    if batch.state != State.WRITTEN:
+        raise RecruitmentError("This batch is being paid already, or was dropped.")
+    with client_of(batch.recruitment.connection) as prolific:
+        try:
+            before = _shown(prolific, batch)
+        except ProlificError as error:
+            raise RecruitmentError(f"{error} Nothing was paid; try again.") from None
+        mine = BonusBatch.objects.filter(pk=batch.pk, state=State.WRITTEN).update(
+            state=State.PAYING, paying_at=timezone.now(), before=before
+        )  # committed before the request: from here on nobody sends it again
+        batch.refresh_from_db()
+        if not mine:
+            raise RecruitmentError("This batch is being paid already.")
+        try:
+            prolific.pay_bonuses(batch.prolific_id)
+        except Refused as refused:
+            BonusBatch.objects.filter(pk=batch.pk, state=State.PAYING).update(state=State.WRITTEN)
+            _drop(batch, f"Prolific refused to pay: {refused}")
+            raise RecruitmentError(f"Prolific refused to pay: {refused}") from None
+        except NoReply:
+            return
+        except ProlificError as error:  # it was never sent
+            BonusBatch.objects.filter(pk=batch.pk, state=State.PAYING).update(state=State.WRITTEN)
+            raise RecruitmentError(f"{error} Nothing was paid; try again.") from None
+        BonusBatch.objects.filter(pk=batch.pk).update(accepted=True)
+        batch.refresh_from_db()
+
+
+def _shown(prolific: Prolific, batch: BonusBatch) -> dict[str, list[float]]:
+    """Submission (ours) -> bonuses that Prolific shows for it now."""
+    shown = {}
+    for bonus in batch.own_bonuses.select_related("submission"):
+        there = prolific.submission(bonus.submission.prolific_id)
+        shown[str(bonus.submission_id)] = [float(each) for each in there.bonuses]
+    return shown
+
+
+def settle_batches(prolific: Prolific, recruitment: Recruitment) -> None:
+    """Looks what Prolific shows of every batch whose payment was asked for; sends nothing."""
+    for batch in recruitment.bonus_batches.filter(state=State.PAYING):
+        _settle(batch, _shown(prolific, batch))
+    old = timezone.now() - timedelta(minutes=10)  # a crash: nothing was asked to be paid
+    for batch in recruitment.bonus_batches.filter(state=State.WRITING, created_at__lt=old):
+        _drop(batch, "It was not finished.")
+
+
+def _settle(batch: BonusBatch, shown: dict[str, list[float]]) -> None:
+    with transaction.atomic():
+        locked = BonusBatch.objects.select_for_update().get(pk=batch.pk)
+        if locked.state != State.PAYING:
+            return
+        open_ones = 0
+        for bonus in locked.own_bonuses.select_related("submission"):
+            if bonus.paid_at is None and _is_shown(locked, bonus, shown):
+                _note_paid(locked.recruitment, bonus, shown[str(bonus.submission_id)])
+            open_ones += bonus.paid_at is None
+        if not open_ones:
+            locked.state, locked.paid_at, locked.problem = State.PAID, timezone.now(), ""
+            locked.save(update_fields=["state", "paid_at", "problem"])
+
+
+def _is_shown(batch: BonusBatch, bonus: Bonus, shown: dict[str, list[float]]) -> bool:
+    """Whether a payment of this amount is there that was not there before."""
+    name = str(bonus.submission_id)
+    new = Counter(shown.get(name, [])) - Counter(batch.before.get(name, []))
+    return new[float(bonus.minor)] > 0
+
+
+def _note_paid(recruitment: Recruitment, bonus: Bonus, shown: list[float]) -> None:
+    bonus.paid_at = timezone.now()
+    bonus.save(update_fields=["paid_at"])
+    Submission.objects.filter(pk=bonus.submission_id).update(bonuses=shown)
+    ledger.write(
+        recruitment,
+        LedgerEntry.Kind.BONUS,
+        str(bonus.pk),
+        Decimal(bonus.minor),
+        submission=bonus.submission,
+        note=bonus.purpose,
+    )
+
+
+def in_doubt(batch: BonusBatch) -> bool:
+    """Asked to be paid long ago, and Prolific does not show all of it."""
+    return (
+        batch.state == State.PAYING
+        and batch.paying_at is not None
+        and timezone.now() - batch.paying_at > settled_after()
+    )
+
+
+def pay_again(batch: BonusBatch) -> int:
+    """A person says so: what Prolific does not show as paid, long after, is owed again.
+
+    Looks once more before it believes that. Gives how many bonuses are owed again.
+    """
+    if not in_doubt(batch):
+        raise RecruitmentError("Prolific may still be paying this batch. Wait until it is settled.")
+    with client_of(batch.recruitment.connection) as prolific:
+        try:
+            shown = _shown(prolific, batch)
+        except ProlificError as error:
+            raise RecruitmentError(f"{error} Nothing was changed.") from None
+    _settle(batch, shown)
+    with transaction.atomic():
+        locked = BonusBatch.objects.select_for_update().get(pk=batch.pk)
+        if locked.state != State.PAYING:
+            return 0
+        freed = locked.own_bonuses.filter(paid_at__isnull=True).update(batch=None)
+        locked.state = State.DROPPED
+        locked.problem = "Prolific did not pay all of it; the rest went into another batch."
+        locked.save(update_fields=["state", "problem"])
+    return freed

@@ -1,0 +1,76 @@
+"""How many people a study needs, and the plan that a draft begins with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from listening.models import Block, Connection, Recruitment, Study, Task
+from listening.recruitment import plan as plans
+from listening.recruitment.plan import Plan
+from listening.studies.length import session_length
+
+HEADPHONES = "<p>You need headphones and a quiet place.</p>"
+
+
+def places_needed(study: Study) -> int:
+    """Sessions that fill every open place of the study once; 0 when it is full."""
+    needs = [_sessions_of(task) for task in study.tasks.order_by("order")]
+    if not needs:
+        return 0
+    return sum(needs) if study.task_plan == Study.TaskPlan.ONE else max(needs)
+
+
+def _sessions_of(task: Task) -> int:
+    if task.blocks.exists():
+        blocks = task.blocks.filter(state=Block.State.OPEN).count()
+    else:  # not opened yet: as many as its targets will make
+        named = task.material.get("conditions") or []
+        stimuli = task.study.stimuli.filter(trap="")
+        clips = (stimuli.filter(condition__key__in=named) if named else stimuli).count()
+        blocks = ceil(clips * task.ratings_per_stimulus / task.block_size)
+    return ceil(blocks / max(task.blocks_per_session, 1))
+
+
+def first_plan(study: Study, connection: Connection) -> Plan:
+    """What the form starts with: from the researcher's last study there, else usual values."""
+    currency = connection.currency or "GBP"
+    minutes = session_length(study).minutes
+    hourly = plans.RECOMMENDED.get(currency, 900)
+    plan = Plan(
+        name=study.title[: plans.LONGEST_NAME],
+        description=f"<p>{_about(study)}</p>{HEADPHONES}",
+        places=max(places_needed(study), 1),
+        minutes=minutes,
+        hourly_minor=hourly,
+        currency=currency,
+        screened_out=plans.FIXED if connection.features.get("fixed_screen_out") else plans.RETURN,
+        screened_out_minor=plans.screened_out_pay(hourly, currency),
+        secure=bool(connection.features.get("secure_links")),
+    )
+    last = Recruitment.objects.filter(connection=connection).exclude(study=study).first()
+    if last is None or not last.plan or last.plan.get("currency") != currency:
+        return plan
+    kept = Plan.from_dict(last.plan)
+    return replace(
+        plan,
+        hourly_minor=kept.hourly_minor,
+        devices=kept.devices,
+        filters=kept.filters,
+        words=kept.words,
+        approval=kept.approval,
+        screened_out=kept.screened_out,
+        screened_out_minor=plans.screened_out_pay(kept.hourly_minor, currency),
+        secure=kept.secure,
+    )
+
+
+def _about(study: Study) -> str:
+    minutes = session_length(study).minutes
+    return f"Listen to short clips of speech and say what you think of them, about {minutes} min."
+
+
+def groups_of_earlier(study: Study, connection: Connection) -> dict[str, str]:
+    """Group at Prolific -> the study whose raters are in it."""
+    earlier = Recruitment.objects.filter(connection=connection).exclude(group="")
+    return {each.group: each.study.title for each in earlier.exclude(study=study)}

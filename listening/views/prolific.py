@@ -1,0 +1,105 @@
+"""The connection to Prolific: the token, what it allows, and the events that Prolific sends."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
+
+from listening.jobs import sync_recruitment
+from listening.models import Connection
+from listening.prolific import ProlificError
+from listening.recruitment import connecting, hooks
+from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.plan import money
+
+
+@login_required
+@require_GET
+def connection_page(request: HttpRequest) -> HttpResponse:
+    connection = Connection.objects.filter(owner=_user(request)).first()
+    context: dict[str, Any] = {"connection": None, "play": connecting.is_play()}
+    if connection is not None and connection.token:
+        context |= {
+            "connection": connection,
+            "features": [
+                (words, connection.features.get(name))
+                for name, words in connecting.FEATURES.items()
+            ],
+            **_places_at_prolific(connection),
+        }
+    return render(request, "researcher/prolific.html", context)
+
+
+def _places_at_prolific(connection: Connection) -> dict[str, Any]:
+    try:
+        with connecting.client_of(connection) as prolific:
+            workspaces = prolific.workspaces()
+            projects = prolific.projects(connection.workspace)
+            balance = prolific.balance(connection.workspace)
+    except ProlificError as error:
+        return {"away": str(error)}
+    return {
+        "workspaces": workspaces,
+        "projects": projects,
+        "balance": money(float(balance.available.minor), balance.available.currency),
+    }
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+@login_required
+@require_POST
+def connection_do(request: HttpRequest) -> HttpResponse:
+    """Connects, chooses, has events sent, or forgets the token."""
+    action = request.POST.get("action", "")
+    connection = Connection.objects.filter(owner=_user(request)).exclude(token="").first()
+    try:
+        if action == "connect":
+            made = connecting.connect(_user(request), request.POST.get("token", ""))
+            messages.success(request, f"Connected as {made.account}.")
+        elif connection is None:
+            raise RecruitmentError("Connect Prolific first.")
+        elif action == "choose":
+            workspace = request.POST.get("workspace", "") or connection.workspace
+            project = request.POST.get("project", "")
+            moved = workspace != connection.workspace
+            connecting.choose_workspace(connection, workspace, "" if moved else project)
+            messages.success(request, "Drafts go there from now on.")
+        elif action == "events":
+            hooks.subscribe(connection)
+            messages.success(request, "Prolific tells us of changes from now on.")
+        elif action == "disconnect":
+            connecting.disconnect(connection)
+            messages.success(request, "The token is forgotten here. Delete it at Prolific too.")
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    except ProlificError as error:
+        messages.error(request, f"Prolific: {error}")
+    return redirect("prolific")
+
+
+@csrf_exempt
+@require_POST
+def hook(request: HttpRequest, pk: int) -> HttpResponse:
+    """An event of Prolific's: believed by its signature, answered at once, worked off later."""
+    connection = get_object_or_404(Connection, pk=pk)
+    try:
+        looked_at = hooks.receive(connection, request.headers, request.body)
+    except hooks.NotBelieved as problem:
+        return HttpResponse(str(problem), status=401, content_type="text/plain")
+    for recruitment in looked_at:
+        with suppress(OperationalError):  # the clock looks too
+            sync_recruitment.delay(recruitment.pk)
+    return HttpResponse(status=204)
