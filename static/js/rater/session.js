@@ -22,7 +22,7 @@ import {
 } from "./stages.js";
 import { say } from "./strings.js";
 import { Tabs } from "./tabs.js";
-import { TrialView } from "./trial.js";
+import { TrialView, isParallel } from "./trial.js";
 import { offerWithdrawal } from "./withdraw.js";
 
 /**
@@ -384,11 +384,6 @@ export class SessionPage {
     this.accept(stateIn(reply.body));
     return true;
   }
-}
-
-/** @param {Task} task */
-function isParallel(task) {
-  return task.screen === "parallel" || task.several;
 }
 
 async function open() {

@@ -280,3 +280,8 @@ export class TrialView extends EventTarget {
     this.player.destroy();
   }
 }
+
+/** @param {import("../shared/wire.js").Task} task whether its clips are on one screen */
+export function isParallel(task) {
+  return task.screen === "parallel" || task.several;
+}
