@@ -17,6 +17,7 @@ from django.utils import timezone
 from listening.models import Connection, LedgerEntry, Recruitment, Study
 from listening.models.codes import completion_code
 from listening.prolific import NoReply, NotSent, Prolific, ProlificError, Refused, wire
+from listening.recruitment import ledger
 from listening.recruitment import plan as plans
 from listening.recruitment.connecting import client_of
 from listening.recruitment.errors import RecruitmentError
@@ -199,7 +200,7 @@ def publish(recruitment: Recruitment) -> None:
         raise RecruitmentError(
             f"The study is {study.state}: raters would meet a closed door. Open it first."
         )
-    _within_budget(recruitment, recruitment.expected_minor or Decimal(0))
+    ledger.keep_within_budget(recruitment, most_minor(recruitment))
     if not _move(recruitment, (State.DRAFT,), State.PUBLISHING):
         raise RecruitmentError("This is not a draft any more; reload the page.")
     with client_of(recruitment.connection) as prolific:
@@ -213,19 +214,9 @@ def publish(recruitment: Recruitment) -> None:
     find_out(recruitment)
 
 
-def _within_budget(recruitment: Recruitment, more: Decimal) -> None:
-    from listening.recruitment.ledger import money_of
-
-    if recruitment.budget_minor is None:
-        return
-    there = money_of(recruitment)
-    asked = more + there.committed_minor + there.bonuses_minor
-    if asked > recruitment.budget_minor:
-        raise RecruitmentError(
-            f"This would bring the study to {plans.money(float(asked), recruitment.currency)}, "
-            f"and its limit is {plans.money(recruitment.budget_minor, recruitment.currency)}. "
-            "Nothing was sent. Raise the limit, or ask for less."
-        )
+def most_minor(recruitment: Recruitment) -> Decimal:
+    """What publishing may cost at most: all places, and as many fixed payments to screened out."""
+    return (recruitment.expected_minor or Decimal(0)) + ledger.screened_out_most(recruitment)
 
 
 def find_out(recruitment: Recruitment) -> None:
@@ -281,8 +272,6 @@ def note_study(recruitment: Recruitment, there: wire.Study) -> None:
 
 def _commit(recruitment: Recruitment, places: int) -> None:
     """What Prolific has locked for the places, once for each number of them."""
-    from listening.recruitment.ledger import with_fees
-
     committed = LedgerEntry.objects.filter(recruitment=recruitment, kind="committed")
     known = max((int(each.key.rpartition(":")[2]) for each in committed), default=0)
     if places <= known:
@@ -294,7 +283,7 @@ def _commit(recruitment: Recruitment, places: int) -> None:
             "recruitment": recruitment,
             "kind": LedgerEntry.Kind.COMMITTED,
             "minor": reward,
-            "fees_minor": with_fees(recruitment, reward) - reward,
+            "fees_minor": ledger.with_fees(recruitment, reward) - reward,
             "note": f"{places - known} places",
         },
     )
@@ -325,9 +314,7 @@ def more_places(recruitment: Recruitment, places: int) -> None:
     if places <= recruitment.places:
         raise RecruitmentError(f"Places can only be added: there are {recruitment.places}.")
     reward = Decimal(plan_of(recruitment).reward_minor) * (places - recruitment.places)
-    from listening.recruitment.ledger import with_fees
-
-    _within_budget(recruitment, with_fees(recruitment, reward))
+    ledger.keep_within_budget(recruitment, ledger.with_fees(recruitment, reward))
     with client_of(recruitment.connection) as prolific:
         try:
             prolific.change_study(recruitment.prolific_study, {"total_available_places": places})

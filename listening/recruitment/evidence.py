@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from listening.models import Study
+from listening.models.sealed import unseal
 from listening.outcomes import outcome_of, review_words
 from listening.statements import rows_of
 
@@ -115,7 +116,7 @@ def evidence_of(study: Study) -> dict[int, Evidence]:
             session=row.id,
             code=row.code,
             rater=row.rater,
-            participant=row.participant or "",
+            participant=unseal(row.participant or ""),
             outcome="rejected" if rejected else outcome_of(row.status, row.review),
             minutes=row.minutes,
             answered=row.answered,

@@ -13,7 +13,8 @@ from django.db.models import Sum
 
 from listening.models import Bonus, LedgerEntry, Recruitment
 from listening.prolific.wire import amount
-from listening.recruitment.plan import Plan, money
+from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.plan import FIXED, Plan, money
 
 Kind = LedgerEntry.Kind
 PAID = (Kind.REWARD, Kind.SCREENED_OUT, Kind.BONUS)
@@ -89,6 +90,34 @@ def with_fees(recruitment: Recruitment, minor: Decimal) -> Decimal:
     return minor * (1 + fee_share(recruitment))
 
 
+def screened_out_most(recruitment: Recruitment) -> Decimal:
+    """Fixed payments with fees, if as many are screened out as there are places; 0 without them."""
+    plan = Plan.from_dict(recruitment.plan)
+    fixed = plan.screened_out_minor * plan.places if plan.screened_out == FIXED else 0
+    return with_fees(recruitment, Decimal(fixed))
+
+
+def keep_within_budget(recruitment: Recruitment, more: Decimal) -> None:
+    """RecruitmentError where `more`, with fees, would go beyond the limit of the study.
+
+    Counted against it: what is committed, what may go to who is screened out, bonuses being paid.
+    """
+    limit = recruitment.budget_minor
+    if limit is None:
+        return
+    sums = money_of(recruitment)
+    there = sums.committed_minor + (screened_out_most(recruitment) if sums.committed_minor else 0)
+    being_paid = Bonus.objects.filter(submission__recruitment=recruitment, batch__isnull=False)
+    bonuses = Decimal(being_paid.aggregate(sum=Sum("minor"))["sum"] or 0)
+    asked = there + with_fees(recruitment, bonuses) + more
+    if asked > limit:
+        raise RecruitmentError(
+            f"This would bring the study to {money(float(asked), recruitment.currency)}, and its "
+            f"limit is {money(limit, recruitment.currency)}. Nothing was sent. Raise the limit, or "
+            "ask for less."
+        )
+
+
 def write(
     recruitment: Recruitment,
     kind: str,
@@ -135,12 +164,12 @@ def reconciled(recruitment: Recruitment) -> list[Difference]:
     rewards, bonuses = costs.get("rewards", {}), costs.get("bonuses", {})
     fees = sum((_leaf(part, name) for part in (rewards, bonuses) for name in ("fees", "tax")), NONE)
     return [
+        Difference("Rewards", ours.rewards_minor, _leaf(rewards, "rewards")),
         Difference(
-            "Rewards, and what who is screened out gets",
-            ours.rewards_minor + ours.screened_out_minor,
-            _leaf(rewards, "rewards"),
+            "Bonuses, and what who is screened out gets",
+            ours.bonuses_minor + ours.screened_out_minor,
+            _leaf(bonuses, "rewards"),
         ),
-        Difference("Bonuses", ours.bonuses_minor, _leaf(bonuses, "rewards")),
         Difference("Fees and tax", ours.fees_minor, fees),
     ]
 

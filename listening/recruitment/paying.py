@@ -9,7 +9,7 @@ say that the bonuses go into a new batch (`pay_again`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
 
@@ -86,7 +86,8 @@ def write_batch(recruitment: Recruitment) -> BonusBatch | None:
         bonuses = _one_each(owed(recruitment))[:MOST_IN_BATCH]
         if not bonuses:
             return None
-        _within_budget(recruitment, bonuses)
+        more = Decimal(sum(each.minor for each in bonuses))
+        ledger.keep_within_budget(recruitment, ledger.with_fees(recruitment, more))
         batch = BonusBatch.objects.create(recruitment=recruitment)
         Bonus.objects.filter(pk__in=[each.pk for each in bonuses]).update(batch=batch)
     with client_of(recruitment.connection) as prolific:
@@ -111,19 +112,6 @@ def _one_each(bonuses: Iterable[Bonus]) -> list[Bonus]:
     for bonus in bonuses:
         first.setdefault(bonus.submission_id, bonus)
     return list(first.values())
-
-
-def _within_budget(recruitment: Recruitment, bonuses: Sequence[Bonus]) -> None:
-    if recruitment.budget_minor is None:
-        return
-    sums = ledger.money_of(recruitment)
-    more = Decimal(sum(each.minor for each in bonuses))
-    paid = ledger.with_fees(recruitment, sums.bonuses_minor + more)
-    if sums.committed_minor + paid > recruitment.budget_minor:
-        limit = money(recruitment.budget_minor, recruitment.currency)
-        raise RecruitmentError(
-            f"These bonuses would go beyond the study's limit of {limit}. Nothing was sent."
-        )
 
 
 def _drop(batch: BonusBatch, problem: str) -> bool:

@@ -96,6 +96,7 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
         "currency": currency,
         "reward": money(plan.reward_minor, currency),
         "expected": money(float(recruitment.expected_minor or 0), currency),
+        "most": money(float(drafting.most_minor(recruitment)), currency),
         "codes": [
             (
                 outcome.replace("_", " "),
