@@ -45,14 +45,13 @@ def first_plan(study: Study, connection: Connection) -> Plan:
         hourly_minor=hourly,
         currency=currency,
         screened_out=plans.FIXED if connection.features.get("fixed_screen_out") else plans.RETURN,
-        screened_out_minor=plans.screened_out_pay(hourly, currency),
         secure=bool(connection.features.get("secure_links")),
     )
     last = Recruitment.objects.filter(connection=connection).exclude(study=study).first()
     if last is None or not last.plan or last.plan.get("currency") != currency:
-        return plan
+        return plans.with_fair_screen_out(plan)
     kept = Plan.from_dict(last.plan)
-    return replace(
+    plan = replace(
         plan,
         hourly_minor=kept.hourly_minor,
         devices=kept.devices,
@@ -60,9 +59,9 @@ def first_plan(study: Study, connection: Connection) -> Plan:
         words=kept.words,
         approval=kept.approval,
         screened_out=kept.screened_out,
-        screened_out_minor=plans.screened_out_pay(kept.hourly_minor, currency),
         secure=kept.secure,
     )
+    return plans.with_fair_screen_out(plan)
 
 
 def _about(study: Study) -> str:

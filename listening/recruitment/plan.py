@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import ceil, sqrt
 from typing import Any
 
@@ -121,10 +121,14 @@ def problems(plan: Plan) -> dict[str, str]:
     return found
 
 
-def screened_out_pay(hourly_minor: int, currency: str) -> int:
-    """For the minutes on the way, at the hourly pay, and not below Prolific's minimum."""
-    fair = ceil(hourly_minor * SCREENED_OUT_MINUTES / 60)
-    return max(fair, LEAST_SCREENED_OUT.get(currency, 1))
+def with_fair_screen_out(plan: Plan) -> Plan:
+    """The minutes on the way at the hourly pay, between Prolific's minimum and the reward; a return
+    and a bonus where nothing lies between."""
+    least = LEAST_SCREENED_OUT.get(plan.currency, 1)
+    fair = max(ceil(plan.hourly_minor * SCREENED_OUT_MINUTES / 60), least)
+    if plan.screened_out == FIXED and plan.reward_minor <= least:
+        plan = replace(plan, screened_out=RETURN)
+    return replace(plan, screened_out_minor=max(min(fair, plan.reward_minor - 1), least))
 
 
 def ways_of(plan: Plan) -> dict[str, str]:

@@ -83,6 +83,17 @@ def test_a_fixed_payment_has_as_many_slots_as_places():
     ]
 
 
+@pytest.mark.parametrize("minutes", [1, 2, 3, 12, 60])
+def test_who_is_screened_out_gets_a_fair_sum_that_prolific_takes(minutes):
+    plan = plans.with_fair_screen_out(replace(PLAN, minutes=minutes, screened_out="fixed"))
+    assert problems(plan) == {}
+    assert plan.screened_out_minor == min(30, plan.reward_minor - 1)
+    cheap = plans.with_fair_screen_out(
+        replace(PLAN, minutes=1, hourly_minor=600, screened_out="fixed")
+    )
+    assert (cheap.screened_out, problems(cheap)) == ("return", {})
+
+
 def test_a_plan_comes_back_from_the_database_as_it_went_in():
     plan = replace(PLAN, devices=("desktop",), filters=({"filter_id": "age"},), keep_out=("g",))
     assert Plan.from_dict(plan.as_dict()) == plan

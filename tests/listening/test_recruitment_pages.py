@@ -1,0 +1,326 @@
+"""The recruiting pages: every state of them, every button, and what a stranger may not do."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from listening.models import BonusBatch, Connection, HookEvent, Recruitment
+from listening.recruitment import deciding, drafting, hooks, paying, syncing
+from tests.factories import make_study, make_user
+from tests.listening.recruited import CODES, Person, make_connection, make_published
+from tests.prolific_double.client import TOKEN, Double
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Double]:
+    with Double.running() as double:
+        yield double
+
+
+@pytest.fixture
+def double(running: Double, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
+    settings.EARNEST_PROLIFIC_API = running.url
+    monkeypatch.setattr("listening.prolific.client.FIRST_PAUSE_S", 0.01)
+    everything = {"fixed_screen_out": True, "secure_links": True, "dynamic_payment": True}
+    running.set(balance=100_000_00, features=everything)
+    yield running
+    running.heal()
+
+
+@pytest.fixture
+def ada(client: Client) -> Client:
+    client.force_login(make_user())
+    return client
+
+
+def page(client: Client, key: str, query: str = "") -> str:
+    reply = client.get(reverse("recruiting", args=[key]) + query)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def do(client: Client, key: str, action: str, **fields: Any) -> str:
+    """What the next page says after a button."""
+    url = reverse("recruiting-do", args=[key])
+    reply = client.post(url, {"action": action, **fields}, follow=True)
+    assert reply.status_code in (200, 422)
+    return reply.content.decode()
+
+
+FORM = {
+    "name": "Rate short clips",
+    "description": "<p>You need headphones.</p>",
+    "places": "4",
+    "hourly": "9.00",
+    "budget": "",
+    "approval": "review",
+    "screened_out": "fixed",
+    "screened_out_minor": "0.10",
+}
+
+
+def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
+    study = make_study(items=20, completion_codes=CODES, task={"ratings_per_stimulus": 4})
+    assert "Not connected" in page(ada, study.key)
+    told = ada.post(reverse("prolific-do"), {"action": "connect", "token": TOKEN}, follow=True)
+    assert "Connected as" in told.content.decode()
+    assert TOKEN not in ada.get(reverse("prolific")).content.decode()
+    assert "Make the draft" not in page(ada, study.key)
+    assert "Saved. Nothing was sent." in do(ada, study.key, "save", **FORM)
+    told = do(ada, study.key, "add_filter", filter="age", lower="18", upper="60")
+    assert "That leaves" in told
+    assert "18 to 60" in told
+    told = do(ada, study.key, "save", **FORM, send="yes")
+    assert "It costs nothing until you publish it." in told
+    assert "COMPLETE1" in told
+    assert "Tick the box first" in do(ada, study.key, "publish")
+    do(ada, study.key, "publish", sure="yes")
+    double.settle()
+    told = do(ada, study.key, "look")
+    assert "At Prolific: active" in told
+    assert "Nobody has come from Prolific yet." in told
+    recruitment = Recruitment.objects.get()
+    person = Person(double, recruitment).work().hand_in()
+    told = do(ada, study.key, "look")
+    assert "awaiting review" in told
+    assert "Approve 1" in told
+    assert "1 approved" in do(ada, study.key, "approve_all")
+    double.settle()
+    do(ada, study.key, "look")
+    told = do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
+    assert "The bonus is owed." in told
+    assert "Written down at Prolific" in do(ada, study.key, "write_bonuses")
+    batch = BonusBatch.objects.get()
+    assert "was asked to pay, once" in do(ada, study.key, "pay", batch=batch.pk)
+    assert "being paid already" in do(ada, study.key, "pay", batch=batch.pk)
+    double.settle()
+    told = do(ada, study.key, "look")
+    assert "£1.50" in told
+    assert "differ" not in told
+    assert double.ledger()["submissions"][person.submission]["bonuses"] == [150]
+    ledger = ada.get(reverse("ledger", args=[study.key])).content.decode()
+    assert [line.split(",")[3] for line in ledger.splitlines()[1:]] == [
+        "committed",
+        "reward",
+        "bonus",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("name", "", "Give the study a name"),
+        ("places", "many", "Give a whole number."),
+        ("hourly", "5", "minimum is £6.00 per hour"),
+        ("hourly", "nine", "is no amount of money"),
+        ("budget", "1.234", "is no amount of money"),
+        ("screened_out_minor", "0.01", "must be at least £0.10"),
+    ],
+)
+def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(
+    ada: Client, double: Double, field: str, value: str, told: str
+) -> None:
+    study = make_study(completion_codes=CODES)
+    make_connection()
+    text = do(ada, study.key, "save", **FORM | {field: value})
+    assert told in text
+    assert 'aria-invalid="true"' in text
+    assert not Recruitment.objects.exists()
+    if field != "name":
+        assert 'value="Rate short clips"' in text
+
+
+def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Double) -> None:
+    recruitment = make_published(double)
+    key = recruitment.study.key
+    for action, fields, told in (
+        ("nothing", {}, "no such action"),
+        ("save", FORM, "The draft is at Prolific already"),
+        ("send", {}, ""),
+        ("publish", {"sure": "yes"}, "not a draft any more"),
+        ("discard", {}, "Only a draft"),
+        ("state", {"to": "moon"}, "can be paused"),
+        ("places", {"places": "x"}, "whole number"),
+        ("places", {"places": "1"}, "only be added"),
+        ("decide", {"submission": "77"}, "no such submission"),
+        ("decide", {}, "no such submission"),
+        ("agree", {"submission": "x"}, "no such submission"),
+        ("bonus", {"submission": "1", "amount": "1"}, "no such submission"),
+        ("pay", {"batch": "9"}, "no such batch"),
+        ("write_bonuses", {}, "Nothing is owed."),
+        ("approve_all", {}, "0 approved"),
+        ("add_filter", {"filter": "no"}, "no such filter"),
+    ):
+        assert told in do(ada, key, action, **fields), action
+    assert Recruitment.objects.get().state == "live"
+
+
+def test_strangers_see_and_do_nothing(client: Client, double: Double) -> None:
+    recruitment = make_published(double)
+    key = recruitment.study.key
+    person = Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    client.force_login(make_user("mallory"))
+    assert client.get(reverse("recruiting", args=[key])).status_code == 404
+    assert client.get(reverse("ledger", args=[key])).status_code == 404
+    fields = {"action": "decide", "decision": "approve", "submission": person.row().pk}
+    assert client.post(reverse("recruiting-do", args=[key]), fields).status_code == 404
+    mine = make_study(key="mine", completion_codes=CODES)
+    type(mine).objects.filter(pk=mine.pk).update(owner=make_user("mallory"))
+    reply = client.post(reverse("recruiting-do", args=["mine"]), fields, follow=True)
+    assert "no such submission" in reply.content.decode()
+    assert person.row().decision == ""
+    client.logout()
+    assert client.get(reverse("recruiting", args=[key])).status_code == 302
+    assert client.post(reverse("prolific-do"), {"action": "disconnect"}).status_code == 302
+    assert Connection.objects.get().token
+
+
+def test_the_page_stands_without_prolific(ada: Client, double: Double) -> None:
+    recruitment = make_published(double)
+    Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    double.fault("error_500", count=None)
+    assert "awaiting review" in page(ada, recruitment.study.key)
+    assert "known before" in do(ada, recruitment.study.key, "look")
+    assert "does not answer just now" in ada.get(reverse("prolific")).content.decode()
+    fresh = make_study(key="fresh", completion_codes=CODES)
+    assert "filters could not be read" not in page(ada, fresh.key)
+    assert "Save the plan first" in page(ada, fresh.key)
+
+
+def test_no_page_shows_a_participants_id(ada: Client, double: Double) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    text = page(ada, recruitment.study.key)
+    assert person.id not in text
+    assert person.submission not in text
+
+
+def test_a_token_is_forgotten_and_what_was_paid_stays(ada: Client, double: Double) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    deciding.decide(person.row(), "approve", by="ada")
+    syncing.sync(recruitment)
+    ada.post(reverse("prolific-do"), {"action": "disconnect"})
+    assert Connection.objects.get().token == ""
+    assert "Not connected" in page(ada, recruitment.study.key)
+    assert "reward" in ada.get(reverse("ledger", args=[recruitment.study.key])).content.decode()
+    assert syncing.unfinished() == []
+
+
+# --- Events --------------------------------------------------------------------------------------
+
+SECRET = "test-secret"
+VECTOR = (
+    b'{"resource_id": "60d9aadeb86739de712faee0", "event_type": "submission.status.change", '
+    b'"participant_id": "60bf9310e8dec401be6e9615", "status": "AWAITING REVIEW"}'
+)
+
+
+def test_the_signature_is_prolifics() -> None:
+    expected = "vlQYN7aNFtQP/cl3j86Y2NqRmQ3fNxcZ7dGe4GimXNU="
+    assert hooks.signature(SECRET, "1700000000", VECTOR) == expected
+
+
+def send(client: Client, body: bytes, *, name: str = "e1", secret: str = SECRET, age: float = 0):
+    stamp = str(int(time.time() - age))
+    return client.post(
+        reverse("prolific-hook", args=[Connection.objects.get().pk]),
+        body,
+        content_type="application/json",
+        headers={
+            "X-Prolific-Request-Timestamp": stamp,
+            "X-Prolific-Request-Signature": hooks.signature(secret, stamp, body),
+            "X-Event-ID": name,
+        },
+    )
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    found: list[int] = []
+    monkeypatch.setattr("listening.views.prolific.sync_recruitment.delay", found.append)
+    return found
+
+
+def test_an_event_is_believed_once_and_only_says_where_to_look(
+    client: Client, double: Double, looked: list[int]
+) -> None:
+    recruitment = make_published(double)
+    Connection.objects.update(hook_secret=SECRET)
+    body = json.dumps(
+        {
+            "resource_id": recruitment.prolific_study,
+            "event_type": "study.status.change",
+            "status": "COMPLETED",
+        }
+    ).encode()
+    assert send(client, body).status_code == 204
+    assert send(client, body).status_code == 204
+    assert looked == [recruitment.pk]
+    assert HookEvent.objects.count() == 1
+    recruitment.refresh_from_db()
+    assert recruitment.status == "ACTIVE"  # what the event says is not believed
+
+
+@pytest.mark.parametrize("wrong", ["secret", "old", "unsigned", "garbage", "list"])
+def test_an_event_that_is_not_prolifics_does_nothing(
+    client: Client, double: Double, looked: list[int], wrong: str
+) -> None:
+    make_connection()
+    Connection.objects.update(hook_secret="" if wrong == "unsigned" else SECRET)
+    reply = send(
+        client,
+        {"garbage": b"{", "list": b"[1]"}.get(wrong, VECTOR),
+        secret="other" if wrong == "secret" else SECRET,
+        age=30 * 3600 if wrong == "old" else 0,
+    )
+    assert reply.status_code == 401
+    assert (looked, HookEvent.objects.count()) == ([], 0)
+
+
+def test_events_are_subscribed_to_and_a_plain_server_says_why_not(
+    ada: Client, double: Double, settings: Any
+) -> None:
+    make_connection()
+    settings.EARNEST_PUBLIC_URL = "http://localhost:8000"
+    told = ada.post(reverse("prolific-do"), {"action": "events"}, follow=True).content.decode()
+    assert "public https addresses only" in told
+    settings.EARNEST_PUBLIC_URL = "https://earnest.example.org"
+    told = ada.post(reverse("prolific-do"), {"action": "events"}, follow=True).content.decode()
+    assert "Prolific tells us of changes from now on." in told
+    assert set(Connection.objects.get().hooks) == set(hooks.WANTED)
+
+
+# --- In doubt ------------------------------------------------------------------------------------
+
+
+def test_a_payment_in_doubt_is_said_and_a_person_decides(
+    ada: Client, double: Double, settings: Any
+) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    paying.decide_bonus(person.row(), "thanks", 150, "ada")
+    batch = paying.write_batch(recruitment)
+    double.fault("drop_before", method="POST", path="/pay/")
+    paying.pay(batch)
+    key = recruitment.study.key
+    assert "asked to pay, no answer yet" in page(ada, key)
+    assert "still be paying" in do(ada, key, "pay_again", batch=batch.pk)
+    settings.EARNEST_PROLIFIC_SETTLED_S = 0
+    assert "in doubt" in page(ada, key)
+    assert "1 bonus is owed again" in do(ada, key, "pay_again", batch=batch.pk)
+    assert drafting.plan_of(recruitment).places == 4
