@@ -25,6 +25,8 @@ def main() -> None:
     parser.add_argument("--public-url", default="", help="what links to the API begin with")
     parser.add_argument("--completion-base", default="", help="what links to its pages begin with")
     asked = parser.parse_args()
+    if asked.data is not None:
+        asked.data.parent.mkdir(parents=True, exist_ok=True)
     is_new = asked.data is None or not asked.data.exists()
     state = State(asked.data, balance=asked.balance, currency=asked.currency)
     if is_new:

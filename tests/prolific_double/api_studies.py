@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.prolific_double import money, people, studies, submissions
+from tests.prolific_double import decisions, money, people, studies, submissions
 from tests.prolific_double.api import ROUTES as ROUTES
 from tests.prolific_double.api import listed
 from tests.prolific_double.routing import Reply, Request
@@ -200,7 +200,7 @@ def counts(request: Request, name: str) -> Json:
 
 @ROUTES.add("POST", "/submissions/bulk-approve/")
 def bulk_approve(request: Request) -> str:
-    submissions.approve_later(request.state, request.body, request.workspaces)
+    decisions.approve_later(request.state, request.body, request.workspaces)
     return "The submissions will be approved."
 
 
@@ -232,7 +232,7 @@ def submission(request: Request, name: str) -> Json:
 @ROUTES.add("POST", "/submissions/{id}/transition/")
 def decide(request: Request, name: str) -> Json:
     found = request.submission(name)
-    submissions.transition(request.state, found, request.body)
+    decisions.transition(request.state, found, request.body)
     last = ("parent_study_id", "bonus_payments", "return_requested")
     shown = submissions.detail(found).items()
     return {key: value for key, value in shown if key not in last}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from tests.prolific_double import faults, hooks, messages, money, people, studies, submissions
@@ -198,6 +199,14 @@ def create_workspace(request: Request) -> Json:
     )
     project = state.add("projects", title="Project", workspace=made["id"])
     return {"workspace": made["id"], "project": project["id"]}
+
+
+@ROUTES.add("POST", "/studies/{id}/child/")
+def have_child(request: Request, name: str) -> Json:
+    """From now on its participants come by the id of a child study, as those of quotas may."""
+    study = request.state.get("studies", name)
+    study["child"] = secrets.token_hex(12)
+    return {"child": study["child"]}
 
 
 @ROUTES.add("POST", "/studies/{id}/status/")

@@ -39,8 +39,11 @@ def add(state: State, body: Json) -> Json:
     if body.get("name") not in NAMES:
         raise ApiError(400, f"There is no fault {body.get('name')!r}: {', '.join(NAMES)}")
     fault = {"count": None if "probability" in body else 1, "probability": 1, "hits": 0, **body}
-    for name in ("method", "path"):
-        re.compile(fault.get(name) or "")
+    try:
+        for name in ("method", "path"):
+            re.compile(fault.get(name) or "")
+    except re.error as error:
+        raise ApiError(400, f"{name} is no regular expression: {error}") from None
     state.data["faults"].append(fault)
     return fault
 

@@ -31,7 +31,10 @@ def address(state: State, study: Json, submission: Json, url: str) -> str:
 
 def fill(url: str, study: Json, submission: Json) -> str:
     """Known placeholders, plain or URL-encoded; unknown ones stay as they are."""
-    values = {"PROLIFIC_PID": submission["participant"], "STUDY_ID": study["id"]}
+    values = {
+        "PROLIFIC_PID": submission["participant"],
+        "STUDY_ID": submission["child"] or study["id"],
+    }
     values["SESSION_ID"] = submission["id"]
     for name, value in values.items():
         written = "{{%" + name + "%}}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 import time
+import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -13,13 +15,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from tests.prolific_double import (
     api,
     control,
+    decisions,
     faults,
     hooks,
     money,
     pages,
     secure,
     studies,
-    submissions,
 )
 from tests.prolific_double.api_studies import ROUTES as RESEARCHERS
 from tests.prolific_double.routing import Reply, Request
@@ -135,10 +137,21 @@ class Handler(BaseHTTPRequestHandler):
             {name.lower(): value for name, value in self.headers.items()},
         )
         try:
-            self._reply(answer(self.state, request))
+            self._reply(self._answer(request))
         except Dropped:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _answer(self, request: Request) -> Reply:
+        """A mistake of the double's own is a 500 that says so, and stands in its errors."""
+        try:
+            return answer(self.state, request)
+        except Dropped:
+            raise
+        except Exception:
+            text = traceback.format_exc()
+            print(text, file=sys.stderr, flush=True)
+            return Reply(500, f"The double is broken.\n{text}", content_type="text/plain")
 
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_HEAD = _any
 
@@ -169,7 +182,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, state: State, host: str, port: int) -> None:
         handlers = {"activate": studies.activate, "publish": studies.publish_scheduled}
-        handlers |= {"approve": submissions.approve_many, "pay_batch": money.pay_batch}
+        handlers |= {"approve": decisions.approve_many, "pay_batch": money.pay_batch}
         state.handlers.update(handlers)
         self.state, self.over = state, threading.Event()
         super().__init__((host, port), type("Bound", (Handler,), {"state": state}))
@@ -181,6 +194,11 @@ class Server(ThreadingHTTPServer):
                 control.pass_time(self.state)
                 self.state.save()
             hooks.deliver_due(self.state)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Silent when somebody hangs up."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def server_close(self) -> None:
         self.over.set()

@@ -26,6 +26,7 @@ SETTINGS: Json = {
     "vat_percent": 20,  # of the fee
     "publish_s": 0.2,  # how long PUBLISHING lasts
     "approve_s": 0.2,  # until a bulk approval is worked off
+    "same_bulk_s": 300,  # the same bulk approval is passed over for so long
     "pay_s": 0.2,  # until bonuses are paid
     "hook_s": 0.0,  # until an event is sent
     "reservation_s": 600,

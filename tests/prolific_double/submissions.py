@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import Any
 
-from tests.prolific_double import checks, filters, hooks, messages, money, secure, studies
+from tests.prolific_double import filters, hooks, messages, money, secure, studies
 from tests.prolific_double.state import ApiError, Json, State, stamp
 
-CATEGORIES = (
-    *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
-    *("LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
-)
-ACTIONS = (
-    *("APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"),
-)
 STATUSES = (
     *("RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED"),
     *("REJECTED", "RETURNED", "SCREENED OUT", "UNKNOWN"),
 )
 NO_CODE = "NOCODE"
-SHORTEST_MESSAGE = 100
 TOO_FAST = 0.1  # of the estimate; what counts as exceptionally fast is not documented
-SAME_BULK_S = 300
 
 
 def set_status(state: State, submission: Json, status: str) -> None:
@@ -78,6 +68,7 @@ def reserve(state: State, study: Json, participant: Json) -> Json:
         return_requested=None,
         bonus_payments=[],
         place=_place(state, study),
+        child=study.get("child"),  # of a quota study: what participants and details name
     )
     set_status(state, submission, "RESERVED")
     return submission
@@ -139,10 +130,10 @@ def submit(state: State, submission: Json, code: str | None, at: float | None = 
     mine = [each for each in codes if each["actor"] == "participant"]
     entered = (code or "").strip() or (None if mine and mine[0]["code"] is None else NO_CODE)
     found = next((each for each in mine if each["code"] == entered), None)
-    _complete(state, study, submission, entered, found, at=at)
+    finish(state, study, submission, entered, found, at=at)
 
 
-def _complete(
+def finish(
     state: State,
     study: Json,
     submission: Json,
@@ -173,7 +164,7 @@ def _complete(
         money.pay(state, submission, "reward", reward, percentage=percentage)
         set_status(state, submission, "PARTIALLY APPROVED")
     elif "AUTOMATICALLY_APPROVE" in actions:
-        _pay_and_approve(state, submission)
+        pay_and_approve(state, submission)
     else:
         set_status(state, submission, "AWAITING REVIEW")
         if "REQUEST_RETURN" in actions:
@@ -191,86 +182,15 @@ def _reject_if_too_fast(state: State, study: Json, submission: Json) -> None:
         set_status(state, submission, "REJECTED")
 
 
-# --- What researchers do -------------------------------------------------------------------------
-
-
-def transition(state: State, submission: Json, body: Json) -> None:
-    action = body.get("action")
-    if action not in ACTIONS:
-        raise ApiError(400, {"action": [f"{action!r} is not a valid choice."]})
-    if action == "APPROVE":
-        approve(state, submission)
-    elif action == "REJECT":
-        reject(state, submission, body)
-    elif action == "COMPLETE":
-        complete(state, submission, body)
-    else:  # documented by name only
-        raise _impossible(action, submission)
-
-
-def _impossible(action: str, submission: Json) -> ApiError:
-    text = f"The action {action} is not possible for a submission that is {submission['status']}."
-    return ApiError(400, text)
-
-
-def approve(state: State, submission: Json) -> None:
-    if submission["status"] == "APPROVED":
-        return
-    may = ["AWAITING REVIEW"] + ["TIMED-OUT"] * bool(state.setting("approve_timed_out"))
-    if submission["status"] not in may:
-        raise _impossible("APPROVE", submission)
-    _pay_and_approve(state, submission)
-
-
-def _pay_and_approve(state: State, submission: Json) -> None:
+def pay_and_approve(state: State, submission: Json) -> None:
     study = state.get("studies", submission["study_id"])
     money.pay(state, submission, "reward", Decimal(str(study["fields"]["reward"])))
     set_status(state, submission, "APPROVED")
 
 
-def reject(state: State, submission: Json, body: Json) -> None:
-    message, category = body.get("message"), body.get("rejection_category")
-    faults: Json = {}
-    if not isinstance(message, str) or len(message) < SHORTEST_MESSAGE:
-        faults["message"] = [f"At least {SHORTEST_MESSAGE} characters are required."]
-    if category not in CATEGORIES:
-        faults["rejection_category"] = [f"{category!r} is not a valid choice."]
-    if faults:
-        raise ApiError(400, faults)
-    if submission["status"] == "REJECTED":
-        return
-    if submission["status"] != "AWAITING REVIEW":
-        raise _impossible("REJECT", submission)
-    most, study = state.setting("rejection_limit"), submission["study_id"]
-    others = state.all("submissions", study_id=study, status="REJECTED")
-    counted = [s for s in others if not (s.get("rejection") or {}).get("is_automatic")]
-    if most is not None and len(counted) >= most:
-        raise ApiError(400, "The limit of rejections for this study is reached.")
-    submission["rejection"] = {"category": category, "message": message}
-    messages.to_participant(state, submission["participant"], str(message), study, "rejections")
-    set_status(state, submission, "REJECTED")
-
-
-def complete(state: State, submission: Json, body: Json) -> None:
-    """By the researcher, with a code that participants cannot use."""
-    study = state.get("studies", submission["study_id"])
-    entered = body.get("completion_code")
-    codes = [c for c in study["fields"]["completion_codes"] if c["actor"] == "researcher"]
-    code = next((each for each in codes if each["code"] == entered), None)
-    if code is None:
-        raise ApiError(400, {"completion_code": ["Not a code of this study for researchers."]})
-    percentage = (body.get("completion_code_data") or {}).get("percentage_of_reward")
-    is_dynamic = any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"])
-    if is_dynamic and not (checks.is_number(percentage) and 8 <= percentage <= 99):
-        raise ApiError(
-            400, {"completion_code_data": ["percentage_of_reward: 8 to 99 is required."]}
-        )
-    over = ("RESERVED", "ACTIVE", "TIMED-OUT")
-    if submission["code"] == entered and submission["status"] not in over:
-        return
-    if submission["status"] not in ("ACTIVE", "TIMED-OUT"):
-        raise _impossible("COMPLETE", submission)
-    _complete(state, study, submission, entered, code, percentage=percentage)
+def impossible(action: str, submission: Json) -> ApiError:
+    text = f"The action {action} is not possible for a submission that is {submission['status']}."
+    return ApiError(400, text)
 
 
 def ask_to_return(state: State, submission: Json, reasons: Any) -> None:
@@ -278,38 +198,10 @@ def ask_to_return(state: State, submission: Json, reasons: Any) -> None:
     if not isinstance(reasons, list) or not reasons:
         raise ApiError(400, {"request_return_reasons": ["A list of reasons is required."]})
     if submission["status"] not in ("ACTIVE", "AWAITING REVIEW", "TIMED-OUT"):
-        raise _impossible("request-return", submission)
+        raise impossible("request-return", submission)
     submission["return_requested"] = state.now()
     text = f"Please return your submission: {'; '.join(map(str, reasons))}"
     messages.to_participant(state, submission["participant"], text, submission["study_id"], "other")
-
-
-def approve_later(state: State, body: Json, allowed: list[str]) -> None:
-    """Written down for later; the same request is passed over for five minutes."""
-    ids = body.get("submission_ids")
-    if ids is None and body.get("study_id"):
-        own = state.all("submissions", study_id=body["study_id"])
-        wanted = body.get("participant_ids") or ()
-        ids = [each["id"] for each in own if each["participant"] in wanted]
-    if not isinstance(ids, list):
-        raise ApiError(400, {"submission_ids": ["This field is required."]})
-    known = (state.data["submissions"].get(each) for each in ids)
-    mine = [s["id"] for s in known if s and _workspace(state, s) in allowed]
-    seen, request = state.data["bulk_seen"], json.dumps(body, sort_keys=True)
-    if state.now() - seen.get(request, float("-inf")) >= SAME_BULK_S:
-        seen[request] = state.now()
-        state.later("approve", state.setting("approve_s"), submissions=mine)
-
-
-def _workspace(state: State, submission: Json) -> str:
-    return str(state.get("studies", submission["study_id"])["workspace"])
-
-
-def approve_many(state: State, args: Json) -> None:
-    for name in args["submissions"]:
-        submission = state.get("submissions", name)
-        if submission["status"] == "AWAITING REVIEW":
-            _pay_and_approve(state, submission)
 
 
 # --- By the clock, and as the API shows it -------------------------------------------------------
@@ -329,7 +221,7 @@ def let_time_pass(state: State) -> int:
             status == "AWAITING REVIEW"
             and now - submission["completed_at"] > state.setting("auto_approve_days") * 86400
         ):
-            _pay_and_approve(state, submission)
+            pay_and_approve(state, submission)
         else:
             continue
         changed += 1
@@ -340,12 +232,12 @@ def detail(submission: Json) -> Json:
     return {
         "id": submission["id"],
         "status": submission["status"],
-        "study_id": submission["study_id"],
+        "study_id": submission["child"] or submission["study_id"],
         "participant": submission["participant"],
         "started_at": stamp(submission["started_at"]),
         "completed_at": stamp(submission["completed_at"]),
         "entered_code": submission["code"],
-        "parent_study_id": None,
+        "parent_study_id": submission["study_id"] if submission["child"] else None,
         "bonus_payments": list(submission["bonus_payments"]),
         "return_requested": stamp(submission["return_requested"]),
     }
