@@ -1,13 +1,16 @@
 """Our client against the double of Prolific: a whole study, money that goes out twice, hooks."""
 
+import ast
 import base64
 import hashlib
 import hmac
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -499,6 +502,24 @@ def test_errors_have_the_shape_that_is_asked_for(double, prolific, shape):
     with pytest.raises(Refused) as refused:
         prolific.create_study({**BODY, "reward": -1})
     assert "reward" in refused.value.fields
+
+
+def test_the_double_shares_no_code_with_the_house():
+    folder = Path(hooks.__file__).parent
+    imported = {
+        name
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    }
+    first = {name.split(".")[0] for name in imported if not name.startswith("tests.prolific_")}
+    assert first - sys.stdlib_module_names == {"jwt", "cryptography"}
 
 
 def test_a_wrong_token_is_refused(double):

@@ -209,7 +209,7 @@ def create_bonuses(request: Request) -> Reply:
     name, csv = request.body.get("study_id"), request.body.get("csv_bonuses")
     if not isinstance(csv, str):
         raise ApiError(400, {"csv_bonuses": ["This field is required."]})
-    found = request.state.data["studies"].get(name)
+    found = request.state.data["studies"].get(str(name))
     if found is None:
         raise ApiError(400, {"study_id": [f"There is no study {name}."]})
     batch = money.create_batch(request.state, request.study(found["id"]), csv)

@@ -114,7 +114,7 @@ def _config(body: Json) -> Faults:
         value = config.get(name, 1)
         if not is_number(value) or not (value >= 1 or value == -1):
             return {"submissions_config": [f"{name} must be -1, or 1 or more."]}
-    if set(config.get("auto_rejection_categories") or ()) - {"EXCEPTIONALLY_FAST"}:
+    if config.get("auto_rejection_categories") not in (None, [], ["EXCEPTIONALLY_FAST"]):
         return {"submissions_config": ["auto_rejection_categories: only EXCEPTIONALLY_FAST."]}
     return {}
 
@@ -188,7 +188,7 @@ def _faults_of_code(code: Json, codes: list[Json], body: Json) -> list[str]:
             return ["code may be null only for the one code of the participant, without actions."]
     elif not isinstance(code["code"], str) or not code["code"]:
         return ["code must be a string."]
-    named = [action.get("action") for action in actions]
+    named = [str(action.get("action")) for action in actions]
     if {"AUTOMATICALLY_APPROVE", "MANUALLY_REVIEW"} <= set(named):
         return ["AUTOMATICALLY_APPROVE and MANUALLY_REVIEW exclude each other."]
     return [text for action in actions for text in _faults_of_action(action, actor, body)]

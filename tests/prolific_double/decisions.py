@@ -90,11 +90,12 @@ def approve_later(state: State, body: Json, allowed: list[str]) -> None:
     ids = body.get("submission_ids")
     if ids is None and body.get("study_id"):
         own = state.all("submissions", study_id=body["study_id"])
-        wanted = body.get("participant_ids") or ()
+        wanted = body.get("participant_ids")
+        wanted = wanted if isinstance(wanted, list) else []
         ids = [each["id"] for each in own if each["participant"] in wanted]
     if not isinstance(ids, list):
         raise ApiError(400, {"submission_ids": ["This field is required."]})
-    known = (state.data["submissions"].get(each) for each in ids)
+    known = (state.data["submissions"].get(str(each)) for each in ids)
     mine = [s["id"] for s in known if s and _workspace(state, s) in allowed]
     seen, request = state.data["bulk_seen"], json.dumps(body, sort_keys=True)
     if state.now() - seen.get(request, float("-inf")) >= state.setting("same_bulk_s"):

@@ -58,7 +58,7 @@ def faults_of(filters: Any) -> list[str]:
 
 
 def _faults_of_one(entry: Any) -> list[str]:
-    if not isinstance(entry, dict) or not entry.get("filter_id"):
+    if not isinstance(entry, dict) or not isinstance(entry.get("filter_id"), str):
         return ["A filter needs a filter_id."]
     name = entry["filter_id"]
     if name in ("and", "or"):

@@ -57,7 +57,7 @@ def subscribe(state: State, workspace: str, event_type: Any, target: Any) -> Jso
 
 
 def check(state: State, event_type: Any, target: Any) -> None:
-    if event_type not in EVENT_TYPES:
+    if str(event_type) not in EVENT_TYPES:
         raise ApiError(400, {"event_type": [f"{event_type!r} is not a valid choice."]})
     schemes = ("https://",) if state.setting("hooks_need_https") else ("https://", "http://")
     if not isinstance(target, str) or not target.startswith(schemes):

@@ -35,7 +35,7 @@ def send(state: State, recipients: Any, body: Json) -> None:
         raise ApiError(400, {"body": ["This field is required."]})
     if not isinstance(recipients, list) or not recipients:
         raise ApiError(400, "Recipients are required.")
-    if unknown := [str(who) for who in recipients if who not in state.data["participants"]]:
+    if unknown := [str(who) for who in recipients if str(who) not in state.data["participants"]]:
         raise ApiError(400, f"Unknown participants: {', '.join(unknown)}")
     for who in recipients:
         to_participant(state, who, text, body.get("study_id"))

@@ -29,7 +29,7 @@ def create(state: State, body: Json, workspaces: list[str]) -> Json:
     project = body.get("project") or next(
         (p["id"] for p in state.all("projects") if p["workspace"] in workspaces), ""
     )
-    owner = state.data["projects"].get(project)
+    owner = state.data["projects"].get(str(project))
     if owner is None or owner["workspace"] not in workspaces:
         raise ApiError(400, {"project": [f"There is no project {project}."]})
     if faults := checks.study_faults(state, owner["workspace"], body):
