@@ -21,8 +21,14 @@ unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of pro
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until Ctrl-C
+PLAY_PORT ?= 8420
+run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until Ctrl-C; PLAY=1: paid studies too, with play money
+ifdef PLAY
+	@mkdir -p var; $(VENV)/bin/python -m tests.prolific_double --port $(PLAY_PORT) --data var/play-money.json --participants 40 & \
+	trap "kill $$!" EXIT; EARNEST_PROLIFIC_API=http://127.0.0.1:$(PLAY_PORT) $(VENV)/bin/python -m config.supervisor
+else
 	@$(VENV)/bin/python -m config.supervisor
+endif
 
 test: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## all tests, and what they cost
 	$(PYTEST)

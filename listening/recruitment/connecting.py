@@ -26,6 +26,11 @@ def is_play() -> bool:
     return bool(settings.EARNEST_PROLIFIC_API != API)
 
 
+def pages_of_participants() -> str:
+    """Where raters go back to; a double has these pages beside its API."""
+    return settings.EARNEST_PROLIFIC_API if is_play() else "https://app.prolific.com"
+
+
 def client_of(connection: Connection) -> Prolific:
     return Prolific(connection.token, api=settings.EARNEST_PROLIFIC_API)
 

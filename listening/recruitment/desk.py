@@ -48,6 +48,16 @@ class Row:
         )
 
     @property
+    def is_plain(self) -> bool:
+        """Whether what is proposed is one press of a button: nothing is to be written."""
+        plain = (proposals.APPROVE, proposals.COMPLETE)
+        return self.proposal is not None and self.proposal.decision in plain
+
+    @property
+    def may_have_bonus(self) -> bool:
+        return self.submission is not None and self.submission.status not in ("ACTIVE", "RESERVED")
+
+    @property
     def has_message(self) -> bool:
         """Whether one of the decisions tells the participant something."""
         told = (proposals.RETURN, proposals.PART, proposals.REJECT)

@@ -29,8 +29,10 @@ SELECT s.id, s.code, s.status, s.review, s.rejected_because, r.code AS rater, r.
         AND t.trap <> ALL(%(fair)s)) AS traps,
     count(t.id) FILTER (WHERE t.state = 'answered' AND t.trap <> '' AND t.trap <> 'training'
         AND t.trap <> ALL(%(fair)s) AND NOT t.trap_passed) AS traps_failed,
-    count(j.id) AS reasons, count(j.id) FILTER (WHERE j.pasted_chars > 0) AS pasted,
-    count(j.id) - count(DISTINCT lower(trim(j.text))) AS repeated,
+    count(j.id) FILTER (WHERE j.text <> '') AS reasons,
+    count(j.id) FILTER (WHERE j.pasted_chars > 0) AS pasted,
+    count(j.id) FILTER (WHERE j.text <> '')
+        - count(DISTINCT lower(trim(j.text))) FILTER (WHERE j.text <> '') AS repeated,
     (SELECT count(DISTINCT o.rater_id) FROM listening_session o WHERE o.study_id = s.study_id
         AND o.origin <> '' AND o.origin = s.origin AND o.rater_id <> s.rater_id) AS same_browser
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id

@@ -58,6 +58,11 @@ class Proposal:
     def words(self) -> str:
         return DECISIONS[self.decision]
 
+    @property
+    def short(self) -> str:
+        """For a button beside which `words` stand."""
+        return self.decision.capitalize()
+
 
 FULL_PAY = "Who did the work is paid, whether we use it or not."
 REJECTION_RULES = {
@@ -152,7 +157,7 @@ def _without_work(
         return Proposal(
             PART,
             "They were screened out." if place.entered != "no_consent" else "They declined.",
-            "Being screened out is never rejected: ask for the place back, then pay the way there.",
+            "It is never rejected: the place comes back, and the way there may be paid.",
             (PART, RETURN, APPROVE),
             message="Thank you for your time. This study needs other listeners or other "
             "equipment. Please return your place; after that we pay you for the time you spent.",
@@ -220,7 +225,8 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
                 (LEAVE_OUT,) if outcome in ("complete", "needs_review", "") else (),
             )
         )
-    if known is None and status == "AWAITING REVIEW" and not place.withdrew:
+    declined = place.entered == "no_consent"  # who declines never has a session
+    if known is None and status == "AWAITING REVIEW" and not (place.withdrew or declined):
         found.append(
             Mismatch("no_session", "Handed in at Prolific, and no session here.", (RETURN,))
         )

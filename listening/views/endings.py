@@ -12,8 +12,10 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-COMPLETE_URL = "https://app.prolific.com/submissions/complete"
-SUBMISSIONS_URL = "https://app.prolific.com/submissions"
+from listening.recruitment import connecting
+
+SUBMISSIONS_URL = connecting.pages_of_participants() + "/submissions"
+COMPLETE_URL = SUBMISSIONS_URL + "/complete"
 FINISH = gettext_noop("Go back and finish there")
 GIVE_BACK = gettext_noop("Go to Prolific and return your place")
 HAPPENED = {
