@@ -25,6 +25,11 @@ from listening.recruitment.plan import Plan
 
 State = Recruitment.State
 UNKNOWN_YET = "It is not known yet whether Prolific has done it. Earnest asks again."
+KEEPS_GROUPS_OUT = ("participant_group_blocklist", "participant_group_exclusion")
+NOBODY_KEPT_OUT = (
+    "This workspace has no filter for groups: who took part in the studies that you ticked is not "
+    "kept out. Choose Prolific's own filter for previous studies instead."
+)
 GONE_LIVE = ("ACTIVE", "PUBLISHING", "SCHEDULED", "PAUSED", "AWAITING REVIEW", "COMPLETED")
 
 
@@ -78,9 +83,13 @@ def send_draft(recruitment: Recruitment) -> list[str]:
     with client_of(recruitment.connection) as prolific:
         try:
             _make_group(prolific, recruitment)
+            keep_out_by = _filter_of_groups(prolific, recruitment) if plan.keep_out else ""
+            if plan.keep_out and not keep_out_by:
+                plan = replace(plan, keep_out=())
+                changes.append(NOBODY_KEPT_OUT)
             while True:
                 try:
-                    made = prolific.create_study(_body(recruitment, plan))
+                    made = prolific.create_study(_body(recruitment, plan, keep_out_by))
                     break
                 except Refused as refused:
                     plan, change = _without_refused_feature(recruitment, plan, refused)
@@ -99,7 +108,13 @@ def send_draft(recruitment: Recruitment) -> list[str]:
     return changes
 
 
-def _body(recruitment: Recruitment, plan: Plan) -> wire.Json:
+def _filter_of_groups(prolific: Prolific, recruitment: Recruitment) -> str:
+    """Prolific's filter that keeps groups out, as it is called in this workspace; "" for none."""
+    there = {str(f.get("filter_id")) for f in prolific.filters(recruitment.connection.workspace)}
+    return next((name for name in KEEPS_GROUPS_OUT if name in there), "")
+
+
+def _body(recruitment: Recruitment, plan: Plan, keep_out_by: str) -> wire.Json:
     return plans.body_of(
         plan,
         landing=settings.EARNEST_PUBLIC_URL + reverse("landing", args=[recruitment.study.link]),
@@ -107,6 +122,7 @@ def _body(recruitment: Recruitment, plan: Plan) -> wire.Json:
         project=recruitment.connection.project,
         codes=recruitment.codes,
         group=recruitment.group,
+        keep_out_by=keep_out_by,
     )
 
 

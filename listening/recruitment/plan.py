@@ -65,7 +65,6 @@ class Plan:
     screened_out_minor: int = 0
     secure: bool = False
     keep_out: tuple[str, ...] = ()  # groups of earlier raters at Prolific
-    naivety: bool = False
     words: Json = field(default_factory=dict)  # filter -> what it says, for people
 
     @property
@@ -193,8 +192,12 @@ def body_of(
     project: str,
     codes: Mapping[str, str],
     group: str = "",
+    keep_out_by: str = "",
 ) -> dict[str, Any]:
-    """What is sent to make the draft."""
+    """What is sent to make the draft; `keep_out_by` is Prolific's filter for groups, if any."""
+    filters: list[Any] = list(plan.filters)
+    if plan.keep_out and keep_out_by:
+        filters.append({"filter_id": keep_out_by, "selected_values": list(plan.keep_out)})
     body: dict[str, Any] = {
         "name": plan.name,
         "internal_name": internal_name,
@@ -208,7 +211,7 @@ def body_of(
         "reward": plan.reward_minor,
         "device_compatibility": list(plan.devices),
         "peripheral_requirements": ["audio"],
-        "filters": list(plan.filters),
+        "filters": filters,
         "submissions_config": {
             "max_submissions_per_participant": 1,
             "max_concurrent_submissions": -1,

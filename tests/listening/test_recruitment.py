@@ -20,7 +20,6 @@ from tests.listening.recruited import (
     CODES,
     Person,
     make_connection,
-    make_plan,
     make_published,
     make_recruitment,
 )
@@ -505,4 +504,12 @@ def test_a_plan_of_a_second_study_keeps_what_the_first_chose(double: Double) -> 
     plan = first_plan(other, first.connection)
     assert (plan.hourly_minor, plan.devices) == (1100, ("desktop",))
     assert groups_of_earlier(other, first.connection) == {first.group: "A study"}
-    assert make_plan() != plan
+    second = make_recruitment(other, keep_out=(first.group,))
+    assert drafting.send_draft(second) == []
+    (kept_out,) = double.state()["studies"][second.prolific_study]["fields"]["filters"]
+    assert kept_out["selected_values"] == [first.group]
+    double.fault("not_json", path="/filters/", count=None)
+    third = make_recruitment(make_study(key="third", completion_codes=CODES), keep_out=("g",))
+    with pytest.raises(RecruitmentError):
+        drafting.send_draft(third)
+    assert third.state == State.SENDING
