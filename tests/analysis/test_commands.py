@@ -91,7 +91,7 @@ def test_an_export_without_ratings_has_neither_ratings_nor_sessions(study, tmp_p
     assert {"ratings.csv", "ratings.json", "sessions.csv"}.isdisjoint(exported(tmp_path))
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # that a bundle has the same bytes again is tested in test_bundle.py
 def test_a_zipped_export_is_one_file_with_the_same_bytes_again(study, tmp_path):
     for folder in "ab":
         call_command(

@@ -33,7 +33,12 @@ def web(django_db_setup: None) -> Iterator[str]:
         yield running.url
 
 
-@pytest.fixture(params=sorted(ISSUE))
+# The others are crawled from consent to code in tests/test_no_method_leaks.py too.
+ALWAYS = ("att", "mushra")
+RARELY = [pytest.param(name, marks=pytest.mark.soak) for name in sorted({*ISSUE} - {*ALWAYS})]
+
+
+@pytest.fixture(params=[*ALWAYS, *RARELY])
 def study(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Path) -> Study:
     folder = tmp_path / request.param
     write_preset(PRESETS[request.param], DEMO, folder)

@@ -25,7 +25,7 @@ from tests.listening.recruited import (
 )
 from tests.prolific_double.client import TOKEN, Double
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 State = Recruitment.State
 
 

@@ -17,7 +17,7 @@ from tests.factories import make_study, make_user
 from tests.listening.recruited import CODES, Person, make_connection, make_published
 from tests.prolific_double.client import TOKEN, Double
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
