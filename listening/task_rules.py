@@ -33,6 +33,7 @@ class TaskRules:
     traps: TrapPlan
     reopen_invalid: bool
     show_text: bool
+    autoplay: bool
     training: tuple[Mapping[str, Any], ...]
     translations: Mapping[str, Mapping[str, Any]]
     lease_s: int
@@ -52,6 +53,7 @@ def task_rules(task: int) -> TaskRules:
         TrapPlan.from_dict(row.traps),
         row.reopen_invalid,
         row.show_text,
+        row.autoplay,
         tuple(row.training),
         row.translations,
         row.study.lease_s,

@@ -74,6 +74,7 @@ class Task(models.Model):
     repeat_items = models.BooleanField(default=False)
     allow_missing = models.BooleanField(default=False)
     show_text = models.BooleanField(default=False)
+    autoplay = models.BooleanField(default=False)  # from the second trial of a page on
     justification = models.JSONField(default=dict)  # {"required": bool, "min_chars": int, ...}
     traps = models.JSONField(default=dict)  # see listening.design.traps.TrapPlan
     reopen_invalid = models.BooleanField(default=False)

@@ -109,6 +109,7 @@ def _task_entry(row: Task) -> TaskEntry:
         repeat_items=row.repeat_items,
         allow_missing=row.allow_missing,
         show_text=row.show_text,
+        autoplay=row.autoplay,
         reopen_invalid=row.reopen_invalid,
         repeats=row.repeats,
         examples=tuple(row.examples),

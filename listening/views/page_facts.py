@@ -49,6 +49,7 @@ def task_facts(
     title: str,
     instructions: str,
     method: Method,
+    autoplay: bool,
     criteria: Iterable[tuple[str, str, Scale]],
     justification: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -60,6 +61,7 @@ def task_facts(
         "screen": method.screen,
         "heard_out": method.heard_out,
         "several": method.screen == "parallel",
+        "autoplay": autoplay and method.screen != "parallel",
         "criteria": [
             {
                 "index": place,

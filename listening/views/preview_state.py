@@ -98,6 +98,7 @@ def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
         title=task.title,
         instructions=task.instructions,
         method=method_named(task.method),
+        autoplay=task.autoplay,
         criteria=[(c.question, c.help_text, scale) for c, scale in criteria],
         justification=task.justification,
     )

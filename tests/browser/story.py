@@ -112,7 +112,13 @@ CONTEXT = {
     "roles": ["context", "rated"],
 }
 ABX = {**ATT, "clip_names": ["A", "B", "X"], "justification": None}
-ORDINARY = {"screen": "sequence", "heard_out": True, "several": False, "examples": []}
+ORDINARY = {
+    "screen": "sequence",
+    "heard_out": True,
+    "several": False,
+    "autoplay": False,
+    "examples": [],
+}
 PLAIN_SCALE = {"span": None, "longest": 0}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.driver import choose, enter, go_on, hear, wait_stored
+from tests.browser.driver import choose, enter, go_on, hear, heard_out, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.story import ATT, MOS, Story
 
@@ -187,3 +187,54 @@ def test_the_way_on_is_lifted_above_a_keyboard_that_covers_the_page(serve: Serve
     high = page.locator(".trial-next").bounding_box()
     assert high["y"] + high["height"] <= 365
     expect(page.locator(".count-line")).to_be_visible()
+
+
+# --- Fewer actions -------------------------------------------------------------------------------
+
+
+def at(page: Page, place: int) -> None:
+    expect(page.locator("#count")).to_contain_text(f"{place} of ")
+
+
+def test_the_second_clip_plays_by_itself_where_the_study_says_so(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    enter(page, serve(Story([MOS | {"autoplay": True}], [(0, [0.3], None)] * 3)))
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+    hear(page)  # the first waits for its rater
+    for place in (2, 3):
+        page.keyboard.press("4")
+        page.keyboard.press("Enter")
+        at(page, place)
+        heard_out(page)
+    page.reload()  # a page that was loaded anew waits again: the browser wants a press
+    page.get_by_role("button", name="Begin").or_(page.locator(".player-button")).first.wait_for()
+    expect(page.locator(".player")).not_to_have_attribute("data-state", "playing")
+
+
+def test_nothing_plays_by_itself_otherwise(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(Story([MOS], [(0, [0.3], None)] * 2)))
+    hear(page)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    at(page, 2)
+    expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+
+
+def test_a_session_at_the_keyboard_costs_two_keys_a_clip(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(Story([MOS | {"autoplay": True}], [(0, [0.2], None)] * 20))
+    enter(page, server)
+    page.keyboard.press("Space")
+    keys = 1
+    for place in range(1, 21):
+        at(page, place)
+        heard_out(page)
+        page.keyboard.press("3")
+        page.keyboard.press("Enter")
+        keys += 2
+    expect(page.locator(".view-end")).to_be_visible()
+    wait_stored(page, server, 20)
+    assert keys == 41

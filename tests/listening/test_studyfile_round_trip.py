@@ -85,6 +85,7 @@ def tasks(draw: st.DrawFn, key: str, trap_kinds: list[str], conditions: list[str
         repeats=draw(st.integers(0, per_session)),
         allow_missing=draw(st.booleans()),
         show_text=draw(st.booleans()),
+        autoplay=draw(st.booleans()),
         reopen_invalid=draw(st.booleans()),
         justification=draw(reason if method == "att" else st.just({}) | reason),
         traps=traps,

@@ -72,6 +72,7 @@ class TaskEntry:
     repeat_items: bool = False
     allow_missing: bool = False
     show_text: bool = False
+    autoplay: bool = False
     reopen_invalid: bool = False
     repeats: int = 0
     examples: tuple[dict[str, Any], ...] = ()  # {"stimulus", "caption"}

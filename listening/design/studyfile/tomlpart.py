@@ -85,6 +85,7 @@ TASK = {
     "repeat_items": Field(shapes.flag, default=False),
     "allow_missing": Field(shapes.flag, default=False),
     "show_text": Field(shapes.flag, default=False),
+    "autoplay": Field(shapes.flag, default=False),
     "reopen_invalid": Field(shapes.flag, default=False),
     "repeats": Field(shapes.whole, default=0, low=0, high=1000),
     "examples": Field(shapes.raw_tables, default=()),

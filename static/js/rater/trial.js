@@ -28,6 +28,9 @@ import { Criteria } from "./criteria.js";
  * @property {TrialDraft | null} draft
  */
 
+/** Whether the rater has started a clip since the page was loaded: before it, browsers play none. */
+let hasStarted = false;
+
 /**
  * @param {Trial} trial
  * @param {number} total
@@ -63,6 +66,8 @@ export class TrialView extends EventTarget {
     this.justification = this.buildJustification(draft?.justification);
     this.listen();
     this.update();
+    const goesOn = task.autoplay && hasStarted && !draft;
+    if (goesOn) queueMicrotask(() => this.root.isConnected && this.player.resume());
   }
 
   /** @param {string} language */
@@ -108,6 +113,7 @@ export class TrialView extends EventTarget {
 
   listen() {
     this.player.addEventListener("change", () => this.update());
+    this.player.addEventListener("play", () => (hasStarted = true));
     this.player.addEventListener("pause", () => this.kept());
     this.player.addEventListener("skip", (event) => this.skip(event));
     for (const part of [this.criteria, this.justification]) {

@@ -75,6 +75,7 @@
  * @property {string} screen
  * @property {boolean} heard_out
  * @property {boolean} several
+ * @property {boolean} autoplay
  * @property {Example[]} examples
  * @property {Criterion[]} criteria
  * @property {JustificationRules | null} justification
