@@ -59,6 +59,17 @@ WITH_CODE = {  # on Prolific, where the button carries the code of this outcome
         "else. It is not a rejection."
     ),
 }
+SCREENED_OUT_AS_PLANNED = {  # what the code does there, where the study was recruited from here
+    "FIXED_SCREEN_OUT_PAYMENT": gettext_noop(
+        "This last step tells Prolific that the study was not a match: your place goes to somebody "
+        "else, and Prolific pays you for the way to here. It is not a rejection."
+    ),
+    "REQUEST_RETURN": gettext_noop(
+        "This last step tells Prolific that the study was not a match. Prolific will ask you to "
+        "return your place; after that the researchers pay you for your time. It is not a "
+        "rejection."
+    ),
+}
 WITHOUT_CODE = gettext_noop(
     "Please return your place on Prolific, so that it goes to somebody else and is not counted "
     "against you. Nothing is paid for a returned place unless the researchers pay a part: ask them."
@@ -73,10 +84,15 @@ ANOTHER_BROWSER = gettext_noop(
 )
 
 
-def way_out(outcome: str, *, code: str, from_prolific: bool) -> dict[str, Any]:
-    """What becomes of place and pay, and the button for it; `url` is None where none is needed."""
+def way_out(outcome: str, *, code: str, from_prolific: bool, does: str = "") -> dict[str, Any]:
+    """What becomes of place and pay, and the button for it; `url` is None where none is needed.
+
+    `does` is what the code does at Prolific, where that is known.
+    """
     if from_prolific and code:
         next_ = WITH_CODE.get(outcome, WITH_CODE["complete"])
+        if outcome == "screened_out":
+            next_ = SCREENED_OUT_AS_PLANNED.get(does, next_)
         url = f"{COMPLETE_URL}?{urlencode({'cc': code})}"
         return {"next": _(next_), "button": _(FINISH), "return_url": url}
     if from_prolific:
@@ -93,12 +109,13 @@ def end_facts(
     commented: bool,
     failed_check: bool = False,
     own: bool = True,
+    does: str = "",
 ) -> dict[str, Any]:
     """The last page of a session; a browser that is not its own gets neither code nor button."""
     happened = HAPPENED["failed_check" if failed_check else outcome]
     text = texts.get("end") if outcome == "complete" else ""
     if own:
-        out = way_out(outcome, code=code, from_prolific=from_prolific)
+        out = way_out(outcome, code=code, from_prolific=from_prolific, does=does)
     else:
         out = {"next": _(ANOTHER_BROWSER) if code else "", "button": "", "return_url": None}
     return {

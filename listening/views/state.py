@@ -19,7 +19,7 @@ from listening.design.questionnaires import page as questionnaire_page
 from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
 from listening.methods import Part
-from listening.models import Session, Stimulus, Task, Trial
+from listening.models import Recruitment, Session, Stimulus, Task, Trial
 from listening.outcomes import completion_code_of, outcome_of
 from listening.stages import (
     Stage,
@@ -251,4 +251,14 @@ def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
         commented=bool(sitting.comment),
         failed_check=sitting.rejected_because.startswith("check "),
         own=own,
+        does=_does_there(sitting.pk, outcome) if sitting.from_prolific else "",
     )
+
+
+def _does_there(session: int, outcome: str) -> str:
+    """What the code of this outcome does at Prolific, where the study was recruited from here."""
+    if outcome != "screened_out":
+        return ""
+    live = Recruitment.objects.filter(study__sessions=session, state=Recruitment.State.LIVE)
+    ways = live.values_list("ways", flat=True).first() or {}
+    return str(ways.get(outcome, ""))

@@ -102,3 +102,16 @@ def test_a_study_without_free_places_says_so_with_the_same_button(study, monkeyp
     page = Client().get(f"/r/{study.link}/", IDS).content.decode()
     assert "All places are taken" in page
     assert page.count(f'href="{SUBMISSIONS_URL}"') == 1
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("FIXED_SCREEN_OUT_PAYMENT", "Prolific pays you for the way to here"),
+        ("REQUEST_RETURN", "Prolific will ask you to return your place"),
+        ("", "if the way to here is paid"),
+    ],
+)
+def test_who_is_screened_out_reads_what_the_code_does_there(does, told):
+    out = way_out("screened_out", code="X", from_prolific=True, does=does)
+    assert told in out["next"]

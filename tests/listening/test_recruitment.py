@@ -11,10 +11,11 @@ import pytest
 from django.db import connection as database
 
 from listening import sessions
-from listening.models import BonusBatch, Connection, LedgerEntry, Recruitment, Study
+from listening.models import BonusBatch, Connection, LedgerEntry, Recruitment, Session, Study
 from listening.recruitment import connecting, deciding, desk, drafting, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.places import first_plan, groups_of_earlier
+from listening.views.state import state_of
 from tests.factories import make_study, make_user
 from tests.listening.recruited import (
     CODES,
@@ -470,6 +471,9 @@ def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:
     person.hand_in(CODES["screened_out"])
     syncing.sync(recruitment)
     assert person.row().status == "SCREENED OUT"
+    Session.objects.filter(pk=person.session.pk).update(status="screened")
+    end = state_of(Session.objects.get(pk=person.session.pk), own=True)["end"]
+    assert "Prolific pays you for the way to here" in end["next"]
     assert ledger.money_of(recruitment).screened_out_minor == 30
 
 
