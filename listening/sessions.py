@@ -47,6 +47,7 @@ class Arrival:
     prolific_study: str = ""
     prolific_session: str = ""
     device: str = ""
+    agent: str = ""  # a program that says in its signed requests who it is
     origin: str = ""  # a keyed hash of address and browser: tells who may have come before
     simulated: bool = False
     rater: Rater | None = None
@@ -121,6 +122,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         consent_version=str(study.texts.get("consent_version", "1")),
         device=arrival.device,
         origin=arrival.origin,
+        agent=arrival.agent,
         language=arrival.language if arrival.language in study.translations else "",
         ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
@@ -260,6 +262,7 @@ def withdraw(session: Session) -> None:
         locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
+        locked.agent = ""
         locked.prolific_study = locked.prolific_session = ""
         locked.finished_at = timezone.now()
         locked.save()

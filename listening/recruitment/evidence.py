@@ -13,10 +13,17 @@ from listening.statements import rows_of
 # Traps that say what to answer. All others judge by ear: measures of quality, no ground to reject.
 FAIR_CHECKS = ("attention", "instruction", "instructional")
 COMPARED_WITH = 10  # sessions that finished: fewer say nothing of what is usual
+OWN_WORDS = 20  # characters of a reason, from which on two people do not write the same
+TYPED_PER_S = 12.0  # characters: 144 words a minute, sustained over a whole reason
 SHORT_STUDY_MIN = 5.0  # below it one failed attention check is enough, from it on two
 
 FACTS = """
-SELECT s.id, s.code, s.status, s.review, s.rejected_because, r.code AS rater, r.simulated,
+WITH shared AS (
+    SELECT lower(trim(j.text)) AS words FROM listening_justification j
+    JOIN listening_trial t ON t.id = j.trial_id JOIN listening_session s ON s.id = t.session_id
+    WHERE s.study_id = %(study)s AND length(trim(j.text)) >= %(own_words)s
+    GROUP BY 1 HAVING count(DISTINCT t.rater_id) > 1)
+SELECT s.id, s.agent, s.code, s.status, s.review, s.rejected_because, r.code AS rater, r.simulated,
     r.prolific_id AS participant, extract(epoch FROM coalesce(s.finished_at, max(t.answered_at))
         - s.started_at)::float8 / 60 AS minutes,
     count(t.id) FILTER (WHERE t.state = 'answered') AS answered,
@@ -33,6 +40,11 @@ SELECT s.id, s.code, s.status, s.review, s.rejected_because, r.code AS rater, r.
     count(j.id) FILTER (WHERE j.pasted_chars > 0) AS pasted,
     count(j.id) FILTER (WHERE j.text <> '')
         - count(DISTINCT lower(trim(j.text))) FILTER (WHERE j.text <> '') AS repeated,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND t.playback ->> 'driven' = 'true') AS driven,
+    count(j.id) FILTER (WHERE coalesce(j.pasted_chars, 0) = 0 AND j.typing_ms > 0
+        AND length(j.text) >= %(own_words)s
+        AND length(j.text) * 1000.0 / j.typing_ms > %(typed_per_s)s) AS typed_fast,
+    count(j.id) FILTER (WHERE lower(trim(j.text)) IN (SELECT words FROM shared)) AS shared,
     (SELECT count(DISTINCT o.rater_id) FROM listening_session o WHERE o.study_id = s.study_id
         AND o.origin <> '' AND o.origin = s.origin AND o.rater_id <> s.rater_id) AS same_browser
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
@@ -63,6 +75,10 @@ class Evidence:
     pasted: int
     repeated: int
     same_browser: int
+    agent: str
+    driven: int  # clips answered in a browser that a program drives, by its own word
+    typed_fast: int  # reasons, not pasted
+    shared: int  # reasons that another rater gave in the same words
     review: tuple[str, ...]
     too_fast_below: float | None  # minutes: three SDs below the mean of who finished
 
@@ -104,12 +120,31 @@ class Evidence:
             said.append(f"{self.repeated} of {self.reasons} reasons repeat an earlier one")
         if self.same_browser:
             said.append(f"{self.same_browser} other raters with this address and browser")
-        return said + list(self.review)
+        return [*said, *self.signs, *self.review]
+
+    @property
+    def signs(self) -> list[str]:
+        """Of a program instead of a person. None is a ground to reject, nor to leave out unless a
+        rule that was named before opening says so."""
+        said = []
+        if self.agent:
+            said.append(f"came as a program that calls itself {self.agent}")
+        if self.driven:
+            said.append(f"{self.driven} clips in a browser that a program drives")
+        if self.typed_fast:
+            said.append(
+                f"{self.typed_fast} of {self.reasons} reasons typed faster than "
+                f"{TYPED_PER_S:g} characters a second"
+            )
+        if self.shared:
+            said.append(f"{self.shared} of {self.reasons} reasons are another rater's words")
+        return said
 
 
 def evidence_of(study: Study) -> dict[int, Evidence]:
     """Session -> what is known of it."""
-    rows = list(rows_of(FACTS, study=study.pk, fair=list(FAIR_CHECKS)))
+    limits = {"own_words": OWN_WORDS, "typed_per_s": TYPED_PER_S}
+    rows = list(rows_of(FACTS, study=study.pk, fair=list(FAIR_CHECKS), **limits))
     below = too_fast_below([r.minutes for r in rows if r.status == "finished" and r.minutes])
     made = {}
     for row in rows:
@@ -132,6 +167,10 @@ def evidence_of(study: Study) -> dict[int, Evidence]:
             pasted=row.pasted,
             repeated=row.repeated,
             same_browser=row.same_browser,
+            agent=row.agent,
+            driven=row.driven,
+            typed_fast=row.typed_fast,
+            shared=row.shared,
             review=tuple(review_words(row.review)),
             too_fast_below=below,
         )

@@ -136,6 +136,7 @@ def _arrival(request: HttpRequest, study: Study) -> Arrival:
         prolific_session=carried.get("SESSION_ID", "")[:64],
         device=_device(request.headers.get("User-Agent", "")),
         origin=_origin(request, study),
+        agent=_printable(request.headers.get("Signature-Agent", "")).strip('"')[:200],
         simulated=simulated,
         rater=None if carried.get("PROLIFIC_PID") else known,
         language=carried.get("lang", ""),

@@ -144,6 +144,10 @@ def known(**changes) -> Evidence:
         pasted=0,
         repeated=0,
         same_browser=0,
+        agent="",
+        driven=0,
+        typed_fast=0,
+        shared=0,
         review=(),
         too_fast_below=4.0,
     )
@@ -167,6 +171,7 @@ def test_whoever_did_the_work_is_proposed_for_approval_whatever_the_code(code):
         ({"traps": 9, "traps_failed": 9}, ""),
         ({"pasted": 20, "repeated": 19, "reasons": 20, "same_browser": 5}, ""),
         ({"review": ("answered in less time than the clips last",), "outcome": "needs_review"}, ""),
+        ({"agent": "https://agent.example", "driven": 20, "typed_fast": 9, "shared": 9}, ""),
         ({"fair_failed": 1}, ""),
         ({"fair_failed": 1, "minutes": 4.5}, "FAILED_CHECK"),
         ({"fair_failed": 2}, "FAILED_CHECK"),

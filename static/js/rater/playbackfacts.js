@@ -96,6 +96,7 @@ export class Facts {
       channels: output.channels,
       device_changes: this.deviceChanges,
       reloads: this.reloads,
+      driven: navigator.webdriver === true,
       blocked: sum("blocked"),
       silent: sum("silent"),
       skips: sum("skips"),

@@ -161,6 +161,7 @@
  * @property {number} channels
  * @property {number} device_changes
  * @property {number} reloads
+ * @property {boolean} driven the browser says that a program drives it
  * @property {number} blocked
  * @property {number} silent how often no sound came out although the browser played
  * @property {number} skips

@@ -1,0 +1,60 @@
+"""Evidence about a session: facts with numbers, from what was really stored."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from listening import sessions
+from listening.models import Justification, Session, Trial
+from listening.recruitment.evidence import evidence_of
+from tests.factories import an_answer, answer_all, arrive, current, make_study
+
+pytestmark = pytest.mark.django_db
+REASON = "The pause before the verb is too short."
+
+
+def with_reasons(study, reasons, **typing):
+    session = arrive(study)
+    for text in reasons:
+        answer = an_answer(current(session), justification={"text": text, **typing})
+        sessions.record_answer(session, answer)
+    return session
+
+
+def test_facts_are_counted_from_what_is_stored():
+    study = make_study(key="facts", items=20, task={"ratings_per_stimulus": 4})
+    plain = with_reasons(study, [f"{REASON} {n}" for n in range(5)], keystrokes=40, typing_ms=9000)
+    fast = with_reasons(study, [f"Other words, number {n}" for n in range(5)], typing_ms=500)
+    same = with_reasons(study, [f"{REASON} 0", f"{REASON} 1", "Good."], typing_ms=9000)
+    pasted = with_reasons(study, ["This one came from the clipboard"], typing_ms=1, pasted_chars=32)
+    known = evidence_of(study)
+    assert known[plain.pk].signs == ["2 of 5 reasons are another rater's words"]
+    assert known[fast.pk].signs == ["5 of 5 reasons typed faster than 12 characters a second"]
+    assert (known[same.pk].shared, known[same.pk].reasons) == (2, 3)
+    assert (known[pasted.pk].typed_fast, known[pasted.pk].pasted) == (0, 1)
+    assert known[plain.pk].answered == 5
+
+
+def test_a_driven_browser_and_repeats_are_counted():
+    study = make_study(key="driven")
+    session = arrive(study)
+    answer_all(session)
+    Trial.objects.filter(session=session, position__lte=2).update(playback={"driven": True})
+    known = evidence_of(study)[session.pk]
+    assert known.driven == 2
+    assert known.repeated == Justification.objects.count() - 1
+    assert "2 clips in a browser that a program drives" in known.sentences()
+
+
+def test_a_program_that_says_who_it_is_is_noted_and_forgotten_with_the_rest():
+    study = make_study(key="agents")
+    header = {"Signature-Agent": '"https://agent.example"'}
+    Client().post(f"/r/{study.link}/", {"consent": "yes"}, headers=header)
+    session = Session.objects.get()
+    assert session.agent == "https://agent.example"
+    known = evidence_of(study)[session.pk]
+    assert known.signs == ["came as a program that calls itself https://agent.example"]
+    sessions.withdraw(session)
+    session.refresh_from_db()
+    assert session.agent == ""
