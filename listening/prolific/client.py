@@ -84,13 +84,15 @@ class Prolific:
     def eligible(self, filters: Sequence[wire.Json], workspace: str) -> int:
         """How many participants the filters leave; 0 stands for fewer than 25."""
         body = {"filters": list(filters), "workspace_id": workspace}
-        return wire.whole(self._object("POST", "/eligibility-count/", body, again=True)["count"])
+        return wire.whole(
+            wire.needed(self._object("POST", "/eligibility-count/", body, again=True), "count")
+        )
 
     def total_cost(self, reward: int, places: int) -> Decimal:
         """Rewards and fees together, in minor units."""
         body = {"reward": reward, "total_available_places": places}
         reply = self._object("POST", "/study-cost-calculator/", body, again=True)
-        return wire.amount(reply["total_cost"])
+        return wire.amount(wire.needed(reply, "total_cost"))
 
     def study_cost(self, study: str) -> wire.Json:
         """Rewards and bonuses of a study with fees and tax: leaves of amount and currency."""
@@ -121,7 +123,7 @@ class Prolific:
 
     def test_participant(self, email: str) -> str:
         reply = self._object("POST", "/researchers/participants/", {"email": email})
-        return str(reply["participant_id"])
+        return str(wire.needed(reply, "participant_id"))
 
     def test_study(self, study: str) -> str:
         """Publishes a copy of a draft for test participants, and gives its address."""
@@ -188,7 +190,7 @@ class Prolific:
 
     def create_group(self, name: str, workspace: str) -> str:
         body = {"name": name, "workspace_id": workspace}
-        return str(self._object("POST", "/participant-groups/", body)["id"])
+        return str(wire.needed(self._object("POST", "/participant-groups/", body), "id"))
 
     def add_to_group(self, group: str, participants: Sequence[str]) -> None:
         for some in _parts(participants, MOST_IDS):
@@ -202,11 +204,15 @@ class Prolific:
 
     def event_types(self) -> list[str]:
         results = self._object("GET", "/hooks/event-types/").get("results", ())
-        return [str(each["event_type"]) for each in results]
+        return [str(wire.needed(each, "event_type")) for each in results]
 
     def create_hook_secret(self, workspace: str) -> str:
         """A new secret for hooks' signatures; the workspace's old one is dead from now on."""
-        return str(self._object("POST", "/hooks/secrets/", {"workspace_id": workspace})["value"])
+        return str(
+            wire.needed(
+                self._object("POST", "/hooks/secrets/", {"workspace_id": workspace}), "value"
+            )
+        )
 
     def subscribe(self, workspace: str, event_type: str, address: str) -> str:
         """Has events sent to an address, and confirms it; gives the subscription's id."""
@@ -214,7 +220,7 @@ class Prolific:
         response = self._ask("POST", "/hooks/subscriptions/", body)
         reply = _json(response)
         one = reply[0] if isinstance(reply, list) and reply else reply
-        name, secret = str(one["id"]), response.headers.get("X-Hook-Secret", "")
+        name, secret = str(wire.needed(one, "id")), response.headers.get("X-Hook-Secret", "")
         self._ask("POST", f"/hooks/subscriptions/{name}/", {"secret": secret}, again=True)
         return name
 

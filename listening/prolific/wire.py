@@ -11,13 +11,22 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from listening.prolific.errors import ProlificError
+
 Json = Mapping[str, Any]
 SUBMISSION_OVER = ("APPROVED", "PARTIALLY APPROVED", "REJECTED", "RETURNED", "SCREENED OUT")
 PLACE_FREE = ("RETURNED", "TIMED-OUT", "REJECTED")  # Prolific recruits somebody else
 
 
-class Malformed(ValueError):
-    """A reply lacks what it must have."""
+class Malformed(ProlificError, ValueError):
+    """A reply lacks what it must have, or has it in a shape that nobody documented."""
+
+
+def needed(reply: object, name: str) -> Any:
+    """A field that a reply must have."""
+    if not isinstance(reply, Mapping) or name not in reply:
+        raise Malformed(f"Prolific's reply has no {name}.")
+    return reply[name]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from django.db.models import Sum
 
 from listening.models import Bonus, LedgerEntry, Recruitment
-from listening.prolific.wire import amount
+from listening.prolific.wire import Malformed, amount
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.plan import FIXED, Plan, money
 
@@ -158,7 +159,7 @@ class Difference:
 def reconciled(recruitment: Recruitment) -> list[Difference]:
     """Our sums beside Prolific's account as last read; empty where it was not read yet."""
     costs = recruitment.costs
-    if not costs:
+    if not isinstance(costs, dict) or not costs:
         return []
     ours = money_of(recruitment)
     rewards, bonuses = costs.get("rewards", {}), costs.get("bonuses", {})
@@ -177,7 +178,9 @@ def reconciled(recruitment: Recruitment) -> list[Difference]:
 def _leaf(part: Any, name: str) -> Decimal:
     leaf = part.get(name) if isinstance(part, dict) else None
     value = leaf.get("amount") if isinstance(leaf, dict) else leaf
-    return amount(value or 0)
+    with suppress(Malformed):
+        return amount(value or 0)
+    return NONE  # which stands beside ours as a difference
 
 
 COLUMNS = (

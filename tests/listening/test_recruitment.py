@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import httpx
 import pytest
 from django.db import connection as database
+from django.test import Client
 
 from listening import sessions
 from listening.models import BonusBatch, Connection, LedgerEntry, Recruitment, Session, Study
+from listening.prolific import Prolific, ProlificError
 from listening.recruitment import connecting, deciding, desk, drafting, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.places import first_plan, groups_of_earlier
@@ -517,3 +521,31 @@ def test_a_plan_of_a_second_study_keeps_what_the_first_chose(double: Double) -> 
     with pytest.raises(RecruitmentError):
         drafting.send_draft(third)
     assert third.state == State.SENDING
+
+
+@pytest.mark.parametrize("path", ["/submissions/", "/studies/", "/cost/", "/balance/", "/filters/"])
+@pytest.mark.parametrize("reply", [{}, [], None, "yes", {"results": [{}]}, {"results": None}, 3])
+def test_replies_that_nobody_documented_are_named_and_break_nothing(
+    double: Double, monkeypatch: pytest.MonkeyPatch, path: str, reply: Any
+) -> None:
+    recruitment = make_published(double)
+    asked = Prolific._ask
+
+    def odd(self: Prolific, method: str, where: str, *args: Any, **more: Any) -> httpx.Response:
+        if path in where and method == "GET":
+            return httpx.Response(200, json=reply)
+        return asked(self, method, where, *args, **more)
+
+    monkeypatch.setattr(Prolific, "_ask", odd)
+    for action in (
+        lambda: syncing.sync(recruitment),
+        lambda: connecting.choose_workspace(
+            recruitment.connection, recruitment.connection.workspace
+        ),
+    ):
+        with contextlib.suppress(RecruitmentError, ProlificError):
+            action()
+    client = Client()
+    client.force_login(recruitment.study.owner)
+    assert client.get(f"/studies/{recruitment.study.key}/recruiting/").status_code == 200
+    assert client.get("/prolific/").status_code == 200
