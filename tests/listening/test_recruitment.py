@@ -533,16 +533,18 @@ def test_replies_that_nobody_documented_are_named_and_break_nothing(
     recruitment = make_published(double)
     connection = recruitment.connection
     asked = Prolific._ask
+    replies: list[Any] = []
 
     def odd(self: Prolific, method: str, where: str, *args: Any, **more: Any) -> httpx.Response:
         if path in where and method == "GET":
-            return httpx.Response(200, json=reply)
+            return httpx.Response(200, json=replies[-1])
         return asked(self, method, where, *args, **more)
 
     monkeypatch.setattr(Prolific, "_ask", odd)
     client = Client()
     client.force_login(recruitment.study.owner)
     for reply in ODD:
+        replies.append(reply)
         with contextlib.suppress(RecruitmentError, ProlificError):
             syncing.sync(recruitment)
         with contextlib.suppress(RecruitmentError, ProlificError):
