@@ -1,15 +1,18 @@
 """Celery jobs of the room: what the clock asks for, and looks at Prolific that events ask for."""
 
 import logging
+from datetime import timedelta
 
 from celery import shared_task
+from django.utils import timezone
 
 from listening import erasure, leases
 from listening.audio.appearance import clear_appearances
-from listening.models import Recruitment
+from listening.models import HookEvent, Recruitment
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
 
+EVENTS_KEPT = timedelta(days=7)  # Prolific repeats one for a day
 log = logging.getLogger(__name__)
 
 
@@ -34,6 +37,7 @@ def erase_due_studies() -> list[str]:
 @shared_task
 def look_at_prolific() -> int:
     """Run by the beat: whatever an event did not tell; gives how many studies were looked at."""
+    HookEvent.objects.filter(at__lt=timezone.now() - EVENTS_KEPT).delete()
     looked = unfinished()
     for recruitment in looked:
         sync_recruitment(recruitment.pk)

@@ -274,7 +274,8 @@ def _keep_place(session: Session) -> None:
     """The place at Prolific is known for pay alone, and leads to no session any more."""
     if not session.prolific_session:
         return
-    recruitment = session.study.recruitments.filter(state=Recruitment.State.LIVE).first()
+    live = session.study.recruitments.filter(state=Recruitment.State.LIVE)
+    recruitment = live.filter(prolific_study=session.prolific_study).first() or live.first()
     if recruitment is not None:
         Submission.objects.get_or_create(
             prolific_id=session.prolific_session,

@@ -7,6 +7,7 @@ out touches pay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from math import ceil
 
 from django.db import transaction
@@ -23,6 +24,7 @@ from listening.recruitment.evidence import Evidence, evidence_of
 from listening.recruitment.paying import decide_bonus
 from listening.recruitment.proposals import Place, Proposal
 
+CARRIED_OUT_AFTER = timedelta(minutes=15)
 APPROVED_AFTER_DAYS = 21  # Prolific approves on its own what nobody has looked at
 
 
@@ -63,6 +65,8 @@ def decide(
     offered = proposal_for(row, known)
     if offered is None:
         raise RecruitmentError(f"Nothing is to be decided: Prolific says {row.status}.")
+    if (sent := _sent_before(row)) and decision != row.decision:
+        raise RecruitmentError(sent)
     if decision not in offered.allowed:
         raise RecruitmentError(_forbidden(decision, offered))
     text = (message or offered.message).strip()
@@ -81,6 +85,19 @@ def decide(
         return "Written down. A second person has to agree before it is sent."
     with client_of(row.recruitment.connection) as prolific:
         return carry_out(prolific, row)
+
+
+def _sent_before(row: Submission) -> str:
+    """Why another decision has to wait: one was sent that Prolific may be carrying out."""
+    final = (proposals.APPROVE, proposals.COMPLETE, proposals.REJECT)
+    waits = row.decision == proposals.REJECT and row.recruitment.two_people and not row.second_by
+    if row.decision not in final or row.problem or waits or row.decided_at is None:
+        return ""
+    looked = row.recruitment.synced_at
+    if looked and looked > row.decided_at + CARRIED_OUT_AFTER:
+        return ""  # long ago, and Prolific shows nothing of it
+    words = proposals.DECISIONS[row.decision].lower()
+    return f"“{words}” was sent already. Look at Prolific again before you decide otherwise."
 
 
 def _forbidden(decision: str, offered: Proposal) -> str:

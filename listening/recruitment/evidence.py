@@ -22,7 +22,10 @@ WITH shared AS (
     SELECT lower(trim(j.text)) AS words FROM listening_justification j
     JOIN listening_trial t ON t.id = j.trial_id JOIN listening_session s ON s.id = t.session_id
     WHERE s.study_id = %(study)s AND length(trim(j.text)) >= %(own_words)s
-    GROUP BY 1 HAVING count(DISTINCT t.rater_id) > 1)
+    GROUP BY 1 HAVING count(DISTINCT t.rater_id) > 1),
+browsers AS (
+    SELECT origin, count(DISTINCT rater_id) AS raters FROM listening_session
+    WHERE study_id = %(study)s AND origin <> '' GROUP BY 1)
 SELECT s.id, s.agent, s.code, s.status, s.review, s.rejected_because, r.code AS rater, r.simulated,
     r.prolific_id AS participant, extract(epoch FROM coalesce(s.finished_at, max(t.answered_at))
         - s.started_at)::float8 / 60 AS minutes,
@@ -45,12 +48,12 @@ SELECT s.id, s.agent, s.code, s.status, s.review, s.rejected_because, r.code AS 
         AND length(j.text) >= %(own_words)s
         AND length(j.text) * 1000.0 / j.typing_ms > %(typed_per_s)s) AS typed_fast,
     count(j.id) FILTER (WHERE lower(trim(j.text)) IN (SELECT words FROM shared)) AS shared,
-    (SELECT count(DISTINCT o.rater_id) FROM listening_session o WHERE o.study_id = s.study_id
-        AND o.origin <> '' AND o.origin = s.origin AND o.rater_id <> s.rater_id) AS same_browser
+    coalesce(b.raters, 1) - 1 AS same_browser
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+LEFT JOIN browsers b ON b.origin = s.origin
 LEFT JOIN listening_trial t ON t.session_id = s.id
 LEFT JOIN listening_justification j ON j.trial_id = t.id
-WHERE s.study_id = %(study)s GROUP BY s.id, r.id
+WHERE s.study_id = %(study)s GROUP BY s.id, r.id, b.raters
 """
 
 

@@ -315,6 +315,18 @@ def test_approval_pays_the_reward_and_stands_in_the_ledger(double: Double) -> No
     assert double.ledger()["submissions"][person.submission]["reward"] == 180
 
 
+def test_another_decision_waits_until_the_first_is_seen(double: Double) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).hand_in()
+    syncing.sync(recruitment)
+    deciding.decide(person.row(), "approve", by="ada")
+    with pytest.raises(RecruitmentError, match="was sent already"):
+        deciding.decide(person.row(), "reject", by="ada", message="Nothing was done. " * 8)
+    assert deciding.decide(person.row(), "approve", by="ada") == "Approved."
+    syncing.sync(recruitment)
+    assert (person.row().status, person.row().decision) == ("APPROVED", "approve")
+
+
 def test_all_that_is_plain_is_approved_at_once(double: Double) -> None:
     recruitment = make_published(double)
     people = [Person(double, recruitment).work().hand_in() for _ in range(2)]
