@@ -22,6 +22,8 @@ export { decodeAhead } from "./audiooutput.js";
  */
 
 const BOARDS = ["sliders", "ranking"];
+/** Tasks whose hint was on the page once. @type {Set<number>} */
+const hinted = new Set();
 
 /**
  * Fires "answer" (detail: the body to send), "draft" (something worth keeping has changed) and
@@ -88,7 +90,10 @@ export class ParallelTrialView extends EventTarget {
     setText(part("instructions"), task.instructions);
     trimParallelKeys(part, task, trial.parts);
     const sliders = task.criteria.some((each) => each.scale.widget === "sliders");
-    part("hint").hidden = !sliders || !this.reference || task.instructions.includes("100");
+    const told = !sliders || !this.reference || task.instructions.includes("100");
+    part("hint").hidden = told;
+    if (hinted.has(task.index)) part("instructions").after(part("hint")); // folded, like them
+    hinted.add(task.index);
   }
 
   /**
