@@ -121,7 +121,7 @@ def test_a_switch_changes_the_clip_and_not_the_place(render: Render) -> None:
     wave, notes = render(["n / 96000", "-n / 96000"], 1.5, [(0.5, "m.select(1)")])
     place = (np.arange(wave.shape[1]) - LEAD) / 96_000
     before = slice(LEAD + FADE, 24_000)
-    after = slice(24_000 + 2 * FADE, 71_000)
+    after = slice(24_000 + LEAD + 2 * FADE, 71_000)
     assert np.abs(wave[0][before] - place[before]).max() < 1e-6
     assert np.abs(wave[0][after] + place[after]).max() < 1e-6
     (first, second) = notes["heard"][0], notes["heard"][-1]

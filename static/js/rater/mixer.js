@@ -37,7 +37,7 @@ export class Fader {
    */
   cross(falling, rising) {
     const { currentTime, sampleRate } = this.context;
-    const at = Math.max(currentTime + LEAD_S / 4, this.freeAt);
+    const at = Math.max(currentTime + LEAD_S, this.freeAt); // a busy machine hears of it late
     falling.gain.setValueCurveAtTime(FALL, at, FADE_S);
     rising.gain.setValueCurveAtTime(RISE, at, FADE_S);
     this.freeAt = at + FADE_S + 128 / sampleRate;
