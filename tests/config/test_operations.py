@@ -71,12 +71,12 @@ def test_metrics_count_requests_by_route_and_never_by_path(client: Client, setti
 def test_processes_add_to_the_same_sums():
     for tally in (Tally(), Tally()):
         tally.thread = object()  # type: ignore[assignment]  # flushed here instead
-        tally.add("landing", "GET", 200, 0.02)
-        tally.add("landing", "TRACK", 200, 99.0)
+        tally.add("asked here only", "GET", 200, 0.02)
+        tally.add("asked here only", "TRACK", 200, 99.0)
         tally.flush()
     sums = requests.sums()
-    assert sums["landing", "GET", "200"] == {"1": 2, "sum_us": 40_000}
-    assert sums["landing", "other", "200"]["10"] == 2
+    assert sums["asked here only", "GET", "200"] == {"1": 2, "sum_us": 40_000}
+    assert sums["asked here only", "other", "200"]["10"] == 2
     assert exposition.buckets({"1": 2, "3": 1})[:4] == [
         ("0.01", 0),
         ("0.025", 2),
