@@ -232,7 +232,7 @@ def _change_state(request: HttpRequest, study: Study) -> Answer:
 
 def _more_places(request: HttpRequest, study: Study) -> Answer:
     text = request.POST.get("places", "")
-    if not text.isdigit() or len(text) > 6:
+    if not text.isdecimal() or len(text) > 6:
         raise RecruitmentError("Give the whole number of places that there should be in all.")
     recruitment = _recruitment(study)
     drafting.more_places(recruitment, int(text))
@@ -242,7 +242,7 @@ def _more_places(request: HttpRequest, study: Study) -> Answer:
 def _submission(request: HttpRequest, study: Study) -> Submission:
     pk = request.POST.get("submission", "")
     rows = Submission.objects.select_related("recruitment__connection", "recruitment__study")
-    found = rows.filter(recruitment__study=study, pk=int(pk) if pk.isdigit() else 0).first()
+    found = rows.filter(recruitment__study=study, pk=int(pk) if pk.isdecimal() else 0).first()
     if found is None:
         raise RecruitmentError("There is no such submission.")
     return found
@@ -309,7 +309,7 @@ def _batch(request: HttpRequest, study: Study) -> BonusBatch:
     pk = request.POST.get("batch", "")
     found = (
         BonusBatch.objects.select_related("recruitment__connection")
-        .filter(recruitment__study=study, pk=int(pk) if pk.isdigit() else 0)
+        .filter(recruitment__study=study, pk=int(pk) if pk.isdecimal() else 0)
         .first()
     )
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite, nan
 from typing import Any
 
 from django.http import QueryDict
@@ -38,7 +39,7 @@ def read_plan(post: QueryDict, before: Plan) -> ReadPlan:
 
     def number(name: str, default: int) -> int:
         text = post.get(name, "").strip()
-        if text.isdigit() and len(text) < 7:
+        if text.isdecimal() and len(text) < 7:
             return int(text)
         problems[name] = "Give a whole number."
         return default
@@ -130,5 +131,10 @@ def without_filter(plan: Plan, name: str) -> Plan:
 
 
 def _bound(text: str) -> float | int:
-    number = float(text.replace(",", "."))
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise ValueError(f"“{text[:20]}” is no number.")
     return int(number) if number == int(number) else number

@@ -139,6 +139,17 @@ def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(
         assert 'value="Rate short clips"' in text
 
 
+@pytest.mark.parametrize("bound", ["abc", "nan", "inf", "-inf", "1e999", "", "²"])
+def test_a_bound_of_a_filter_that_is_no_number_is_said(
+    ada: Client, double: Double, bound: str
+) -> None:
+    study = make_study(completion_codes=CODES)
+    make_connection()
+    do(ada, study.key, "save", **FORM)
+    told = do(ada, study.key, "add_filter", filter="age", lower=bound)
+    assert "is no number" in told or "Give a lowest or a highest value" in told
+
+
 def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Double) -> None:
     recruitment = make_published(double)
     key = recruitment.study.key
@@ -153,6 +164,9 @@ def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Doub
         ("places", {"places": "1"}, "only be added"),
         ("decide", {"submission": "77"}, "no such submission"),
         ("decide", {}, "no such submission"),
+        ("decide", {"submission": "²"}, "no such submission"),
+        ("decide", {"submission": "9" * 40}, "no such submission"),
+        ("places", {"places": "²"}, "whole number"),
         ("agree", {"submission": "x"}, "no such submission"),
         ("bonus", {"submission": "1", "amount": "1"}, "no such submission"),
         ("pay", {"batch": "9"}, "no such batch"),
