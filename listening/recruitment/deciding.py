@@ -32,7 +32,6 @@ def place_of(row: Submission) -> Place:
     return Place(
         status=row.status,
         code=row.code,
-        has_session=row.session_id is not None,
         withdrew=row.withdrew,
         codes={k: v for k, v in row.recruitment.codes.items() if k != "server"},
     )
@@ -81,16 +80,22 @@ def decide(
         purpose = "screened_out" if known and known.outcome == "screened_out" else "part"
         decide_bonus(row, purpose, part_minor or suggested_part(row, known), by)
     _write_down(row, decision, text, offered, by)
-    if decision == proposals.REJECT and row.recruitment.two_people:
+    if waits_for_second(row):
         return "Written down. A second person has to agree before it is sent."
     with client_of(row.recruitment.connection) as prolific:
         return carry_out(prolific, row)
 
 
+def waits_for_second(row: Submission) -> bool:
+    """A rejection that was written down, and that nobody else has agreed to yet."""
+    undone = row.decision == proposals.REJECT and row.carried_out_at is None
+    return undone and row.recruitment.two_people and not row.second_by
+
+
 def _sent_before(row: Submission) -> str:
     """Why another decision has to wait: one was sent that Prolific may be carrying out."""
     final = (proposals.APPROVE, proposals.COMPLETE, proposals.REJECT)
-    waits = row.decision == proposals.REJECT and row.recruitment.two_people and not row.second_by
+    waits = waits_for_second(row)
     if row.decision not in final or row.problem or waits or row.decided_at is None:
         return ""
     looked = row.recruitment.synced_at

@@ -31,8 +31,7 @@ class Row:
     @property
     def is_approvable(self) -> bool:
         """Whether it may be approved with all others: the work is here, nothing is undecided."""
-        decided = self.submission is not None and bool(self.submission.decision)
-        return deciding.is_plain_approval(self.proposal) and not decided
+        return self.is_undecided and deciding.is_plain_approval(self.proposal)
 
     @property
     def leave_out(self) -> bool:
@@ -69,15 +68,16 @@ class Row:
 
     @property
     def is_waiting(self) -> bool:
-        """For a second person."""
-        row = self.submission
-        return bool(
-            row
-            and row.decision == proposals.REJECT
-            and not row.second_by
-            and row.recruitment.two_people
-            and not row.carried_out_at
-        )
+        return self.submission is not None and deciding.waits_for_second(self.submission)
+
+    @property
+    def is_decided(self) -> bool:
+        return self.submission is not None and bool(self.submission.decision)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Something is proposed, and nobody has decided."""
+        return self.proposal is not None and not self.is_decided
 
 
 def rows_of_desk(recruitment: Recruitment) -> list[Row]:
@@ -109,8 +109,7 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
 
 
 def _order(row: Row) -> tuple[bool, bool]:
-    undecided = row.proposal is not None and not (row.submission and row.submission.decision)
-    return not row.mismatches, not undecided
+    return not row.mismatches, not row.is_undecided
 
 
 def _due(submission: Submission) -> datetime | None:

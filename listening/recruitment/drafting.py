@@ -293,29 +293,20 @@ def _commit(recruitment: Recruitment, places: int) -> None:
     if places <= known:
         return
     reward = Decimal(plan_of(recruitment).reward_minor) * (places - known)
-    LedgerEntry.objects.get_or_create(
-        key=f"committed:{recruitment.code}:{places}",
-        defaults={
-            "recruitment": recruitment,
-            "kind": LedgerEntry.Kind.COMMITTED,
-            "minor": reward,
-            "fees_minor": ledger.with_fees(recruitment, reward) - reward,
-            "note": f"{places - known} places",
-        },
-    )
+    kind, note = LedgerEntry.Kind.COMMITTED, f"{places - known} places"
+    ledger.write(recruitment, kind, f"{recruitment.code}:{places}", reward, note=note)
 
 
-ACTIONS = {"pause": ("PAUSE", "ACTIVE"), "resume": ("START", "PAUSED"), "stop": ("STOP", "")}
+ACTIONS = {"pause": "PAUSE", "resume": "START", "stop": "STOP"}
 
 
 def change_state(recruitment: Recruitment, action: str) -> None:
     """Pauses, goes on or stops at Prolific; who is in may finish."""
-    word, _ = ACTIONS[action]
     if recruitment.state != State.LIVE:
         raise RecruitmentError("It is not published.")
     with client_of(recruitment.connection) as prolific:
         try:
-            prolific.transition(recruitment.prolific_study, word)
+            prolific.transition(recruitment.prolific_study, ACTIONS[action])
         except NoReply:
             pass  # what Prolific has is read below
         except ProlificError as error:

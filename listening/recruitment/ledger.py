@@ -220,7 +220,3 @@ def as_csv(recruitments: Iterable[Recruitment]) -> str:
             )
         )
     return out.getvalue()
-
-
-def in_words(minor: Decimal, currency: str) -> str:
-    return money(float(minor), currency)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from listening.prolific.client import REASON_CHARS
+from listening.prolific.wire import SUBMISSION_OVER
 from listening.recruitment.evidence import Evidence
 
 APPROVE, COMPLETE, RETURN, PART, REJECT = "approve", "complete", "return", "part", "reject"
@@ -22,7 +23,6 @@ DECISIONS = {
     PART: "Ask to return, then pay a part",
     REJECT: "Reject without pay",
 }
-OVER = ("APPROVED", "PARTIALLY APPROVED", "REJECTED", "RETURNED", "SCREENED OUT")
 DONE_HERE = ("complete", "needs_review", "rejected")  # the work is here, whether it is used or not
 
 
@@ -32,7 +32,6 @@ class Place:
 
     status: str
     code: str = ""
-    has_session: bool = True
     withdrew: bool = False
     codes: Mapping[str, str] = field(default_factory=dict)  # outcome -> code
 
@@ -91,7 +90,7 @@ NEVER = ("screened_out", "no_consent")  # ends that are nobody's fault
 
 def propose(place: Place, known: Evidence | None) -> Proposal | None:
     """None where nothing is to be decided: it is over, or still going on."""
-    if place.status in OVER or place.status == "RESERVED":
+    if place.status in SUBMISSION_OVER or place.status == "RESERVED":
         return None
     if place.status in ("ACTIVE", "TIMED-OUT"):
         if known is None or known.outcome not in DONE_HERE:
@@ -200,8 +199,6 @@ def rejection_message(category: str, known: Evidence | None) -> str:
 # --- Where we and Prolific disagree --------------------------------------------------------------
 
 LEAVE_OUT = "leave_out"
-KEEP = "keep"
-REMEDIES = {**DECISIONS, LEAVE_OUT: "Leave these answers out and open the places again"}
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,6 @@ def _page(
         "study": study,
         "connection": connection if connection and connection.token else None,
         "recruitment": recruitment,
-        "earlier": study.recruitments.exclude(pk=recruitment.pk) if recruitment else (),
         "length": session_length(study),
         "needed": places_needed(study),
         "play": connecting.is_play(),
@@ -143,10 +142,7 @@ def _save(request: HttpRequest, study: Study) -> Answer:
     Recruitment.objects.filter(pk=recruitment.pk).update(two_people=read.two_people)
     if "send" not in request.POST:
         return "Saved. Nothing was sent."
-    changes = drafting.send_draft(recruitment)
-    for change in changes:
-        messages.warning(request, change)
-    return "The draft is at Prolific. It costs nothing until you publish it."
+    return _send(request, study)
 
 
 def _add_filter(request: HttpRequest, study: Study) -> Answer:

@@ -19,7 +19,7 @@ from listening.prolific.wire import Json
 from listening.recruitment import connecting, desk, drafting, ledger, paying
 from listening.recruitment import plan as plans
 from listening.recruitment.places import first_plan, groups_of_earlier, places_needed
-from listening.recruitment.plan import Plan, money, problems
+from listening.recruitment.plan import Plan, money
 from listening.views import recruiting_form as forms
 
 ROWS_PER_PAGE = 50
@@ -63,7 +63,6 @@ def plan_facts(
             if recruitment and recruitment.budget_minor is not None
             else ""
         ),
-        "wrong": problems(plan) if recruitment else {},
     }
 
 
@@ -181,6 +180,5 @@ def _is_shown(row: desk.Row, show: str) -> bool:
     if show == "mismatch":
         return bool(row.mismatches)
     if show == "todo":
-        decided = row.submission is not None and bool(row.submission.decision)
-        return row.is_waiting or (row.proposal is not None and not decided)
+        return row.is_waiting or row.is_undecided
     return True

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from listening.prolific.wire import SUBMISSION_OVER
 from listening.recruitment import plan as plans
 from listening.recruitment import proposals
 from listening.recruitment.evidence import Evidence, too_fast_below
@@ -199,7 +200,7 @@ def test_screening_and_missing_consent_are_never_rejected(code):
 
 
 def test_a_withdrawn_rater_is_never_rejected():
-    offered = propose(place(withdrew=True, has_session=False), None)
+    offered = propose(place(withdrew=True), None)
     assert proposals.REJECT not in offered.allowed
     assert "withdrew" in offered.because
 
@@ -217,7 +218,7 @@ def test_who_never_came_back_with_the_code_is_completed_for(status):
     assert propose(place(status), None) is None
 
 
-@pytest.mark.parametrize("status", [*proposals.OVER, "RESERVED"])
+@pytest.mark.parametrize("status", [*SUBMISSION_OVER, "RESERVED"])
 def test_what_is_over_is_not_decided_again(status):
     assert propose(place(status), known()) is None
 
