@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,18 +22,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PEOPLE = 2
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Double]:
-    with Double.running() as double:
-        yield double
-
-
-@pytest.fixture
-def double(running: Double, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Double:
-    settings.EARNEST_PROLIFIC_API = running.url
+@pytest.fixture(autouse=True)
+def settled_at_once(settings: Any) -> None:
     settings.EARNEST_PROLIFIC_SETTLED_S = 0
-    monkeypatch.setattr("listening.prolific.client.FIRST_PAUSE_S", 0.01)
-    return running
 
 
 def pay_all(recruitment: Recruitment) -> None:

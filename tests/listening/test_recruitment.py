@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,7 +14,7 @@ from django.test import Client
 
 from listening import sessions
 from listening.models import BonusBatch, Connection, LedgerEntry, Recruitment, Session, Study
-from listening.prolific import Prolific, ProlificError
+from listening.prolific import NoReply, Prolific, ProlificError
 from listening.recruitment import connecting, deciding, desk, drafting, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.places import first_plan, groups_of_earlier
@@ -32,22 +31,6 @@ from tests.prolific_double.client import TOKEN, Double
 
 pytestmark = pytest.mark.django_db
 State = Recruitment.State
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Double]:
-    with Double.running() as double:
-        yield double
-
-
-@pytest.fixture
-def double(running: Double, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
-    settings.EARNEST_PROLIFIC_API = running.url
-    monkeypatch.setattr("listening.prolific.client.FIRST_PAUSE_S", 0.01)
-    everything = {"fixed_screen_out": True, "secure_links": True, "dynamic_payment": True}
-    running.set(balance=100_000_00, features=everything)
-    yield running
-    running.heal()
 
 
 def rows(recruitment: Recruitment) -> dict[str, desk.Row]:
@@ -174,6 +157,25 @@ def test_a_lost_reply_makes_neither_two_drafts_nor_none(double: Double, fault: s
     name = drafting.internal_name(recruitment)
     there = [s for s in double.state()["studies"].values() if s["fields"]["internal_name"] == name]
     assert [s["id"] for s in there] == [recruitment.prolific_study]
+
+
+def test_a_draft_whose_reply_was_lost_is_known_as_it_was_asked_for(double: Double) -> None:
+    recruitment = make_recruitment(secure=True)
+    double.set(features={"secure_links": False})
+    asked, lost = Prolific.create_study, []
+
+    def second_is_lost(self: Prolific, body: Any) -> Any:
+        made = asked(self, body)  # the first is refused
+        lost.append(made)
+        raise NoReply("lost")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Prolific, "create_study", second_is_lost)
+        with pytest.raises(RecruitmentError, match="not known yet"):
+            drafting.send_draft(recruitment)
+    drafting.send_draft(recruitment)
+    assert (recruitment.state, recruitment.secure) == (State.DRAFT, False)
+    assert [each.id for each in lost] == [recruitment.prolific_study]
 
 
 @pytest.mark.parametrize("fault", ["drop_after", "drop_before", "error_500_after"])
