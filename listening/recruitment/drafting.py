@@ -88,6 +88,8 @@ def send_draft(recruitment: Recruitment) -> list[str]:
                 plan = replace(plan, keep_out=())
                 changes.append(NOBODY_KEPT_OUT)
             while True:
+                recruitment.plan = plan.as_dict()  # as it is asked for, should the reply be lost
+                recruitment.save(update_fields=["plan"])
                 try:
                     made = prolific.create_study(_body(recruitment, plan, keep_out_by))
                     break
@@ -101,9 +103,8 @@ def send_draft(recruitment: Recruitment) -> list[str]:
         except NoReply as error:
             _note(recruitment, f"{error} {UNKNOWN_YET}")
             raise RecruitmentError(f"{error} {UNKNOWN_YET}") from None
-    recruitment.plan = plan.as_dict()
     recruitment.expected_minor = cost
-    recruitment.save(update_fields=["plan", "expected_minor"])
+    recruitment.save(update_fields=["expected_minor"])
     _adopt(recruitment, made)
     return changes
 
