@@ -68,7 +68,7 @@ class StimulusRecords(ReadOnly):
 @admin.register(Rater)
 class RaterRecords(ReadOnly):
     list_display = ("code", "simulated", "created_at")
-    exclude = ("prolific_id",)  # for the study's owner only, on the study's page
+    exclude = ("prolific_id", "external_id")  # for the study's owner only, on the study's page
     search_fields = ("code",)
 
 

@@ -18,10 +18,10 @@ class Erased:
 
     study: str
     sessions: int  # that lose submission, address and browser
-    raters: int  # that lose their Prolific id: they are in no other study that still needs it
+    raters: int  # that lose the id they came with: they are in no other study that still needs it
 
     def __str__(self) -> str:
-        return f"{self.study}: {self.sessions} sessions, {self.raters} Prolific ids"
+        return f"{self.study}: {self.sessions} sessions, {self.raters} participant ids"
 
 
 def due_studies() -> list[Study]:
@@ -38,24 +38,31 @@ def due_studies() -> list[Study]:
 
 
 def erase(study: Study, *, dry_run: bool = False) -> Erased:
-    """Erases Prolific's ids, and the marks of address and browser, of a study's sessions.
+    """Erases ids of Prolific and of other sources, and the marks of address and browser.
 
-    A rater who also takes part in a study that is not erased keeps the Prolific id for that one.
+    A rater who also takes part in a study that is not erased keeps the id for that one.
     """
     with transaction.atomic():
         sessions = Session.objects.filter(study=study)
         naming = sessions.filter(
-            ~Q(prolific_session="") | ~Q(prolific_study="") | ~Q(origin="") | ~Q(device="")
+            ~Q(prolific_session="")
+            | ~Q(prolific_study="")
+            | ~Q(external_session="")
+            | ~Q(origin="")
+            | ~Q(device="")
         )
         elsewhere = Session.objects.exclude(study=study).filter(study__erased_at__isnull=True)
-        raters = Rater.objects.filter(sessions__study=study, prolific_id__isnull=False).exclude(
+        named = Q(prolific_id__isnull=False) | Q(external_id__isnull=False)
+        raters = Rater.objects.filter(named, sessions__study=study).exclude(
             pk__in=elsewhere.values("rater")
         )
         erased = Erased(study.key, naming.count(), raters.distinct().count())
         if not dry_run:
-            naming.update(prolific_session="", prolific_study="", origin="", device="")
+            naming.update(
+                prolific_session="", prolific_study="", external_session="", origin="", device=""
+            )
             Rater.objects.filter(pk__in=list(raters.values_list("pk", flat=True))).update(
-                prolific_id=None
+                prolific_id=None, external_id=None
             )
             for place in Submission.objects.filter(recruitment__study=study):
                 place.prolific_id, place.participant = f"erased {place.pk}", ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from listening.design.sources import Source, source_named
 from listening.design.studyfile.entries import OUTCOMES
 from listening.draws import secret_seed
 from listening.models import Session
@@ -65,14 +66,22 @@ def review_words(review: str) -> list[str]:
 
 
 def completion_code_of(
-    outcome: str, codes: Mapping[str, Any], *, session: str, from_prolific: bool
+    outcome: str,
+    codes: Mapping[str, Any],
+    *,
+    session: str,
+    from_prolific: bool,
+    source: Source | None = None,
 ) -> str:
-    """What the rater takes along: the study's code on Prolific, elsewhere one of the session's own.
+    """What the rater takes along: the study's code on Prolific, that of the source if it has one,
+    elsewhere one of the session's own.
 
     A code that all raters share can be passed on; a session's own is worth something only once, and
     stands beside the session in the researcher's table and in sessions.csv. Studies made before
     doubtful sessions had a code of their own give the one for "complete".
     """
+    if source is not None and not from_prolific and source.code(outcome):
+        return source.code(outcome)
     if outcome not in OUTCOMES or not codes:
         return ""
     if from_prolific:
@@ -90,4 +99,5 @@ def code_at_end(session: Session) -> str:
         session.study.completion_codes,
         session=session.code,
         from_prolific=bool(session.prolific_session or session.rater.prolific_id),
+        source=source_named(session.study.sources, session.source),
     )

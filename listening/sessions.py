@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from listening import allocation, leases
 from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
+from listening.design.sources import Source
 from listening.draws import secret_seed
 from listening.layout import lay_out
 from listening.models import Rater, Recruitment, Session, Study, Submission, Task, Trial
@@ -21,6 +22,7 @@ from listening.models.codes import rater_code, scripted_rater_code
 from listening.outcomes import review_reasons
 from listening.refusals import LEASE_LOST, Refused
 from listening.signals import withdrawn
+from listening.source_quotas import is_full, lock_quota
 from listening.statements import rows_of
 
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
@@ -43,6 +45,9 @@ class NoRoom(Exception):
 class Arrival:
     """How a rater came: from Prolific with three ids, by the plain link, or as a script."""
 
+    source: Source | None = None  # the way in, of those that the study names
+    external_id: str = ""  # of another platform or panel: see Source.identity
+    external_session: str = ""
     prolific_id: str = ""
     prolific_study: str = ""
     prolific_session: str = ""
@@ -62,6 +67,8 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
     sessions = Session.objects.filter(study=study)
     if arrival.prolific_id:
         sessions = sessions.filter(rater__prolific_id=arrival.prolific_id)
+    elif arrival.external_id:
+        sessions = sessions.filter(rater__external_id=arrival.external_id)
     elif arrival.rater is not None:
         sessions = sessions.filter(rater=arrival.rater)
     else:
@@ -114,7 +121,13 @@ def start(study: Study, arrival: Arrival) -> Session:
 
 
 def _start(study: Study, arrival: Arrival) -> Session:
+    if arrival.source is not None and arrival.source.quota:
+        lock_quota(study)
+        if is_full(study, arrival.source):
+            raise NoRoom("full")
     session = Session.objects.create(
+        source=arrival.source.key if arrival.source else "",
+        external_session=arrival.external_session,
         rater=_rater(arrival),
         study=study,
         prolific_study=arrival.prolific_study,
@@ -146,6 +159,8 @@ def _rater(arrival: Arrival) -> Rater:
     marks = {"simulated": arrival.simulated, "code": code}
     if arrival.prolific_id:
         return Rater.objects.get_or_create(prolific_id=arrival.prolific_id, defaults=marks)[0]
+    if arrival.external_id:
+        return Rater.objects.get_or_create(external_id=arrival.external_id, defaults=marks)[0]
     return Rater.objects.create(**marks)
 
 
@@ -263,7 +278,7 @@ def withdraw(session: Session) -> None:
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
         locked.agent = ""
-        locked.prolific_study = locked.prolific_session = ""
+        locked.prolific_study = locked.prolific_session = locked.external_session = ""
         locked.finished_at = timezone.now()
         locked.save()
         if answered:  # else no analysis holds a row of this rater

@@ -32,6 +32,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "models",
             "monitor",
             "prolific_links",
+            "source_quotas",
             "previews",
             "recruitment",
             "researcher_urls",

@@ -15,6 +15,7 @@ class Rater(models.Model):
 
     code = models.CharField(max_length=24, unique=True, default=rater_code, editable=False)
     prolific_id = SealedCharField(max_length=160, null=True, unique=True)
+    external_id = SealedCharField(max_length=800, null=True, unique=True)  # Source.identity
     simulated = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -39,6 +40,8 @@ class Session(models.Model):
     status = models.CharField(max_length=9, choices=Status, default=Status.STARTED)
     prolific_study = SealedCharField(max_length=160, blank=True)
     prolific_session = SealedCharField(max_length=160, blank=True)
+    source = models.CharField(max_length=40, blank=True)  # the key of the way in; "": not named
+    external_session = SealedCharField(max_length=500, blank=True)  # of that source
     consent_version = models.CharField(max_length=40, blank=True)
     language = models.CharField(max_length=16, blank=True)  # chosen at the door; "": the study's
     ready = models.BooleanField(default=True)  # nothing is left to do before the trials

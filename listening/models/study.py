@@ -41,6 +41,7 @@ class Study(models.Model):
     checks = models.JSONField(default=list)  # [{"key": "volume", ...its settings}]
     questionnaires = models.JSONField(default=list)  # see listening.design.questionnaires
     settings = models.JSONField(default=list)  # see listening.design.settings
+    sources = models.JSONField(default=list)  # see listening.design.sources
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)

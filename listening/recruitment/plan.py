@@ -11,17 +11,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from math import ceil, sqrt
 from typing import Any
 
+from listening.design.sources import PROLIFIC_PLACEHOLDERS
 from listening.prolific.wire import Json
 
 FLOOR = {"GBP": 600, "USD": 800}  # per hour, judged on the median time; Prolific's own minimum
 RECOMMENDED = {"GBP": 900, "USD": 1200}  # per hour
 LEAST_SCREENED_OUT = {"GBP": 10, "USD": 14}
 DEVICES = ("desktop", "tablet", "mobile")
-PLACEHOLDERS = {
-    "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
-    "STUDY_ID": "{{%STUDY_ID%}}",
-    "SESSION_ID": "{{%SESSION_ID%}}",
-}
 LONGEST_NAME = 120
 MOST_PLACES = 100_000
 SCREENED_OUT_MINUTES = 2.0  # that a rater is on the way before being screened out
@@ -181,7 +177,8 @@ def _code(code: str, kind: str, actions: list[Any], actor: str = "participant") 
 
 def study_address(landing: str) -> str:
     """The page that participants open; Prolific fills the places in."""
-    return landing + "?" + "&".join(f"{name}={hole}" for name, hole in PLACEHOLDERS.items())
+    holes = PROLIFIC_PLACEHOLDERS.items()
+    return landing + "?" + "&".join(f"{name}={hole}" for name, hole in holes)
 
 
 def body_of(

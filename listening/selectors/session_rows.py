@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from django.db import connection, transaction
 
+from listening.design.sources import source_named
 from listening.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.models import Study
 from listening.outcomes import completion_code_of, outcome_of, review_words
@@ -17,7 +18,7 @@ JOINED = "; "  # between the answers to a question that takes several
 
 
 class SessionRow(TypedDict):
-    """One session as it leaves the room; no Prolific id, no code that opens it.
+    """One session as it leaves the room; no participant id, no code that opens it.
 
     `checks` and `answers` hold a value, maybe none, for every one of the study's columns.
     """
@@ -27,6 +28,7 @@ class SessionRow(TypedDict):
     status: str  # "expired" also where the rater is away and others have the places by now
     device: str
     language: str  # in which the rater read the pages
+    source: str  # the way in, where the study names some
     simulated: bool
     consent_version: str
     consented_at: str
@@ -47,7 +49,8 @@ class SessionRow(TypedDict):
 
 SESSIONS = """
 SELECT 's' || s.id, r.code, {status_now},
-    s.device, coalesce(nullif(s.language, ''), st.language), r.simulated, s.consent_version,
+    s.device, coalesce(nullif(s.language, ''), st.language), s.source, r.simulated,
+    s.consent_version,
     to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
     round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
@@ -120,6 +123,7 @@ def session_rows(study: str) -> Iterator[SessionRow]:
                 row.completion_codes,
                 session=code,
                 from_prolific=from_prolific,
+                source=source_named(row.sources, session_row["source"]),
             )
             session_row["checks"] = _checks(row.checks, json.loads(values[checks_at]))
             session_row["answers"] = _answers(questions, json.loads(values[checks_at + 1]))

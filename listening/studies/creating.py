@@ -173,6 +173,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
         checks=list(file.checks),
         questionnaires=list(file.questionnaires),
         settings=list(file.settings),
+        sources=list(file.sources),
         completion_codes={outcome: completion_code() for outcome in OUTCOMES}
         | file.completion_codes,
     )

@@ -33,6 +33,7 @@ def study_as_file(study: Study) -> StudyFile:
         checks=tuple(study.checks),
         questionnaires=tuple(study.questionnaires),
         settings=tuple(study.settings),
+        sources=tuple(study.sources),
         conditions=tuple(
             _condition_entry(c) for c in study.conditions.filter(derived=False).order_by("pk")
         ),

@@ -70,6 +70,10 @@ SCREENED_OUT_AS_PLANNED = {  # what the code does there, where the study was rec
         "rejection."
     ),
 }
+BACK = gettext_noop(
+    "This last step takes you back to where you came from and says how your session ended. Without "
+    "it, it may not be counted."
+)
 WITHOUT_CODE = gettext_noop(
     "Please return your place on Prolific, so that it goes to somebody else and is not counted "
     "against you. Nothing is paid for a returned place unless the researchers pay a part: ask them."
@@ -84,10 +88,13 @@ ANOTHER_BROWSER = gettext_noop(
 )
 
 
-def way_out(outcome: str, *, code: str, from_prolific: bool, does: str = "") -> dict[str, Any]:
+def way_out(
+    outcome: str, *, code: str, from_prolific: bool, does: str = "", back: str = ""
+) -> dict[str, Any]:
     """What becomes of place and pay, and the button for it; `url` is None where none is needed.
 
-    `does` is what the code does at Prolific, where that is known.
+    `does` is what the code does at Prolific, where that is known; `back` the address to which
+    another source wants its people back.
     """
     if from_prolific and code:
         next_ = WITH_CODE.get(outcome, WITH_CODE["complete"])
@@ -97,6 +104,8 @@ def way_out(outcome: str, *, code: str, from_prolific: bool, does: str = "") -> 
         return {"next": _(next_), "button": _(FINISH), "return_url": url}
     if from_prolific:
         return {"next": _(WITHOUT_CODE), "button": _(GIVE_BACK), "return_url": SUBMISSIONS_URL}
+    if back:
+        return {"next": _(BACK), "button": _(FINISH), "return_url": back}
     return {"next": _(ELSEWHERE[bool(code)]), "button": "", "return_url": None}
 
 
@@ -110,12 +119,13 @@ def end_facts(
     failed_check: bool = False,
     own: bool = True,
     does: str = "",
+    back: str = "",
 ) -> dict[str, Any]:
     """The last page of a session; a browser that is not its own gets neither code nor button."""
     happened = HAPPENED["failed_check" if failed_check else outcome]
     text = texts.get("end") if outcome == "complete" else ""
     if own:
-        out = way_out(outcome, code=code, from_prolific=from_prolific, does=does)
+        out = way_out(outcome, code=code, from_prolific=from_prolific, does=does, back=back)
     else:
         out = {"next": _(ANOTHER_BROWSER) if code else "", "button": "", "return_url": None}
     return {

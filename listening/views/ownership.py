@@ -66,11 +66,15 @@ def is_own(request: HttpRequest, session: Session) -> bool:
 def may_enter(request: HttpRequest, session: Session, arrival: Arrival, proof: str) -> bool:
     """Whether who arrives may take up a session that their ids name.
 
-    By the browser's memory; by the submission's own id, which only Prolific and its participant
+    By the browser's memory; by the submission's own id, which only the platform and its participant
     know; by Prolific's signature; or by ``proof``, the address of the listening page.
     """
-    by_submission = bool(session.prolific_session) and hmac.compare_digest(
-        session.prolific_session.encode(), arrival.prolific_session.encode()
+    by_submission = any(
+        own and hmac.compare_digest(own.encode(), given.encode())
+        for own, given in (
+            (session.prolific_session, arrival.prolific_session),
+            (session.external_session, arrival.external_session),
+        )
     )
     by_address = hmac.compare_digest(_code_in(proof).encode(), session.code.encode())
     return (

@@ -31,10 +31,17 @@ from listening.recruitment import (
 from listening.recruitment import plan as plans
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.places import first_plan, places_needed
-from listening.recruitment.plan import Plan, money
+from listening.recruitment.plan import MOST_PLACES, Plan, money
+from listening.source_quotas import change_quota
 from listening.studies.length import session_length
 from listening.views import recruiting_form as forms
-from listening.views.recruiting_facts import SHOWN, filters_of, live_facts, plan_facts
+from listening.views.recruiting_facts import (
+    SHOWN,
+    filters_of,
+    live_facts,
+    plan_facts,
+    source_facts,
+)
 from listening.views.researcher import own_studies
 
 State = Recruitment.State
@@ -66,6 +73,7 @@ def _page(
         "length": session_length(study),
         "needed": places_needed(study),
         "play": connecting.is_play(),
+        "sources": source_facts(study),
         "problems": problems_of or {},
     }
     if context["connection"] is not None and (
@@ -324,8 +332,19 @@ def _pay_again(request: HttpRequest, study: Study) -> Answer:
     return f"{freed} {word} owed again." if freed else "Prolific has paid all of it."
 
 
+def _change_quota(request: HttpRequest, study: Study) -> Answer:
+    text = request.POST.get("quota", "").strip() or "0"
+    if not text.isdecimal() or int(text[:9]) > MOST_PLACES:
+        raise RecruitmentError(f"A quota is a whole number up to {MOST_PLACES:,}; empty for none.")
+    source = change_quota(study, request.POST.get("source", ""), int(text))
+    if source is None:
+        raise RecruitmentError("The study has no such way in.")
+    return f"{source.name}: {f'at most {source.quota} sessions' if source.quota else 'no quota'}."
+
+
 ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
     "save": _save,
+    "quota": _change_quota,
     "add_filter": _add_filter,
     "remove_filter": _remove_filter,
     "send": _send,

@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from redis.exceptions import RedisError
 
+from listening.design.sources import sources_of
 from listening.models import Connection, Recruitment, Study
 from listening.prolific import ProlificError
 from listening.prolific.wire import Json
@@ -20,6 +21,7 @@ from listening.recruitment import connecting, desk, drafting, ledger, paying
 from listening.recruitment import plan as plans
 from listening.recruitment.places import first_plan, groups_of_earlier, places_needed
 from listening.recruitment.plan import Plan, money
+from listening.source_quotas import counts_of
 from listening.views import recruiting_form as forms
 
 ROWS_PER_PAGE = 50
@@ -64,6 +66,22 @@ def plan_facts(
             else ""
         ),
     }
+
+
+def source_facts(study: Study) -> list[dict[str, Any]]:
+    """The ways in that the study names: address, quota, who came; none where it names none."""
+    if not study.sources:
+        return []
+    landing = settings.EARNEST_PUBLIC_URL + reverse("landing", args=[study.link])
+    named = {source.key: source for source in sources_of(study.sources)}
+    return [
+        {
+            "counts": counts,
+            "source": named.get(counts.key),
+            "address": named[counts.key].address(landing) if counts.key in named else "",
+        }
+        for counts in counts_of(study)
+    ]
 
 
 def filters_of(connection: Connection) -> list[Json]:

@@ -16,10 +16,12 @@ from listening.answers import AHEAD
 from listening.audio.appearance import MEAN_PAD_S
 from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
+from listening.design.sources import Source, source_named
 from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
 from listening.methods import Part
 from listening.models import Recruitment, Session, Stimulus, Task, Trial
+from listening.models.sealed import unseal
 from listening.outcomes import completion_code_of, outcome_of
 from listening.stages import (
     Stage,
@@ -39,7 +41,8 @@ SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.pr
        t.title, coalesce(nullif(s.language, ''), t.language) AS language,
        t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
        t.completion_codes, t.break_every, s.review, s.rejected_because,
-       s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific
+       s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
+       s.source, t.sources, s.external_session, r.external_id, t.owner_id, t.id AS study
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.id = %(session)s
 """
@@ -235,13 +238,15 @@ def _text(text: str, trial: Any) -> str | None:
 
 
 def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
-    """How it ended: the completion code of this outcome, and the way back to Prolific."""
+    """How it ended: the completion code of this outcome, and the way back from here."""
     outcome = outcome_of(sitting.status, sitting.review)
+    source = source_named(json.loads(sitting.sources), sitting.source)
     code = completion_code_of(
         outcome,
         json.loads(sitting.completion_codes),
         session=sitting.code,
         from_prolific=sitting.from_prolific,
+        source=source,
     )
     return end_facts(
         outcome,
@@ -252,7 +257,18 @@ def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
         failed_check=sitting.rejected_because.startswith("check "),
         own=own,
         does=_does_there(sitting.pk, outcome) if sitting.from_prolific else "",
+        back=_way_back(sitting, source, outcome, code),
     )
+
+
+def _way_back(sitting: Any, source: Source | None, outcome: str, code: str) -> str:
+    if source is None:
+        return ""
+    participant = source.participant_in(
+        unseal(sitting.external_id or ""), owner=sitting.owner_id, study=sitting.study
+    )
+    submission = unseal(sitting.external_session)
+    return source.way_back(outcome, participant=participant, submission=submission, code=code)
 
 
 def _does_there(session: int, outcome: str) -> str:

@@ -98,7 +98,7 @@ def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     assert erasure.erase_due() == []
     closed(study, 30.1)
     assert [str(each) for each in erasure.erase_due()] == [
-        f"{study.key}: 1 sessions, 1 Prolific ids"
+        f"{study.key}: 1 sessions, 1 participant ids"
     ]
     session = Session.objects.get()
     kept = (session.prolific_session, session.origin, session.device, session.rater.prolific_id)
@@ -139,6 +139,6 @@ def test_the_command_says_what_it_would_do_and_does_it(capsys):
     assert Rater.objects.get().prolific_id is None
     said = capsys.readouterr().out.splitlines()
     assert said == [
-        f"{study.key}: 0 sessions, 1 Prolific ids, would be erased",
-        f"{study.key}: 0 sessions, 1 Prolific ids, erased",
+        f"{study.key}: 0 sessions, 1 participant ids, would be erased",
+        f"{study.key}: 0 sessions, 1 participant ids, erased",
     ]

@@ -76,7 +76,13 @@ def test_a_row_tells_what_happened_around_the_trials(study):
         k: v for k, v in row.items() if k not in ("consented_at", "finished_at", "seconds")
     } == {
         **{"session": f"s{session.pk}", "rater": session.rater.code, "status": "finished"},
-        **{"device": "phone", "language": "en", "simulated": True, "consent_version": "2.1"},
+        **{
+            "device": "phone",
+            "language": "en",
+            "source": "",
+            "simulated": True,
+            "consent_version": "2.1",
+        },
         **{"trials_answered": 4, "trials_skipped": 1, "hidden_ms": 2000, "stalls": 6},
         **{"check_volume_passed": True, "check_volume_right": 1, "check_volume_total": 1},
         **{"check_volume_attempts": 1, "check_stereo_passed": check["passed"]},

@@ -109,6 +109,7 @@ class StudyFile:
     checks: tuple[dict[str, Any], ...] = ()
     questionnaires: tuple[dict[str, Any], ...] = ()
     settings: tuple[dict[str, Any], ...] = ()
+    sources: tuple[dict[str, Any], ...] = ()
     conditions: tuple[ConditionEntry, ...] = ()
     tasks: tuple[TaskEntry, ...] = ()
     items: tuple[ItemEntry, ...] = ()

@@ -19,6 +19,7 @@ from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
+from listening.design.studyfile.sourcepart import read_sources
 from listening.design.studyfile.translationpart import (
     check_offered,
     read_study_words,
@@ -36,6 +37,7 @@ TOP = {
     "tasks": Field(shapes.raw_tables, required=True, default=()),
     "questionnaires": Field(shapes.raw_tables, default=()),
     "settings": Field(shapes.raw_tables, default=()),
+    "sources": Field(shapes.raw_tables, default=()),
 }
 STUDY = {
     "key": Field(shapes.slug, required=True, longest=80, default=""),
@@ -155,6 +157,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["translations"] = read_study_words(study, notes)
     check_offered(study["translations"], [t.translations for t in study["tasks"]], notes)
     study["settings"] = read_settings(parts["settings"], notes)
+    study["sources"] = read_sources(parts["sources"], notes)
     return StudyFile(**study)
 
 

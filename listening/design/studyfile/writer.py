@@ -41,6 +41,7 @@ def toml_text(study: StudyFile) -> str:
         "study": _filled(head),
         "conditions": [_filled(asdict(c)) for c in study.conditions if not c.derived],
         "settings": [setting_table(s) for s in study.settings],
+        "sources": list(study.sources),
         "questionnaires": [questionnaire_table(q) for q in study.questionnaires],
         "tasks": [_task_table(t) for t in study.tasks],
     }

@@ -1,0 +1,112 @@
+"""How a rater comes to a study's door: what the address brings along, and from which source."""
+
+from __future__ import annotations
+
+from django.core import signing
+from django.http import HttpRequest
+
+from listening.design.sources import PARAMETER, Source, source_of_arrival, sources_of
+from listening.draws import secret_seed
+from listening.models import Rater, Study
+from listening.sessions import Arrival
+from listening.views.ownership import rater_code_in
+
+PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+LONGEST_ID = 100  # characters of another source's ids
+NO_SOURCE, NO_ID, LOOKING = "no_source", "no_id", "looking"
+
+
+def source_in(request: HttpRequest, study: Study) -> Source | None:
+    """The way in by which somebody comes, of those that the study names."""
+    given = {**request.GET.dict(), **request.POST.dict()}
+    key, from_prolific = given.get(PARAMETER, ""), bool(given.get("PROLIFIC_PID"))
+    return source_of_arrival(study.sources, key, from_prolific=from_prolific)
+
+
+def refusal(request: HttpRequest, study: Study, source: Source | None) -> str:
+    """Why nobody begins by this address: `NO_SOURCE`, `NO_ID`, `LOOKING`; "" where one may.
+
+    Where a study names sources, only those lead in; and Prolific, and scripts of ours.
+    """
+    if not study.sources:
+        return ""
+    carried = carried_by(request, study)
+    if source is None:
+        allowed = "PROLIFIC_PID" in carried or _simulated(carried.get("simulate", ""), study)
+        return "" if allowed else NO_SOURCE
+    looking = source.facts.preview
+    if looking and carried.get(source.submission_parameter) == looking:
+        return LOOKING
+    wanted = source.participant_parameter
+    return NO_ID if wanted and wanted not in carried else ""
+
+
+def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
+    """What the address brought along and the form must bring back."""
+    given = {**request.GET.dict(), **request.POST.dict()}
+    ids = {
+        name
+        for source in sources_of(study.sources)
+        for name in (source.participant_parameter, source.submission_parameter)
+        if name
+    }
+    names = (*PROLIFIC_KEYS, *sorted(ids - {*PROLIFIC_KEYS}), "simulate", "lang", PARAMETER)
+    words = {k: _printable(given.get(k, "")) for k in names}
+    holes = ("{{", "${", "%SURVEY_CODE%")  # never filled in
+    return {k: word for k, word in words.items() if word and not any(h in word for h in holes)}
+
+
+def _printable(text: str) -> str:
+    """Without what no id holds and no database keeps: controls, spaces around it, half a pair."""
+    return "".join(c for c in text if c.isprintable()).strip()[:300]
+
+
+def arrival_of(request: HttpRequest, study: Study) -> Arrival:
+    carried = carried_by(request, study)
+    memory = rater_code_in(request, study.link)
+    known = Rater.objects.filter(code=memory).first() if memory else None
+    source = source_in(request, study)
+    identity, submission = _identity(source, carried, study)
+    return Arrival(
+        source=source,
+        external_id=identity,
+        external_session=submission,
+        prolific_id=carried.get("PROLIFIC_PID", "")[:64].lower(),  # they are hexadecimal
+        prolific_study=carried.get("STUDY_ID", "")[:64],
+        prolific_session=carried.get("SESSION_ID", "")[:64],
+        device=_device(request.headers.get("User-Agent", "")),
+        origin=_origin(request, study),
+        agent=_printable(request.headers.get("Signature-Agent", "")).strip('"')[:200],
+        simulated=_simulated(carried.get("simulate", ""), study),
+        rater=None if carried.get("PROLIFIC_PID") or identity else known,
+        language=carried.get("lang", ""),
+    )
+
+
+def _identity(source: Source | None, carried: dict[str, str], study: Study) -> tuple[str, str]:
+    """Who comes by a source other than Prolific, and the id of this sitting there."""
+    if source is None or source.kind == "prolific":
+        return "", ""
+    participant = carried.get(source.participant_parameter, "")[:LONGEST_ID]
+    submission = carried.get(source.submission_parameter, "")[:LONGEST_ID]
+    return source.identity(participant, owner=study.owner_id, study=study.pk), submission
+
+
+def _simulated(token: str, study: Study) -> bool:
+    """Only who runs the server can sign a token; scripted raters are marked for good."""
+    try:
+        return bool(token) and signing.loads(token, salt="simulate", max_age=3600) == study.key
+    except signing.BadSignature:
+        return False
+
+
+def _origin(request: HttpRequest, study: Study) -> str:
+    """The same for the same address and browser in one study, and only while our key is known."""
+    agent = request.headers.get("User-Agent", "")
+    return secret_seed("origin", study.pk, request.META.get("CLIENT_ADDRESS", ""), agent)[:24]
+
+
+def _device(agent: str) -> str:
+    if "iPad" in agent or ("Android" in agent and "Mobile" not in agent):
+        return "tablet"
+    return "phone" if "Mobi" in agent else "desktop"
