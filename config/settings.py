@@ -13,6 +13,7 @@ import config.celery  # noqa: F401  (so that shared jobs find their application)
 from config.caches import find_a_place_for_caches
 from config.embedded import POSTGRES, VALKEY, Server, socket_folder
 from config.environment import Environment, kept_secret, make_folder, wrong
+from config.mail import mail_server
 from config.private_files import (
     FILE,
     FOLDER,
@@ -33,7 +34,6 @@ EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _env.text("EARNEST_FILE_GROU
 DEBUG = _env.switch("EARNEST_DEBUG", False)
 SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
 find_a_place_for_caches(os.environ, EARNEST_VAR / "cache")
-
 # --- The one address ---------------------------------------------------------------------------
 EARNEST_HOST = _env.text("EARNEST_HOST", "127.0.0.1")
 EARNEST_PORT = _env.number("EARNEST_PORT", 8000, 1, 65535)
@@ -299,6 +299,7 @@ EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 
 # --- Recruitment -------------------------------------------------------------------------------
 EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.com").rstrip("/")
+EARNEST_MAIL, DEFAULT_FROM_EMAIL = mail_server(_env)
 EARNEST_PROLIFIC_SETTLED_S = _env.number("EARNEST_PROLIFIC_SETTLED_S", 3600, 0, 604_800)
 
 # --- Files -------------------------------------------------------------------------------------

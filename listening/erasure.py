@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from listening.invitations import erase_people
 from listening.models import Rater, Session, Study, Submission
 
 
@@ -64,6 +65,7 @@ def erase(study: Study, *, dry_run: bool = False) -> Erased:
             Rater.objects.filter(pk__in=list(raters.values_list("pk", flat=True))).update(
                 prolific_id=None, external_id=None
             )
+            erase_people(study)
             for place in Submission.objects.filter(recruitment__study=study):
                 place.prolific_id, place.participant = f"erased {place.pk}", ""
                 place.save(update_fields=["prolific_id", "participant"])

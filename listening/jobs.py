@@ -6,7 +6,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from listening import erasure, leases
+from listening import erasure, invitations, leases
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
 from listening.recruitment.errors import RecruitmentError
@@ -51,3 +51,9 @@ def sync_recruitment(pk: int) -> None:
         sync(Recruitment.objects.select_related("connection", "study").get(pk=pk))
     except RecruitmentError as error:
         log.warning("Recruitment %s: %s", pk, error)
+
+
+@shared_task
+def send_invitations(people: list[int], subject: str, text: str, reminder: bool) -> int:
+    """Asked for by the page of a panel; gives how many mails the mail server took."""
+    return sum(invitations.send(pk, subject, text, reminder=reminder) for pk in people)

@@ -3,7 +3,15 @@
 from django.contrib.auth.views import LoginView
 from django.urls import path
 
-from listening.views import accounts, gallery, preview, prolific, recruiting, researcher
+from listening.views import (
+    accounts,
+    gallery,
+    invitations,
+    preview,
+    prolific,
+    recruiting,
+    researcher,
+)
 
 urlpatterns = [
     path("", researcher.home, name="home"),
@@ -18,6 +26,13 @@ urlpatterns = [
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),
     path("studies/<slug:key>/recruiting/do/", recruiting.do, name="recruiting-do"),
     path("studies/<slug:key>/recruiting/ledger.csv", recruiting.ledger_csv, name="ledger"),
+    path("studies/<slug:key>/invitations/<slug:source>/", invitations.page, name="invitations"),
+    path("studies/<slug:key>/invitations/<slug:source>/do/", invitations.do, name="invitations-do"),
+    path(
+        "studies/<slug:key>/invitations/<slug:source>/links.csv",
+        invitations.links_csv,
+        name="invitations-csv",
+    ),
     path("prolific/", prolific.connection_page, name="prolific"),
     path("prolific/do/", prolific.connection_do, name="prolific-do"),
     path("hooks/prolific/<int:pk>/", prolific.hook, name="prolific-hook"),

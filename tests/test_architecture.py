@@ -33,6 +33,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "monitor",
             "prolific_links",
             "source_quotas",
+            "invitations",
             "previews",
             "recruitment",
             "researcher_urls",

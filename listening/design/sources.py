@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 PARAMETER = "source"  # of the study's address: which way in it is
+INVITATION = "invitation"  # of the address of somebody who is invited
 PROLIFIC_PLACEHOLDERS = {
     "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
     "STUDY_ID": "{{%STUDY_ID%}}",
@@ -63,6 +64,7 @@ class Source:
     quota: int = 0  # sessions that may come this way; 0: as many as there is room for
     participant: str = ""
     submission: str = ""
+    invited_only: bool = False  # who has no link of their own does not come in
     own_ids: bool = False  # the ids are the researcher's: the same person in every source
     return_urls: Mapping[str, str] = field(default_factory=dict)  # outcome -> address, with `HOLES`
     codes: Mapping[str, str] = field(default_factory=dict)  # outcome -> code that all share
@@ -86,6 +88,10 @@ class Source:
     @property
     def has_own_ids(self) -> bool:
         return self.own_ids or self.facts.own_ids
+
+    @property
+    def takes_invitations(self) -> bool:
+        return self.kind == "panel"
 
     def identity(self, participant: str, *, owner: int, study: int) -> str:
         """Whose id it is, and the id: the same text for the same person, and for nobody else.

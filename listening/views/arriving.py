@@ -5,15 +5,16 @@ from __future__ import annotations
 from django.core import signing
 from django.http import HttpRequest
 
-from listening.design.sources import PARAMETER, Source, source_of_arrival, sources_of
+from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
 from listening.draws import secret_seed
+from listening.invitations import invitation_named
 from listening.models import Rater, Study
 from listening.sessions import Arrival
 from listening.views.ownership import rater_code_in
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 LONGEST_ID = 100  # characters of another source's ids
-NO_SOURCE, NO_ID, LOOKING = "no_source", "no_id", "looking"
+NO_SOURCE, NO_ID, LOOKING, NO_INVITATION = "no_source", "no_id", "looking", "no_invitation"
 
 
 def source_in(request: HttpRequest, study: Study) -> Source | None:
@@ -24,7 +25,7 @@ def source_in(request: HttpRequest, study: Study) -> Source | None:
 
 
 def refusal(request: HttpRequest, study: Study, source: Source | None) -> str:
-    """Why nobody begins by this address: `NO_SOURCE`, `NO_ID`, `LOOKING`; "" where one may.
+    """Why nobody begins by this address: its `problem`; "" where one may.
 
     Where a study names sources, only those lead in; and Prolific, and scripts of ours.
     """
@@ -37,8 +38,12 @@ def refusal(request: HttpRequest, study: Study, source: Source | None) -> str:
     looking = source.facts.preview
     if looking and carried.get(source.submission_parameter) == looking:
         return LOOKING
+    if INVITATION in carried and source.takes_invitations:
+        known = invitation_named(study, source, carried[INVITATION])
+        return "" if known else NO_INVITATION
     wanted = source.participant_parameter
-    return NO_ID if wanted and wanted not in carried else ""
+    missing = source.invited_only or (wanted and wanted not in carried)
+    return NO_ID if missing else ""
 
 
 def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
@@ -50,7 +55,14 @@ def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
         for name in (source.participant_parameter, source.submission_parameter)
         if name
     }
-    names = (*PROLIFIC_KEYS, *sorted(ids - {*PROLIFIC_KEYS}), "simulate", "lang", PARAMETER)
+    names = (
+        *PROLIFIC_KEYS,
+        *sorted(ids - {*PROLIFIC_KEYS}),
+        "simulate",
+        "lang",
+        PARAMETER,
+        INVITATION,
+    )
     words = {k: _printable(given.get(k, "")) for k in names}
     holes = ("{{", "${", "%SURVEY_CODE%")  # never filled in
     return {k: word for k, word in words.items() if word and not any(h in word for h in holes)}
@@ -86,6 +98,13 @@ def arrival_of(request: HttpRequest, study: Study) -> Arrival:
 def _identity(source: Source | None, carried: dict[str, str], study: Study) -> tuple[str, str]:
     """Who comes by a source other than Prolific, and the id of this sitting there."""
     if source is None or source.kind == "prolific":
+        return "", ""
+    if source.takes_invitations and INVITATION in carried:
+        invitation = invitation_named(study, source, carried[INVITATION])
+        own_id = invitation.own_id if invitation else ""
+        submission = invitation.code if invitation else ""
+        return source.identity(own_id, owner=study.owner_id, study=study.pk), submission
+    if source.invited_only:
         return "", ""
     participant = carried.get(source.participant_parameter, "")[:LONGEST_ID]
     submission = carried.get(source.submission_parameter, "")[:LONGEST_ID]

@@ -17,6 +17,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
 from listening.checks.check import Wave
+from listening.design.sources import INVITATION
+from listening.invitations import note_begun, note_declined
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Session, Study
 from listening.sessions import NoRoom
@@ -48,10 +50,13 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
         return _landing_page(request, study, problem=refused, status=404)
     if request.method == "POST" and request.POST.get("consent") == "yes":
         try:
-            return _enter(sessions.start(study, arrival))
+            session = sessions.start(study, arrival)
         except NoRoom as no_room:
             return _landing_page(request, study, problem=no_room.reason, status=409)
+        note_begun(study, carried_by(request, study).get(INVITATION, ""), session)
+        return _enter(session)
     if request.method == "POST" and request.POST.get("consent") == "no":
+        note_declined(study, carried_by(request, study).get(INVITATION, ""))
         return _landing_page(request, study, problem="declined")
     problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
     if not problem and (is_full(study, arrival.source) or not allocation.has_room(study.pk)):

@@ -7,13 +7,22 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-from listening.design.sources import HOLES, KINDS, PARAMETER, Source
+from listening.design.sources import HOLES, INVITATION, KINDS, PARAMETER, Source
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import OUTCOMES
 from listening.design.studyfile.problems import Notebook, quoted
 from listening.design.studyfile.shapes import Field, Wrong, read_table
 
-TAKEN = (PARAMETER, "lang", "simulate", "consent", "proof", "memory", "csrfmiddlewaretoken")
+TAKEN = (
+    PARAMETER,
+    INVITATION,
+    "lang",
+    "simulate",
+    "consent",
+    "proof",
+    "memory",
+    "csrfmiddlewaretoken",
+)
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 HOLE = re.compile(r"\{([^{}]*)\}")
 
@@ -49,6 +58,7 @@ SOURCE = {
     "quota": Field(shapes.whole, default=0, low=0, high=1_000_000),
     "participant": Field(_parameter, default="", longest=60),
     "submission": Field(_parameter, default="", longest=60),
+    "invited_only": Field(shapes.flag, default=False),
     "own_ids": Field(shapes.flag, default=False),
     "return_urls": Field(shapes.raw_table, default={}),
     "codes": Field(shapes.raw_table, default={}),
@@ -84,6 +94,9 @@ def _check(source: Source, where: str, before: list[Source], notes: Notebook) ->
     elif source.kind == "link" and (source.participant or source.own_ids):
         what = "A plain link carries no ids."
         notes.toml(f"{where}.kind", what, 'Use kind = "panel" for your own ids, else "other".')
+    if source.invited_only and not source.takes_invitations:
+        what = "Only a panel takes invitations."
+        notes.toml(f"{where}.invited_only", what, 'Write kind = "panel", or leave it out.')
     brought = {
         "participant": source.participant_parameter,
         "submission": source.submission_parameter,

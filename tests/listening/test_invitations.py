@@ -1,0 +1,174 @@
+"""People of a panel invited: their list, their links, mails sent once each, and no as an answer."""
+
+import re
+import socketserver
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from config.environment import Environment
+from config.mail import mail_server
+from listening import invitations, jobs
+from listening.erasure import erase
+from listening.models import Invitation, Session, Study
+from tests.factories import make_study
+
+LAB = [{"key": "lab", "kind": "panel", "invited_only": True}]
+WORDS = {"subject": "Come", "text": "Hello, {title}: {link}"}
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """A mail server as far as a client can tell; it refuses who is called nobody."""
+
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+        super().__init__(("127.0.0.1", 0), Dialogue)
+
+
+class Dialogue(socketserver.StreamRequestHandler):
+    server: Server
+
+    def handle(self) -> None:
+        self.say("220 here")
+        for line in self.rfile:
+            word = line.decode().strip().upper()
+            if word == "DATA":
+                self.say("354 go on")
+                lines = iter(self.rfile.readline, b".\r\n")
+                self.server.taken.append(b"".join(lines).decode())
+                self.say("250 taken")
+            elif word == "QUIT":
+                return self.say("221 bye")
+            else:
+                self.say("550 nobody here" if "NOBODY@" in word else "250 yes")
+
+    def say(self, line: str) -> None:
+        self.wfile.write(f"{line}\r\n".encode())
+
+
+@pytest.fixture
+def server(settings, monkeypatch) -> Iterator[Server]:
+    monkeypatch.setattr(jobs.send_invitations, "delay", jobs.send_invitations)
+    with Server() as found:
+        threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True).start()
+        url = {"EARNEST_MAIL": f"smtp://127.0.0.1:{found.server_address[1]}"}
+        how = mail_server(Environment(url | {"EARNEST_MAIL_FROM": "lab@example.org"}))
+        settings.EARNEST_MAIL, settings.DEFAULT_FROM_EMAIL = how
+        yield found
+        found.shutdown()
+
+
+@pytest.fixture
+def study(db) -> Study:
+    return make_study(
+        items=2, task={"block_size": 2, "ratings_per_stimulus": 9}, sources=LAB, key="panel-study"
+    )
+
+
+@pytest.fixture
+def panel(study, client):
+    """Posts to the page of the panel as the study's owner; gives what the page says."""
+    client.force_login(study.owner)
+    path = f"/studies/{study.key}/invitations/lab/"
+
+    def post(action: str, **fields: object) -> str:
+        answer = client.post(f"{path}do/", {"action": action, **fields}, follow=True)
+        return answer.content.decode()
+
+    return post
+
+
+def links(study: Study) -> dict[str, str]:
+    return {i.own_id: invitations.link_of(i) for i in study.invitations.all()}
+
+
+def test_a_list_is_taken_whole_or_not_at_all(study, panel):
+    wrong = panel("invite", people="p1, ada@example.org\np1\np2, no address\n,x@y.org\np3,,c")
+    for line in ("Line 2: “p1” stands", "Line 3: “no address”", "Line 4: the id", "Line 5: there"):
+        assert line in wrong
+    assert "p1, ada@example.org" in wrong  # what was typed is still there
+    assert not Invitation.objects.exists()
+    assert "2 new; 0 stood" in panel("invite", people="id,email\np1, ada@example.org\np2\n")
+    assert "1 new; 1 stood" in panel("invite", people="p2;bob@example.org\np3;")
+    assert {i.own_id: i.email for i in Invitation.objects.all()} == {
+        **{"p1": "ada@example.org", "p2": "bob@example.org", "p3": ""}
+    }
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT own_id || email FROM listening_invitation")
+        assert not any("p1" in row or "@" in row for (row,) in cursor.fetchall())
+
+
+def test_a_link_is_one_person_and_one_session(study, panel):
+    panel("invite", people="p1\np2")
+    first, other = (links(study)[name] for name in ("p1", "p2"))
+    assert "Your id is missing" in (
+        Client().get(f"/r/{study.link}/?source=lab&participant=p1").content.decode()
+    )
+    assert "This invitation is not valid" in Client().get(first + "x").content.decode()
+    begun = Client().post(first, {"consent": "yes"})
+    assert begun.status_code == 302
+    assert Client().get(first).url == begun.url  # on another device: the same session
+    assert Session.objects.get().source == "lab"
+    assert "cannot be taken off" in panel("remove", invitation=study.invitations.first().pk)
+    declined = Client().post(other, {"consent": "no"}).content.decode()
+    assert "you get no reminder" in declined
+    rows = invitations.as_csv(study, "lab").splitlines()
+    assert [row.split(",")[-1] for row in rows] == ["state", "begun", "declined"]
+    assert invitations.counts_of(study, "lab")["begun"] == 1
+    erase(study)
+    assert not Invitation.objects.exists()
+
+
+def test_mails_go_out_once_and_reminders_to_who_has_not_come(study, panel, server):
+    panel("invite", people="p1,ada@example.org\np2,bob@example.org\np3,nobody@example.org\np4")
+    assert "lacks {link}" in panel("send", subject="Come", text="Hello")
+    assert "3 mails are being sent" in panel("send", **WORDS)
+    assert len(server.taken) == 2
+    assert "From: lab@example.org" in server.taken[0]
+    own = re.search(r"invitation=3?D?(\w+)", server.taken[0].replace("=\n", ""))
+    assert own is not None
+    page = panel("send", **WORDS)  # pressed again: only who was refused is tried once more
+    assert "1 mails are being sent" in page
+    assert "nobody here" in page
+    assert len(server.taken) == 2
+    assert "0 mails" in panel("remind", **WORDS)  # had one a moment ago
+    study.invitations.update(begun_sending_at=timezone.now() - timedelta(days=1))
+    Client().post(links(study)["p1"], {"consent": "yes"})
+    panel("remind", **WORDS)
+    assert len(server.taken) == 3
+    assert "To: bob@example.org" in server.taken[2]
+    bob = study.invitations.get(own_id="p2")
+    assert (bob.mails, invitations.state_of(bob)) == (2, "reminded")
+    assert not invitations.send(bob.pk, "Come", "{link}", reminder=True)  # a job that comes twice
+
+
+def test_without_a_mail_server_links_are_downloaded(study, panel, client):
+    panel("invite", people="=1+1,ada@example.org")
+    assert "has no mail server" in panel("send", **WORDS)
+    table = client.get(f"/studies/{study.key}/invitations/lab/links.csv").content.decode()
+    assert table.splitlines()[1].startswith("'=1+1,ada@example.org,http")
+    assert Client().get(f"/studies/{study.key}/invitations/lab/").status_code == 302
+
+
+def test_a_mail_server_needs_a_sender():
+    with pytest.raises(ImproperlyConfigured, match="EARNEST_MAIL_FROM"):
+        mail_server(Environment({"EARNEST_MAIL": "smtp://mail.example.org"}))
+    how, _ = mail_server(
+        Environment(
+            {"EARNEST_MAIL": "smtps://u%40x:p@mail.example.org", "EARNEST_MAIL_FROM": "a@b.org"}
+        )
+    )
+    assert (how["port"], how["use_ssl"], how["use_tls"], how["username"]) == (
+        465,
+        True,
+        False,
+        "u@x",
+    )
