@@ -28,7 +28,7 @@ BETWEEN_MAILS = timedelta(hours=20)
 SUBJECT = "Your invitation to a listening study"
 TEXT = """Hello,
 
-you are invited to the listening study “{title}”. It takes about {minutes} minutes.
+you are invited to the listening study “{title}”. It takes about {minutes} min.
 
 Your personal link: {link}
 

@@ -20,7 +20,8 @@ from listening.previews import Source, StoredSource, example, only
 from listening.stages import NotAsked, check_and_settings
 from listening.views import page_facts
 from listening.views.preview_state import Addresses, preview_state
-from listening.views.rater import as_wav
+from listening.views.preview_words import in_language
+from listening.views.rater import as_wav, languages_of
 from listening.views.researcher import own_studies
 
 PARTS = ("task", "check", "questionnaire")
@@ -106,6 +107,8 @@ def _page(
     file = only(source.file, **part)
     if file is None:
         raise Http404
+    language = request.GET.get("lang", "")
+    file = in_language(file, language)
     if not any(part.values()) and request.GET.get("consent") != "yes":
         return _door(request, file, source, back)
     with speaking(file.language):
@@ -122,6 +125,8 @@ def _door(
         context = {
             **page_facts.door_facts(file, source.length),
             **{"study": file, "preview": True, "back": back},
+            "languages": languages_of(source.file, file.language, {}),
+            "arrival": {"lang": file.language} if file.language != source.file.language else {},
             **page_words(file.language),
         }
         return render(request, "rater/landing.html", context)

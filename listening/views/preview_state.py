@@ -22,6 +22,7 @@ from listening.stages import check_and_settings
 from listening.task_rules import parts_of
 from listening.views import page_facts
 from listening.views.endings import end_facts
+from listening.views.preview_words import criteria_words
 
 CODE = "PREVIEW"  # in the place of the completion code
 
@@ -93,13 +94,17 @@ def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
 def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
     task = file.tasks[index]
     criteria = zip(task.criteria, scales_of(task), strict=True)
+    words = criteria_words(task, file.language)
     own = page_facts.task_facts(
         index,
         title=task.title,
         instructions=task.instructions,
         method=method_named(task.method),
         autoplay=task.autoplay,
-        criteria=[(c.question, c.help_text, scale) for c, scale in criteria],
+        criteria=[
+            page_facts.criterion_words(c.question, c.help_text, scale, words.get(c.key, {}))
+            for c, scale in criteria
+        ],
         justification=task.justification,
     )
     examples = [(addresses.clip(e["stimulus"]), e.get("caption", "")) for e in task.examples]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from listening import allocation, audio, sessions
 from listening.checks.check import Wave
 from listening.design.sources import INVITATION
+from listening.design.studyfile import StudyFile
 from listening.invitations import note_begun, note_declined
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Session, Study
@@ -79,11 +81,12 @@ def _landing_page(
     study.title, study.texts = words["title"], words["texts"]  # for this page; it is not saved
     with speaking(language):
         out = _way_out(request, study, declined=problem == "declined")
+        carried = {k: word for k, word in carried_by(request, study).items() if k != "lang"}
         error = _("Please tick the box to take part.") if consent_missing else ""
         context = {
             **page_facts.door_facts(study, session_length(study)),
             "study": study,
-            "languages": _languages(request, study, language),
+            "languages": languages_of(study, language, carried),
             "problem": problem,
             "out": out if out["return_url"] or problem == "declined" else None,
             "error": error,
@@ -120,16 +123,17 @@ def _language(request: HttpRequest, study: Study) -> str:
     return chosen if chosen in study.translations else study.language
 
 
-def _languages(request: HttpRequest, study: Study, chosen: str) -> list[dict[str, Any]]:
+def languages_of(
+    study: Study | StudyFile, chosen: str, carried: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """Links to the same page in each language; none when there is only one."""
-    arrival = {k: word for k, word in carried_by(request, study).items() if k != "lang"}
     offered = [study.language, *study.translations]
     return [
         {
             "tag": tag,
             "name": name_of(tag),
             "chosen": tag == chosen,
-            "query": urlencode({**arrival, "lang": tag}),
+            "query": urlencode({**carried, "lang": tag}),
         }
         for tag in (offered if len(offered) > 1 else [])
     ]

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from listening import studies
+from listening import sessions, studies
 from listening.design.studyfile import CSV, TOML, csv_text, read_folder, toml_text
 from listening.languages import name_of
 from listening.models import Session, Study
+from listening.sessions import Arrival
 from tests.factories import answer_all, make_user
 from tests.listening.folders import CONDITIONS, STUDY, TASK, make_folder, problems_of
 
@@ -186,6 +187,30 @@ def test_the_door_offers_the_languages_and_keeps_who_arrived(study: Study) -> No
     assert "您好。" in page
     assert "小研究" in page
     assert '<input type="hidden" name="lang" value="zh-Hans">' in page
+
+
+def test_the_preview_speaks_each_language_as_the_session_does(study: Study) -> None:
+    client = Client()
+    client.force_login(study.owner)
+    door = client.get(f"/studies/{study.key}/preview/").content.decode()
+    assert 'href="?lang=zh-Hans" lang="zh-Hans"' in door
+    door = client.get(f"/studies/{study.key}/preview/?lang=zh-Hans").content.decode()
+    assert "您好。" in door
+    assert '<input type="hidden" name="lang" value="zh-Hans">' in door
+    shown = client.get(f"/studies/{study.key}/preview/", {"consent": "yes", "lang": "zh-Hans"})
+    preview = shown.context["state"]
+    session = sessions.start(study, Arrival(simulated=True, language="zh-Hans"))
+    stored = state_of(session)
+    assert preview["study"] == stored["study"]
+    for part in ("title", "instructions", "criteria", "justification"):
+        assert preview["tasks"][0][part] == stored["tasks"][0][part]
+    assert preview["tasks"][0]["examples"][0]["caption"] == "很好的例子。"
+    kinds = [stage["stage"] for stage in preview["preview_stages"]]
+    assert kinds == ["questionnaire", "check", "trial"]
+    assert preview["preview_stages"][0]["questionnaire"]["title"] == "关于您"
+    assert preview["preview_stages"][1]["check"]["title"] == "先调音量"
+    assert preview["preview_trials"][0]["judged"]["right"] == "对了。"
+    assert preview["preview_end"]["text"] == "谢谢参加。"
 
 
 @pytest.mark.parametrize("tag", ["fr", "zh", "<script>", "", "en"])
