@@ -93,11 +93,13 @@ def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
 def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
     task = file.tasks[index]
     criteria = zip(task.criteria, scales_of(task), strict=True)
+    method = method_named(task.method)
     own = page_facts.task_facts(
         index,
         title=task.title,
         instructions=task.instructions,
-        method=method_named(task.method),
+        method=method,
+        playback=method.playback(task.options),
         autoplay=task.autoplay,
         criteria=[(c.question, c.help_text, scale) for c, scale in criteria],
         justification=task.justification,
