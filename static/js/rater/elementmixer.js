@@ -118,6 +118,12 @@ export class ElementMixer {
     this.mark(place);
   }
 
+  /** The track from the start, that of the loop where there is one. @param {number} track */
+  restart(track) {
+    this.select(track);
+    this.seek(0);
+  }
+
   /** @param {number} place from which on hearing is counted */
   mark(place) {
     this.seenAt = place;
