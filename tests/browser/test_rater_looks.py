@@ -306,7 +306,8 @@ def test_the_session_page_fetches_all_its_modules_at_once() -> None:
     assert set(re.findall(r"js/(\w+/\w+\.js)", always)) == needed | {"rater/session.js"}
     reached = later.union(*(imported_with(name) for name in later))
     assert set(re.findall(r"js/(\w+/\w+\.js)", sometimes)) <= reached
-    assert imported_with("rater/parallel.js") - needed <= set(
+    late = {"rater/elementmixer.js"}  # for clips too long to decode, which the page finds out
+    assert imported_with("rater/parallel.js") - needed - late <= set(
         re.findall(r"js/(\w+/\w+\.js)", sometimes)
     )
     assert not later & needed

@@ -1,6 +1,5 @@
 /** The clips of a parallel trial and the mixer that plays them: loading, waking, counting what is heard. */
 
-import { ElementMixer, loadedElement } from "./elementmixer.js";
 import { Heard, joined } from "./heard.js";
 import { Mixer } from "./mixer.js";
 import { awake, decode, fitsMemory, output } from "./audiooutput.js";
@@ -13,6 +12,7 @@ const MAX_DECODE_ERRORS = 3;
 
 /**
  * @typedef {import("./clips.js").Clip} Clip
+ * @typedef {import("./elementmixer.js").ElementMixer} ElementMixer
  * @typedef {import("../shared/wire.js").DeckPlayback} DeckPlayback
  * @typedef {import("../shared/wire.js").SoundDraft} TrackDraft
  * @typedef {import("../shared/wire.js").DeckDraft} DeckDraft
@@ -154,7 +154,7 @@ export class Deck extends EventTarget {
     const clips = this.tracks.map(({ clip }) => clip);
     const mixer = (await fitsMemory(clips))
       ? new Mixer(sound, await Promise.all(clips.map((clip) => decode(/** @type {Blob} */ (clip.blob), sound))))
-      : new ElementMixer(sound, await Promise.all(clips.map(({ source }) => loadedElement(source))));
+      : await import("./elementmixer.js").then(({ streamed }) => streamed(sound, clips)); // few need it
     if (this.closed) return mixer.close();
     this.tracks.forEach((track, k) => {
       track.duration = mixer.durations[k];

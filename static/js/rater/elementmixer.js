@@ -25,6 +25,14 @@ export function loadedElement(source) {
   });
 }
 
+/**
+ * @param {AudioContext} sound
+ * @param {import("./clips.js").Clip[]} clips
+ */
+export async function streamed(sound, clips) {
+  return new ElementMixer(sound, await Promise.all(clips.map(({ source }) => loadedElement(source))));
+}
+
 export class ElementMixer {
   /**
    * @param {AudioContext} context

@@ -215,7 +215,7 @@ export class ParallelTrialView extends EventTarget {
     const unheard = this.tracks.find((track) => !this.enough(track));
     if (unheard) {
       const name = namesOf(unheard).spoken;
-      return say(this.unheard[0], { name, percent: this.percent });
+      return say(this.unheard[0], { name, share: this.share });
     }
     const board = this.boards.find((each) => each.missing);
     return board?.missing || this.criteria.missing || this.justification?.missing || "";
@@ -226,14 +226,14 @@ export class ParallelTrialView extends EventTarget {
     return UNHEARD[share === null ? "start" : share === 1 ? "whole" : "share"];
   }
 
-  get percent() {
-    return Math.round(100 * (this.task.playback.share ?? 0));
+  get share() {
+    return `${Math.round(100 * (this.task.playback.share ?? 0))} %`;
   }
 
   get lockText() {
     if (this.tracks.some((track) => this.barred(track))) return say("lock_reference");
     if (this.boards.some((board) => board.plan.scale.widget === "ranking")) return say("lock_ranking");
-    return say(this.unheard[1], { percent: this.percent });
+    return say(this.unheard[1], { share: this.share });
   }
 
   update() {
