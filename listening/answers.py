@@ -36,6 +36,7 @@ from listening.task_rules import TaskRules, parts_of, task_rules
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
 FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports
+START_S = 2  # of every clip where a task asks for no share; deck.js knows it too
 AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
 DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
 
@@ -86,8 +87,9 @@ def store_answer(session: Session, answer: Answer) -> StoredAnswer:
     rules = task_rules(trial.task_id)
     ratings = _ratings(rules, trial, answer.labels)
     _check_justification(rules.justification, answer.justification)
-    needed_s = trial.sum_s if rules.method.heard_out else trial.longest_s
-    _check_heard(trial, answer, rules.method, needed_s)
+    share = rules.playback.share
+    needed_s = trial.start_s if share is None else share * trial.sum_s
+    _check_heard(trial, answer, rules, needed_s)
     passed = _trap_passed(rules, trial, ratings)
     _write(session, trial, rules, answer, ratings, passed=passed, needed_s=needed_s)
     _close_block_after(session, trial, rules)
@@ -123,7 +125,9 @@ def _locked_trial(session: Session, code: str) -> LoadedTrial:
     stored one after the other, and what is read here holds until the answer is written.
     """
     (locked,) = rows_of(LOCK, session=session.pk)
-    loaded = rows_of(LOAD, code=code, session=session.pk, ahead=AHEAD, fastest=FASTEST)
+    loaded = rows_of(
+        LOAD, code=code, session=session.pk, ahead=AHEAD, fastest=FASTEST, start=START_S
+    )
     if not loaded:
         raise Refused(UNKNOWN_TRIAL)
     trial: LoadedTrial = loaded[0]
@@ -184,19 +188,19 @@ def _check_justification(rules: Mapping[str, Any], given: Mapping[str, Any] | No
         raise Refused(REASON_MISSING if shortest == 1 else REASON_TOO_SHORT, n=shortest)
 
 
-def _check_heard(trial: LoadedTrial, answer: Answer, method: Method, needed_s: float) -> None:
+def _check_heard(trial: LoadedTrial, answer: Answer, rules: TaskRules, needed_s: float) -> None:
     """The page says what was played; what was sent, and that there was time for it, is known here.
 
     Scripted raters, whom only the server's own key makes, need no time.
     """
     if not trial.simulated:
-        clips = len(parts_of(method, trial))
+        clips = len(parts_of(rules.method, trial))
         if trial.fetched & fetches.all_of(clips) != fetches.all_of(clips):
             raise Refused(NOT_FETCHED)
         if trial.spare_s < FASTEST * needed_s:
             raise Refused(NOT_HEARD)
-    heard = answer.heard_fraction >= HEARD_ENOUGH or not method.heard_out
-    if not heard or answer.plays < 1:
+    share = rules.playback.share or 0.0  # 0: the page counts seconds
+    if answer.heard_fraction < min(share, HEARD_ENOUGH) or answer.plays < 1:
         raise Refused(NOT_HEARD)
 
 

@@ -47,11 +47,12 @@ SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.it
        t.stimulus_id, t.versus_id, t.others, t.context,
        t.versus_first, t.trap, t.expected, r.simulated,
        plan.current, plan.left_in_block, plan.left, t.fetched,
-       clips.sum_s, clips.longest_s, least(
+       clips.sum_s, clips.start_s, least(
            listened.spare_s, extract(epoch FROM statement_timestamp() - t.fetched_at)) AS spare_s
 FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
 JOIN listening_rater r ON r.id = t.rater_id,
-LATERAL (SELECT sum(duration_s) AS sum_s, max(duration_s) AS longest_s FROM listening_stimulus
+LATERAL (SELECT sum(duration_s) AS sum_s, sum(least(duration_s, %(start)s)) AS start_s
+    FROM listening_stimulus
     WHERE id IN (t.stimulus_id, t.versus_id) OR id = ANY(t.others) OR id = ANY(t.context)) clips,
 LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
         count(*) FILTER (WHERE p.{PLANNED}) AS left,
@@ -87,7 +88,7 @@ class LoadedTrial(Protocol):
     left: int
     fetched: int  # one bit per clip that was sent to this session
     sum_s: float
-    longest_s: float
+    start_s: float  # of the first seconds of each
     spare_s: float  # time there was to hear it, in seconds
 
 

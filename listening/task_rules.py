@@ -10,7 +10,7 @@ from typing import Any
 
 from listening.design.traps import TrapPlan
 from listening.draws import draws_of
-from listening.methods import Method, Part, PlannedTrial, Scale, method_named
+from listening.methods import Method, Part, PlannedTrial, Playback, Scale, method_named
 from listening.models import Task
 
 
@@ -28,6 +28,7 @@ class TaskRules:
     """What a task asks of an answer; tasks do not change once their blocks are planned."""
 
     method: Method
+    playback: Playback
     criteria: tuple[CriterionRules, ...]
     justification: Mapping[str, Any]
     traps: TrapPlan
@@ -46,8 +47,10 @@ def task_rules(task: int) -> TaskRules:
         CriterionRules(c.pk, c.key, Scale.from_dict(c.scale))
         for c in row.criteria.order_by("order")
     )
+    method = method_named(row.method)
     return TaskRules(
-        method_named(row.method),
+        method,
+        method.playback(row.options),
         criteria,
         row.justification,
         TrapPlan.from_dict(row.traps),

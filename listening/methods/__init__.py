@@ -10,12 +10,14 @@ from listening.methods.method import (
     StimulusRef,
     method_named,
 )
+from listening.methods.playback import Playback
 
 __all__ = [
     "Estimand",
     "Method",
     "Part",
     "PlannedTrial",
+    "Playback",
     "Scale",
     "Step",
     "StimulusRef",

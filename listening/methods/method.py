@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from listening.methods.estimand import Estimand
+from listening.methods.playback import Playback
 from listening.registry import Registry
 
 
@@ -177,6 +178,10 @@ class Method:
     def scale(self, options: Mapping[str, Any]) -> Scale:
         """The scale that the options ask for; ValueError says why they do not fit the method."""
         raise NotImplementedError
+
+    def playback(self, options: Mapping[str, Any]) -> Playback:
+        """How the clips are to be heard; ValueError says why an option does not fit."""
+        return Playback(share=1.0 if self.heard_out else None)
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
         """What the design balances over, in a stable order: conditions, or pairs of them."""

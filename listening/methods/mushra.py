@@ -17,6 +17,7 @@ from listening.methods.method import (
     gettext_noop,
     names_in,
 )
+from listening.methods.playback import Playback, beside_reference, hides_reference
 from listening.methods.together import TOGETHER, by_item, check_numbers, references
 
 BANDS = {  # the middle of each fifth of the scale
@@ -54,6 +55,9 @@ class Mushra(Method):
         steps = tuple(Step(label, float(label), words[label]) for label in BANDS)
         return Scale(steps, "sliders", (0.0, 100.0, 1.0))
 
+    def playback(self, options: Mapping[str, Any]) -> Playback:
+        return beside_reference(options)
+
     def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
         return [TOGETHER]
 
@@ -61,8 +65,10 @@ class Mushra(Method):
         self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
     ) -> Iterator[PlannedTrial]:
         known = references(stimuli, options)
-        check_numbers(stimuli)
-        for item, group in by_item(stimuli).items():
+        hidden = hides_reference(options)
+        rated = [s for s in stimuli if hidden or s != known[s.item]]
+        check_numbers(rated)
+        for item, group in by_item(rated).items():
             yield PlannedTrial(item, TOGETHER, tuple(s.pk for s in group), known[item].pk)
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:

@@ -15,6 +15,7 @@ from listening.methods.method import (
     gettext_noop,
 )
 from listening.methods.mushra import lettered
+from listening.methods.playback import Playback, together
 from listening.methods.together import MOST_TOGETHER, TOGETHER, by_item, check_numbers
 
 QUESTION = gettext_noop("Put the clips in order, the best one first.")
@@ -38,6 +39,9 @@ class Rank(Method):
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         return Scale((), "ranking", (1.0, float(MOST_TOGETHER), 1.0))
+
+    def playback(self, options: Mapping[str, Any]) -> Playback:
+        return together(options, 1.0)
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
         return [TOGETHER]

@@ -48,6 +48,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_texts(study),
         *_about_sets(study),
         *_about_gaps(study),
+        *_about_hidden_references(study),
         *_about_known_traps(study, stimuli),
         *_about_files(stimuli),
         *_about_loudness(rated),
@@ -132,6 +133,19 @@ def _about_gaps(study: Study) -> Iterator[Finding]:
                     f"{len(missing)} of {len(asked)} items: {quoted(missing)}.",
                     "Add its clips, or remember that its results rest on fewer items.",
                 )
+
+
+def _about_hidden_references(study: Study) -> Iterator[Finding]:
+    """What a study gives up that does not hide the reference among the rated clips."""
+    for task in study.tasks.order_by("order"):
+        if not method_named(task.method).playback(task.options).hidden_reference:
+            yield Finding(
+                "warning",
+                f"The task “{task.key}” hides no reference among the rated clips. Lost with it: "
+                "the rule hidden_reference (post-screening of BS.1534-3) leaves nobody out, and "
+                "the reference has no score that results could be compared with.",
+                "Remove hidden_reference = false to keep both.",
+            )
 
 
 def _about_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from listening.checks import Check, CheckSettings
 from listening.design.duration import SessionLength
 from listening.design.traps import TrapPlan
-from listening.methods import Method, Part, Scale
+from listening.methods import Method, Part, Playback, Scale
 
 Lines = Sequence[Mapping[str, Any]]
 HEADPHONE_CHECKS = frozenset({"huggins", "antiphase", "stereo"})
@@ -49,6 +50,7 @@ def task_facts(
     title: str,
     instructions: str,
     method: Method,
+    playback: Playback,
     autoplay: bool,
     criteria: Iterable[tuple[str, str, Scale]],
     justification: Mapping[str, Any],
@@ -59,7 +61,8 @@ def task_facts(
         "title": title,
         "instructions": instructions,
         "screen": method.screen,
-        "heard_out": method.heard_out,
+        "heard_out": playback.share == 1,
+        "playback": asdict(playback),
         "several": method.screen == "parallel",
         "autoplay": autoplay and method.screen != "parallel",
         "criteria": [

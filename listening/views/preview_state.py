@@ -95,11 +95,13 @@ def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
     task = file.tasks[index]
     criteria = zip(task.criteria, scales_of(task), strict=True)
     words = criteria_words(task, file.language)
+    method = method_named(task.method)
     own = page_facts.task_facts(
         index,
         title=task.title,
         instructions=task.instructions,
-        method=method_named(task.method),
+        method=method,
+        playback=method.playback(task.options),
         autoplay=task.autoplay,
         criteria=[
             page_facts.criterion_words(c.question, c.help_text, scale, words.get(c.key, {}))

@@ -181,6 +181,7 @@ def task_facts(pk: int, index: int, language: str) -> dict[str, Any]:
         title=words.get("title") or task.title,
         instructions=words.get("instructions") or task.instructions,
         method=rules.method,
+        playback=rules.playback,
         autoplay=rules.autoplay,
         criteria=[
             page_facts.criterion_words(c.question, c.help_text, asked.scale, own.get(asked.key, {}))

@@ -112,6 +112,13 @@ CONTEXT = {
     "roles": ["context", "rated"],
 }
 ABX = {**ATT, "clip_names": ["A", "B", "X"], "justification": None}
+PLAYBACK: dict[str, Any] = {  # what the server says of a task that asks for nothing else
+    "share": None,
+    "restart": False,
+    "reference_first": False,
+    "hidden_reference": True,
+    "waveform": False,
+}
 ORDINARY = {
     "screen": "sequence",
     "heard_out": True,
@@ -129,7 +136,10 @@ def as_sent(task: dict[str, Any], index: int) -> dict[str, Any]:
         for each in task["criteria"]
     ]
     ours = {key: value for key, value in task.items() if key not in ("clip_names", "roles")}
-    return {**ORDINARY, **ours, "criteria": criteria, "index": index}
+    share = 1.0 if ours.get("heard_out", True) else None
+    playback = {**PLAYBACK, "share": share, **ours.pop("playback", {})}
+    whole = {**ORDINARY, **ours, "criteria": criteria, "index": index, "playback": playback}
+    return {**whole, "heard_out": playback["share"] == 1}
 
 
 def steps_of(scale: dict[str, Any]) -> list[dict[str, Any]]:

@@ -98,7 +98,10 @@ def test_questionnaires_and_checks(
         report.look_in_both_schemes(page, stage)
 
 
-@pytest.mark.parametrize("task", [MUSHRA, RANKING], ids=["mushra", "ranking"])
+CHOSEN = {"playback": {"waveform": True, "reference_first": True}}
+
+
+@pytest.mark.parametrize("task", [MUSHRA | CHOSEN, RANKING], ids=["mushra", "ranking"])
 def test_clips_that_play_together(
     serve: Serve, new_page: NewPage, report: Report, task: dict[str, object]
 ) -> None:

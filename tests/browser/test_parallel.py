@@ -358,13 +358,13 @@ def test_the_hint_of_a_hidden_reference_is_not_given_twice(serve: Serve, new_pag
 
 
 def test_every_sentence_of_parallel_trials_is_on_the_page() -> None:
-    from tests.browser.test_rater_looks import ROOT, SCRIPTS, imported_by
+    from tests.browser.test_rater_looks import ROOT, SCRIPTS, imported_with
 
     pages = [
         (ROOT / "templates/rater" / f"strings{name}.html").read_text() for name in ("", "_parallel")
     ]
     there, own = (set(re.findall(r'<data value="(\w+)"', text)) for text in pages)
-    modules = imported_by("rater/parallel.js", {"rater/parallel.js"})
+    modules = imported_with("rater/parallel.js")
     text = "\n".join((SCRIPTS / name).read_text() for name in modules)
     assert set(re.findall(r'say\("(\w+)"', text)) <= there | own
     assert own <= set(re.findall(r'"(\w+)"', text))

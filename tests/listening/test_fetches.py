@@ -1,5 +1,6 @@
 """An answer needs its clips sent to its session, and time to hear them; nobody gains by waiting."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -158,3 +159,32 @@ def test_the_first_time_counts(session):
     fetch(session)
     (fetched_at,) = Trial.objects.exclude(fetched=0).values_list("fetched_at", flat=True)
     assert timezone.now() - fetched_at > timedelta(seconds=59)
+
+
+@pytest.mark.parametrize(("heard", "share"), [(0.5, 0.5), (None, 1.0)])
+def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, share):
+    """A ranking of three clips: half of each takes half of the time, and less is refused."""
+    options = {"heard": heard} if heard else {}
+    task = {"method": "rank", "options": options}
+    session = arrive(make_study(task=task), simulated=False)
+    (shown, *_) = (state := state_of(session, own=True))["trials"]
+    assert state["tasks"][0]["playback"]["share"] == share
+    assert state["tasks"][0]["heard_out"] is (share == 1)
+    labels = {f"0.{place}": str(place + 1) for place in range(3)}
+    reached = min(share, 0.95)
+
+    def tried(fraction):
+        whole = an_answer(current(session), "1", heard_fraction=fraction)
+        try:
+            sessions.record_answer(session, replace(whole, labels=labels))
+        except Refused as refused:
+            return refused.code
+        return "stored"
+
+    fetch(session)
+    passes(FASTEST * share * 3 * CLIP_S - 1)
+    assert tried(reached) == "not_heard"  # nobody hears them so quickly
+    passes(1.1)
+    assert tried(reached - 0.01) == "not_heard"
+    assert tried(reached) == "stored"
+    assert Rating.objects.filter(trial__code=shown["id"]).count() == 3

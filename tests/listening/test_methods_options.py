@@ -269,6 +269,14 @@ def test_mushra_rates_all_conditions_with_the_hidden_reference_against_the_open_
     assert [(t.rated, t.versus) for t in trials] == [((0, 1, 2), 1), ((3, 4, 5), 4)]
 
 
+def test_mushra_without_a_hidden_reference_rates_the_others_against_the_open_one() -> None:
+    trials = list(method_named("mushra").trials(WITH_REFERENCE, {"hidden_reference": False}))
+    assert [(t.rated, t.versus) for t in trials] == [((0, 2), 1), ((3, 5), 4)]
+    pair = refs((1, "a", "test"), (1, "r", "reference"))
+    with pytest.raises(ItemsError, match="1 of 1 items has a single clip"):
+        list(method_named("mushra").trials(pair, {"hidden_reference": False}))
+
+
 @pytest.mark.parametrize("key", ["ccr", "dcr", "mushra"])
 def test_an_item_without_a_reference_is_named(key: str) -> None:
     material = refs((1, "a", "test"), (1, "r", "reference"), (2, "a", "test"))
@@ -319,6 +327,7 @@ def test_the_guides_name_a_method_and_every_option_that_it_reads(key: str) -> No
     for options in ANY_SCALE.get(key, [{}]):
         watched = WatchedOptions(options)
         method.scale(watched)
+        method.playback(watched)
         method.columns(WITH_REFERENCE, watched)
         list(method.trials(WITH_REFERENCE, watched))
         for option in watched.asked:
@@ -350,7 +359,9 @@ REFERENCE = CONDITIONS.replace('key = "sys-b"', 'key = "sys-b"\nrole = "referenc
         ("ab", "tie = true"),
         ("abx", 'pairs = [["sys-a", "sys-b"]]'),
         ("mushra", 'reference = "sys-a"\nnames = { "90" = "Superb" }'),
+        ("mushra", 'heard = 0.5\nrestart = true\nreference_first = true\nwaveform = "reference"'),
         ("rank", ""),
+        ("rank", "heard = 0.25\nrestart = true"),
         ("p835", ""),
         ("free_choice", 'choices = [{ label = "a", score = 1 }, { label = "b", score = 0.5 }]'),
     ],
@@ -358,6 +369,47 @@ REFERENCE = CONDITIONS.replace('key = "sys-b"', 'key = "sys-b"\nrole = "referenc
 def test_a_study_folder_may_use_every_option(tmp_path: Path, method: str, options: str) -> None:
     found = problems_of(tmp_path, toml(method, options, REFERENCE))
     assert found == [], "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "said"),
+    [
+        ("mushra", "heard = 0", "heard is a share above 0 and up to 1, like 0.5, not 0"),
+        ("mushra", "heard = true", "heard is a share above 0 and up to 1, like 0.5, not True"),
+        ("mushra", "heard = 50", "heard is a share above 0 and up to 1, like 0.5, not 50"),
+        ("rank", 'restart = "yes"', "restart is true or false, not 'yes'"),
+        ("mushra", 'waveform = "clips"', "which tell systems apart without listening"),
+        ("mushra", "waveform = true", 'waveform is "none" or "reference", not True'),
+        ("rank", 'waveform = "reference"', "“rank” does not use the option “waveform” here"),
+        ("rank", "reference_first = true", "“rank” does not use the option “reference_first”"),
+        ("mos", "heard = 0.5", "“mos” does not use the option “heard” here"),
+    ],
+)
+def test_playback_that_cannot_be_is_refused_by_name(
+    tmp_path: Path, method: str, option: str, said: str
+) -> None:
+    problem = the_problem(tmp_path, toml(method, option, REFERENCE))
+    assert said in problem.what
+    assert (problem.file, bool(problem.remedy)) == ("study.toml", True)
+
+
+def test_a_hidden_reference_that_is_off_is_read_and_what_it_costs_is_said(
+    tmp_path: Path, db: None
+) -> None:
+    from listening import studies
+    from tests.factories import make_user
+    from tests.listening.folders import make_folder
+
+    third = REFERENCE + '\n[[conditions]]\nkey = "sys-c"\n'
+    rows = csv_with(
+        *(f"{s}{i},sys-{s},i{i},audio/{s if s != 'c' else 'a'}{i}.wav" for s in "abc" for i in "12")
+    )
+    folder = make_folder(tmp_path, toml("mushra", "hidden_reference = false", third), rows)
+    study = studies.create_study(folder, make_user())
+    said = [str(each) for each in studies.check_study(study) if "hides no reference" in each.what]
+    assert len(said) == 1
+    assert "rule hidden_reference" in said[0]
+    assert "Remove hidden_reference = false" in said[0]
 
 
 @pytest.mark.parametrize("method", ["ccr", "dcr", "mushra"])

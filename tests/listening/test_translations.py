@@ -209,7 +209,7 @@ def test_the_preview_speaks_each_language_as_the_session_does(study: Study) -> N
     assert kinds == ["questionnaire", "check", "trial"]
     assert preview["preview_stages"][0]["questionnaire"]["title"] == "关于您"
     assert preview["preview_stages"][1]["check"]["title"] == "先调音量"
-    assert preview["preview_trials"][0]["judged"]["right"] == "对了。"
+    assert preview["preview_trials"][0]["judged"]["right"]["text"] == "对了。"
     assert preview["preview_end"]["text"] == "谢谢参加。"
 
 

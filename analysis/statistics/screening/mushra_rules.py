@@ -44,7 +44,10 @@ class HiddenReference(Rule):
     def lacking(self, table: pd.DataFrame) -> str:
         if (_of_mushra(table) & self._hidden(table)).any():
             return ""
-        return "no MUSHRA rating is of a hidden reference; name it, like condition=ref"
+        return (
+            "no MUSHRA rating is of a hidden reference; name it, like condition=ref, unless the "
+            "study hid none (hidden_reference = false)"
+        )
 
     def _hidden(self, table: pd.DataFrame) -> pd.Series[bool]:
         if self.condition:

@@ -138,6 +138,7 @@ class TaskFit:
     def check(self) -> None:
         self._check_limits()
         scales = self._scales()
+        self._check_playback()
         trials = self._trials()
         self._check_unused_options()
         self._check_traps(scales)
@@ -196,6 +197,13 @@ class TaskFit:
             if label not in scale.labels:
                 what = f"The scale has no label “{label}”."
                 self.say(f"{where}.names", what, did_you_mean(label, scale.labels))
+
+    def _check_playback(self) -> None:
+        try:
+            self.method.playback(self.options)
+        except ValueError as error:
+            what = f"The options do not fit the method “{self.task.method}”: {error}."
+            self.say("options", what, "Correct or remove the option.")
 
     def _trials(self) -> tuple[list[str], list[PlannedTrial]] | None:
         """Columns and trials of one replicate; pk and item are places in lists here."""

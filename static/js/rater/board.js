@@ -1,7 +1,6 @@
-/** The answers of a parallel trial: a slider for each clip, or the clips put into an order. */
+/** What the boards of parallel trials share: a row for each clip, and the button that lets it be heard. */
 
-import { partsOf, setText, view } from "../shared/dom.js";
-import { layWords, Slider, spanned } from "./slider.js";
+import { partsOf, setEnabled, setText, view } from "../shared/dom.js";
 import { say } from "./strings.js";
 
 /**
@@ -9,10 +8,6 @@ import { say } from "./strings.js";
  * @typedef {import("./deck.js").Track} Track
  * @typedef {import("../shared/wire.js").Criterion} Plan
  * @typedef {import("../shared/wire.js").Labels} Labels
- * @typedef {import("../shared/views.js").SlidersParts} SlidersParts
- * @typedef {import("../shared/views.js").SlidersRowParts} SlidersRowParts
- * @typedef {import("../shared/views.js").RankingParts} RankingParts
- * @typedef {import("../shared/views.js").RankingRowParts} RankingRowParts
  */
 
 /**
@@ -51,6 +46,7 @@ export class ClipButton {
     root.classList.toggle("selected", selected);
     root.classList.toggle("sounding", playing);
     root.classList.toggle("heard", heard);
+    setEnabled(root, !deck.barred(this.index));
     const says = say("toggle_of", { action: say(playing ? "pause" : "play"), name: this.spoken });
     setText(this.part("says"), heard ? says : `${says}, ${say("clip_unheard")}`);
   }
@@ -61,7 +57,7 @@ export class ClipButton {
  * @template P its places
  * @template {{button: HTMLElement}} R the places of a row
  */
-class Board extends EventTarget {
+export class Board extends EventTarget {
   /**
    * @param {HTMLFieldSetElement} fieldset
    * @param {Plan} plan
@@ -115,263 +111,4 @@ class Board extends EventTarget {
   rowOf(track) {
     return this.rows.findIndex((row) => row.track === track);
   }
-}
-
-/**
- * Whether the words stand in the middle of five equal bands, as in BS.1534.
- * @param {import("./slider.js").Span} scale
- */
-function isFifths({ span: [low, high], steps }) {
-  const middle = (/** @type {number} */ k) => low + ((2 * k + 1) * (high - low)) / 10;
-  return steps.length === 5 && steps.every(({ label }, k) => Number(label) === middle(k));
-}
-
-/**
- * One slider for each clip (BS.1534).
- * @extends {Board<SlidersParts, SlidersRowParts>}
- */
-export class SlidersBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
-    const scale = spanned(plan.scale);
-    layWords(this.part("words"), scale);
-    if (isFifths(scale)) fieldset.dataset.bands = "5";
-    this.sliders = this.rows.map(({ part, button }) => {
-      const name = say("clip_score", { name: button.spoken });
-      const slider = new Slider(part("slider"), part("score"), scale, name);
-      slider.addEventListener("change", () => this.changed());
-      return slider;
-    });
-    this.sorted = false;
-    this.part("sort").addEventListener("click", () => this.sort());
-    this.part("rows").append(...this.rows.map(({ root }) => root));
-  }
-
-  get labels() {
-    return this.sliders.map((slider) => slider.label);
-  }
-
-  get missing() {
-    const { open } = this;
-    return open.length ? say("missing_scores", { names: open.join(", ") }) : "";
-  }
-
-  /** By score, the best first, or back into the order of the letters. */
-  sort() {
-    this.sorted = !this.sorted;
-    const score = (/** @type {number} */ k) => (this.labels[k] ? Number(this.labels[k]) : -Infinity);
-    const order = this.rows.map((_, k) => k);
-    if (this.sorted) order.sort((a, b) => score(b) - score(a) || a - b);
-    this.part("rows").append(...order.map((k) => this.rows[k].root));
-    setText(this.part("sort"), say(this.sorted ? "sort_names" : "sort_scores"));
-  }
-
-  /** @param {Labels} answers */
-  restore(answers) {
-    this.rows.forEach(({ track }, k) => {
-      this.sliders[k].restore(answers[`${this.index}.${track.place}`] ?? "");
-    });
-  }
-
-  /**
-   * @param {(track: Track) => boolean} heard
-   * @param {(track: Track) => boolean} opened and what it is compared with, too
-   */
-  draw(heard, opened) {
-    this.rows.forEach(({ track, root, button }, k) => {
-      this.sliders[k].input.disabled = !opened(track);
-      root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(heard(track));
-    });
-  }
-
-  /**
-   * @param {Track} track
-   * @param {1 | -1} direction
-   */
-  step(track, direction) {
-    const slider = this.sliders[this.rowOf(track)];
-    if (!slider || slider.input.disabled) return false;
-    slider.nudge(direction);
-    slider.input.focus();
-    return true;
-  }
-
-  /** @param {Track} track */
-  focus(track) {
-    this.sliders[this.rowOf(track)]?.input.focus();
-  }
-
-  /** @returns {boolean} digits choose clips here */
-  digit() {
-    return false;
-  }
-}
-
-/**
- * The clips in an order, the best first; nothing is placed until the rater places it.
- * @extends {Board<RankingParts, RankingRowParts>}
- */
-export class RankingBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
-    /** @type {Track[]} the best first */
-    this.order = [];
-    this.locked = true;
-    for (const { track, part } of this.rows) {
-      part("up").addEventListener("click", () => this.move(track, -1, "up"));
-      part("down").addEventListener("click", () => this.move(track, 1, "down"));
-    }
-    this.lay();
-  }
-
-  get labels() {
-    return this.rows.map(({ track }) => {
-      const place = this.order.indexOf(track);
-      return place < 0 ? "" : String(place + 1);
-    });
-  }
-
-  get missing() {
-    const { open } = this;
-    return open.length ? say("missing_places", { names: open.join(", ") }) : "";
-  }
-
-  /**
-   * @param {Track} track
-   * @param {1 | -1} way
-   * @param {"up" | "down"} [button] that keeps the focus
-   */
-  move(track, way, button) {
-    const place = this.order.indexOf(track);
-    const target = place < 0 ? this.order.length : place + way;
-    return this.put(track, target, button);
-  }
-
-  /**
-   * @param {Track} track
-   * @param {number} place from 0
-   * @param {"up" | "down"} [button]
-   */
-  put(track, place, button) {
-    if (this.locked || this.rowOf(track) < 0) return false;
-    const others = this.order.filter((each) => each !== track);
-    const target = Math.max(0, Math.min(place, others.length));
-    others.splice(target, 0, track);
-    this.order = others;
-    this.lay();
-    const values = { name: namesOf(track).spoken, n: target + 1, total: this.rows.length };
-    setText(this.part("said"), say("rank_said", values));
-    if (button) this.refocus(track, button);
-    this.changed();
-    return true;
-  }
-
-  /**
-   * The button that was pressed has moved; at the edge the other one takes over.
-   * @param {Track} track
-   * @param {"up" | "down"} button
-   */
-  refocus(track, button) {
-    const { part } = this.rows[this.rowOf(track)];
-    const pressed = part(button);
-    const other = part(button === "up" ? "down" : "up");
-    (pressed.disabled ? other : pressed).focus();
-  }
-
-  /** Puts the rows where they belong. */
-  lay() {
-    const pool = this.rows.filter(({ track }) => !this.order.includes(track));
-    const placed = this.order.map((track) => this.rows[this.rowOf(track)]);
-    this.part("rows").replaceChildren(...placed.map(({ root }) => root));
-    this.part("pool").replaceChildren(...pool.map(({ root }) => root));
-    this.part("best").hidden = !placed.length;
-    this.part("open").hidden = !pool.length;
-    this.drawMoves();
-  }
-
-  drawMoves() {
-    for (const { track, part, button } of this.rows) {
-      const place = this.order.indexOf(track);
-      const name = button.spoken;
-      setText(part("place"), place < 0 ? "–" : String(place + 1));
-      part("up").disabled = this.locked || place === 0;
-      part("down").hidden = place < 0;
-      part("down").disabled = this.locked || place === this.order.length - 1;
-      setText(part("up-name"), say(place < 0 ? "rank_put" : "rank_up", { name }));
-      setText(part("down-name"), say("rank_down", { name }));
-    }
-  }
-
-  /** @param {Labels} answers */
-  restore(answers) {
-    const place = (/** @type {Track} */ track) => Number(answers[`${this.index}.${track.place}`]);
-    const known = this.rows.map(({ track }) => track).filter((track) => place(track) > 0);
-    this.order = known.sort((a, b) => place(a) - place(b));
-    this.lay();
-  }
-
-  /** @param {(track: Track) => boolean} heard */
-  draw(heard) {
-    const locked = !this.deck.tracks.every(heard);
-    if (locked !== this.locked) {
-      this.locked = locked;
-      this.drawMoves();
-    }
-    for (const { track, root, button } of this.rows) {
-      root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(heard(track));
-    }
-  }
-
-  /**
-   * The right arrow makes a clip better: one place up.
-   * @param {Track} track
-   * @param {1 | -1} direction
-   */
-  step(track, direction) {
-    return this.move(track, direction === 1 ? -1 : 1);
-  }
-
-  /** @param {Track} track */
-  focus(track) {
-    const row = this.rows[this.rowOf(track)];
-    if (row && !this.locked) row.part("up").focus();
-  }
-
-  /**
-   * @param {Track} track
-   * @param {number} place from 1
-   */
-  digit(track, place) {
-    return place >= 1 && place <= this.rows.length && this.put(track, place - 1);
-  }
-}
-
-/** @typedef {SlidersBoard | RankingBoard} AnyBoard */
-
-/**
- * @param {DocumentFragment} fragment the server's markup of the task
- * @param {Plan} plan
- * @param {Deck} deck
- * @param {Track[]} rated
- * @returns {AnyBoard}
- */
-export function boardFor(fragment, plan, deck, rated) {
-  const place = `fieldset[data-criterion="${plan.index}"]`;
-  const fieldset = /** @type {HTMLFieldSetElement} */ (fragment.querySelector(place));
-  const kind = plan.scale.widget === "ranking" ? RankingBoard : SlidersBoard;
-  return new kind(fieldset, plan, deck, rated);
 }

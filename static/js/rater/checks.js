@@ -75,7 +75,6 @@ export class VolumeCheck extends EventTarget {
     return {
       play: () => this.player.toggle(),
       again: () => this.player.again(),
-      playAt: () => undefined,
       choose: () => false,
       step: () => false,
       write: () => false,

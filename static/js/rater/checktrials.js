@@ -154,7 +154,6 @@ class TrialsCheck extends EventTarget {
     return {
       play: () => this.player?.toggle(),
       again: () => this.player?.again(),
-      playAt: () => undefined,
       choose: (key) => this.entry?.hotkey(key) ?? false,
       step: () => false,
       write: () => false,

@@ -1,11 +1,10 @@
 /** The clips of a parallel trial and the mixer that plays them: loading, waking, counting what is heard. */
 
-import { ElementMixer, loadedElement } from "./elementmixer.js";
 import { Heard, joined } from "./heard.js";
 import { Mixer } from "./mixer.js";
 import { awake, decode, fitsMemory, output } from "./audiooutput.js";
 
-/** Where a task does not ask for all of a clip, so much must have been heard. */
+/** Where a task asks for no share of a clip, so much must have been heard; the server asks for it too. */
 const ENOUGH_S = 2;
 const HAIR_S = 0.1;
 const TICK_MS = 80;
@@ -13,6 +12,7 @@ const MAX_DECODE_ERRORS = 3;
 
 /**
  * @typedef {import("./clips.js").Clip} Clip
+ * @typedef {import("./elementmixer.js").ElementMixer} ElementMixer
  * @typedef {import("../shared/wire.js").DeckPlayback} DeckPlayback
  * @typedef {import("../shared/wire.js").SoundDraft} TrackDraft
  * @typedef {import("../shared/wire.js").DeckDraft} DeckDraft
@@ -43,15 +43,15 @@ export class Track {
     return this.heard.fraction(this.duration);
   }
 
-  /** @param {boolean} whole does the task ask for all of it? */
-  enough(whole) {
+  /** @param {number | null} share that the task asks for */
+  enough(share) {
     const { heard, duration } = this;
-    if (heard.complete(duration)) return true;
-    return !whole && duration > 0 && heard.seconds >= Math.min(ENOUGH_S, duration - HAIR_S);
+    if (share !== null) return this.fraction >= share;
+    return duration > 0 && heard.seconds >= Math.min(ENOUGH_S, duration - HAIR_S);
   }
 }
 
-/** Fires "change" (state, what is heard, selection) and "tick" (a little further on). */
+/** Fires "change" (state, what is heard, selection), "tick" (a little further on), "barred" (not yet). */
 export class Deck extends EventTarget {
   /**
    * @param {Track[]} tracks
@@ -64,6 +64,9 @@ export class Deck extends EventTarget {
     this.switches = draft.switches ?? 0;
     this.loops = draft.loops ?? 0;
     this.wishedLoop = draft.loop ?? null;
+    this.restarts = false; // does pressing a clip start it at the beginning?
+    /** Which clips must not be played yet. @type {(place: number) => boolean} */
+    this.barred = () => false;
     /** @type {Mixer | ElementMixer | null} */
     this.mixer = null;
     /** @type {Promise<void> | null} */
@@ -151,7 +154,7 @@ export class Deck extends EventTarget {
     const clips = this.tracks.map(({ clip }) => clip);
     const mixer = (await fitsMemory(clips))
       ? new Mixer(sound, await Promise.all(clips.map((clip) => decode(/** @type {Blob} */ (clip.blob), sound))))
-      : new ElementMixer(sound, await Promise.all(clips.map(({ source }) => loadedElement(source))));
+      : await import("./elementmixer.js").then(({ streamed }) => streamed(sound, clips)); // few need it
     if (this.closed) return mixer.close();
     this.tracks.forEach((track, k) => {
       track.duration = mixer.durations[k];
@@ -235,8 +238,11 @@ export class Deck extends EventTarget {
 
   /** Selects a clip and lets it be heard; the one that is heard pauses. @param {number} place */
   choose(place) {
+    if (this.barred(place)) return void this.dispatchEvent(new Event("barred"));
     if (place === this.selected && this.playing) return this.pause();
     this.select(place);
+    if (this.restarts) this.mixer?.restart(place);
+    else this.mixer?.select(place);
     if (!this.playing) this.play();
   }
 
@@ -246,7 +252,6 @@ export class Deck extends EventTarget {
     this.selected = place;
     this.switches += 1;
     if (this.playing) this.tracks[place].plays += 1;
-    this.mixer?.select(place);
     this.changed();
   }
 

@@ -25,6 +25,14 @@ export function loadedElement(source) {
   });
 }
 
+/**
+ * @param {AudioContext} sound
+ * @param {import("./clips.js").Clip[]} clips
+ */
+export async function streamed(sound, clips) {
+  return new ElementMixer(sound, await Promise.all(clips.map(({ source }) => loadedElement(source))));
+}
+
 export class ElementMixer {
   /**
    * @param {AudioContext} context
@@ -116,6 +124,12 @@ export class ElementMixer {
     this.selected = track;
     if (Math.abs(this.position - place) > DRIFT_S) this.leader.currentTime = place;
     this.mark(place);
+  }
+
+  /** The track from the start, that of the loop where there is one. @param {number} track */
+  restart(track) {
+    this.select(track);
+    this.seek(0);
   }
 
   /** @param {number} place from which on hearing is counted */

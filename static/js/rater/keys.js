@@ -2,12 +2,10 @@
 
 /**
  * @typedef {import("../shared/wire.js").Task} Task
- * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").ParallelParts>} Finder
  *
  * @typedef {object} KeyDoors what the keys may do just now
  * @property {() => void} play
  * @property {() => void} again
- * @property {(place: number) => void} playAt
  * @property {(key: string) => boolean} [sound] plays the clip that has this key
  * @property {(key: string) => boolean} choose
  * @property {(direction: 1 | -1) => boolean} step
@@ -68,8 +66,6 @@ function onPage(event, doors) {
     " ": doors.play,
     p: doors.play,
     r: doors.again,
-    f: () => doors.playAt(0),
-    s: () => doors.playAt(1),
     w: doors.write,
     Enter: doors.next,
   };
@@ -113,26 +109,37 @@ export function trimKeys(root, task, clipKeys) {
     const last = edge instanceof HTMLElement && edge.dataset.keysEdge === "last";
     edge.textContent = (last ? keys.at(-1) : keys[0]) ?? "";
   }
-  for (const entry of root.querySelectorAll("[data-keys-for]")) {
-    if (entry instanceof HTMLElement) entry.hidden = !shown[entry.dataset.keysFor ?? ""];
-  }
+  leave(root, shown);
 }
 
 /**
  * Leaves only those keys in the list of a parallel task that do something in it.
- * @param {Finder} part
+ * @param {Element} root
  * @param {Task} task
  * @param {import("../shared/wire.js").Part[]} parts
  */
-export function trimParallelKeys(part, task, parts) {
+export function trimParallelKeys(root, task, parts) {
   const rated = parts.filter(({ role }) => role === "rated");
   const letters = rated.map(({ name }) => name.match(/(\S{1,2})$/)?.[1] ?? name);
   const has = (/** @type {string} */ widget) => task.criteria.some((each) => each.scale.widget === widget);
-  part("key-first").textContent = letters[0] ?? "";
-  part("key-last").textContent = letters.at(-1) ?? "";
-  part("key-reference").hidden = !parts.some(({ role }) => role === "reference");
-  part("key-slider").hidden = !has("sliders");
-  part("key-rank").hidden = !has("ranking");
+  const reference = parts.some(({ role }) => role === "reference");
+  /** @type {Record<string, string | undefined>} */
+  const edges = { first: letters[0], last: letters.at(-1), number: String(Math.min(9, rated.length)) };
+  for (const edge of root.querySelectorAll("[data-keys-edge]")) {
+    if (edge instanceof HTMLElement) edge.textContent = edges[edge.dataset.keysEdge ?? ""] ?? "";
+  }
+  const justification = task.justification !== null;
+  leave(root, { reference, start: !reference, sliders: has("sliders"), ranking: has("ranking"), justification });
+}
+
+/**
+ * @param {Element} root
+ * @param {Record<string, boolean>} shown
+ */
+function leave(root, shown) {
+  for (const entry of root.querySelectorAll("[data-keys-for]")) {
+    if (entry instanceof HTMLElement) entry.hidden = !shown[entry.dataset.keysFor ?? ""];
+  }
 }
 
 /** @param {string} text */

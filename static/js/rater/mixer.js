@@ -159,6 +159,14 @@ export class Mixer {
     this.selected = track;
   }
 
+  /** The track from the start, that of the loop where there is one. @param {number} track */
+  restart(track) {
+    this.collect();
+    this.selected = track;
+    this.rest = this.loop.on ? this.loop.from : 0;
+    if (this.run) this.jump(this.rest);
+  }
+
   /** @param {number} place */
   jump(place) {
     const at = this.soon;

@@ -1,6 +1,7 @@
 /** A trial whose clips play together and are switched between: MUSHRA (BS.1534), ranking. */
 
-import { boardFor, ClipButton, namesOf } from "./board.js";
+import { ClipButton, namesOf } from "./board.js";
+import { boardFor, drawWave, fetchFor } from "./boards.js";
 import { Deck, Track } from "./deck.js";
 import { cloned, flash, setEnabled, setText, view } from "../shared/dom.js";
 import { Facts } from "./playbackfacts.js";
@@ -12,6 +13,12 @@ import { Criteria } from "./criteria.js";
 
 export { decodeAhead } from "./audiooutput.js";
 
+/** The view of a task's trials, once all that this task needs is here. @param {import("../shared/wire.js").Task} task */
+export async function viewFor(task) {
+  await fetchFor(task);
+  return ParallelTrialView;
+}
+
 /**
  * @typedef {import("../shared/wire.js").Answer} Answer
  * @typedef {import("../shared/wire.js").Criterion} CriterionPlan
@@ -21,7 +28,13 @@ export { decodeAhead } from "./audiooutput.js";
  * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
  */
 
-const BOARDS = ["sliders", "ranking"];
+/** What asks to listen to a clip, and what says that its slider is locked. */
+const UNHEARD = {
+  start: ["missing_listen", "lock_sliders"],
+  whole: ["missing_listen_whole", "lock_sliders_whole"],
+  share: ["missing_listen_share", "lock_sliders_share"],
+};
+
 /** Tasks whose hint was on the page once. @type {Set<number>} */
 const hinted = new Set();
 
@@ -42,7 +55,7 @@ export class ParallelTrialView extends EventTarget {
     this.part = part;
     this.facts = new Facts(draft?.facts);
     this.complaint = "";
-    /** @type {import("./board.js").AnyBoard[]} */
+    /** @type {import("./boards.js").AnyBoard[]} */
     this.boards = [];
     /** @type {ClipButton[]} */
     this.open = [];
@@ -54,6 +67,8 @@ export class ParallelTrialView extends EventTarget {
         new Track({ place, name, role, clip: clips.get(trial.clips[place]), draft: kept.tracks?.[place] }),
     );
     this.deck = new Deck(tracks, kept);
+    this.deck.restarts = task.playback.restart;
+    this.deck.barred = (place) => this.barred(tracks[place]);
     this.transport = new Transport(part, this.deck, trial.parts);
     this.buildText(language);
     this.criteria = this.buildCriteria(draft?.answers ?? {}, language);
@@ -88,10 +103,13 @@ export class ParallelTrialView extends EventTarget {
     setText(part("text"), trial.text ?? "");
     part("words").lang = part("instructions").lang = language;
     setText(part("instructions"), task.instructions);
-    trimParallelKeys(part, task, trial.parts);
-    const sliders = task.criteria.some((each) => each.scale.widget === "sliders");
-    const told = !sliders || !this.reference || task.instructions.includes("100");
-    part("hint").hidden = told;
+    trimParallelKeys(this.root, task, trial.parts);
+    const { hidden_reference: hides, waveform } = task.playback;
+    const asked = hides && this.reference && task.criteria.some((each) => each.scale.widget === "sliders");
+    part("hint").hidden = !asked || task.instructions.includes("100");
+    part("wave").hidden = !waveform || !this.reference;
+    part("line").classList.toggle("waved", !part("wave").hidden);
+    if (this.reference) setText(part("wave-name"), say("wave_of", { name: this.reference.name }));
     if (hinted.has(task.index)) part("instructions").after(part("hint")); // folded, like them
     hinted.add(task.index);
   }
@@ -103,11 +121,9 @@ export class ParallelTrialView extends EventTarget {
   buildCriteria(answers, language) {
     const { task, part } = this;
     const fragment = cloned(`task-${task.index}`);
-    const onBoard = (/** @type {CriterionPlan} */ plan) => BOARDS.includes(plan.scale.widget);
-    this.boards = task.criteria
-      .filter(onBoard)
-      .map((plan) => boardFor(fragment, plan, this.deck, this.rated));
-    const criteria = new Criteria(fragment, task.criteria.filter((plan) => !onBoard(plan)));
+    const made = task.criteria.map((plan) => boardFor(fragment, plan, this.deck, this.rated));
+    this.boards = made.filter((board) => board !== null);
+    const criteria = new Criteria(fragment, task.criteria.filter((_, k) => !made[k]));
     for (const each of [...this.boards, criteria]) each.restore(answers);
     part("criteria").append(...fragment.querySelectorAll("fieldset"));
     part("criteria").lang = language;
@@ -137,6 +153,10 @@ export class ParallelTrialView extends EventTarget {
       this.kept();
     });
     this.deck.addEventListener("tick", () => this.heardMore());
+    this.deck.addEventListener("barred", () => {
+      this.complain(say("lock_reference"));
+      flash(this.part("missing"));
+    });
     for (const part of [...this.boards, this.criteria, this.justification]) {
       part?.addEventListener("change", () => {
         this.complaint = "";
@@ -163,13 +183,21 @@ export class ParallelTrialView extends EventTarget {
   heardMore() {
     const count = this.tracks.filter((track) => this.enough(track)).length;
     if (count === this.count) return;
+    this.complaint = "";
     this.update();
     this.kept();
   }
 
   /** @param {Track} track */
   enough(track) {
-    return track.enough(this.task.heard_out);
+    return track.enough(this.task.playback.share);
+  }
+
+  /** Where the reference comes first, what is rated waits for it. @param {Track} track */
+  barred(track) {
+    const { reference } = this;
+    if (!this.task.playback.reference_first || !reference || track.role !== "rated") return false;
+    return !this.enough(reference) && (reference.duration > 0 || !reference.plays);
   }
 
   /** A clip can be scored once it was heard, and what it is compared with. @param {Track} track */
@@ -187,21 +215,32 @@ export class ParallelTrialView extends EventTarget {
     const unheard = this.tracks.find((track) => !this.enough(track));
     if (unheard) {
       const name = namesOf(unheard).spoken;
-      return say(this.task.heard_out ? "missing_listen_whole" : "missing_listen", { name });
+      return say(this.unheard[0], { name, share: this.share });
     }
     const board = this.boards.find((each) => each.missing);
     return board?.missing || this.criteria.missing || this.justification?.missing || "";
   }
 
+  get unheard() {
+    const { share } = this.task.playback;
+    return UNHEARD[share === null ? "start" : share === 1 ? "whole" : "share"];
+  }
+
+  get share() {
+    return `${Math.round(100 * (this.task.playback.share ?? 0))} %`;
+  }
+
   get lockText() {
+    if (this.tracks.some((track) => this.barred(track))) return say("lock_reference");
     if (this.boards.some((board) => board.plan.scale.widget === "ranking")) return say("lock_ranking");
-    return say(this.task.heard_out ? "lock_sliders_whole" : "lock_sliders");
+    return say(this.unheard[1], { share: this.share });
   }
 
   update() {
     const { part, deck, heard, missing } = this;
     this.count = this.tracks.filter((track) => this.enough(track)).length;
     if (deck.readyAt) this.facts.ready();
+    if (this.reference) drawWave?.(part("wave"), deck, this.tracks.indexOf(this.reference));
     const opened = (/** @type {Track} */ track) => this.opened(track);
     const enough = (/** @type {Track} */ track) => this.enough(track);
     for (const board of this.boards) board.draw(enough, opened);
@@ -263,6 +302,9 @@ export class ParallelTrialView extends EventTarget {
   /** @param {string} key a letter chooses a clip, a digit too where it does not answer */
   choose(key) {
     const { rated, boards, deck } = this;
+    if (key === ",") return this.transport.mark("loop-from");
+    if (key === ".") return this.transport.mark("loop-to");
+    if (key === "x") return this.transport.clear();
     if (key === "0" && this.reference) return this.pick(this.reference);
     const selected = this.tracks[deck.selected];
     if (/^[1-9]$/.test(key)) {
@@ -281,7 +323,6 @@ export class ParallelTrialView extends EventTarget {
       sound: (key) => this.choose(key),
       play: () => this.deck.toggle(),
       again: () => this.pick(this.reference) || this.deck.seek(0),
-      playAt: () => false,
       choose: () => false,
       step: (direction) => this.step(direction),
       write: () => this.write(),

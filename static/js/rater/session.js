@@ -291,7 +291,7 @@ export class SessionPage {
   trialStage(trial) {
     const task = this.state.tasks[trial.task];
     if (!isParallel(task)) return this.trialView(trial, TrialView);
-    return import("./parallel.js").then((module) => this.trialView(trial, module.ParallelTrialView));
+    return import("./parallel.js").then(({ viewFor }) => viewFor(task)).then((kind) => this.trialView(trial, kind));
   }
 
   /**

@@ -42,7 +42,7 @@ import { titleOf } from "./trial.js";
 function keysOf(next, players = []) {
   const idle = () => false;
   const play = () => players[0]?.toggle();
-  return { play, again: () => players[0]?.again(), playAt: idle, choose: idle, step: idle, write: idle, next };
+  return { play, again: () => players[0]?.again(), choose: idle, step: idle, write: idle, next };
 }
 
 /**
@@ -155,7 +155,7 @@ function showKeys(root, task, trial) {
     return;
   }
   const own = view("view-parallel");
-  trimParallelKeys(own.part, task, trial.parts);
+  trimParallelKeys(own.root, task, trial.parts);
   root.querySelector("[data-keys]")?.replaceWith(own.root.querySelector("[data-keys]") ?? "");
 }
 

@@ -28,6 +28,7 @@ export class Transport {
     part("toggle").addEventListener("click", () => deck.toggle());
     part("retry").addEventListener("click", () => deck.retry());
     part("repeat").addEventListener("click", () => deck.setLoop({ ...deck.loop, on: !deck.loop.on }));
+    part("clear").addEventListener("click", () => this.clear());
     this.listenSeek(part("seek"));
     for (const name of HANDLES) {
       part(name).addEventListener("input", () => this.limit(name));
@@ -62,11 +63,30 @@ export class Transport {
     return HANDLES.map((name) => Number(this.part(name).value));
   }
 
-  setLoop() {
+  /** @param {boolean} [on] */
+  setLoop(on = this.deck.loop.on) {
     const { deck } = this;
     const [from, to] = this.ends;
     const whole = deck.duration - to < 0.06; // the handle moves in steps
-    deck.setLoop({ on: deck.loop.on, from, to: whole ? deck.duration : to });
+    deck.setLoop({ on, from, to: whole ? deck.duration : to });
+  }
+
+  /** The part that repeats begins or ends where the ear is. @param {(typeof HANDLES)[number]} name */
+  mark(name) {
+    const { deck } = this;
+    if (!deck.duration) return false;
+    this.part(name).value = String(deck.position);
+    this.limit(name);
+    this.setLoop(true);
+    return true;
+  }
+
+  /** All of it repeats again. */
+  clear() {
+    const { deck } = this;
+    if (!deck.duration) return false;
+    deck.setLoop({ on: true, from: 0, to: deck.duration });
+    return true;
   }
 
   draw() {
@@ -150,8 +170,9 @@ export class Transport {
     const { part } = this;
     const duration = this.deck.duration || 1;
     const [from, to] = this.ends;
-    part("loop").style.setProperty("--from", String(Math.min(1, from / duration)));
-    part("loop").style.setProperty("--to", String(Math.min(1, to / duration)));
+    part("body").style.setProperty("--from", String(Math.min(1, from / duration)));
+    part("body").style.setProperty("--to", String(Math.min(1, to / duration)));
+    part("clear").hidden = !this.deck.loop.on || (from === 0 && to >= this.deck.duration);
     part("loop-from").setAttribute("aria-valuetext", `${from.toFixed(1)} s`);
     part("loop-to").setAttribute("aria-valuetext", `${to.toFixed(1)} s`);
   }

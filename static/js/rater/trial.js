@@ -223,7 +223,6 @@ export class TrialView extends EventTarget {
     return {
       play: () => this.player.toggle(),
       again: () => this.player.again(),
-      playAt: () => undefined,
       sound: (key) => this.player.playKey(key),
       choose: (key) => this.choose(key),
       step: (direction) => this.criteria.active.step(direction),

@@ -31,11 +31,11 @@
  *
  * @typedef {Plain<"question"> & {field: HTMLInputElement}} CheckDigitsParts
  *
- * @typedef {Plain<"title" | "instructions-fold" | "instructions" | "key-reference" | "key-first" |
- *   "key-last" | "key-slider" | "key-rank" | "text" | "deck" | "toggle-name" | "now" | "status" |
- *   "time" | "line" | "marks" | "loop" | "open" | "problem" | "problem-text" | "words" | "lock" |
- *   "lock-text" | "hint" | "criteria" | "justification" | "missing"> & {toggle: HTMLButtonElement,
- *   seek: HTMLInputElement, "loop-from": HTMLInputElement, "loop-to": HTMLInputElement, repeat:
+ * @typedef {Plain<"title" | "instructions-fold" | "instructions" | "text" | "deck" | "body" | "wave" |
+ *   "wave-name" | "toggle-name" | "now" | "status" | "time" | "line" | "marks" | "loop" | "open" |
+ *   "problem" | "problem-text" | "words" | "lock" | "lock-text" | "hint" | "criteria" |
+ *   "justification" | "missing"> & {toggle: HTMLButtonElement, seek: HTMLInputElement, "loop-from":
+ *   HTMLInputElement, "loop-to": HTMLInputElement, repeat: HTMLButtonElement, clear:
  *   HTMLButtonElement, retry: HTMLButtonElement, skip: HTMLButtonElement, next: HTMLButtonElement}}
  *   ParallelParts
  *
@@ -125,8 +125,8 @@
  *
  * @typedef {Plain<"best" | "rows" | "open" | "pool" | "said">} RankingParts
  *
- * @typedef {Plain<"place" | "button" | "up-name" | "down-name"> & {up: HTMLButtonElement, down:
- *   HTMLButtonElement}} RankingRowParts
+ * @typedef {Plain<"grip" | "place" | "button" | "up-name" | "down-name"> & {up: HTMLButtonElement,
+ *   down: HTMLButtonElement}} RankingRowParts
  */
 
 export {};

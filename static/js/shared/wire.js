@@ -68,6 +68,13 @@
  *
  * @typedef {{clip: string, name: string, caption: string}} Example
  *
+ * @typedef {object} PlaybackRules how clips are to be heard
+ * @property {number | null} share of each clip before an answer; null: its first seconds
+ * @property {boolean} restart a press starts a clip at the beginning
+ * @property {boolean} reference_first
+ * @property {boolean} hidden_reference
+ * @property {boolean} waveform of the reference
+ *
  * @typedef {object} Task
  * @property {number} index
  * @property {string} title
@@ -75,6 +82,7 @@
  * @property {string} screen
  * @property {boolean} heard_out
  * @property {boolean} several
+ * @property {PlaybackRules} playback
  * @property {boolean} autoplay
  * @property {Example[]} examples
  * @property {Criterion[]} criteria

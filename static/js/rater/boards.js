@@ -1,0 +1,34 @@
+/** What only some parallel tasks need, fetched before their first trial: their boards, and the waveform. */
+
+/**
+ * @typedef {import("./rankboard.js").RankingBoard | import("./sliderboard.js").SlidersBoard} AnyBoard
+ * @typedef {typeof import("./rankboard.js").RankingBoard | typeof import("./sliderboard.js").SlidersBoard} Kind
+ */
+
+/** By the widget that each of them is. @type {Map<string, Kind>} */
+const kinds = new Map();
+
+/** @type {typeof import("./waveform.js").drawWave | null} */
+export let drawWave = null;
+
+/** @param {import("../shared/wire.js").Task} task */
+export async function fetchFor(task) {
+  const has = (/** @type {string} */ widget) => task.criteria.some(({ scale }) => scale.widget === widget);
+  if (has("sliders")) kinds.set("sliders", (await import("./sliderboard.js")).SlidersBoard);
+  if (has("ranking")) kinds.set("ranking", (await import("./rankboard.js")).RankingBoard);
+  if (task.playback.waveform) ({ drawWave } = await import("./waveform.js"));
+}
+
+/**
+ * The board on which a criterion is answered; null where it is no board's.
+ * @param {DocumentFragment} fragment the server's markup of the task
+ * @param {import("../shared/wire.js").Criterion} plan
+ * @param {import("./deck.js").Deck} deck
+ * @param {import("./deck.js").Track[]} rated
+ * @returns {AnyBoard | null}
+ */
+export function boardFor(fragment, plan, deck, rated) {
+  const kind = kinds.get(plan.scale.widget);
+  const place = `fieldset[data-criterion="${plan.index}"]`;
+  return kind ? new kind(/** @type {HTMLFieldSetElement} */ (fragment.querySelector(place)), plan, deck, rated) : null;
+}
