@@ -50,6 +50,7 @@ def erase(study: Study, *, dry_run: bool = False) -> Erased:
             | ~Q(prolific_study="")
             | ~Q(external_session="")
             | ~Q(origin="")
+            | ~Q(browser_of="")
             | ~Q(device="")
         )
         elsewhere = Session.objects.exclude(study=study).filter(study__erased_at__isnull=True)
@@ -60,7 +61,8 @@ def erase(study: Study, *, dry_run: bool = False) -> Erased:
         erased = Erased(study.key, naming.count(), raters.distinct().count())
         if not dry_run:
             naming.update(
-                prolific_session="", prolific_study="", external_session="", origin="", device=""
+                **dict.fromkeys(("prolific_session", "prolific_study", "external_session"), ""),
+                **dict.fromkeys(("origin", "browser_of", "device"), ""),
             )
             Rater.objects.filter(pk__in=list(raters.values_list("pk", flat=True))).update(
                 prolific_id=None, external_id=None

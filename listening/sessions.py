@@ -52,6 +52,7 @@ class Arrival:
     prolific_study: str = ""
     prolific_session: str = ""
     device: str = ""
+    browser_of: str = ""  # the code of the rater whom this browser remembers
     agent: str = ""  # a program that says in its signed requests who it is
     origin: str = ""  # a keyed hash of address and browser: tells who may have come before
     simulated: bool = False
@@ -125,10 +126,12 @@ def _start(study: Study, arrival: Arrival) -> Session:
         lock_quota(study)
         if is_full(study, arrival.source):
             raise NoRoom("full")
+    rater = _rater(arrival)
     session = Session.objects.create(
         source=arrival.source.key if arrival.source else "",
         external_session=arrival.external_session,
-        rater=_rater(arrival),
+        rater=rater,
+        browser_of=arrival.browser_of if arrival.browser_of != rater.code else "",
         study=study,
         prolific_study=arrival.prolific_study,
         prolific_session=arrival.prolific_session,
@@ -277,7 +280,7 @@ def withdraw(session: Session) -> None:
         locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
-        locked.agent = ""
+        locked.agent = locked.browser_of = ""
         locked.prolific_study = locked.prolific_session = locked.external_session = ""
         locked.finished_at = timezone.now()
         locked.save()

@@ -22,6 +22,7 @@ class Shares:
     returner: float = 0.05
     double: float = 0.05
     withdrawer: float = 0.02
+    agent: float = 0.0
 
     def by_kind(self) -> dict[Kind, float]:
         return {
@@ -30,6 +31,7 @@ class Shares:
             Kind.RETURNER: self.returner,
             Kind.DOUBLE: self.double,
             Kind.WITHDRAWER: self.withdrawer,
+            Kind.AGENT: self.agent,
         }
 
 

@@ -61,6 +61,13 @@ def lazy_reason(random: Random, min_chars: int) -> str:
     return _long_enough(random.choice(LAZY), min_chars)
 
 
+def agent_reason(label: str, min_chars: int) -> dict[str, object]:
+    """What a program writes at once: fluent, the same each time, with a key for each character."""
+    text = f"The prosody and timbre of this clip are consistent with the answer {label}."
+    text = _long_enough(text, min_chars)
+    return {"text": text, "keystrokes": len(text), "pasted_chars": 0, "typing_ms": 5 * len(text)}
+
+
 def _long_enough(text: str, min_chars: int) -> str:
     while len(text) < min_chars:
         text = f"{text} {text}"

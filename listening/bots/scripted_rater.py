@@ -14,13 +14,15 @@ from urllib.parse import urlsplit
 from listening.bots.bot_answers import question_answers, trial_answers
 from listening.bots.browser import Browser, Page, Unreachable
 from listening.bots.opinions import KnownClip, Opinions
-from listening.bots.reasons import lazy_reason, reason, typing_facts
+from listening.bots.reasons import agent_reason, lazy_reason, reason, typing_facts
 
 DEVICES = (
     "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 ScriptedRater/1",
     "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile Safari/604.1 ScriptedRater/1",
     "Mozilla/5.0 (Linux; Android 15; Pixel 9) Chrome/140.0 Mobile Safari/537.36 ScriptedRater/1",
 )
+SIGN_THEIR_REQUESTS = 0.5  # of agents; the others hide
+AGENT_MARKS = {"driven": True, "pointer_jumps": 3, "scripted_events": 2}  # as the page reports them
 State = dict[str, Any]
 
 
@@ -40,6 +42,7 @@ class Kind(StrEnum):
     RETURNER = "returner"  # stops half-way and comes back, maybe on another device
     DOUBLE = "double-clicker"  # sends every answer twice at once
     WITHDRAWER = "withdrawer"  # withdraws half-way
+    AGENT = "agent"  # a program as agents are in the field: drives a browser, writes at once
 
 
 @dataclass
@@ -101,7 +104,10 @@ class ScriptedRater:
 
     def _new_browser(self) -> Browser:
         agent = self.random.choices(DEVICES, weights=(6, 2, 2))[0]
-        return Browser.at(self.base_url, agent, self.report.trouble)
+        browser = Browser.at(self.base_url, agent, self.report.trouble)
+        if self.kind is Kind.AGENT and self.random.random() < SIGN_THEIR_REQUESTS:
+            browser.client.headers["Signature-Agent"] = '"https://agent.example"'
+        return browser
 
     # --- Pages ---------------------------------------------------------------------------------
 
@@ -221,7 +227,10 @@ class ScriptedRater:
             "latency_ms": int(self.random.lognormvariate(8.0, 0.5)),
             "plays": self.random.choice((1, 1, 1, 2)),
             "heard_fraction": 1.0,
-            "playback": {"stalls": 0, "hidden_ms": 0, "sample_rate_hz": 48_000},
+            "playback": {
+                **{"stalls": 0, "hidden_ms": 0, "sample_rate_hz": 48_000},
+                **(AGENT_MARKS if self.kind is Kind.AGENT else {}),
+            },
         }
 
     def _justification(self, task: State, label: str) -> State | None:
@@ -230,6 +239,8 @@ class ScriptedRater:
             return None
         careless = self.kind is Kind.CARELESS
         min_chars = int(asked["min_chars"])
+        if self.kind is Kind.AGENT:
+            return agent_reason(label, min_chars)
         text = (
             lazy_reason(self.random, min_chars)
             if careless

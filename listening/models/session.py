@@ -54,6 +54,7 @@ class Session(models.Model):
     rejected_because = models.CharField(max_length=300, blank=True)
     paid = models.BooleanField(default=False)
     origin = models.CharField(max_length=24, blank=True)  # keyed hash of address and browser
+    browser_of = models.CharField(max_length=24, blank=True)  # another rater who began in it before
     agent = models.CharField(max_length=200, blank=True)  # that signed the request: no person did
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)

@@ -44,6 +44,11 @@ SELECT s.id, s.agent, s.code, s.status, s.review, s.rejected_because, r.code AS 
     count(j.id) FILTER (WHERE j.text <> '')
         - count(DISTINCT lower(trim(j.text))) FILTER (WHERE j.text <> '') AS repeated,
     count(t.id) FILTER (WHERE t.state = 'answered' AND t.playback ->> 'driven' = 'true') AS driven,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND t.playback ->> 'pointer_jumps' ~ '^[1-9]')
+        AS jumped,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND t.playback ->> 'scripted_events' ~ '^[1-9]')
+        AS scripted,
+    s.browser_of,
     count(j.id) FILTER (WHERE coalesce(j.pasted_chars, 0) = 0 AND j.typing_ms > 0
         AND length(j.text) >= %(own_words)s
         AND length(j.text) * 1000.0 / j.typing_ms > %(typed_per_s)s) AS typed_fast,
@@ -53,7 +58,8 @@ FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 LEFT JOIN browsers b ON b.origin = s.origin
 LEFT JOIN listening_trial t ON t.session_id = s.id
 LEFT JOIN listening_justification j ON j.trial_id = t.id
-WHERE s.study_id = %(study)s GROUP BY s.id, r.id, b.raters
+WHERE s.study_id = %(study)s AND (%(sessions)s::bigint[] IS NULL OR s.id = ANY(%(sessions)s))
+GROUP BY s.id, r.id, b.raters
 """
 
 
@@ -80,6 +86,9 @@ class Evidence:
     same_browser: int
     agent: str
     driven: int  # clips answered in a browser that a program drives, by its own word
+    jumped: int  # clips in which the mouse clicked where it had not moved
+    scripted: int  # clips with clicks or keys that no device made
+    browser_of: str  # another rater who began the study in this browser before; mostly ""
     typed_fast: int  # reasons, not pasted
     shared: int  # reasons that another rater gave in the same words
     review: tuple[str, ...]
@@ -121,6 +130,8 @@ class Evidence:
             said.append(f"{self.pasted} of {self.reasons} reasons pasted")
         if self.repeated:
             said.append(f"{self.repeated} of {self.reasons} reasons repeat an earlier one")
+        if self.browser_of:
+            said.append(f"{self.browser_of} began in this very browser before, with another id")
         if self.same_browser:
             said.append(f"{self.same_browser} other raters with this address and browser")
         return [*said, *self.signs, *self.review]
@@ -134,6 +145,10 @@ class Evidence:
             said.append(f"came as a program that calls itself {self.agent}")
         if self.driven:
             said.append(f"{self.driven} clips in a browser that a program drives")
+        if self.jumped:
+            said.append(f"{self.jumped} clips in which the mouse clicked where it had not moved")
+        if self.scripted:
+            said.append(f"{self.scripted} clips with clicks or keys that no device made")
         if self.typed_fast:
             said.append(
                 f"{self.typed_fast} of {self.reasons} reasons typed faster than "
@@ -144,11 +159,15 @@ class Evidence:
         return said
 
 
-def evidence_of(study: Study) -> dict[int, Evidence]:
-    """Session -> what is known of it."""
+def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Evidence]:
+    """Session -> what is known of it; of these sessions only, or of all.
+
+    Of some sessions alone no usual time is known: `too_fast_below` is None.
+    """
     limits = {"own_words": OWN_WORDS, "typed_per_s": TYPED_PER_S}
-    rows = list(rows_of(FACTS, study=study.pk, fair=list(FAIR_CHECKS), **limits))
-    below = too_fast_below([r.minutes for r in rows if r.status == "finished" and r.minutes])
+    rows = list(rows_of(FACTS, study=study.pk, fair=list(FAIR_CHECKS), sessions=sessions, **limits))
+    finished = [r.minutes for r in rows if r.status == "finished" and r.minutes]
+    below = too_fast_below(finished) if sessions is None else None
     made = {}
     for row in rows:
         rejected = row.status == "rejected"
@@ -172,6 +191,9 @@ def evidence_of(study: Study) -> dict[int, Evidence]:
             same_browser=row.same_browser,
             agent=row.agent,
             driven=row.driven,
+            jumped=row.jumped,
+            scripted=row.scripted,
+            browser_of=row.browser_of,
             typed_fast=row.typed_fast,
             shared=row.shared,
             review=tuple(review_words(row.review)),

@@ -80,6 +80,7 @@ def arrival_of(request: HttpRequest, study: Study) -> Arrival:
     source = source_in(request, study)
     identity, submission = _identity(source, carried, study)
     return Arrival(
+        browser_of=known.code if known else "",
         source=source,
         external_id=identity,
         external_session=submission,

@@ -13,6 +13,7 @@ from listening.checks import check_named
 from listening.design.traps import TRAINING
 from listening.models import Block, Session, Study, Trial
 from listening.outcomes import code_at_end, review_words
+from listening.recruitment.evidence import evidence_of
 from listening.views.beforehand import questionnaire_title
 
 SESSIONS_PER_PAGE = 25
@@ -36,6 +37,7 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
     ).get_page(number)
     facts = _facts([session.pk for session in page])
     before = _before(page)
+    evidence = evidence_of(study, [session.pk for session in page])
     for session in page:
         session.facts = facts.get(session.pk, {})
         session.called = SHOWN_AS.get(session.shown, session.shown)
@@ -44,6 +46,9 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
         session.minutes = took.total_seconds() / 60 if took else None
         session.around = around_trials(study, session)
         session.before = before.get(session.pk, 0)
+        known = evidence.get(session.pk)
+        session.signs = known.signs if known else []
+        session.browser_shared = known.browser_of if known else ""
         session.reviewed_for = review_words(session.review)
         session.completion_code = code_at_end(session)
         session.may_be_rejected = session.status not in UNREJECTABLE

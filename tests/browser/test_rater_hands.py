@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import PHONE
 from tests.browser.driver import choose, enter, go_on, hear, heard_out, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.story import ATT, MOS, Story
@@ -238,3 +239,41 @@ def test_a_session_at_the_keyboard_costs_two_keys_a_clip(serve: Serve, new_page:
     expect(page.locator(".view-end")).to_be_visible()
     wait_stored(page, server, 20)
     assert keys == 41
+
+
+def test_a_mouse_that_jumps_and_clicks_that_no_hand_made_are_counted(
+    serve: Serve, new_page
+) -> None:
+    page = new_page()
+    server = serve(Story([MOS], [(0, [0.3], None)] * 3))
+    enter(page, server)
+    for place in range(3):
+        hear(page)
+        if place == 2:
+            page.evaluate("document.querySelectorAll('fieldset.criterion label input')[1].click()")
+        else:
+            choose(page, "4")
+        if place == 1:  # pressed far from where the mouse last was, with no way between
+            mouse = page.context.new_cdp_session(page)
+            for kind in ("mousePressed", "mouseReleased"):
+                press = {"type": kind, "x": 3, "y": 3, "button": "left", "clickCount": 1}
+                mouse.send("Input.dispatchMouseEvent", press)
+        go_on(page)
+    wait_stored(page, server, 3)
+    facts = [post["playback"] for post in server.house.posts]
+    assert [fact["pointer_jumps"] for fact in facts] == [0, 1, 0]
+    assert [fact["scripted_events"] > 0 for fact in facts] == [False, False, True]
+
+
+def test_a_finger_comes_down_anywhere(serve: Serve, new_page) -> None:
+    page = new_page(**PHONE)
+    server = serve(Story([MOS], [(0, [0.3], None)]))
+    page.goto(f"{server.url}/s/demo/")
+    page.get_by_role("button", name="Begin").tap()
+    page.locator(".player-button").tap()
+    heard_out(page)
+    page.locator("fieldset.criterion label").nth(1).tap()
+    page.locator("[data-part=next][aria-disabled=false]").tap()
+    wait_stored(page, server, 1)
+    facts = server.house.posts[0]["playback"]
+    assert (facts["pointer_jumps"], facts["scripted_events"]) == (0, 0)

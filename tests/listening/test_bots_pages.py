@@ -19,6 +19,7 @@ from listening.bots import Kind, Truth, send_crowd
 from listening.bots.browser import Browser, Unreachable, read_page
 from listening.bots.knowledge import known_clips, known_to_raters, truth_file
 from listening.models import Justification, Rater, Rating, Session, Study, Trial
+from listening.recruitment.evidence import evidence_of
 from tests.factories import ATT_TRAPS, add_task, make_study
 from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess
@@ -77,16 +78,31 @@ def test_every_kind_of_rater_ends_as_it_should_and_no_acknowledged_answer_is_los
         Kind.RETURNER: {"complete": 3},
         Kind.DOUBLE: {"complete": 3},
         Kind.WITHDRAWER: {"withdrawn": 3},
+        Kind.AGENT: {"complete": 3},
     }
     answered = set(Trial.objects.filter(state="answered").values_list("code", flat=True))
     assert answered == summary.acknowledged - summary.withdrawn
     assert summary.withdrawn
     assert Rating.objects.count() == len(answered)
     assert Counter(Session.objects.values_list("status", flat=True)) == {
-        "finished": 12,
+        "finished": 15,
         "started": 3,
         "withdrawn": 3,
     }
+    signs = {each.code: each.signs for each in evidence_of(study).values()}
+    others = "another rater's"  # words: scripted people know few sentences, so that all share some
+    flagged = {
+        report.kind
+        for report in summary.reports
+        if any(others not in sign for sign in signs.get(report.session, ()))
+    }
+    assert Kind.AGENT in flagged
+    assert not flagged & {Kind.CAREFUL, Kind.RETURNER, Kind.DOUBLE}
+    for report in summary.reports:
+        if report.kind is Kind.AGENT:
+            said = " ".join(signs[report.session])
+            for sign in ("drives", "had not moved", "no device", "typed faster", others):
+                assert sign in said
     assert not Rater.objects.filter(simulated=False).exists()
 
 

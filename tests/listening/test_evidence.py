@@ -40,8 +40,12 @@ def test_a_driven_browser_and_repeats_are_counted():
     study = make_study(key="driven")
     session = arrive(study)
     answer_all(session)
-    Trial.objects.filter(session=session, position__lte=2).update(playback={"driven": True})
+    marks = {"driven": True, "pointer_jumps": 1, "scripted_events": "none"}
+    Trial.objects.filter(session=session, position__lte=2).update(playback=marks)
     known = evidence_of(study)[session.pk]
+    assert (known.jumped, known.scripted) == (2, 0)
+    assert evidence_of(study, [session.pk])[session.pk].signs == known.signs
+    assert evidence_of(study, [-1]) == {}
     assert known.driven == 2
     assert known.repeated == Justification.objects.count() - 1
     assert "2 clips in a browser that a program drives" in known.sentences()
@@ -58,3 +62,22 @@ def test_a_program_that_says_who_it_is_is_noted_and_forgotten_with_the_rest():
     sessions.withdraw(session)
     session.refresh_from_db()
     assert session.agent == ""
+
+
+def test_several_ids_from_one_browser_are_noted_and_forgotten_with_the_rest(client):
+    study = make_study(key="one-browser")
+    for person in ("a" * 24, "b" * 24):
+        client.post(f"/r/{study.link}/", {"consent": "yes", "PROLIFIC_PID": person})
+    first, second = Session.objects.order_by("pk")
+    known = evidence_of(study)
+    assert known[first.pk].browser_of == ""
+    assert known[second.pk].browser_of == first.rater.code
+    said = f"{first.rater.code} began in this very browser before, with another id"
+    assert said in known[second.pk].sentences()
+    owner = Client()
+    owner.force_login(study.owner)
+    page = owner.get(f"/studies/{study.key}/").content.decode()
+    assert f"began in the browser of {first.rater.code}" in page
+    sessions.withdraw(second)
+    second.refresh_from_db()
+    assert second.browser_of == ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from argparse import ArgumentParser
+from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -26,6 +28,9 @@ from listening.bots import (
 )
 from listening.bots.knowledge import known_to_raters, roles_of, stored_trials, truth_file
 from listening.models import Rating, Study
+from listening.recruitment.evidence import evidence_of
+
+KINDS = tuple(each.name for each in fields(Shares))
 
 
 class Command(BaseCommand):
@@ -38,7 +43,7 @@ class Command(BaseCommand):
         parser.add_argument("--url", default=address, help=f"where Earnest runs ({address})")
         parser.add_argument("--seed", type=int, default=1, help="same seed, same opinions")
         defaults = Shares()
-        for kind in ("careless", "leaver", "returner", "double", "withdrawer"):
+        for kind in KINDS:
             names = [f"--{kind}", *{"leaver": ["--leave"], "returner": ["--return"]}.get(kind, [])]
             default = getattr(defaults, kind)
             parser.add_argument(*names, dest=kind, type=float, default=default, metavar="SHARE")
@@ -68,18 +73,34 @@ class Command(BaseCommand):
             )
         )
         lost = self._report(summary)
+        self._report_signs(study, summary)
         if lost or summary.trouble or summary.failures:
             raise CommandError("Something unexpected happened, see above.", returncode=1)
 
     def _kinds(self, options: dict[str, Any]) -> list[Kind]:
         if options["raters"] < 1 or options["concurrency"] < 1:
             raise CommandError("--raters and --concurrency must be at least 1.")
-        names = ("careless", "leaver", "returner", "double", "withdrawer")
         try:
-            shares = Shares(**{name: options[name] for name in names})
+            shares = Shares(**{name: options[name] for name in KINDS})
             return planned_kinds(options["raters"], shares, options["seed"])
         except ValueError as error:
             raise CommandError(f"Please check the shares: {error}.") from None
+
+    def _report_signs(self, study: Study, summary: Summary) -> None:
+        """How many of each kind show signs of a program, and which: what the evidence catches."""
+        known = {each.code: each for each in evidence_of(study).values()}
+        seen, flagged, signs = Counter[str](), Counter[str](), Counter[str]()
+        for report in summary.reports:
+            if report.session in known:
+                seen[report.kind] += 1
+                found = known[report.session].signs
+                flagged[report.kind] += bool(found)
+                if report.kind is Kind.AGENT:
+                    signs.update(sign.lstrip("0123456789 ") for sign in found)
+        words = ", ".join(f"{flagged[kind]} of {seen[kind]} {kind}" for kind in sorted(seen))
+        self.stdout.write(f"Signs of a program: {words}.")
+        for sign, count in signs.most_common():
+            self.stdout.write(f"  {count} agents: {sign}")
 
     def _report(self, summary: Summary) -> set[str]:
         """Prints what happened; returns the acknowledged trials that are not in the database."""

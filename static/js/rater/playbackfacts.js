@@ -1,5 +1,7 @@
 /** Facts about one trial that help to judge its answer: time, hidden page, device, stalls. */
 
+import { PointerFacts } from "./pointerfacts.js";
+
 /**
  * @typedef {import("../shared/wire.js").FactsDraft} FactsDraft
  *
@@ -41,6 +43,7 @@ export class Facts {
     this.hiddenAt = document.hidden ? performance.now() : 0;
     this.stop = new AbortController();
     const { signal } = this.stop;
+    this.pointer = new PointerFacts(signal);
     document.addEventListener("visibilitychange", () => this.seen(), { signal });
     navigator.mediaDevices?.addEventListener?.(
       "devicechange",
@@ -97,6 +100,8 @@ export class Facts {
       device_changes: this.deviceChanges,
       reloads: this.reloads,
       driven: navigator.webdriver === true,
+      pointer_jumps: this.pointer.jumps,
+      scripted_events: this.pointer.scripted,
       blocked: sum("blocked"),
       silent: sum("silent"),
       skips: sum("skips"),

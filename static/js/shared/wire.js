@@ -170,6 +170,8 @@
  * @property {number} device_changes
  * @property {number} reloads
  * @property {boolean} driven the browser says that a program drives it
+ * @property {number} pointer_jumps clicks of a mouse that did not move there
+ * @property {number} scripted_events clicks and keys that no device made
  * @property {number} blocked
  * @property {number} silent how often no sound came out although the browser played
  * @property {number} skips
