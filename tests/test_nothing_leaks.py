@@ -23,6 +23,7 @@ HOUSE_WORDS = ("default-src", "reference libflac", "test clip")  # of every stud
 NUMBERS = {  # all that the page is told
     *("index", "position", "task", "done", "total", "min_chars", "longest", "span"),
     *("attempt", "attempts", "break_every", "n", "start_s", "end_s", "low", "high"),
+    "share",  # of a clip, that the task asks to be heard
 }
 AUDIO = {"audio/flac", "audio/wav"}
 

@@ -156,6 +156,17 @@ def test_a_loop_may_be_moved_while_it_plays(render: Render) -> None:
     assert steepest(wave[0]) < 0.9 / FADE * 2
 
 
+def test_a_restart_begins_the_next_clip_where_the_loop_does(render: Render) -> None:
+    first = "m.setLoop({ on: true, from: 0.2, to: 1.8 }); m.play()"
+    wave, notes = render(["n / 96000", "-n / 96000"], 1.5, [(0.5, "m.restart(1)")], first)
+    later = (9_600 + 60_000 - 24_000 - LEAD) / 96_000  # from 0.2 s on, half a second after it began
+    assert wave[0][60_000] == pytest.approx(-later, abs=0.002)
+    assert wave[0][20_000] == pytest.approx((9_600 + 20_000 - LEAD) / 96_000, abs=0.002)
+    assert steepest(wave[0]) < 0.9 / FADE * 2
+    (one, _, _), *_, (other, _, end) = notes["heard"]
+    assert (one, other, end) == (0, 1, pytest.approx(0.2 + 0.98, abs=0.02))
+
+
 def test_pause_and_jump_fade(render: Render) -> None:
     acts = [
         (0.4, "m.seek(0.9)"),

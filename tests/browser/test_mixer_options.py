@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import CDPSession, Locator, Page, expect
 
 from tests.browser.conftest import PHONE
-from tests.browser.driver import enter, go_on, wait_stored
+from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.parallel_story import MUSHRA, RANKING, mushra_story
-from tests.browser.story import ATT, Story
+from tests.browser.story import ATT, CMOS, Story, short_story
 from tests.browser.test_mixer_fits import LAPTOP
 from tests.browser.test_parallel import TRIO, clip, hear_all, slider
 
@@ -215,6 +215,18 @@ def test_every_key_of_a_ranking_is_shown_and_every_shown_key_works(
     assert {*taken} == shown - {"Enter", "Escape"}
     write_and_send(page)
     wait_stored(page, server, 1)
+
+
+@pytest.mark.parametrize("task", [ATT, CMOS], ids=["reason", "pair"])
+def test_keys_of_clips_one_after_the_other_are_those_that_are_shown(
+    serve: Serve, new_page: NewPage, task: dict[str, Any]
+) -> None:
+    page = new_page(viewport=LAPTOP)
+    enter(page, serve(short_story(1, task=task)))
+    shown = shown_keys(page)
+    hear(page)
+    taken = page.evaluate(TAKEN, [key for key in KEYS if key != "Enter"])
+    assert {*taken} == shown - {"Enter", "Escape"}
 
 
 # --- Dragging ------------------------------------------------------------------------------------

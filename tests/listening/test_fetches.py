@@ -188,3 +188,14 @@ def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, shar
     assert tried(reached - 0.01) == "not_heard"
     assert tried(reached) == "stored"
     assert Rating.objects.filter(trial__code=shown["id"]).count() == 3
+
+
+def test_what_a_study_chooses_of_playback_is_what_its_page_is_told():
+    chosen = {"restart": True, "reference_first": True, "hidden_reference": False}
+    options = {"reference": "cond-0", "heard": 0.3, "waveform": "reference", **chosen}
+    session = arrive(make_study(task={"method": "mushra", "options": options}), simulated=False)
+    state = state_of(session, own=True)
+    told = {"share": 0.3, "waveform": True, **chosen}
+    assert state["tasks"][0]["playback"] == told
+    roles = [[part["role"] for part in trial["parts"]] for trial in state["trials"]]
+    assert roles == [["reference", "rated", "rated"]] * len(roles)
