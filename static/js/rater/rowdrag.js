@@ -1,7 +1,7 @@
 /** Rows that are dragged by mouse, pen or finger; the page keeps its layout until a row is dropped. */
 
 const SCROLL_PX = 8;
-const EDGE_PX = 24;
+const EDGE_PX = 56;
 
 /**
  * @typedef {object} Draggable
@@ -103,7 +103,7 @@ class Drag {
     const end = form?.querySelector(".trial-next")?.getBoundingClientRect().top ?? innerHeight;
     const bottom = Math.min(innerHeight, end);
     const gone = scrollY - this.first.scroll;
-    const up = this.y < Math.min(top + EDGE_PX, this.first.y) && this.boxes[0].top - gone < top;
+    const up = this.y < Math.min(top + EDGE_PX, this.first.y) && this.boxes[0].top - gone - this.step < top;
     const last = this.boxes[this.boxes.length - 1].bottom - gone;
     const down = this.y > Math.max(bottom - EDGE_PX, this.first.y) && last > bottom;
     if (up || down) {
