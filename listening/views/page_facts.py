@@ -62,7 +62,7 @@ def task_facts(
         "instructions": instructions,
         "screen": method.screen,
         "heard_out": playback.share == 1,
-        "playback": asdict(playback),
+        "playback": _rules(playback, method.screen),
         "several": method.screen == "parallel",
         "autoplay": autoplay and method.screen != "parallel",
         "criteria": [
@@ -76,6 +76,12 @@ def task_facts(
         ],
         "justification": _justification(justification),
     }
+
+
+def _rules(playback: Playback, screen: str) -> dict[str, Any]:
+    """What a page must know: where clips do not play together, of no reference at all."""
+    rules = asdict(playback)
+    return rules if screen == "parallel" else {name: rules[name] for name in ("share", "restart")}
 
 
 def criterion_words(

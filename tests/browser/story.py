@@ -138,6 +138,8 @@ def as_sent(task: dict[str, Any], index: int) -> dict[str, Any]:
     ours = {key: value for key, value in task.items() if key not in ("clip_names", "roles")}
     share = 1.0 if ours.get("heard_out", True) else None
     playback = {**PLAYBACK, "share": share, **ours.pop("playback", {})}
+    if ours.get("screen") != "parallel":
+        playback = {name: playback[name] for name in ("share", "restart")}
     whole = {**ORDINARY, **ours, "criteria": criteria, "index": index, "playback": playback}
     return {**whole, "heard_out": playback["share"] == 1}
 

@@ -1,7 +1,5 @@
 /** Facts about one trial that help to judge its answer: time, hidden page, device, stalls. */
 
-import { PointerFacts } from "./pointerfacts.js";
-
 /**
  * @typedef {import("../shared/wire.js").FactsDraft} FactsDraft
  *
@@ -17,7 +15,7 @@ import { PointerFacts } from "./pointerfacts.js";
 /** This device's sound output, as far as the browser tells; 0: it does not. */
 const output = { sampleRateHz: 0, channels: 0 };
 
-/** Asked for once, after the first sound: before it, it would delay that sound. */
+/** Asked for once, after the first sound, which it would delay. */
 export function sampleRate() {
   if (!output.sampleRateHz && typeof AudioContext === "function") {
     try {
@@ -43,7 +41,11 @@ export class Facts {
     this.hiddenAt = document.hidden ? performance.now() : 0;
     this.stop = new AbortController();
     const { signal } = this.stop;
-    this.pointer = new PointerFacts(signal);
+    this.jumps = this.scripted = 0;
+    this.mouse = [NaN, NaN];
+    for (const kind of ["pointermove", "pointerdown", "click", "keydown"]) {
+      document.addEventListener(kind, (event) => this.hand(event), { signal, capture: true });
+    }
     document.addEventListener("visibilitychange", () => this.seen(), { signal });
     navigator.mediaDevices?.addEventListener?.(
       "devicechange",
@@ -52,6 +54,17 @@ export class Facts {
       },
       { signal },
     );
+  }
+
+  /** Programs click where no mouse went. @param {Event} event */
+  hand(event) {
+    if (!event.isTrusted) this.scripted += 1;
+    if (!event.type.startsWith("pointer")) return;
+    const { clientX, clientY, pointerType } = /** @type {PointerEvent} */ (event);
+    if (pointerType !== "mouse") return;
+    const [x, y] = this.mouse;
+    if (event.type === "pointerdown" && Math.hypot(clientX - x, clientY - y) > 30) this.jumps += 1;
+    this.mouse = [clientX, clientY];
   }
 
   seen() {
@@ -100,8 +113,8 @@ export class Facts {
       device_changes: this.deviceChanges,
       reloads: this.reloads,
       driven: navigator.webdriver === true,
-      pointer_jumps: this.pointer.jumps,
-      scripted_events: this.pointer.scripted,
+      pointer_jumps: this.jumps,
+      scripted_events: this.scripted,
       blocked: sum("blocked"),
       silent: sum("silent"),
       skips: sum("skips"),

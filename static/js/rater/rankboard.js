@@ -1,8 +1,7 @@
-/** The answers of a parallel trial: its clips put into an order. */
+/** Clips put into an order. */
 
 import { Board, namesOf } from "./board.js";
 import { setText } from "../shared/dom.js";
-import { dragBy } from "./rowdrag.js";
 import { say } from "./strings.js";
 
 /**
@@ -15,7 +14,7 @@ import { say } from "./strings.js";
  */
 
 /**
- * The clips in an order, the best first; nothing is placed until the rater places it.
+ * Nothing is placed until the rater places it.
  * @extends {Board<RankingParts, RankingRowParts>}
  */
 export class RankingBoard extends Board {
@@ -30,17 +29,23 @@ export class RankingBoard extends Board {
     /** @type {Track[]} the best first */
     this.order = [];
     this.locked = true;
-    for (const { track, root, part } of this.rows) {
-      dragBy(part("grip"), {
-        row: root,
-        flow: () => this.flow,
-        line: this.part("open"),
-        drop: (place) => this.put(track, place),
-      });
+    this.fetching = false;
+    for (const { track, part } of this.rows) {
       part("up").addEventListener("click", () => this.move(track, -1, "up"));
       part("down").addEventListener("click", () => this.move(track, 1, "down"));
     }
     this.lay();
+  }
+
+  /** Fetched while clips are heard; without it arrows and keys still work. */
+  async fetchDragging() {
+    this.fetching = true;
+    const { dragBy } = await import("./rowdrag.js");
+    const line = this.part("open");
+    for (const { track, root, part } of this.rows) {
+      const drop = (/** @type {number} */ place) => this.put(track, place);
+      dragBy(part("grip"), { row: root, flow: () => this.flow, line, drop });
+    }
   }
 
   /** What stands below each other; null while nothing may be moved. */
@@ -141,6 +146,7 @@ export class RankingBoard extends Board {
   /** @param {(track: Track) => boolean} heard */
   draw(heard) {
     const locked = !this.deck.tracks.every(heard);
+    if (!this.fetching && this.deck.tracks.some(heard)) this.fetchDragging().catch(() => (this.fetching = false));
     if (locked !== this.locked) {
       this.locked = locked;
       this.drawMoves();

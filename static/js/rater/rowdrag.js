@@ -1,4 +1,4 @@
-/** Rows that are dragged by mouse, pen or finger; the page keeps its layout until a row is dropped. */
+/** Rows that are dragged; nothing else moves until one is dropped. */
 
 const SCROLL_PX = 8;
 const EDGE_PX = 56;
@@ -12,7 +12,7 @@ const EDGE_PX = 56;
  */
 
 /**
- * Lets a row be dragged by its grip. Arrow buttons and keys do the same.
+ * Arrow buttons and keys do the same.
  * @param {HTMLElement} grip
  * @param {Draggable} what
  */
@@ -28,7 +28,7 @@ export function dragBy(grip, what) {
 
 class Drag {
   /**
-   * @param {HTMLElement} grip that has the pointer
+   * @param {HTMLElement} grip
    * @param {number} y
    * @param {Draggable} what
    * @param {HTMLElement[]} flow
@@ -67,7 +67,7 @@ class Drag {
     return Math.max(least, Math.min(by, most));
   }
 
-  /** Where the row would stand: it has passed what its middle has passed. */
+  /** Where the row would stand, by its middle. */
   get target() {
     const middle = (/** @type {DOMRect} */ { top, bottom }) => (top + bottom) / 2;
     const own = middle(this.boxes[this.from]) + this.carried;
@@ -84,7 +84,7 @@ class Drag {
     this.draw();
   }
 
-  /** The row follows the pointer, and those that it has passed make room. */
+  /** Those that the row has passed make room. */
   draw() {
     const { flow, from, step } = this;
     const to = (this.to = this.target);
@@ -96,7 +96,7 @@ class Drag {
     });
   }
 
-  /** Near the edges of what is seen, the page scrolls along, as far as there are rows. */
+  /** Near its edges the page scrolls along. */
   scroll() {
     const form = this.what.row.closest("form");
     const top = Math.max(0, form?.querySelector(".deck")?.getBoundingClientRect().bottom ?? 0);
@@ -113,7 +113,7 @@ class Drag {
     this.frame = requestAnimationFrame(() => this.scroll());
   }
 
-  /** @param {boolean} dropped and not taken back */
+  /** @param {boolean} dropped */
   end(dropped) {
     const { flow, what, from, to } = this;
     this.stop?.abort();
