@@ -114,13 +114,15 @@ def invitation_named(study: Study, source: Source | None, code: str) -> Invitati
 
 
 def note_begun(study: Study, code: str, session: Session) -> None:
-    """The invitation has led to this session."""
-    Invitation.objects.filter(study=study, code=code).update(session=session, declined=False)
+    """The invitation, if there is one, has led to this session."""
+    if code:
+        Invitation.objects.filter(study=study, code=code).update(session=session, declined=False)
 
 
 def note_declined(study: Study, code: str) -> None:
     """Who said no is not reminded."""
-    Invitation.objects.filter(study=study, code=code, session=None).update(declined=True)
+    if code:
+        Invitation.objects.filter(study=study, code=code, session=None).update(declined=True)
 
 
 # --- Mail ----------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.core import signing
 from django.http import HttpRequest
 
@@ -17,30 +19,21 @@ LONGEST_ID = 100  # characters of another source's ids
 NO_SOURCE, NO_ID, LOOKING, NO_INVITATION = "no_source", "no_id", "looking", "no_invitation"
 
 
-def source_in(request: HttpRequest, study: Study) -> Source | None:
-    """The way in by which somebody comes, of those that the study names."""
-    given = {**request.GET.dict(), **request.POST.dict()}
-    key, from_prolific = given.get(PARAMETER, ""), bool(given.get("PROLIFIC_PID"))
-    return source_of_arrival(study.sources, key, from_prolific=from_prolific)
-
-
-def refusal(request: HttpRequest, study: Study, source: Source | None) -> str:
+def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
     """Why nobody begins by this address: its `problem`; "" where one may.
 
     Where a study names sources, only those lead in; and Prolific, and scripts of ours.
     """
+    source = arrival.source
     if not study.sources:
         return ""
-    carried = carried_by(request, study)
     if source is None:
-        allowed = "PROLIFIC_PID" in carried or _simulated(carried.get("simulate", ""), study)
-        return "" if allowed else NO_SOURCE
+        return "" if "PROLIFIC_PID" in carried or arrival.simulated else NO_SOURCE
     looking = source.facts.preview
     if looking and carried.get(source.submission_parameter) == looking:
         return LOOKING
     if INVITATION in carried and source.takes_invitations:
-        known = invitation_named(study, source, carried[INVITATION])
-        return "" if known else NO_INVITATION
+        return "" if arrival.external_id else NO_INVITATION
     wanted = source.participant_parameter
     missing = source.invited_only or (wanted and wanted not in carried)
     return NO_ID if missing else ""
@@ -73,11 +66,10 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c.isprintable()).strip()[:300]
 
 
-def arrival_of(request: HttpRequest, study: Study) -> Arrival:
-    carried = carried_by(request, study)
+def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -> Arrival:
     memory = rater_code_in(request, study.link)
     known = Rater.objects.filter(code=memory).first() if memory else None
-    source = source_in(request, study)
+    source = _source(request, study)
     identity, submission = _identity(source, carried, study)
     return Arrival(
         browser_of=known.code if known else "",
@@ -96,7 +88,14 @@ def arrival_of(request: HttpRequest, study: Study) -> Arrival:
     )
 
 
-def _identity(source: Source | None, carried: dict[str, str], study: Study) -> tuple[str, str]:
+def _source(request: HttpRequest, study: Study) -> Source | None:
+    """The way in by which somebody comes, of those that the study names."""
+    given = {**request.GET.dict(), **request.POST.dict()}
+    key, from_prolific = given.get(PARAMETER, ""), bool(given.get("PROLIFIC_PID"))
+    return source_of_arrival(study.sources, key, from_prolific=from_prolific)
+
+
+def _identity(source: Source | None, carried: Mapping[str, str], study: Study) -> tuple[str, str]:
     """Who comes by a source other than Prolific, and the id of this sitting there."""
     if source is None or source.kind == "prolific":
         return "", ""

@@ -26,7 +26,7 @@ def in_language(file: StudyFile, language: str) -> StudyFile:
         texts=words["texts"],
         checks=tuple({**each, **words["checks"].get(each["key"], {})} for each in file.checks),
         questionnaires=tuple(
-            {**in_words(each, words["questionnaires"].get(each["key"], {}))}
+            in_words(each, words["questionnaires"].get(each["key"], {}))
             for each in file.questionnaires
         ),
         tasks=tuple(_task(task, task.translations.get(language, {})) for task in file.tasks),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening import allocation, audio, sessions
 from listening.checks.check import Wave
-from listening.design.sources import INVITATION
+from listening.design.sources import INVITATION, Source
 from listening.design.studyfile import StudyFile
 from listening.invitations import note_begun, note_declined
 from listening.languages import name_of, page_words, speaking, study_words
@@ -28,7 +28,7 @@ from listening.source_quotas import is_full
 from listening.stages import NotAsked, check_and_settings, check_seed
 from listening.studies.length import session_length
 from listening.views import page_facts
-from listening.views.arriving import arrival_of, carried_by, refusal, source_in
+from listening.views.arriving import arrival_of, carried_by, refusal
 from listening.views.endings import way_out
 from listening.views.ownership import is_own, may_enter, memory_of, remember
 from listening.views.state import state_of
@@ -40,48 +40,51 @@ from listening.views.state import state_of
 def landing(request: HttpRequest, link: str) -> HttpResponse:
     """The study's door: who we are, what is asked, consent; then on to the session."""
     study = get_object_or_404(Study, link=link)
-    arrival = arrival_of(request, study)
+    carried = carried_by(request, study)
+    arrival = arrival_of(request, study, carried)
+    page = partial(_landing_page, request, study, arrival.source, carried)
     known = sessions.session_of(study, arrival)
     if known is not None:
         proof = request.POST.get("proof", "")
         if may_enter(request, known, arrival, proof):
             return _enter(known)
-        return _landing_page(request, study, problem="elsewhere", unproved=bool(proof), status=403)
-    refused = refusal(request, study, arrival.source)
+        return page(problem="elsewhere", unproved=bool(proof), status=403)
+    refused = refusal(study, arrival, carried)
     if refused:
-        return _landing_page(request, study, problem=refused, status=404)
+        return page(problem=refused, status=404)
     if request.method == "POST" and request.POST.get("consent") == "yes":
         try:
             session = sessions.start(study, arrival)
         except NoRoom as no_room:
-            return _landing_page(request, study, problem=no_room.reason, status=409)
-        note_begun(study, carried_by(request, study).get(INVITATION, ""), session)
+            return page(problem=no_room.reason, status=409)
+        note_begun(study, carried.get(INVITATION, ""), session)
         return _enter(session)
     if request.method == "POST" and request.POST.get("consent") == "no":
-        note_declined(study, carried_by(request, study).get(INVITATION, ""))
-        return _landing_page(request, study, problem="declined")
+        note_declined(study, carried.get(INVITATION, ""))
+        return page(problem="declined")
     problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
     if not problem and (is_full(study, arrival.source) or not allocation.has_room(study.pk)):
         problem = "full"
     missing = request.method == "POST"
-    return _landing_page(request, study, problem=problem, consent_missing=missing)
+    return page(problem=problem, consent_missing=missing)
 
 
 def _landing_page(
     request: HttpRequest,
     study: Study,
+    source: Source | None,
+    carried: Mapping[str, str],
     *,
     problem: str = "",
     consent_missing: bool = False,
     unproved: bool = False,
     status: int = 200,
 ) -> HttpResponse:
-    language = _language(request, study)
+    language = _language(study, carried)
     words = study_words(study.title, study.texts, study.translations, language)
     study.title, study.texts = words["title"], words["texts"]  # for this page; it is not saved
     with speaking(language):
-        out = _way_out(request, study, declined=problem == "declined")
-        carried = {k: word for k, word in carried_by(request, study).items() if k != "lang"}
+        out = _way_out(study, source, carried, declined=problem == "declined")
         error = _("Please tick the box to take part.") if consent_missing else ""
         context = {
             **page_facts.door_facts(study, session_length(study)),
@@ -91,18 +94,18 @@ def _landing_page(
             "out": out if out["return_url"] or problem == "declined" else None,
             "error": error,
             "unproved": unproved,
-            "arrival": carried_by(request, study),
+            "arrival": carried,
             **page_words(language),
         }
         code = 422 if consent_missing else status
         return render(request, "rater/landing.html", context, status=code)
 
 
-def _way_out(request: HttpRequest, study: Study, *, declined: bool) -> dict[str, Any]:
+def _way_out(
+    study: Study, source: Source | None, carried: Mapping[str, str], *, declined: bool
+) -> dict[str, Any]:
     """Where a rater goes whom the door does not let in, or who does not consent."""
-    carried = carried_by(request, study)
     from_prolific = "PROLIFIC_PID" in carried
-    source = source_in(request, study)
     outcome = "no_consent" if declined and (from_prolific or source) else ""
     code = study.completion_codes.get(outcome, "") if from_prolific else ""
     back = ""
@@ -117,9 +120,9 @@ def _way_out(request: HttpRequest, study: Study, *, declined: bool) -> dict[str,
     return {**way_out(outcome, code=code, from_prolific=from_prolific, back=back), "code": code}
 
 
-def _language(request: HttpRequest, study: Study) -> str:
+def _language(study: Study, carried: Mapping[str, str]) -> str:
     """The language that the rater chose, of those in which the study is offered."""
-    chosen = carried_by(request, study).get("lang", "")
+    chosen = carried.get("lang", "")
     return chosen if chosen in study.translations else study.language
 
 

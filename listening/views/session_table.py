@@ -48,7 +48,6 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
         session.before = before.get(session.pk, 0)
         known = evidence.get(session.pk)
         session.signs = known.signs if known else []
-        session.browser_shared = known.browser_of if known else ""
         session.reviewed_for = review_words(session.review)
         session.completion_code = code_at_end(session)
         session.may_be_rejected = session.status not in UNREJECTABLE
