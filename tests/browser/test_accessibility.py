@@ -196,12 +196,6 @@ def test_pages_of_trouble(serve: Serve, new_page: NewPage, report: Report) -> No
 # --- Researchers ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
-
-
 @pytest.fixture
 def study(transactional_db: None) -> Study:
     made = make_study(key="voices")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -217,12 +217,6 @@ def test_a_slow_line_shows_how_far_the_clip_is(
 
 
 # --- The house -----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
 
 
 @pytest.fixture

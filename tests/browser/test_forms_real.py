@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,12 +56,6 @@ kind = "number"
 low = 0
 high = 80
 """
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
 
 
 @pytest.fixture

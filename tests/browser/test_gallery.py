@@ -36,12 +36,6 @@ AudioBufferSourceNode.prototype.start = function (...all) {
 """
 
 
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
-
-
 @pytest.fixture
 def cookie(web: WebProcess, transactional_db: None) -> dict[str, Any]:
     """A researcher's log-in for the browser."""

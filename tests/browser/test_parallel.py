@@ -279,11 +279,11 @@ def test_a_sound_that_is_held_back_says_so_and_starts_with_the_next_tap(
     page.add_init_script(HELD)
     enter(page, serve(mushra_story(0.6, PAIR)))
     clip(page, "Reference").click()
-    expect(page.get_by_text("holds the sound back")).to_be_visible()
+    expect(page.get_by_text("No sound comes out")).to_be_visible()
     page.evaluate("() => { window.allowed = true; }")
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator(".deck")).to_have_attribute("data-state", "playing")
-    expect(page.get_by_text("holds the sound back")).to_be_hidden()
+    expect(page.get_by_text("No sound comes out")).to_be_hidden()
 
 
 def test_what_was_heard_and_scored_survives_a_reload(serve: Serve, new_page: NewPage) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,12 +21,6 @@ from tests.listening.web import WebProcess
 
 PASSWORD = "lovelace-1843"
 QUICK = Options(replicates=200).parameters()
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
 
 
 @pytest.fixture

@@ -150,11 +150,14 @@ export class Sound extends EventTarget {
     clearTimeout(this.silence);
     this.silence = window.setTimeout(() => {
       const moved = audio.ended || Math.abs(audio.currentTime - from) > 0.01;
-      if (audio.paused || moved || this.stalledAt) return;
-      this.silent = true;
-      this.facts.silent += 1;
-      this.draw();
+      if (!audio.paused && !moved && !this.stalledAt) this.noOutput();
     }, NO_OUTPUT_MS);
+  }
+
+  noOutput() {
+    this.silent = true;
+    this.facts.silent += 1;
+    this.draw();
   }
 
   /** iOS lets an element play later, without a tap of its own, when a tap has loaded it once. */
@@ -245,6 +248,10 @@ export class Sound extends EventTarget {
 
   broken() {
     if (!this.audio.getAttribute("src")) return;
+    if (this.audio.error?.message.includes("AudioError")) { // Firefox, where no output opens
+      this.clip.fill(this.audio);
+      return this.noOutput();
+    }
     this.facts.decodeErrors += 1;
     this.audio.removeAttribute("src");
     delete this.audio.dataset.source;

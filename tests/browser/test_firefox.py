@@ -1,0 +1,150 @@
+"""Firefox as its users have it: every method, the demo study, and what it says when things fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from listening.models import Study
+from tests.browser import test_failures as failures
+from tests.browser.demo_rater import all_answers_of, arrive, go_through
+from tests.browser.driver import enter, hear
+from tests.browser.fake import FakeServer
+from tests.browser.firefox import Start, firefoxes
+from tests.browser.loudspeaker import Loudspeaker, loudspeaker
+from tests.browser.parallel_story import MUSHRA, mushra_story
+from tests.browser.story import Story, short_story
+from tests.browser.taken import Take, everything_is_stored
+from tests.browser.test_failures import study  # noqa: F401  (a fixture)
+from tests.demo_house import DemoHouse
+from tests.listening.web import WebProcess
+
+pytestmark = pytest.mark.slow
+
+Serve = Callable[[Story], FakeServer]
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def speaker() -> Iterator[Loudspeaker]:
+    with loudspeaker() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Start]:
+    with firefoxes() as starting:
+        yield starting
+
+
+@pytest.fixture(scope="module")
+def browser(start: Start, speaker: Loudspeaker) -> Browser:
+    """In place of Chromium, for all fixtures that open pages."""
+    return start(speaker.environment)
+
+
+def test_every_method_is_answered_and_stored(take: Take) -> None:
+    walk, session = take("gallery")
+    assert {t.method for t in session.study.tasks.all()} == {
+        t.task.method for t in session.trials.select_related("task")
+    }
+    everything_is_stored(walk, session)
+
+
+def test_the_demo_is_taken_from_link_to_code(demo_house: DemoHouse, new_page: NewPage) -> None:
+    page = new_page()
+    code = arrive(page, demo_house, "5f1e2d3c4d")
+    go_through(page)
+    trials = all_answers_of(demo_house, code)
+    assert [trial["playback"]["reloads"] for trial in trials][:3] == [0, 1, 0]
+
+
+def test_what_comes_out_is_the_clip_at_its_own_level(
+    serve: Serve, new_page: NewPage, speaker: Loudspeaker
+) -> None:
+    page = new_page()
+    enter(page, serve(short_story(1)))
+    with speaker.recorded() as waves:
+        hear(page)
+    assert np.abs(waves[0]).max() == pytest.approx(0.3, abs=0.01)
+
+
+# --- When things fail ----------------------------------------------------------------------------
+
+PAGES = (
+    failures.test_cookies_that_are_refused_later_are_named_and_the_answer_is_kept,
+    failures.test_a_script_of_a_later_stage_that_is_held_back_is_missed_in_words,
+    failures.test_a_slow_line_shows_how_far_the_clip_is,
+)
+SERVER = (
+    failures.test_a_restart_of_the_server_loses_nothing,
+    failures.test_the_back_button_leads_back_into_the_session,
+    failures.test_the_last_place_may_go_between_reading_and_starting,
+)
+
+
+@pytest.mark.parametrize("failure", PAGES)
+def test_a_page_that_fails_says_so(failure: Callable[..., None], serve: Serve, new_page) -> None:
+    failure(serve, new_page, "en")
+
+
+@pytest.mark.parametrize("how", ["blocked", "404"])
+def test_a_clip_that_is_missing_can_be_left_out(serve: Serve, new_page: NewPage, how: str) -> None:
+    failures.test_a_clip_that_is_held_back_or_gone_can_be_left_out(serve, new_page, "en", how)
+
+
+def test_a_script_that_is_held_back_is_missed(serve: Serve, new_page: NewPage) -> None:
+    failures.test_a_script_that_an_ad_blocker_holds_back_is_missed_in_words(
+        serve, new_page, "en", "session.js"
+    )
+
+
+def test_blocked_requests_keep_the_answers_on_the_device(serve: Serve, new_page: NewPage) -> None:
+    failures.test_blocked_requests_to_the_server_keep_the_answers_on_the_device(serve, new_page)
+
+
+@pytest.mark.parametrize("failure", SERVER)
+def test_a_server_that_fails_loses_nothing(
+    failure: Callable[..., None],
+    web: WebProcess,
+    study: Study,  # noqa: F811
+    new_page: NewPage,
+) -> None:
+    failure(web, study, new_page)
+
+
+# --- Set otherwise by its user -------------------------------------------------------------------
+
+
+def test_with_cookies_off_the_door_and_the_session_say_so(
+    serve: Serve, start: Start, speaker: Loudspeaker
+) -> None:
+    server = serve(short_story(1))
+    page = start(speaker.environment, network_cookie_cookieBehavior=2).new_page()
+    page.goto(f"{server.url}/r/x/")
+    expect(page.get_by_text("Your browser refuses cookies from this page")).to_be_visible()
+    page.goto(f"{server.url}/s/demo/")
+    expect(page.get_by_text(failures.COOKIES_OFF)).to_be_visible()
+
+
+def test_without_an_output_it_says_what_to_do(serve: Serve, start: Start) -> None:
+    """Firefox reports that as a clip that cannot be decoded, and it is not."""
+    server = serve(short_story(1))
+    page = start(os.environ | {"PULSE_SERVER": "unix:/nobody/listens"}).new_page()
+    enter(page, server)
+    for _ in range(5):  # as often as it takes to give up a clip that cannot be decoded
+        page.locator(".player-button").click()
+        expect(page.locator(".player-problem")).to_contain_text("No sound comes out")
+        expect(page.locator(".player")).to_have_attribute("data-state", "ready")
+    assert server.house.clip_requests.count("/c/0x0") == 1
+
+
+def test_without_an_output_clips_that_are_compared_say_so_too(serve: Serve, start: Start) -> None:
+    page = start(os.environ | {"PULSE_SERVER": "unix:/nobody/listens"}).new_page()
+    enter(page, serve(mushra_story(0.6, MUSHRA)))
+    page.locator(".clip-button").first.click()
+    expect(page.get_by_text("No sound comes out")).to_be_visible()
