@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -270,6 +271,32 @@ def test_a_task_that_was_never_begun_is_not_asked_about():
     sessions.refresh(session)
     assert stage(session) == "trial"
     assert current(session).task.key == "att"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_is_lost_or_skipped_each_occasion_comes_once_and_the_session_ends(seed):
+    rng, asked = Random(seed), list[str]()
+    session = arrive(a_study(PAUSE, EFFORT, AFTER, blocks=3))
+    for _ in range(80):
+        now = stage(session)
+        assert session.ready == (now == "trial") or session.status != "started"
+        held = list(session.blocks.filter(state=Block.State.LEASED).values_list("pk", flat=True))
+        if held and rng.random() < 0.15:
+            lose(session, rng.choice(held), taken=rng.random() < 0.5)
+            sessions.refresh(session)
+        elif now == "trial" and rng.random() < 0.2:
+            sessions.skip(session, current(session).code, "load", {})
+        elif now == "trial":
+            sessions.record_answer(session, an_answer(current(session)))
+        elif now != "end":
+            asked.append(now.removeprefix("questionnaire "))
+            fill_in(session, asked[-1])
+    assert stage(session) == "end"
+    done = {trial.task.order + 1 for trial in session.trials.filter(answered_at__isnull=False)}
+    assert len(asked) == len(set(asked)) == len(session.questionnaires)
+    if session.status == "finished":
+        assert {key for key in asked if key.startswith("effort")} == {f"effort@{n}" for n in done}
+        assert asked[-1] == "after"
 
 
 def test_withdrawal_takes_these_answers_too():
