@@ -14,9 +14,10 @@ from listening.design.studyfile.occasionpart import plans_of
 from listening.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.models import Study
 from listening.outcomes import completion_code_of, outcome_of, review_words
+from listening.selectors.questionnaire_rows import plain
 
 CHECK_FACTS = ("passed", "right", "total", "attempts")
-JOINED = "; "  # between the answers to a question that takes several
+JOINED = "; "  # between the reasons for a review
 
 
 class SessionRow(TypedDict):
@@ -137,10 +138,6 @@ def _checks(asked: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[st
 
 def _answers(questions: Sequence[Column], given: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        column.name: _plain(given.get(column.kept, {}).get("answers", {}).get(column.question))
+        column.name: plain(given.get(column.kept, {}).get("answers", {}).get(column.question))
         for column in questions
     }
-
-
-def _plain(answer: Any) -> Any:
-    return JOINED.join(map(str, answer)) if isinstance(answer, list) else answer

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
+import re
 from typing import Any
 
 import pytest
 from django.core import signing
 from django.test import Client
 
-from analysis.ratings.sessions_csv import sessions_csv, spread_out
+from analysis.ratings.sessions_csv import questionnaires_csv, sessions_csv, spread_out
 from listening import sessions, stages
 from listening.bots import Kind, Truth, send_crowd
 from listening.bots.knowledge import known_to_raters
@@ -60,6 +63,37 @@ def test_every_occasion_has_a_column_of_its_own(study: Study) -> None:
     assert [whole[each] for each in columns] == ["yes", "yes", "no", "no", "yes"]
     assert [begun[each] for each in columns] == [None] * 5
     assert ",".join(columns) in next(iter(sessions_csv(study.key)))
+
+
+def test_every_answer_has_a_row_with_its_task_and_its_block(study: Study) -> None:
+    session = answered(study, "yes", "no", "no", "yes", "yes")
+    arrive(study)
+    text = "".join(questionnaires_csv(study.key))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    own = {"session": f"s{session.pk}", "rater": session.rater.code, "question": "hearing"}
+    assert all(own.items() <= row.items() for row in rows)
+    names = ("questionnaire", "when", "task", "block", "answer")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("after", "after", "", "", "yes"),
+        ("pause", "between_blocks", "mos", "1", "yes"),
+        ("pause", "between_blocks", "att", "1", "no"),
+        ("effort", "after_task", "mos", "", "no"),
+        ("effort", "after_task", "att", "", "yes"),
+    ]
+    times = {row["answered_at"] for row in rows}
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", at) for at in times)
+
+
+def test_the_owner_takes_the_rows_from_the_results_page(client: Client, study: Study) -> None:
+    url = f"/studies/{study.key}/results/questionnaires.csv"
+    assert client.get(url).status_code == 302
+    client.force_login(make_user("somebody"))
+    assert client.get(url).status_code == 404
+    client.force_login(study.owner)
+    response = client.get(url)
+    assert response["Content-Disposition"] == 'attachment; filename="around-questionnaires.csv"'
+    text = b"".join(response.streaming_content).decode()
+    assert text.startswith("session,rater,questionnaire,when,task,block,question,answer,")
 
 
 def test_what_speaks_of_headphones_at_any_time_counts_against_them() -> None:
