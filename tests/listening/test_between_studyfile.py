@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from listening.design.duration import QUESTION_S, form_s
+from listening.design.duration import QUESTION_S, estimate, form_s
 from listening.design.studyfile import StudyFile, read_folder, toml_text
 from tests.listening.folders import CONDITIONS, STUDY, make_folder, the_problem
 
@@ -131,7 +132,9 @@ def test_it_takes_its_time_as_often_as_it_is_asked(tmp_path: Path, when: str, ti
     assert form_s(form, found.tasks, [1, 2]) == times * QUESTION_S["scale"]
 
 
-def test_who_gets_one_task_is_asked_after_that_one_only(tmp_path: Path) -> None:
-    found = study(tmp_path, AFTER)
-    (form,) = found.questionnaires
-    assert form_s(form, found.tasks, [1]) == QUESTION_S["scale"]
+@pytest.mark.parametrize(("plan", "times"), [("all", 2), ("one", 1)])
+def test_who_gets_one_task_is_asked_after_that_one_only(
+    tmp_path: Path, plan: str, times: int
+) -> None:
+    found = replace(study(tmp_path, AFTER), task_plan=plan)
+    assert estimate(found, {}).seconds["questions"] == times * QUESTION_S["scale"]
