@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
-from listening import fetches, leases
+from listening import fetches, leases, stages
 from listening.design.traps import TRAINING, judge_block, trap_passed
 from listening.draws import draws_of
 from listening.feedback import training_feedback
@@ -240,10 +240,16 @@ def _write(
 
 
 def _close_block_after(session: Session, trial: LoadedTrial, rules: TaskRules) -> None:
-    """After the block's last trial: count it, or hand it on when its traps failed."""
+    """After the block's last trial: count it, or hand it on; questions may come before the next."""
     if trial.left_in_block != 1:
         return
-    block = trial.block_id
+    _settle_or_hand_on(session, trial.block_id, rules)
+    if rules.asks_between:
+        stages.hold(Session.objects.select_related("study").get(pk=session.pk))
+
+
+def _settle_or_hand_on(session: Session, block: int, rules: TaskRules) -> None:
+    """A block whose traps failed goes to somebody else."""
     if rules.reopen_invalid and rules.traps.kinds:
         traps = Trial.objects.filter(session=session, block=block, state=Trial.State.ANSWERED)
         outcomes = traps.exclude(trap__in=("", TRAINING)).values_list("trap", "trap_passed")

@@ -215,7 +215,8 @@ def only(
     }
     if any(key and not kept[part] for part, key in asked.items()):
         return None
-    return replace(file, **kept)
+    alone = tuple({**each, "when": "before"} for each in kept["questionnaires"])
+    return replace(file, **kept | {"questionnaires": alone})
 
 
 def _key(part: Any) -> str:

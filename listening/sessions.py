@@ -12,8 +12,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from listening import allocation, leases
+from listening import allocation, leases, stages
 from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
+from listening.design.occasions import asks_between
 from listening.design.sources import Source
 from listening.draws import secret_seed
 from listening.layout import lay_out
@@ -222,6 +223,8 @@ def refresh(session: Session) -> Session:
         if locked.status == Session.Status.STARTED:
             _replace_lost(locked)
             _finish_if_over(locked)
+        if locked.status == Session.Status.STARTED and asks_between(locked.study.questionnaires):
+            stages.hold(locked)  # a lost block may end a task, or begin it again
     session.refresh_from_db()
     return session
 

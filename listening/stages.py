@@ -1,4 +1,4 @@
-"""What surrounds the trials: questions and checks before them, questions and a comment after."""
+"""What surrounds the trials: questions and checks before, questions between and after them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from django.utils import timezone
 from listening import leases
 from listening.checks import Check, Outcome, check_named
 from listening.checks.check_settings import CheckSettings
+from listening.design.occasions import (
+    Occasion,
+    Place,
+    asks_between,
+    due,
+    questionnaire_of,
+)
 from listening.design.questionnaires import (
     checked,
     has_screening,
@@ -21,7 +28,7 @@ from listening.design.questionnaires import (
     without_controls,
 )
 from listening.draws import secret_seed
-from listening.models import Session, Trial
+from listening.models import Session, Task, Trial
 
 LONGEST_COMMENT = 5000
 
@@ -52,8 +59,13 @@ def stage_of(
     checks: Sequence[Mapping[str, Any]],
     answered: Mapping[str, Any],
     outcomes: Mapping[str, Mapping[str, Any]],
+    between: Occasion | None = None,
 ) -> Stage:
-    """Questions that screen out, all others, checks, trials; questions that come after; the end."""
+    """Questions that screen out, all others, checks, trials; questions that come after; the end.
+
+    `between` is what `occasion_of` finds for the session: it comes before the next trial, or
+    before the questions that come after.
+    """
     when = {Session.Status.STARTED: "before", Session.Status.FINISHED: "after"}.get(
         Session.Status(status)
     )
@@ -61,6 +73,8 @@ def stage_of(
     for questionnaire in asked if when == "before" else ():
         if questionnaire["key"] not in answered and has_screening(questionnaire):
             return Stage("questionnaire", questionnaire["key"])
+    if when == "after" and between:
+        return Stage("questionnaire", between.key)
     for questionnaire in asked:
         given = answered.get(questionnaire["key"])
         if given is None or is_partly_answered(given):
@@ -70,7 +84,7 @@ def stage_of(
     for check in checks:
         if not outcomes.get(check["key"], {}).get("done"):
             return Stage("check", check["key"])
-    return Stage("trial")
+    return Stage("questionnaire", between.key) if between else Stage("trial")
 
 
 def stage_of_session(session: Session) -> Stage:
@@ -81,7 +95,35 @@ def stage_of_session(session: Session) -> Stage:
         study.checks,
         session.questionnaires,
         session.checks,
+        occasion_of(session),
     )
+
+
+def occasion_of(session: Session) -> Occasion | None:
+    """What is to be asked just now between tasks or blocks."""
+    asked = session.study.questionnaires
+    if not asks_between(asked):
+        return None
+    rows = session.trials.order_by("position").values_list("task__order", "block", "state")
+    trials = [Place(order + 1, block, state) for order, block, state in rows]
+    return due(asked, task_keys(session.study_id), trials, session.questionnaires)
+
+
+def task_keys(study: int) -> dict[int, str]:
+    """The tasks of a study by their places, from 1."""
+    rows = Task.objects.filter(study=study).values_list("order", "key")
+    return {order + 1: key for order, key in rows}
+
+
+def hold(session: Session) -> None:
+    """Take no answers to trials while a questionnaire between them is to be asked.
+
+    The session's row is locked: what is stored around the call decides, and nothing else.
+    """
+    ready = stage_of_session(session).kind not in ("questionnaire", "check")
+    if session.ready != ready:
+        session.ready = ready
+        session.save(update_fields=["ready"])
 
 
 def check_and_settings(
@@ -157,10 +199,14 @@ def record_questionnaire(session: Session, key: str, answers: Mapping[str, Any])
         return locked
     if stage_of_session(locked) != Stage("questionnaire", key):
         raise AnsweredAlready(key)
-    questionnaire = next(q for q in locked.study.questionnaires if q["key"] == key)
+    own = questionnaire_of(key)
+    questionnaire = next(q for q in locked.study.questionnaires if q["key"] == own)
     kept_before = before["answers"] if before else {}
     kept = kept_before | checked(part_asked_of(questionnaire, before), answers)
-    locked.questionnaires[key] = {"answers": kept, "at": timezone.now().isoformat()}
+    stored: dict[str, Any] = {"answers": kept, "at": timezone.now().isoformat()}
+    if own != key and (occasion := occasion_of(locked)):
+        stored |= {"task": occasion.task_key, "block": occasion.blocks}
+    locked.questionnaires[key] = stored
     if before is None and questionnaire["when"] == "before" and has_screening(questionnaire):
         rest = part_asked(questionnaire, locked.questionnaires[key])
         if rest["questions"]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+from listening.design.occasions import asks_between
 from listening.design.traps import TrapPlan
 from listening.draws import draws_of
 from listening.methods import Method, Part, PlannedTrial, Playback, Scale, method_named
@@ -38,6 +39,8 @@ class TaskRules:
     training: tuple[Mapping[str, Any], ...]
     translations: Mapping[str, Mapping[str, Any]]
     lease_s: int
+    place: int  # of the task in its study, from 1
+    asks_between: bool  # whether the study has questionnaires between tasks or blocks
 
 
 @lru_cache(maxsize=512)
@@ -60,6 +63,8 @@ def task_rules(task: int) -> TaskRules:
         tuple(row.training),
         row.translations,
         row.study.lease_s,
+        row.order + 1,
+        asks_between(row.study.questionnaires),
     )
 
 

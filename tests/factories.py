@@ -7,6 +7,8 @@ from django.contrib.auth.models import User
 
 from listening import allocation, sessions
 from listening.answers import Answer
+from listening.design.occasions import kept_as
+from listening.design.studyfile.occasionpart import plans_of
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Session, Stimulus, Study, Task
 from listening.sessions import Arrival
@@ -103,6 +105,12 @@ def make_study(
     add_task(study, **(task or {}))
     allocation.plan_study(study)
     return study
+
+
+def kept_keys(study: Study) -> set[str]:
+    """Under which keys a rater of all tasks has answers to questionnaires in the end."""
+    plans = plans_of(study.tasks.order_by("order"))
+    return {key for each in study.questionnaires for key, _ in kept_as(each, plans)}
 
 
 def arrive(study: Study, **fields: Any) -> Session:

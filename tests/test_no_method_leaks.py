@@ -89,8 +89,7 @@ def crawled(web: str, study: Study) -> list[Visitor]:
                 assert visitor.get(url).status_code == 200
             response = visitor.answer(state)
             assert response.status_code == 201, response.text
-            state = response.json()["state"]
-        state = visitor.pass_checks(state)
+            state = visitor.pass_checks(response.json()["state"])
         assert state["end"]["outcome"] == "complete"
         visitor.post("comments", {"text": "All went well."})
         visitor.reload()

@@ -9,6 +9,7 @@ from functools import partial
 
 import httpx
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.config.helpers import PATIENCE_S, RETRY_S, own_folder, processes_in, wait_for
 from tests.demo_house import DemoHouse
@@ -20,6 +21,15 @@ RATERS = 4
 VICTIMS = ("web", "web worker", "postgres", "valkey", "jobs", "postgres keeper")
 AT_ONCE = ("postgres", "valkey", "web worker")
 ENOUGH = 15  # answers acknowledged between two kills
+WORD = {
+    **{"key": "word", "question": "A word?", "kind": "text", "options": [], "help": ""},
+    **{"required": True, "low": None, "high": None, "longest": 80, "show_if": None},
+    "screen_out": [],
+}
+FORM = {  # in the middle of each session: after its first task
+    **{"key": "between", "when": "after_task", "task": [], "title": "", "text": "", "use": []},
+    **{"ready": [], "questions": [WORD]},
+}
 
 
 @dataclass
@@ -28,6 +38,7 @@ class Crowd:
 
     house: DemoHouse
     acknowledged: dict[str, tuple[str, int]] = field(default_factory=dict)  # trial: label, how many
+    forms: dict[tuple[str, str], str] = field(default_factory=dict)  # session, occasion: the word
     repeats: int = 0
     sent_again: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -36,7 +47,9 @@ class Crowd:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self) -> None:
-        (self.link,) = self.house.column("SELECT link FROM listening_study")
+        (self.link,) = self.house.column(
+            "UPDATE listening_study SET questionnaires = %s RETURNING link", Jsonb([FORM])
+        )
         self.token = self.house.simulate_token()
         self.threads = [threading.Thread(target=self.work) for _ in range(RATERS)]
         for thread in self.threads:
@@ -83,7 +96,13 @@ class Crowd:
             if passed is None:
                 return
             state = passed.json()
-        while state["stage"] == "trial":
+        while state["stage"] != "end":
+            if state["stage"] == "questionnaire":
+                filled = self.fill_in(visitor, state["questionnaire"]["key"])
+                if filled is None:
+                    return
+                state = filled.json()
+                continue
             body = answer_to(state)
             response = self.patiently(lambda body=body: visitor.post("answers", body))  # type: ignore[misc]  # mypy infers no default
             if response is None:
@@ -95,6 +114,17 @@ class Crowd:
                 self.acknowledged[body["trial"]] = (body["answers"]["0"], len(body["answers"]))
                 self.repeats += response.json()["repeat"]
             state = response.json()["state"]
+
+    def fill_in(self, visitor: Visitor, key: str) -> httpx.Response | None:
+        """A questionnaire between the tasks, with a word that only this form has."""
+        word = f"{visitor.code} {key}"
+        body = {"key": key, "answers": {"word": word}}
+        response = self.patiently(lambda: visitor.post("questionnaires", body))
+        if response is not None:
+            assert response.status_code == 200, response.text[:200]
+            with self.lock:
+                self.forms[visitor.code, key] = word
+        return response
 
     def enter(self, visitor: Visitor) -> httpx.Response:
         if not visitor.code:
@@ -207,6 +237,13 @@ def report(house: DemoHouse, crowd: Crowd, healed: dict[str, float]) -> None:
     assert all(row["ratings"] == row["criteria"] for row in rows)
     assert unasked <= RATERS  # stored, but the crowd was stopped before it heard so
     assert counted_twice(house) == Counter()
+    forms = {
+        (row["code"], key): given["answers"]["word"]
+        for row in house.rows("SELECT code, questionnaires FROM listening_session")
+        for key, given in row["questionnaires"].items()
+    }
+    assert crowd.forms
+    assert {each: forms.get(each) for each in crowd.forms} == crowd.forms
     for safety in ("fsync", "synchronous_commit", "full_page_writes"):  # for lost power, not tested
         assert house.column(f"SHOW {safety}") == ["on"]
 

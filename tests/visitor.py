@@ -117,7 +117,7 @@ class Visitor:
         while state["stage"] == "trial":
             response = self.answer(state)
             assert response.status_code == 201, response.text
-            state = response.json()["state"]
+            state = self.pass_checks(response.json()["state"])  # some questions come in between
         return state
 
 

@@ -1,4 +1,4 @@
-"""A study's sessions as CSV: a row each, checks and answers in columns of their own."""
+"""A study's sessions as CSV, a row each with checks and answers; and the answers in rows."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ def sessions_csv(study: str) -> Iterator[str]:
     from listening.selectors import session_columns, session_rows
 
     return csv_lines(map(spread_out, session_rows(study)), session_columns(study))
+
+
+def questionnaires_csv(study: str) -> Iterator[str]:
+    """CSV text of all answers to questionnaires, a row for each: with task and block, and when."""
+    from listening.selectors import QuestionnaireRow, questionnaire_rows
+
+    return csv_lines(questionnaire_rows(study), tuple(QuestionnaireRow.__annotations__))
 
 
 def spread_out(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,20 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
 
 @login_required
 @require_GET
+def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
+    """All answers to a study's questionnaires, a row for each, as they stand now."""
+    from analysis.ratings.sessions_csv import questionnaires_csv
+
+    study_head_or_404(key, request.user)
+    response = StreamingHttpResponse(
+        _in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
+    )
+    response["Content-Disposition"] = f'attachment; filename="{key}-questionnaires.csv"'
+    return response
+
+
+@login_required
+@require_GET
 def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     """The stored metric scores of a study's stimuli, as they stand now."""
     from analysis.ratings.study_scores import study_scores

@@ -20,6 +20,11 @@ urlpatterns = [
         name="results-ratings",
     ),
     path(f"{RESULTS}sessions.csv", downloads.sessions_file, name="results-sessions"),
+    path(
+        f"{RESULTS}questionnaires.csv",
+        downloads.questionnaires_file,
+        name="results-questionnaires",
+    ),
     path(f"{RESULTS}scores.csv", downloads.scores_file, name="results-scores"),
     path(f"{RESULTS}<str:name>", downloads.report_file, name="results-file"),
 ]

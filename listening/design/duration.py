@@ -15,8 +15,10 @@ from statistics import fmean
 from typing import Any
 
 from listening.checks import check_named
+from listening.design.occasions import is_between, occasions_of
 from listening.design.preview_trials import ShownTrial, rated_trials_of
 from listening.design.studyfile import StudyFile, TaskEntry
+from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
 
@@ -83,12 +85,6 @@ def estimate(study: StudyFile, clip_s: Mapping[str, float]) -> SessionLength:
     parts: dict[str, float] = {
         "reading": reading_s(study.texts.get("welcome", ""), study.texts.get("consent", "")),
         "checks": sum(check_s(check) for check in study.checks),
-        "questions": sum(
-            QUESTION_S.get(question["kind"], QUESTION_S["one"])
-            for questionnaire in study.questionnaires
-            for question in questionnaire["questions"]
-            if not question.get("show_if")
-        ),
     }
     tasks, each_s = [], []
     for place, task in enumerate(study.tasks):
@@ -96,10 +92,12 @@ def estimate(study: StudyFile, clip_s: Mapping[str, float]) -> SessionLength:
         one_s = trial_s(
             task, [t for t in shown if t.task == place], _mean_of(study, task, clip_s, mean_s)
         )
-        tasks.append((trials, trials * one_s, reading_s(task.instructions)))
+        tasks.append((trials, trials * one_s, reading_s(task.instructions), place + 1))
         each_s.append(one_s)
     if study.task_plan != "all" and tasks:
         tasks = [max(tasks, key=lambda each: each[1] + each[2])]
+    taken = [each[3] for each in tasks]
+    parts["questions"] = sum(form_s(form, study.tasks, taken) for form in study.questionnaires)
     trials = sum(each[0] for each in tasks)
     parts["reading"] += sum(each[2] for each in tasks)
     parts["clips"] = sum(each[1] for each in tasks)
@@ -107,6 +105,22 @@ def estimate(study: StudyFile, clip_s: Mapping[str, float]) -> SessionLength:
         max(trials - 1, 0) // study.break_every if study.break_every else 0
     )
     return SessionLength(trials, parts, trial_s=tuple(each_s))
+
+
+def form_s(
+    questionnaire: Mapping[str, Any], tasks: Sequence[TaskEntry], taken: Sequence[int]
+) -> float:
+    """Seconds of a questionnaire, as often as a rater of the tasks at these places is asked it."""
+    asked_s = sum(
+        QUESTION_S.get(question["kind"], QUESTION_S["one"])
+        for question in questionnaire["questions"]
+        if not question.get("show_if")
+    )
+    if not is_between(questionnaire):
+        return asked_s
+    return asked_s * sum(
+        each.task in taken for each in occasions_of(questionnaire, plans_of(tasks))
+    )
 
 
 def screens(task: Any) -> int:

@@ -46,7 +46,7 @@ class Session(models.Model):
     language = models.CharField(max_length=16, blank=True)  # chosen at the door; "": the study's
     ready = models.BooleanField(default=True)  # nothing is left to do before the trials
     checks = models.JSONField(default=dict)  # check key -> {"passed": bool, "attempts": int, ...}
-    questionnaires = models.JSONField(default=dict)  # key -> {"answers": {...}, "at": "..."}
+    questionnaires = models.JSONField(default=dict)  # key, or of an Occasion -> {"answers", "at"}
     comment = models.TextField(blank=True)
     device = models.CharField(max_length=20, blank=True)  # phone, tablet, desktop
     short = models.BooleanField(default=False)  # a lost block could not be replaced

@@ -1,4 +1,4 @@
-"""The only reads that leave the room: ratings, sessions, stimuli, progress, whose a study is."""
+"""The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.plans import TaskPlan, task_plans
@@ -9,6 +9,7 @@ from listening.selectors.progress import (
     TrapProgress,
     study_progress,
 )
+from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.session_rows import SessionRow, session_columns, session_rows
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
@@ -29,6 +30,7 @@ __all__ = [
     "InterimQuestion",
     "PlannedColumn",
     "PlannedTrap",
+    "QuestionnaireRow",
     "RaterMean",
     "RatingRow",
     "RatingsState",
@@ -43,6 +45,7 @@ __all__ = [
     "UnplayedClip",
     "condition_labels",
     "interim_questions",
+    "questionnaire_rows",
     "rating_rows",
     "ratings_state",
     "session_columns",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 from django.db import connection, transaction
 
+from listening.design.occasions import Column, columns_of
 from listening.design.sources import source_named
+from listening.design.studyfile.occasionpart import plans_of
 from listening.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.models import Study
 from listening.outcomes import completion_code_of, outcome_of, review_words
+from listening.selectors.questionnaire_rows import plain
 
 CHECK_FACTS = ("passed", "right", "total", "attempts")
-JOINED = "; "  # between the answers to a question that takes several
+JOINED = "; "  # between the reasons for a review
 
 
 class SessionRow(TypedDict):
@@ -39,7 +42,7 @@ class SessionRow(TypedDict):
     hidden_ms: int  # the page was out of sight, over all trials
     stalls: int  # playing stopped to wait for more of the clip
     checks: dict[str, Any]  # check_<key>_passed, _right, _total, _attempts
-    answers: dict[str, Any]  # question_<questionnaire>_<question>
+    answers: dict[str, Any]  # question_<questionnaire>_<question>, and _after_… where asked between
     comment: str
     rejected_because: str
     needs_review: str  # why a person should look at it before it is paid
@@ -75,7 +78,8 @@ NUMBER = """CASE WHEN jsonb_typeof(playback->'{0}') = 'number'
 def session_columns(study: str) -> tuple[str, ...]:
     """The names of a session row's values, checks and answers spread out, in their order."""
     row = Study.objects.get(key=study)
-    spread = {"checks": check_columns(row.checks), "answers": tuple(_questions(row.questionnaires))}
+    answers = tuple(column.name for column in _questions(row))
+    spread = {"checks": check_columns(row.checks), "answers": answers}
     return tuple(
         column for name in SessionRow.__annotations__ for column in spread.get(name, (name,))
     )
@@ -85,22 +89,16 @@ def check_columns(checks: list[dict[str, Any]]) -> tuple[str, ...]:
     return tuple(f"check_{check['key']}_{fact}" for check in checks for fact in CHECK_FACTS)
 
 
-def _questions(questionnaires: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
-    """Which questionnaire and question each column stands for."""
-    return {
-        f"question_{questionnaire['key']}_{question['key']}": (
-            questionnaire["key"],
-            question["key"],
-        )
-        for questionnaire in questionnaires
-        for question in questionnaire["questions"]
-    }
+def _questions(study: Study) -> list[Column]:
+    """Which answers each column holds, also of those that are given several times."""
+    plans = plans_of(study.tasks.order_by("order"))
+    return [column for each in study.questionnaires for column in columns_of(each, plans)]
 
 
 def session_rows(study: str) -> Iterator[SessionRow]:
     """Every session of a study in the order of arrival, read in pieces."""
     row = Study.objects.get(key=study)
-    questions = _questions(row.questionnaires)
+    questions = _questions(row)
     names = tuple(SessionRow.__annotations__)
     checks_at = names.index("checks")
     query = SESSIONS.format(
@@ -138,12 +136,8 @@ def _checks(asked: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[st
     }
 
 
-def _answers(questions: Mapping[str, tuple[str, str]], given: Mapping[str, Any]) -> dict[str, Any]:
+def _answers(questions: Sequence[Column], given: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        column: _plain(given.get(questionnaire, {}).get("answers", {}).get(question))
-        for column, (questionnaire, question) in questions.items()
+        column.name: plain(given.get(column.kept, {}).get("answers", {}).get(column.question))
+        for column in questions
     }
-
-
-def _plain(answer: Any) -> Any:
-    return JOINED.join(map(str, answer)) if isinstance(answer, list) else answer

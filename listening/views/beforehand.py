@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
 from listening.checks import check_named
 from listening.checks.check_settings import CheckSettings
+from listening.design.occasions import AFTER_TASK, TaskPlan, is_between, occasions_of
 from listening.design.odds import TrapOdds, trap_odds
 from listening.design.questionnaires import default_title
+from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import Scale
 from listening.models import Stimulus, Study, Task
@@ -29,9 +31,10 @@ FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
 GROUP BY 1
 """
 ASKED = """
-SELECT e.key, count(*) AS answered, count(*) FILTER (WHERE s.status = 'screened'
+SELECT e.key, count(DISTINCT s.id) AS answered, count(*) FILTER (WHERE s.status = 'screened'
         AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
-FROM listening_session s, jsonb_object_keys(s.questionnaires) AS e(key)
+FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
+    split_part(k.kept, '@', 1) AS e(key)
 WHERE s.study_id = %(study)s GROUP BY 1
 """
 
@@ -97,6 +100,7 @@ def _settings_text(settings: CheckSettings) -> str:
 
 def _questionnaires(study: Study) -> list[dict[str, Any]]:
     counts = {row.key: row for row in rows_of(ASKED, study=study.pk)}
+    plans = plans_of(study.tasks.order_by("order"))
     rows = []
     for questionnaire in study.questionnaires:
         count = counts.get(questionnaire["key"])
@@ -104,7 +108,7 @@ def _questionnaires(study: Study) -> list[dict[str, Any]]:
             {
                 "key": questionnaire["key"],
                 "title": questionnaire_title(questionnaire),
-                "when": questionnaire["when"],
+                "when": asked_when(questionnaire, plans),
                 "questions": len(questionnaire["questions"]),
                 "answered": count.answered if count else 0,
                 "screened": count.screened if count else 0,
@@ -112,6 +116,17 @@ def _questionnaires(study: Study) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def asked_when(questionnaire: Mapping[str, Any], plans: Sequence[TaskPlan]) -> str:
+    """At which moments, in words for the researcher."""
+    if not is_between(questionnaire):
+        return f"{questionnaire['when']} the trials"
+    tasks = ", ".join(dict.fromkeys(o.task_key for o in occasions_of(questionnaire, plans)))
+    if questionnaire["when"] == AFTER_TASK:
+        return f"after {tasks}"
+    every = questionnaire["every"]
+    return f"between blocks of {tasks}" + (f", every {every}" if every > 1 else "")
 
 
 def questionnaire_title(questionnaire: Mapping[str, Any]) -> str:

@@ -100,6 +100,12 @@ def example_facts(examples: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     ]
 
 
+def occasion_facts(key: str, done: int, total: int) -> dict[str, str]:
+    """Of a questionnaire between trials: the key of this occasion, and where the rater stands."""
+    place = _("Questions · %(done)s of %(total)s done") % {"done": done, "total": total}
+    return {"key": key, "place": place}
+
+
 def scale_facts(scale: Scale) -> dict[str, Any]:
     """What the page may know of a scale: labels and words, never scores."""
     steps = [

@@ -10,10 +10,12 @@ from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
+from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
 from listening.design.questionnaires import has_screening, part_asked
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile
+from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.feedback import feedback_on
 from listening.methods import Part, method_named
@@ -43,7 +45,7 @@ def preview_state(
     stages = [
         *_questionnaires(file, "before"),
         *(_check(file, asked["key"], addresses) for asked in file.checks),
-        *([{"stage": "trial"}] if trials else []),
+        *_trial_stages(file, trials),
         *_questionnaires(file, "after"),
     ]
     return {
@@ -76,6 +78,33 @@ def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
     parts += [part_asked(each, {"answers": {}}) if each in split else each for each in asked]
     for part in parts:
         yield {"stage": "questionnaire", "questionnaire": questionnaire_page(part, _)}
+
+
+def _trial_stages(file: StudyFile, trials: Sequence[ShownTrial]) -> Iterator[dict[str, Any]]:
+    """The trials, and after those of each task what is asked between its blocks and after it.
+
+    A preview has a few clips of one block, so each questionnaire comes once in a task.
+    """
+    done = 0
+    for place in dict.fromkeys(trial.task for trial in trials):
+        done += sum(trial.task == place for trial in trials)
+        forms = _forms_of_task(file, place)
+        if forms or done == len(trials):
+            yield {"stage": "trial", "until": done}
+        for form, occasion in forms:
+            facts = page_facts.occasion_facts(occasion.key, done, len(trials))
+            yield {"stage": "questionnaire", "questionnaire": questionnaire_page(form, _) | facts}
+
+
+def _forms_of_task(file: StudyFile, place: int) -> list[tuple[Mapping[str, Any], Occasion]]:
+    """What is asked between the blocks of a task, then what is asked after it."""
+    plans = plans_of(file.tasks)
+    first = [
+        (form, next((o for o in occasions_of(form, plans) if o.task == place + 1), None))
+        for form in file.questionnaires
+    ]
+    asked = [(form, occasion) for form, occasion in first if occasion]
+    return sorted(asked, key=lambda each: each[0]["when"] == AFTER_TASK)
 
 
 def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Value, When
 
 from listening.checks import check_named
+from listening.design.occasions import asks_between, kept_as
+from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TRAINING
 from listening.models import Block, Session, Study, Trial
 from listening.outcomes import code_at_end, review_words
@@ -101,10 +103,12 @@ def around_trials(study: Study, session: Session) -> dict[str, Any]:
     """Checks, answers and comment of one session, as its details show them."""
     checks = [_check(asked, session.checks) for asked in study.checks]
     done = [check for check in checks if check]
+    plans = plans_of(study.tasks.order_by("order")) if asks_between(study.questionnaires) else []
     answers = [
         answer
         for questionnaire in study.questionnaires
-        for answer in _answers(questionnaire, session.questionnaires)
+        for kept, said in kept_as(questionnaire, plans)
+        for answer in _answers(questionnaire, session.questionnaires.get(kept), said)
     ]
     screened = session.status == Session.Status.SCREENED
     return {
@@ -131,15 +135,17 @@ def _check(asked: Mapping[str, Any], outcomes: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _answers(questionnaire: Mapping[str, Any], given: Mapping[str, Any]) -> list[dict[str, str]]:
-    stored = given.get(questionnaire["key"])
+def _answers(
+    questionnaire: Mapping[str, Any], stored: Mapping[str, Any] | None, said: str
+) -> list[dict[str, str]]:
+    """`said`: at which occasion, where there are several."""
     if stored is None:
         return []
     title = questionnaire_title(questionnaire)
     return [
         {
             "questionnaire": title,
-            "question": question["question"],
+            "question": f"{question['question']} ({said})" if said else question["question"],
             "answer": _short(_said(question, stored["answers"][question["key"]]), LONGEST_SHOWN),
         }
         for question in questionnaire["questions"]

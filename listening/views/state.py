@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -14,6 +14,15 @@ from django.utils.translation import gettext as _
 from listening import audio
 from listening.answers import AHEAD
 from listening.audio.appearance import MEAN_PAD_S
+from listening.design.occasions import (
+    Occasion,
+    Place,
+    asks_between,
+    due,
+    is_between,
+    questionnaire_of,
+    trials_until,
+)
 from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.sources import Source, source_named
@@ -30,6 +39,7 @@ from listening.stages import (
     check_seed,
     part_asked_of,
     stage_of,
+    task_keys,
 )
 from listening.statements import rows_of
 from listening.task_rules import parts_of, task_rules
@@ -47,7 +57,7 @@ FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.id = %(session)s
 """
 TRIALS = """
-SELECT id AS pk, code, state, task_id, item_id, stimulus_id, versus_id, versus_first,
+SELECT id AS pk, code, state, task_id, block_id, item_id, stimulus_id, versus_id, versus_first,
        others, context, trap
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
 """
@@ -66,6 +76,7 @@ class Plan:
     upcoming: list[Any]
     left: int
     training: list[Any]
+    places: list[Place]
 
 
 def _plan(session: int) -> Plan:
@@ -78,6 +89,7 @@ def _plan(session: int) -> Plan:
         upcoming=upcoming[:AHEAD],
         left=len(upcoming),
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
+        places=[Place(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
     )
 
 
@@ -99,14 +111,11 @@ def _state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
         sitting.title, json.loads(sitting.texts), json.loads(sitting.translations), sitting.language
     )
     texts = words["texts"]
-    stage = stage_of(
-        sitting.status, questions, checks, json.loads(sitting.questionnaires), outcomes
-    )
-    form = next((q for q in questions if stage == Stage("questionnaire", q["key"])), None)
-    asked = None
-    if form:
-        whole = in_words(form, words["questionnaires"].get(form["key"], {}))
-        asked = part_asked_of(whole, json.loads(sitting.questionnaires).get(form["key"]))
+    answered = json.loads(sitting.questionnaires)
+    between = _Between(sitting.study, questions, plan.places, answered)
+    stage = stage_of(sitting.status, questions, checks, answered, outcomes, between.due)
+    asked = _asked(stage, questions, words, answered, plan)
+    ahead = stage.kind == "trial" or between.due is not None
     return {
         "stage": stage.kind,
         "preview": False,
@@ -117,14 +126,59 @@ def _state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
             "break_every": sitting.break_every,
         },
         "progress": {"done": plan.answered, "total": plan.answered + plan.left},
-        "questionnaire": questionnaire_page(asked, _) if asked else None,
+        "questionnaire": asked,
         "check": _check(sitting, checks, outcomes, stage.key, words["checks"])
         if stage.kind == "check"
         else None,
         "tasks": [_task(sitting, pk, index) for index, pk in enumerate(plan.tasks)],
-        "trials": _trials(sitting, plan) if stage.kind == "trial" else [],
+        "trials": _trials(sitting, plan, between.free) if ahead else [],
         "end": _end(sitting, texts, own=own) if stage.kind == "end" else None,
     }
+
+
+@dataclass(frozen=True)
+class _Between:
+    """What is asked between tasks or blocks, as far as this session has come."""
+
+    study: int
+    questionnaires: Sequence[Mapping[str, Any]]
+    places: Sequence[Place]
+    answered: Mapping[str, Any]
+
+    @cached_property
+    def tasks(self) -> dict[int, str]:
+        return task_keys(self.study) if asks_between(self.questionnaires) else {}
+
+    @cached_property
+    def due(self) -> Occasion | None:
+        if not self.tasks:
+            return None
+        return due(self.questionnaires, self.tasks, self.places, self.answered)
+
+    @property
+    def free(self) -> int:
+        """How many of the upcoming trials the page may show; of the rest it only fetches clips."""
+        if not self.tasks:
+            return AHEAD
+        return trials_until(self.questionnaires, self.tasks, self.places, self.answered, AHEAD)
+
+
+def _asked(
+    stage: Stage,
+    questions: Sequence[Mapping[str, Any]],
+    words: Mapping[str, Any],
+    answered: Mapping[str, Any],
+    plan: Plan,
+) -> dict[str, Any] | None:
+    """The questionnaire that is asked just now; one between trials also says where it stands."""
+    if stage.kind != "questionnaire":
+        return None
+    form = next(q for q in questions if q["key"] == questionnaire_of(stage.key))
+    whole = in_words(form, words["questionnaires"].get(form["key"], {}))
+    page = questionnaire_page(part_asked_of(whole, answered.get(stage.key)), _)
+    if not is_between(form):
+        return page
+    return page | page_facts.occasion_facts(stage.key, plan.answered, plan.answered + plan.left)
 
 
 def _check(
@@ -193,8 +247,11 @@ def task_facts(pk: int, index: int, language: str) -> dict[str, Any]:
     )
 
 
-def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
-    """The current trial and the next ones, which the page may only preload."""
+def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
+    """The current trial and the next ones, which the page may only preload.
+
+    Those that are `held` come after a questionnaire.
+    """
     parts = {t.pk: parts_of(task_rules(t.task_id).method, t) for t in plan.upcoming}
     wanted = {part.stimulus for each in parts.values() for part in each}
     clips_of = {row.id: row for row in rows_of(CLIPS, stimuli=list(wanted))}
@@ -216,6 +273,7 @@ def _trials(sitting: Any, plan: Plan) -> list[dict[str, Any]]:
             ),
             "text": _text(clips_of[trial.stimulus_id].text, trial),
             "training": _training(trial, plan),
+            **({"held": True} if place > free else {}),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
     ]

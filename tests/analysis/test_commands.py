@@ -67,6 +67,7 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
         "report.html",
         "report.json",
         "sessions.csv",
+        "questionnaires.csv",
         "README.txt",
         "methods.txt",
     } <= set(files)
@@ -88,7 +89,8 @@ def test_an_export_without_ratings_has_neither_ratings_nor_sessions(study, tmp_p
     call_command(
         "export_study", study.key, "--out", str(tmp_path), "--no-ratings", *QUICK, *NO_FIGURES
     )
-    assert {"ratings.csv", "ratings.json", "sessions.csv"}.isdisjoint(exported(tmp_path))
+    of_raters = {"ratings.csv", "ratings.json", "sessions.csv", "questionnaires.csv"}
+    assert of_raters.isdisjoint(exported(tmp_path))
 
 
 @pytest.mark.soak  # that a bundle has the same bytes again is tested in test_bundle.py

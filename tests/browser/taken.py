@@ -21,7 +21,7 @@ from listening.task_rules import parts_of
 from tests.browser.small import small_copy
 from tests.browser.walker import REASON, Answered, Walk, Walker
 from tests.browser.watch import Watch
-from tests.factories import make_user
+from tests.factories import kept_keys, make_user
 from tests.listening.web import WebProcess
 
 NewPage = Callable[..., Page]
@@ -62,7 +62,7 @@ def everything_is_stored(walk: Walk, session: Session) -> None:
     assert session.consent_version == study.texts.get("consent_version", "1")
     kept = {key: each["answers"] for key, each in session.questionnaires.items()}
     assert kept == walk.questionnaires
-    assert kept.keys() == {each["key"] for each in study.questionnaires}
+    assert kept.keys() == kept_keys(study)
     assert walk.checks.keys() == session.checks.keys() == {c["key"] for c in study.checks}
     assert all(result["passed"] for result in session.checks.values())
     trials = list(session.trials.order_by("position").select_related("task"))

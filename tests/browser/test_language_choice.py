@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from listening.models import Rating, Session
@@ -13,12 +12,6 @@ from tests.browser.driver import choose, go_on, hear
 from tests.factories import make_study
 from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
 
 
 def test_the_language_chosen_at_the_door_stays_until_the_end(

@@ -1,7 +1,7 @@
 """A researcher watches a study in Chromium: numbers follow, lost connections come back."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -19,12 +19,6 @@ from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess
 
 PASSWORD = "lovelace-1843"
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
 
 
 @pytest.fixture

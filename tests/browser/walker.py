@@ -148,6 +148,8 @@ class Walker:
         refused = {PREFER_NOT, *avoided.get(key, ())}
         value = self.random.choice([v for v in question["values"] if v not in refused])
         self.press(self.page.locator(f'label:has(input[name="question-{key}"][value="{value}"])'))
+        if question["kind"] == "scale":
+            return int(value)
         return [value] if question["kind"] == "many" else value
 
     def volume(self) -> None:

@@ -12,7 +12,8 @@ def test_researchers_pages_and_files_are_kept_nowhere():
     study = make_study()
     client = Client()
     client.force_login(study.owner)
-    paths = ("", "results/", "metrics/", "planning/", "preview/", "ratings.csv", "sessions.csv")
+    files = (f"results/{name}.csv" for name in ("ratings", "sessions", "questionnaires"))
+    paths = ("", "results/", "metrics/", "planning/", "preview/", *files)
     seen = 0
     for path in ("/studies/", "/gallery/", *(f"/studies/{study.key}/{each}" for each in paths)):
         response = client.get(path)
@@ -20,7 +21,7 @@ def test_researchers_pages_and_files_are_kept_nowhere():
             seen += 1
             assert "no-store" in response["Cache-Control"], path
             assert "private" in response["Cache-Control"], path
-    assert seen >= 6
+    assert seen >= 9
 
 
 def test_the_log_in_page_itself_is_nobodys():

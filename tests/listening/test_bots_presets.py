@@ -14,13 +14,14 @@ from listening.bots import Kind, Truth, drawn_qualities, send_crowd
 from listening.bots.crowd import Summary
 from listening.bots.knowledge import known_to_raters, roles_of
 from listening.bots.opinions import Opinions
+from listening.design.occasions import questionnaire_of
 from listening.design.presets import write_preset
 from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Rating, Session, Study, Trial
 from listening.studies import create_study, open_study
 from listening.task_rules import parts_of
-from tests.factories import make_user
+from tests.factories import kept_keys, make_user
 from tests.listening.test_presets import DEMO, ISSUE, PRESETS, trials_of
 from tests.listening.web import WebProcess
 
@@ -87,9 +88,10 @@ def the_session_is_whole(session: Session) -> None:
         assert trial.state == Trial.State.ANSWERED
         the_trial_is_whole(trial)
     asked = {each["key"]: each["questions"] for each in study.questionnaires}
-    assert session.questionnaires.keys() == asked.keys()
+    assert session.questionnaires.keys() == kept_keys(study)
     for key, given in session.questionnaires.items():
-        required = {q["key"] for q in asked[key] if q["required"] and not q["show_if"]}
+        questions = asked[questionnaire_of(key)]
+        required = {q["key"] for q in questions if q["required"] and not q["show_if"]}
         assert required <= given["answers"].keys()
         assert given["at"]
     assert session.checks.keys() == {check["key"] for check in study.checks}

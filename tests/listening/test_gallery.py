@@ -18,9 +18,11 @@ from django.test import Client
 from listening.allocation import plan_study
 from listening.audio import local_path
 from listening.checks import Check
+from listening.design.occasions import asks_between, kept_as
 from listening.design.presets import Preset, write_preset
 from listening.design.questionnaires import has_screening
 from listening.design.ready_questions import READY_MADE
+from listening.design.studyfile.occasionpart import plans_of
 from listening.methods import Method
 from listening.models import Session, Stimulus, Study
 from listening.previews import (
@@ -209,8 +211,11 @@ def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     stages = [stage["stage"] for stage in state["preview_stages"]]
     assert stages.count("check") == len(file.checks)
     split = sum(has_screening(each) for each in file.questionnaires if each["when"] == "before")
-    assert stages.count("questionnaire") == len(file.questionnaires) + split
-    assert stages.count("trial") == 1
+    plans = plans_of(file.tasks)
+    kept = [key for each in file.questionnaires for key, _ in kept_as(each, plans)]
+    assert stages.count("questionnaire") == len(kept) + split
+    between = asks_between(file.questionnaires)
+    assert stages.count("trial") == (len(file.tasks) if between else 1)
     assert {trial["task"] for trial in state["preview_trials"]} == set(range(len(file.tasks)))
     assert state["preview_end"]["code"] == "PREVIEW"
     assert state["preview_end"]["debrief"] == file.texts["debrief"]

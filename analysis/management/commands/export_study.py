@@ -47,12 +47,13 @@ class Command(BaseCommand):
 
 
 def _of_raters(study: str, table: Any) -> dict[str, str]:
-    """Ratings as JSON; sessions with checks, answers to questions and comments, a row each."""
+    """Ratings as JSON; sessions with all around the trials, a row each; answers to questions."""
     from analysis.ratings.cells import json_lines
-    from analysis.ratings.sessions_csv import sessions_csv
+    from analysis.ratings.sessions_csv import questionnaires_csv, sessions_csv
     from analysis.ratings.table import to_rows
 
     return {
         "ratings.json": "".join(json_lines(to_rows(table))),
         "sessions.csv": "".join(sessions_csv(study)),
+        "questionnaires.csv": "".join(questionnaires_csv(study)),
     }

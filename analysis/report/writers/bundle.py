@@ -40,6 +40,7 @@ _MORE = {
     "scores.csv": "metric scores",
     "ratings.json": "the ratings as JSON",
     "sessions.csv": "sessions with checks, answers to questions and comments",
+    "questionnaires.csv": "the same answers, a row for each, with task and block",
 }
 _README = """Results of {studies}
 {line}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from listening.design.occasions import BETWEEN, BETWEEN_BLOCKS
 from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT
 from listening.design.ready_questions import READY_MADE
 from listening.design.studyfile import shapes
@@ -59,6 +60,11 @@ def _option(entry: Any, field: Field) -> dict[str, str]:
     return {"value": _value(entry["value"], field), "text": shapes.text(entry["text"], words)}
 
 
+def _tasks(value: Any, field: Field) -> list[str]:
+    """One task or several; whether the study has them is for `occasionpart` to say."""
+    return [value] if isinstance(value, str) else list(shapes.texts(value, field))
+
+
 def _uses(value: Any, field: Field) -> list[str]:
     """One name or several of the ready-made sets."""
     names = [value] if isinstance(value, str) else list(shapes.texts(value, field))
@@ -70,7 +76,9 @@ def _uses(value: Any, field: Field) -> list[str]:
 
 QUESTIONNAIRE = {
     "key": Field(shapes.slug, required=True, longest=40, default=""),
-    "when": Field(shapes.choice, default="before", choices=("before", "after")),
+    "when": Field(shapes.choice, default="before", choices=("before", "after", *BETWEEN)),
+    "task": Field(_tasks, default=[], longest=80),
+    "every": Field(shapes.whole, low=1, high=1000),
     "title": Field(shapes.text, default="", longest=200),
     "text": Field(shapes.text, default=""),
     "use": Field(_uses, default=[]),
@@ -124,7 +132,10 @@ def questionnaire_table(questionnaire: Mapping[str, Any]) -> dict[str, Any]:
             table = {"key": table["key"]} | _changes(plain, table)
         if known is None or len(table) > 1:
             questions.append(table)
-    head = {name: questionnaire[name] for name in ("key", "when", "title", "text", "use")}
+    head = {name: questionnaire.get(name) for name in QUESTIONNAIRE if name != "questions"}
+    named = head["task"] or []
+    head["task"] = named[0] if len(named) == 1 else named
+    head["every"] = head["every"] if head["every"] != 1 else None
     return {name: value for name, value in head.items() if value} | {"questions": questions}
 
 
@@ -152,8 +163,8 @@ def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dic
     questions: list[dict[str, Any]] = []
     for place, raw in _joined(ready, own, where):
         question = _question(raw, place, questions, notes)
-        if fields["when"] == "after" and question["screen_out"]:
-            what = "After the last trial nobody can be screened out any more."
+        if fields["when"] != "before" and question["screen_out"]:
+            what = "Once the trials have begun, nobody can be screened out any more."
             notes.toml(f"{place}.screen_out", what, 'Remove it, or ask with when = "before".')
         questions.append(question)
     if not questions:
@@ -166,7 +177,23 @@ def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dic
         notes.toml(where, what, "Ask for less, or make two questionnaires of it.")
     asked = [question["key"] for question in questions]
     made = {"use": list(fields["use"]), "ready": [key for key in ready if key in asked]}
-    return fields | made | {"questions": questions}
+    return _occasion(fields, where, notes) | made | {"questions": questions}
+
+
+def _occasion(fields: dict[str, Any], where: str, notes: Notebook) -> dict[str, Any]:
+    """Only what is asked between tasks or blocks says of which; only the latter, how often."""
+    belongs = {"task": BETWEEN, "every": (BETWEEN_BLOCKS,)}
+    for name, whens in belongs.items():
+        if fields["when"] in whens:
+            continue
+        if fields[name]:
+            what = f'A questionnaire with when = "{fields["when"]}" has no “{name}”.'
+            remedy = "Remove it, or write when = " + " or ".join(f'"{when}"' for when in whens)
+            notes.toml(f"{where}.{name}", what, f"{remedy}.")
+        fields = {key: value for key, value in fields.items() if key != name}
+    if fields["when"] == BETWEEN_BLOCKS:
+        fields["every"] = fields["every"] or 1
+    return fields
 
 
 def _ready_tables(use: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -15,6 +15,7 @@ from listening.design.studyfile.entries import (
     StudyFile,
     TaskEntry,
 )
+from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.settingspart import read_settings
@@ -154,6 +155,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)
     study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
+    check_occasions(study["questionnaires"], study["tasks"], notes)
     study["translations"] = read_study_words(study, notes)
     check_offered(study["translations"], [t.translations for t in study["tasks"]], notes)
     study["settings"] = read_settings(parts["settings"], notes)

@@ -44,7 +44,13 @@ export class PreviewApi {
     if (stage === "questionnaire" && questionnaire) return { ...shared, stage, questionnaire };
     if (stage === "end") return { ...shared, stage, end: this.end };
     const trials = this.trials.slice(this.done, this.done + AHEAD);
-    return { ...shared, stage: "trial", trials };
+    const free = this.until - this.done; // what comes after them waits for questions
+    return { ...shared, stage: "trial", trials: trials.map((trial, k) => ({ ...trial, held: k >= free })) };
+  }
+
+  /** How many trials are done when this stage ends. */
+  get until() {
+    return this.stage.until ?? this.trials.length;
   }
 
   /** @returns {End} */
@@ -89,7 +95,7 @@ export class PreviewApi {
     const judged = this.trials[place]?.judged;
     const label = "answers" in body ? body.answers["0"] : undefined;
     this.done = Math.max(this.done, place + 1);
-    if (this.stage.stage === "trial" && this.done >= this.trials.length) this.place += 1;
+    if (this.stage.stage === "trial" && this.done >= this.until) this.place += 1;
     const right = label !== undefined && judged?.labels.includes(label);
     const feedback = judged && "answers" in body ? judged[right ? "right" : "wrong"] : null;
     return replyOf({ stored: false, repeat: false, state: this.now, feedback });

@@ -106,9 +106,9 @@ export class SessionPage {
     this.outbox.flush();
   }
 
-  /** The first trial that this device has not answered yet. */
+  /** The first trial that this device has not answered yet, unless questions come before it. */
   get current() {
-    return this.upcoming[0] ?? null;
+    return this.upcoming[0]?.held ? null : (this.upcoming[0] ?? null);
   }
 
   get upcoming() {
@@ -183,7 +183,7 @@ export class SessionPage {
   render(focus = true) {
     const { state } = this;
     const trial = state.stage === "trial" ? this.current : null;
-    this.preload(trial);
+    this.preload();
     showProgress(state, this.practice?.trial ?? trial, this.outbox.size);
     if (this.practice) this.showPractice(this.practice, focus);
     else if (state.stage === "check") {
@@ -237,21 +237,21 @@ export class SessionPage {
     this.render();
   }
 
-  /** @param {Trial | null} trial the present one */
-  preload(trial) {
+  preload() {
     const { check, tasks } = this.state;
     const before = check ? [check.clip, ...(check.trials ?? []).map((one) => one.clip)] : [];
-    const fresh = trial && !this.memory.begun.includes(trial.task);
-    const examples = fresh ? tasks[trial.task].examples.map((one) => one.clip) : [];
     const upcoming = this.upcoming.slice(0, 3);
+    const [next] = upcoming;
+    const fresh = next && !this.memory.begun.includes(next.task);
+    const examples = fresh ? tasks[next.task].examples.map((one) => one.clip) : [];
     const urls = upcoming.flatMap((each) => each.clips);
     const practice = this.practice?.trial.clips ?? [];
     const here = this.clips.want([...before, ...practice, ...examples, ...urls].filter(Boolean));
     if (!upcoming.some((each) => isParallel(tasks[each.task]))) return;
     import("./parallel.js").then(async ({ decodeAhead }) => {
       await here;
-      const next = this.upcoming[1];
-      if (next && isParallel(tasks[next.task])) decodeAhead(next.clips.map((url) => this.clips.get(url)));
+      const later = this.upcoming[1];
+      if (later && isParallel(tasks[later.task])) decodeAhead(later.clips.map((url) => this.clips.get(url)));
     }, () => undefined); // the stage itself says that it did not come
   }
 

@@ -20,7 +20,7 @@ export function showProgress(state, trial, unsent) {
   const place = trial?.training
     ? say("practice", trial.training)
     : trial && say("count", { done: trial.position, total });
-  setText(byId("count"), place ?? "");
+  setText(byId("count"), place ?? state.questionnaire?.place ?? "");
 }
 
 /**

@@ -47,7 +47,12 @@
  * @property {number} longest
  * @property {{question: string, answers: string[]} | null} show_if
  *
- * @typedef {{key: string, title: string, text: string, questions: Question[]}} Questionnaire
+ * @typedef {object} Questionnaire
+ * @property {string} key
+ * @property {string} title
+ * @property {string} text
+ * @property {Question[]} questions
+ * @property {string} [place] how far the rater is, where it comes between trials
  *
  * @typedef {{label: string, text: string, hotkey: string, apart: boolean}} Step
  *
@@ -104,6 +109,7 @@
  * @property {Part[]} parts
  * @property {string | null} text
  * @property {{n: number, total: number} | null} training
+ * @property {boolean} [held] questions come before it: its clips may be fetched, and no more
  *
  * @typedef {object} End
  * @property {string} outcome
@@ -140,6 +146,7 @@
  * @property {Questionnaire} [questionnaire]
  * @property {string[]} [truths]
  * @property {number} [pass_at_least]
+ * @property {number} [until] how many trials are done when it ends
  *
  * @typedef {{labels: string[], right: Feedback, wrong: Feedback}} Judged what answers to a practice trial are worth
  * @typedef {Trial & {judged: Judged | null}} PreviewTrial
