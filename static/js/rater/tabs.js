@@ -16,6 +16,7 @@ export class Tabs extends EventTarget {
     this.active = true;
     try {
       localStorage.setItem(this.key, `${Date.now()} ${Math.random()}`);
+      localStorage.removeItem(this.key); // others have heard it: nothing stays
     } catch {
       // No storage, no word between tabs: the server still keeps the order.
     }
