@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 NOTHING = "–"
 MOST_NAMED = 8
@@ -11,6 +11,8 @@ MINUS = "−"
 PAST_LOW, PAST_HIGH = "◂", "▸"
 PAST_TOLD = f"{PAST_LOW} {PAST_HIGH} runs past the scale: few raters or items."
 _DUST = 1e-9
+_ISOLATE, _END = "\u2068", "\u2069"
+_ISOLATED = re.compile(f"{_ISOLATE}([^{_END}]*){_END}")
 _IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 
 Ends = Sequence[float] | None
@@ -85,6 +87,26 @@ def named(name: str) -> str:
     """A name as it stands in a sentence: in quotation marks where it could be taken for two."""
     bare = _IN_BRACKETS.sub("", name)
     return f"“{name}”" if "“" not in bare and (", " in bare or " and " in bare) else name
+
+
+def isolated(name: str) -> str:
+    """A name between Unicode's marks for foreign words in a line, where a label may replace it."""
+    return f"{_ISOLATE}{name}{_END}"
+
+
+def with_names(text: str, labels: Mapping[str, str]) -> str:
+    """The text with the labels of its `isolated` names, and without their marks."""
+
+    def shown(match: re.Match[str]) -> str:
+        return named(labels.get(match[1], match[1]))
+
+    return _ISOLATED.sub(shown, text)
+
+
+def words_of(key: str) -> str:
+    """A key in words: human_likeness is Human likeness."""
+    words = key.replace("_", " ").replace("-", " ").strip()
+    return words[:1].upper() + words[1:]
 
 
 def short(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Labels of conditions put beside their keys, for people who read a report."""
+"""Labels in place of the keys of conditions, tasks and criteria, for who reads a report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from analysis.report.report_schema import EstimateRow, PartRecord, Report, RowsName
+from analysis.formatting import with_names, words_of
+from analysis.ratings.estimands import name_of
+from analysis.ratings.scales import family_title
+from analysis.report.report_schema import (
+    EstimateRow,
+    HeadlineRecord,
+    PartRecord,
+    PlaceRow,
+    Report,
+    RowsName,
+)
 
 NAMING: tuple[RowsName, ...] = ("estimates", "contrasts", "shares", "screening")
 PLACES = frozenset(
@@ -15,28 +25,130 @@ PLACES = frozenset(
         *("first", "second", "name", "row", "column"),
     }
 )
+CHOICE = "choice"  # the estimand of what has labels and no score
 CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chance
 
 
 def labelled(report: Report) -> Report:
-    """The report with "label (key)" where a condition with a label is named.
+    """The report with labels where it names conditions, tasks and criteria.
 
-    In tables; in figures and sentences the label alone, where no other condition has it, and in
-    sentences only for keys that cannot be an ordinary word.
+    "label (key)" of a condition in tables; in figures and sentences the label alone, where no other
+    condition has it, and in sentences only for keys that cannot be an ordinary word. Headlines have
+    labels throughout. What a family is called stands in titles and sentences (`family_labels`);
+    ``about`` stays what it is, being a key.
     """
     labels = report.get("labels") or {}
     names = {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}
-    if not names:
-        return report
     named: Report = {**report}
-    for name in NAMING:
-        rows = [_named(row, names) for row in report[name]]
-        named[name] = cast("list[EstimateRow]", rows)
-    if "counted" in report:
-        named["counted"] = {_versus(key, names): n for key, n in report["counted"].items()}
-    short = _short(names, labels)
-    named["parts"] = [_part(part, names, short) for part in report.get("parts", ())]
+    if names:
+        for name in NAMING:
+            rows = [_named(row, names) for row in report[name]]
+            named[name] = cast("list[EstimateRow]", rows)
+        if "counted" in report:
+            named["counted"] = {_versus(key, names): n for key, n in report["counted"].items()}
+    short, texts = _short(names, labels), _family_words(report)
+    named["warnings"] = [_replaced(text, texts) for text in report["warnings"]]
+    named["parts"] = [
+        _in_families(_part(part, names, short), texts, report.get("task_titles", {}))
+        for part in report.get("parts", ())
+    ]
     return named
+
+
+def family_labels(report: Report) -> dict[str, str]:
+    """What each family is called, by its title: estimand and the task's title, as MOS · How good?
+
+    The criterion follows where a task has several, the study where there are several.
+    """
+    rows = {_title(row): row for row in _places(report)}
+    criteria: dict[tuple[str, str], set[str]] = {}
+    studies = {row.get("study", "") for row in rows.values()}
+    for row in rows.values():
+        criteria.setdefault((row.get("study", ""), row["task"]), set()).add(row["criterion"])
+    called = {}
+    for title, row in rows.items():
+        several = len(criteria[row.get("study", ""), row["task"]]) > 1
+        parts = [name_of(row["estimand"]), row.get("study", "") * (len(studies) > 1)]
+        parts.append(_task(row["task"], report.get("task_titles", {})))
+        parts += [words_of(row["criterion"])] * (several or not row["task"])
+        distinct = dict.fromkeys(part for part in parts if part)
+        called[title] = " · ".join(distinct)
+    alike = list(called.values())
+    return {title: name if alike.count(name) == 1 else title for title, name in called.items()}
+
+
+def _places(report: Report) -> list[PlaceRow]:
+    """A row of each family, those that have labels and no score among them."""
+    scored: dict[str, PlaceRow] = {_title(row): row for row in report["estimates"]}
+    rest = {title.partition(" · ")[2] for title in scored}
+    for row in report["shares"]:
+        chosen = cast(PlaceRow, {**row, "estimand": CHOICE})
+        if _title(chosen).partition(" · ")[2] not in rest:
+            scored.setdefault(_title(chosen), chosen)
+    return list(scored.values())
+
+
+def _title(row: PlaceRow) -> str:
+    return family_title({**row, "versus_condition": ""})
+
+
+def _task(key: str, titles: Mapping[str, str]) -> str:
+    """A task's title without the mark at its end that a sentence would not bear."""
+    return titles.get(key, "").rstrip(".:") or words_of(key)
+
+
+def _family_words(report: Report) -> dict[str, str]:
+    """What stands in texts for families: their titles, and task and criterion as warnings say."""
+    texts = {}
+    for row in _places(report):
+        short = ", ".join(filter(None, [row["task"], row["criterion"]]))
+        if "," in short:
+            texts[short] = _task(row["task"], report.get("task_titles", {}))
+    several: dict[str, set[str]] = {}
+    for key in texts:
+        several.setdefault(key.partition(",")[0], set()).add(key)
+    for key in texts:
+        task, _, criterion = key.partition(", ")
+        if len(several[task]) > 1:
+            texts[key] += f", {words_of(criterion).lower()}"
+    return texts | family_labels(report)
+
+
+def _replaced(text: str, texts: Mapping[str, str]) -> str:
+    for key in sorted(texts, key=len, reverse=True):
+        text = text.replace(key, texts[key])
+    return text
+
+
+def _in_families(
+    part: PartRecord, texts: Mapping[str, str], tasks: Mapping[str, str]
+) -> PartRecord:
+    """The part with families called by their labels, and tasks and criteria in its tables."""
+    if part["problem"]:
+        return part
+
+    def placed(row: Mapping[str, Any]) -> dict[str, Any]:
+        shown = dict(row)
+        if isinstance(row.get("task"), str):
+            shown["task"] = _task(row["task"], tasks)
+        if isinstance(row.get("criterion"), str):
+            shown["criterion"] = words_of(row["criterion"])
+        return shown
+
+    return {
+        **part,
+        "sentences": [_replaced(text, texts) for text in part["sentences"]],
+        "warnings": [_replaced(text, texts) for text in part["warnings"]],
+        "tables": [
+            {
+                **each,
+                "title": _replaced(each["title"], texts),
+                "rows": [placed(row) for row in each["rows"]],
+            }
+            for each in part["tables"]
+        ],
+        "figures": [{**each, "title": _replaced(each["title"], texts)} for each in part["figures"]],
+    }
 
 
 def _short(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
@@ -58,8 +170,22 @@ def _versus(title: str, names: Mapping[str, str]) -> str:
     return f"{family}{versus}{names.get(key, key)}" if versus else title
 
 
+def _headlines(part: PartRecord, short: Mapping[str, str]) -> list[HeadlineRecord]:
+    return [
+        {
+            "about": each["about"],
+            "sentence": with_names(each["sentence"], short),
+            "caveats": [with_names(text, short) for text in each["caveats"]],
+        }
+        for each in part.get("headlines", ())
+    ]
+
+
 def _part(part: PartRecord, names: Mapping[str, str], short: Mapping[str, str]) -> PartRecord:
     if part["problem"]:
+        return part
+    part = {**part, "headlines": _headlines(part, short)}
+    if not names:
         return part
     safe = sorted((key for key in names if CODE.fullmatch(key)), key=len, reverse=True)
     pattern = "|".join(re.escape(key) for key in safe)

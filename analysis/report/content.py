@@ -116,7 +116,9 @@ class Figure:
     ``drawing`` and the keys of its rows:
 
     - ``intervals``: ``name``, ``value``, ``low``, ``high`` (None: no interval), optional
-      ``naive_low``, ``naive_high``, ``mark`` (letters of tiers), ``group`` (its own heading)
+      ``naive_low``, ``naive_high``, ``mark`` (letters of tiers), ``group`` (its own heading),
+      ``role`` (said after the name), ``tier`` (a line where it changes), ``n`` (ratings), ``key``
+      (the condition's, whatever its label)
     - ``scatter``: ``name``, ``x``, ``y``, optional ``group`` (its own sign), ``low`` and ``high``
       of y, ``x_low`` and ``x_high``; ``title`` instead of ``name``: not numbered
     - ``lines``: ``group`` (one line each), ``x``, ``y``, optional ``low``, ``high`` (a band)
@@ -144,12 +146,26 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """One family's answer for the first screen: a sentence of at most 30 words, and its caveats.
+
+    Names of conditions in both are isolated (`analysis.formatting.isolated`), so that labels can
+    take their place whatever they are; ``caveats`` stand in order, the worst first. ``about`` is
+    the family's title.
+    """
+
+    about: str
+    sentence: str
+    caveats: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Content:
     """All that a part says: sentences first, then figures and tables; warnings; and its methods.
 
     ``sentences`` are the answer in words. ``warnings`` say in plain words where a claim is weak.
     ``methods`` are sentences for a paper's methods section. ``files`` are extra downloads by name
-    (text only, such as a listing).
+    (text only, such as a listing). ``headlines`` are those of the answer.
     """
 
     sentences: Sequence[str] = ()
@@ -158,6 +174,7 @@ class Content:
     warnings: Sequence[str] = ()
     methods: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    headlines: Sequence[Headline] = ()
 
     def plain(self) -> dict[str, Any]:
         """As plain values that JSON can hold."""
@@ -174,6 +191,7 @@ def together(parts: Iterable[Content]) -> Content:
         warnings=[text for part in every for text in part.warnings],
         methods=list(dict.fromkeys(text for part in every for text in part.methods)),
         files={name: text for part in every for name, text in part.files.items()},
+        headlines=[each for part in every for each in part.headlines],
     )
 
 
@@ -209,6 +227,7 @@ def content_from(plain: PartRecord) -> Content:
         warnings=plain["warnings"],
         methods=plain["methods"],
         files=plain["files"],
+        headlines=[Headline(**each) for each in plain.get("headlines", ())],
     )
 
 

@@ -156,6 +156,14 @@ class FigureRecord(TypedDict):
     decimals: int | None
 
 
+class HeadlineRecord(TypedDict):
+    """A `content.Headline`."""
+
+    about: str
+    sentence: str
+    caveats: Sequence[str]
+
+
 class PartRecord(TypedDict):
     """A part as made (`content.Content`), or with the problem why it could not be."""
 
@@ -169,6 +177,7 @@ class PartRecord(TypedDict):
     warnings: Sequence[str]
     methods: Sequence[str]
     files: Mapping[str, str]
+    headlines: NotRequired[Sequence[HeadlineRecord]]  # of the answer
 
 
 class Report(TypedDict):
@@ -188,6 +197,7 @@ class Report(TypedDict):
     screening: list[ScreeningRow]
     parts: list[PartRecord]
     labels: NotRequired[dict[str, str]]  # of conditions, where the study gives some
+    task_titles: NotRequired[dict[str, str]]  # of tasks, likewise
     counted: NotRequired[dict[str, list[int]]]  # differences, where the rows are cut
     titles: NotRequired[list[str]]
     slices: NotRequired[list[list[str]]]

@@ -16,7 +16,7 @@ from analysis.report.part import Cancelled
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
-from analysis.web.study_tables import study_tables
+from analysis.web.study_tables import StudyLabels, study_labels, study_tables, with_labels
 
 log = logging.getLogger(__name__)
 State = AnalysisRun.State
@@ -137,21 +137,20 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     from analysis.report.build import report_of, scores_hash
     from analysis.report.html.brief import brief_of
     from analysis.report.writers.exports import report_json
-    from listening.selectors import condition_labels
 
     options = options_from(run.parameters)
     tell(0.0, "Reading the ratings")
     same = marks(run.study.key)
     tell.running.update(**same)
     table, scores = study_tables(run.study.key)
-    labels = {k: label for k, label in condition_labels(run.study.key).items() if label}
+    labels = study_labels(run.study.key)
     hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
     twin = stored_run(run.study_id, run.parameters, **hashes)
-    if twin is not None and twin.report().get("labels", {}) == labels:
+    if twin is not None and _labels_of(twin) == labels:
         kept = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
         return {**hashes, **kept}
     report = report_of(table, scores, options, progress=tell.of_report)
-    report["labels"] = labels
+    report = with_labels(report, labels)
     tell.running.update(share=MADE, doing="Storing the report")
     return {
         **hashes,
@@ -159,6 +158,14 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
         "ratings": len(table),
         "result": report_json(report),
         "brief": report_json(brief_of(report)),
+    }
+
+
+def _labels_of(run: AnalysisRun) -> StudyLabels:
+    report = run.report()
+    return {
+        "labels": report.get("labels", {}),
+        "task_titles": report.get("task_titles", {}),
     }
 
 

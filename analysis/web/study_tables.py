@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
@@ -11,6 +11,13 @@ from analysis.statistics.screening import study_rules as rules_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class StudyLabels(TypedDict):
+    """What a study calls its conditions and tasks, by their keys."""
+
+    labels: dict[str, str]
+    task_titles: dict[str, str]
 
 
 def study_rules(study_key: str) -> tuple[Rule, ...]:
@@ -25,7 +32,8 @@ def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report
     from analysis.report.build import report_of
 
     table, scores = study_tables(study_key)
-    return table, report_of(table, scores, options)
+    report = report_of(table, scores, options)
+    return table, with_labels(report, study_labels(study_key))
 
 
 def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -35,3 +43,16 @@ def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     from analysis.ratings.table import from_study
 
     return from_study(study_key), scores_from_rows(study_scores(study_key))
+
+
+def study_labels(study: str) -> StudyLabels:
+    """What a report of the study calls its conditions and tasks: part of the report as it stands."""
+    from listening.selectors import condition_labels, task_titles
+
+    labels = {key: label for key, label in condition_labels(study).items() if label}
+    return {"labels": labels, "task_titles": task_titles(study)}
+
+
+def with_labels(report: Report, labels: StudyLabels) -> Report:
+    """The report with what its study calls things."""
+    return {**report, "labels": labels["labels"], "task_titles": labels["task_titles"]}

@@ -2,13 +2,14 @@
 
 from django.urls import include, path, re_path
 
-from analysis.web import downloads, views
+from analysis.web import clips, downloads, views
 
 RESULTS = "studies/<slug:key>/results/"
 
 urlpatterns = [
     path("", include("analysis.web.planning_urls")),
     path(RESULTS, views.results, name="results"),
+    path(f"{RESULTS}clips/", clips.clips, name="results-clips"),
     path(f"{RESULTS}state/", views.state, name="results-state"),
     path(f"{RESULTS}run/", views.run, name="results-run"),
     path(f"{RESULTS}runs/<int:pk>/again/", views.again, name="results-again"),

@@ -122,6 +122,7 @@ def _page(
         **_state(head, shown, newest),
         **form_of(head["key"], asked),
         **_choices(report, view, shown),
+        "clips_url": _clips_url(head["key"], report, view),
         "problem": problem,
         "report": report,
         "sections": _sections(head["key"], shown, report, view),
@@ -179,7 +180,7 @@ def _sections(
 
 
 def _view(request: HttpRequest, report: Report | None) -> View:
-    """What is asked to be shown; of a large report one family unless all are asked for."""
+    """What is asked to be shown: one family, the first unless another or all are asked for."""
     from analysis.report.html.view import View, usual
 
     about, within = request.GET.get("about", ""), request.GET.get("in", "")
@@ -190,21 +191,30 @@ def _view(request: HttpRequest, report: Report | None) -> View:
 
 def _choices(report: Report | None, view: View, shown: AnalysisRun | None) -> dict[str, Any]:
     """What the page can be narrowed to: one task and criterion, one slice of the ratings."""
-    from analysis.report.html.view import slices, titles, usual
+    from analysis.report.condition_labels import family_labels
+    from analysis.report.html.view import slices, titles
 
     if report is None:
-        return {"titles": [], "groups": {}, "view": view, "all_of_it": ""}
+        return {"families": [], "groups": {}, "view": view, "all_of_it": ""}
     groups: dict[str, list[Slice]] = {}
     for each in slices(report):
         groups.setdefault(each.group, []).append(each)
-    here = {"run": shown.pk} if shown else {}
+    here, labels = {"run": shown.pk} if shown else {}, family_labels(report)
     return {
-        "titles": titles(report),
+        "families": [(title, labels.get(title, title)) for title in titles(report)],
         "groups": groups,
         "view": view,
         "all_of_it": f"?{urlencode({**here, 'about': ALL})}",
-        "large": bool(usual(report).about),
     }
+
+
+def _clips_url(key: str, report: Report | None, view: View) -> str:
+    """Where the clips of the family that is shown can be heard."""
+    from analysis.report.html.view import place_of_family
+
+    task, criterion = place_of_family(report, view.about) if report else ("", "")
+    query = f"?{urlencode({'task': task, 'criterion': criterion})}" if task else ""
+    return f"{reverse('results-clips', args=[key])}{query}"
 
 
 def _files(key: str, shown: AnalysisRun | None, report: Report | None) -> dict[str, Any]:

@@ -1,5 +1,12 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
+from listening.selectors.clip_answers import (
+    AskedPlace,
+    ClipAnswers,
+    ClipQuery,
+    asked_places,
+    clip_answers,
+)
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
@@ -20,12 +27,16 @@ from listening.selectors.studies import (
     condition_labels,
     ratings_state,
     study_head_or_404,
+    task_titles,
     trap_plans,
 )
 from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [
+    "AskedPlace",
+    "ClipAnswers",
+    "ClipQuery",
     "ConditionProgress",
     "InterimQuestion",
     "PlannedColumn",
@@ -43,6 +54,8 @@ __all__ = [
     "TrapProgress",
     "TurnRow",
     "UnplayedClip",
+    "asked_places",
+    "clip_answers",
     "condition_labels",
     "interim_questions",
     "questionnaire_rows",
@@ -56,6 +69,7 @@ __all__ = [
     "study_head_or_404",
     "study_progress",
     "task_plans",
+    "task_titles",
     "trap_plans",
     "unplayed_clips",
 ]

@@ -53,6 +53,12 @@ def condition_labels(study: str) -> dict[str, str]:
     return dict(conditions.order_by("pk").values_list("key", "label"))
 
 
+def task_titles(study: str) -> dict[str, str]:
+    """What raters read above each task, by its key, where it has a title."""
+    tasks = Task.objects.filter(study__key=study).exclude(title="").order_by("order")
+    return dict(tasks.values_list("key", "title"))
+
+
 class RatingsState(TypedDict):
     """How many ratings a study holds, and a mark that changes with whatever their rows show."""
 
@@ -87,7 +93,7 @@ WITH chosen AS (SELECT id, language FROM listening_study WHERE key = %s),
             WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'i' || id || concat_ws('|', key, dimension, paragraph, language, split)
             FROM listening_item WHERE study_id IN (SELECT id FROM chosen)
-        UNION ALL SELECT 'k' || id || concat_ws('|', key, method, traps) FROM listening_task
+        UNION ALL SELECT 'k' || id || concat_ws('|', key, title, method, traps) FROM listening_task
             WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'x' || id || key FROM listening_stimulus
             WHERE study_id IN (SELECT id FROM chosen)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.formatting import PAST_TOLD, Ends, interval_text, past
+from analysis.formatting import PAST_TOLD, Ends, counted, interval_text, past
 from analysis.report.content import Figure
 from analysis.report.figures import scene
 from analysis.report.figures.axis import Axis, axis_of, decimals_for, known, number_text
 from analysis.report.figures.rows import MIDDLE, Rows, rows_on
 
+SHORT_ROLES = {"reference": "ref."}  # beside a name, which needs the room
 _KEYS = ("value", "low", "high", "naive_low", "naive_high")
 _LINE_HEIGHT, _TIGHT = 46, 38
 _ROOMY = 24  # lines above this number stand closer
@@ -29,6 +30,9 @@ class Line:
     high: float | None
     naive_low: float | None
     naive_high: float | None
+    tier: int | None
+    ratings: int | None
+    key: str
 
     def edges(self) -> tuple[float | None, ...]:
         """Every number that the axis must hold."""
@@ -58,19 +62,23 @@ def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     ends = figure.ends
     edges = [edge for line in lines for edge in line.edges()]
     height = _LINE_HEIGHT if len(lines) <= _ROOMY else _TIGHT
-    rows = rows_on(sheet, [line.name for line in lines], height, [line.mark for line in lines])
-    axis = axis_of([*edges, *figure.at], rows.left, rows.right, ends)
     decimals = decimals_for(edges) if figure.decimals is None else figure.decimals
+    numbers = [_numbers(line, ends, decimals) for line in lines]
+    marks_beside = [line.mark for line in lines]
+    rows = rows_on(sheet, [line.name for line in lines], height, marks_beside, numbers)
+    axis = axis_of([*edges, *figure.at], rows.left, rows.right, ends)
     naive = any(line.naive_low is not None for line in lines)
     top = 34.0 if naive else 12.0
-    y, before = rows.first(top, 24), ""
+    y, before = rows.first(top, 24), lines[0]
     drawn: list[scene.Mark] = []
-    for line in lines:
-        if line.group and line.group != before:
+    for place, line in enumerate(lines):
+        if line.group and (place == 0 or line.group != before.group):
             y, heading = rows.heading(y, line.group)
             drawn.append(heading)
-        drawn.append(_drawn(line, y, rows, axis, ends, decimals))
-        y, before = y + rows.height, line.group
+        elif line.tier and before.tier and line.tier != before.tier:
+            drawn.append(_between_tiers(rows, y))
+        drawn.append(_drawn(line, y, rows, axis, ends, numbers[place], decimals))
+        y, before = y + rows.height, line
     bottom = rows.bottom(y)
     below = rows.axis_below(axis, figure, top, bottom)
     marks = [*(_legend(figure, sheet) if naive else ()), *below, *drawn]
@@ -84,13 +92,30 @@ def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
 
 def _line(row: Mapping[str, Any]) -> Line:
     name, mark, group = (str(row.get(key) or "") for key in ("name", "mark", "group"))
-    return Line(name, mark, group, *(known(row.get(key)) for key in _KEYS))
+    if row.get("role"):
+        name += f" ({SHORT_ROLES.get(row['role'], row['role'])})"
+    value, low, high, naive_low, naive_high = (known(row.get(key)) for key in _KEYS)
+    key = str(row.get("key") or "")
+    tier, ratings = row.get("tier"), row.get("n")
+    return Line(name, mark, group, value, low, high, naive_low, naive_high, tier, ratings, key)
 
 
-def _drawn(line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, decimals: int) -> scene.Group:
+def _numbers(line: Line, ends: Ends, decimals: int) -> str:
     numbers = number_text(line.value, decimals) if line.value is not None else "no estimate"
     if line.value is not None and line.low is not None and line.high is not None:
         numbers += " " + interval_text(line.low, line.high, ends, decimals)
+    return numbers
+
+
+def _between_tiers(rows: Rows, y: float) -> scene.Path:
+    """A line across, above the row at y: another tier begins there."""
+    above = y + MIDDLE - rows.height / 2 if rows.sheet.paper else y - rows.height / 2 + 4
+    return scene.hair(f"M{rows.sheet.left:g} {above:g}H{rows.sheet.right:g}")
+
+
+def _drawn(
+    line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, numbers: str, decimals: int
+) -> scene.Group:
     marks = [*rows.name(y, line.name, numbers, line.mark)]
     middle = y + MIDDLE
     if rows.sheet.paper and line.naive_low is not None:
@@ -102,7 +127,7 @@ def _drawn(line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, decimals: i
     if line.value is not None:
         dot = scene.Circle(axis.place(line.value), middle, 5.5, "plot-dot")
         marks.append(scene.Group([dot], series=0))
-    return scene.Group(marks, "plot-line", title=_in_words(line, ends, decimals))
+    return scene.Group(marks, "plot-line", None, _in_words(line, ends, decimals), line.key)
 
 
 def _stroke(
@@ -143,4 +168,5 @@ def _in_words(line: Line, ends: Ends, decimals: int) -> str:
     if line.low is None or line.high is None:
         return f"{words}, no interval"
     over = " (runs past the scale)" if any(past(line.low, line.high, ends)) else ""
-    return f"{words}, from {line.low:.{decimals}f} to {line.high:.{decimals}f}{over}"
+    words = f"{words}, from {line.low:.{decimals}f} to {line.high:.{decimals}f}{over}"
+    return f"{words}, {counted(line.ratings, 'rating')}" if line.ratings else words

@@ -53,6 +53,8 @@ class Rows:
                 place = y + MIDDLE + 4 + 12 * (line - (len(shown) - 1) / 2)
                 yield scene.Text(self.left - 14, place, words, "plot-name", "end", 12)
             yield scene.Text(self.right + 14, y + MIDDLE + 4, mark, "plot-mark", size=12)
+            if sheet.values:
+                yield scene.Text(sheet.right, y + MIDDLE + 4, value, "plot-value", "end", 12.5)
         elif not value:
             yield scene.Text(sheet.left, y, sheet.shortened(name, 50), "plot-name")
         else:
@@ -80,15 +82,24 @@ class Rows:
 
 
 def rows_on(
-    sheet: scene.Sheet, names: Iterable[str], height: float, marks: Iterable[str] = ()
+    sheet: scene.Sheet,
+    names: Iterable[str],
+    height: float,
+    marks: Iterable[str] = (),
+    values: Iterable[str] = (),
 ) -> Rows:
-    """Rows of these names on the sheet; ``height`` is a row's on a page."""
+    """Rows of these names on the sheet; ``height`` is a row's where names stand above.
+
+    Beside the data, room is kept for ``marks``, and for ``values`` where the sheet has them.
+    """
     if not sheet.paper:
         return Rows(sheet, sheet.left, sheet.right, height)
     lines = [_lines(sheet, name) for name in names]
     widest = max((sheet.columns(each) for shown in lines for each in shown), default=0)
     of_marks = max(map(sheet.columns, marks), default=0)
+    of_values = max(map(sheet.columns, values), default=0) if sheet.values else 0
     right = sheet.right - (7 * of_marks + 14 if of_marks else 0)
+    right -= 6.6 * of_values + 14 if of_values else 0
     height = _TWO_LINES if any(len(shown) > 1 for shown in lines) else _ROW
     return Rows(sheet, sheet.left + 6 * widest + 14, right, height)
 

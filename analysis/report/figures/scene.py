@@ -28,12 +28,14 @@ class Sheet:
     """How wide the drawing is to be (px), and how wide its letters are: in columns of half an em.
 
     ``paper``: nothing may be wider than the sheet, as it cannot be scrolled, and rows stand close.
+    ``values``: with that, numbers stand beside the rows, as they do on a page.
     """
 
     width: float = WIDTH
     left: float = 14
     letter: Callable[[str], float] = letter_columns
     paper: bool = False
+    values: bool = False
 
     @property
     def right(self) -> float:
@@ -79,6 +81,8 @@ class Sheet:
 
 
 PAGE = Sheet()
+WIDE = Sheet(width=720, paper=True, values=True)  # of a page where there is room beside the names
+CLOSE = Sheet(paper=True)  # of a phone, where there are too many rows for names above them
 
 
 @dataclass(frozen=True)
@@ -148,12 +152,16 @@ class Sign:
 
 @dataclass(frozen=True)
 class Group:
-    """Marks that belong together, in the colour of a series if given, with a title to point at."""
+    """Marks that belong together, in the colour of a series if given, with a title to point at.
+
+    ``key`` says what they are about, to scripts.
+    """
 
     marks: Sequence[Mark]
     name: str = ""
     series: int | None = None
     title: str | None = None
+    key: str = ""
 
     @property
     def color(self) -> int | None:

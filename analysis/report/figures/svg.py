@@ -15,15 +15,17 @@ _STANDALONE = (
 )
 
 
-def figure_svg(figure: Figure, key: str, *, standalone: bool = False) -> str:
+def figure_svg(
+    figure: Figure, key: str, *, standalone: bool = False, sheet: scene.Sheet = scene.PAGE
+) -> str:
     """The figure as SVG; ``key`` (letters, digits, hyphens) makes its ids unique on a page.
 
     A ``standalone`` one has a size and brings its colours along. Raises KeyError for a drawing
     that is not known.
     """
-    laid_out = DRAWINGS[figure.drawing](figure, scene.PAGE)
+    laid_out = DRAWINGS[figure.drawing](figure, sheet)
     width, height = (round(edge, 1) for edge in (laid_out.width, laid_out.height))
-    wide = width > scene.WIDTH
+    wide = width > sheet.width
     size = f' width="{2 * width:g}" height="{2 * height:g}"' if standalone else ""
     if wide and not standalone:
         size = f' width="{width:g}" height="{height:g}"'
@@ -84,7 +86,8 @@ def _group(group: scene.Group) -> str:
     series = "" if group.color is None else f"series-{group.color + 1}"
     title = "" if group.title is None else f"<title>{clean(group.title)}</title>"
     name = " ".join(filter(None, (group.name, series)))
-    return f"<g{_class(name)}>{title}{''.join(map(rendered, group.marks))}</g>"
+    key = f' data-key="{clean(group.key)}"' if group.key else ""
+    return f"<g{_class(name)}{key}>{title}{''.join(map(rendered, group.marks))}</g>"
 
 
 def _text(text: scene.Text) -> str:

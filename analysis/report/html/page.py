@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
-from analysis.report.condition_labels import labelled
-from analysis.report.content import content_from
+from analysis.formatting import listed
+from analysis.report.condition_labels import family_labels, labelled
 from analysis.report.figures import PAGE_STYLE
-from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.brief import brief_of
-from analysis.report.html.estimand_section import Shape, estimands
-from analysis.report.html.first_section import first_section
+from analysis.report.html.differences import COMPARED, PAIRS, differences
+from analysis.report.html.first_screen import METHODS, first_screen
 from analysis.report.html.html_tables import fold
-from analysis.report.html.part_html import Link, no_link, part_html, table_html
+from analysis.report.html.in_full import in_full
+from analysis.report.html.part_html import Link, no_link, part_html
 from analysis.report.html.section import ANSWER, Section
-from analysis.report.html.view import View, viewed
+from analysis.report.html.view import View, titles, viewed
 from analysis.report.report_schema import InputNotes, PartRecord, Report
+from analysis.report.writers.methods_text import methods_text
 
-COMPARED = "comparisons"  # the key of the part that holds all differences
-CHECKS = frozenset({"agreement", "raters", "screening"})
 MOST_KEPT = 400  # rows per table on the page to keep
+# What follows the answer, folded: the id and title of each group, and the parts that stand in it
+GROUPS = {
+    "papers": ("Tables of the paper", ("att", "long_form", "lfs", "nvv", "recommendation")),
+    "metrics": ("Metrics against people", ("against_people", "trap_detection")),
+    "models": (
+        "Models and ranking",
+        ("models", "ordinal", "general_model", "general_gaussian", "named_tests"),
+    ),
+    "agreement": ("Agreement and raters", ("agreement", "raters")),
+    "screening": ("What was left out, and what that changes", ("screening",)),
+    "justifications": ("Justifications", ("justifications",)),
+    "clips": ("Scores of single clips", ("clip_scores",)),
+}
+OWN_PLACE = frozenset({ANSWER, COMPARED, PAIRS})
 
 _STYLE = """
 :root{color-scheme:light dark;--line:#dcd9d2;--muted:#575d65}
@@ -34,13 +47,15 @@ h1,h2{line-height:1.25}section{margin-block:2.5rem}figure{margin:0;max-width:30r
 .notice{border-left:4px solid #b3541e;padding-left:1rem}.notice ul{padding-left:1rem;margin:0}
 .estimand{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem;align-items:start}
 .plot{height:auto}.plot:not(.plot-wide){width:100%}
-.answer{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem}
-.answer .figures{gap:.25rem 1.5rem}.answer .figures dd{font-size:1.2rem}
+.headline{font-size:1.35rem}.first-grid{display:grid;gap:1.5rem}.chart-first{max-width:46rem}
+.on-wide{display:none}@media (min-width:48rem){.on-wide{display:block}.on-phone{display:none}}
+.caveats ul{padding-left:1rem;margin:0}
 .contents{columns:16rem;padding-left:1rem}.contents li{break-inside:avoid}
 h3{font-size:1rem;margin:0 0 .25rem}.rules ul{padding-left:1rem;margin:0}
 @media (min-width:64rem){.estimand{grid-template-columns:22rem minmax(0,1fr)}
-.answer{grid-template-columns:minmax(0,1fr) 19rem}}
+.first-grid{grid-template-columns:minmax(0,1fr) 19rem}}
 details{border-top:1px solid var(--line);padding-block:.5rem}summary{cursor:pointer}
+summary h2{display:inline;font-size:1.15rem}
 .table-wrap{overflow-x:auto}.table-scroll{max-height:70vh;overflow:auto}
 table{border-collapse:collapse;font-size:.9rem}caption{text-align:left;color:var(--muted)}
 th,td{padding:.3rem .75rem .3rem 0;text-align:left;vertical-align:top;
@@ -55,33 +70,75 @@ dd{margin:0;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhe
 def sections(
     report: Report, view: View | None = None, link: Link = no_link, most: int = 400
 ) -> list[Section]:
-    """The report in order: the answer, estimates, parts, checks of the ratings, where it is from.
+    """The report in order: each family's first screen, its differences and all of it; the rest.
 
     ``view`` chooses what is shown, ``link`` says where files are, ``most`` rows stand in a table.
-    What has no content is left out.
+    What has no content is left out. All but first screens and differences is folded.
     """
-    report = viewed(labelled(report), view or View())
-    parts = [part for part in report.get("parts", ()) if _shown(part)]
+    report = viewed(report, view or View())
+    names = family_labels(report)
+    abouts = titles(report) if "within" in report or not view or not view.about else [view.about]
+    said: set[str] = set()
+    every: list[Section] = []
+    for place, about in enumerate(abouts or [""], start=1):
+        called = f": {names.get(about, about)}" if len(abouts) > 1 else ""
+        every += _family(report, about, place, called, said, link, most)
+    whole = labelled(report)
+    parts = [part for part in whole.get("parts", ()) if _shown(part)]
+    every += _groups(parts, link)
+    every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
+    behind = _methods_paragraph(report) + _methods(parts) + _input(report) + _provenance(report)
+    every.append(Section("behind", "Behind the numbers", behind, folded=True, line=_origin(report)))
+    return [section for section in every if section.html or section.headline]
+
+
+def _family(
+    report: Report,
+    about: str,
+    place: int,
+    called: str,
+    said: set[str],
+    link: Link,
+    most: int,
+) -> Iterator[Section]:
+    """The sections of one family; ``called`` follows their titles where there are several."""
+    of_family = labelled(viewed(report, View(about)) if about else report)
+    parts = [part for part in of_family.get("parts", ()) if _shown(part)]
+    answer = next((part for part in parts if part["key"] == ANSWER), None)
+    first = first_screen(of_family, answer, about, place, link)
+    yield Section(first.id, f"The answer{called}", first.html, headline=first.headline)
     whole = "within" not in report
-    answer = next((p for p in parts if p["key"] == ANSWER and whole), None)
-    noted: set[str] = set()
-    shape = _shape(answer, parts if whole else (), most)
-    asked = list(estimands(report, noted, shape)) or [
-        ("Estimates", "<p>There is nothing to estimate yet.</p>")
-    ]
-    others = _other_tables(answer, {title for title, _ in asked}, link)
-    plain = [part for part in parts if not part["problem"] and part["key"] != ANSWER]
-    every = [
-        first_section(report, answer, others),
-        *(Section(f"estimates-{n}", *part) for n, part in enumerate(asked, start=1)),
-        *(_section(part, link) for part in plain if part["key"] not in CHECKS),
-        Section("checks", "Checks of the ratings", _checks(plain, link)),
-        Section("not-made", "What could not be made", _not_made(parts)),
-        Section(
-            "behind", "Behind the numbers", _methods(parts) + _input(report) + _provenance(report)
-        ),
-    ]
-    return [section for section in every if section.html]
+    apart = differences(parts, link) if whole else ""
+    yield Section(f"differences-{place}", f"Differences{called}", apart)
+    full = in_full(of_family, parts, about, said, link, most)
+    line = "every mean, interval, caveat and rule"
+    yield Section(f"in-full-{place}", f"In full{called}", full, folded=whole, line=line)
+
+
+def _groups(parts: Sequence[PartRecord], link: Link) -> Iterator[Section]:
+    """The other parts in their groups; a part of no group stands by itself."""
+    by_key = {part["key"]: part for part in parts if not part["problem"]}
+    known = {key for _, keys in GROUPS.values() for key in keys} | OWN_PLACE
+    for name, (title, keys) in GROUPS.items():
+        there = [by_key[key] for key in keys if key in by_key]
+        html = "".join(_in_group(part, link, alone=len(there) == 1) for part in there)
+        yield Section(name, title, html, folded=True, line=_line(there))
+    for key, part in by_key.items():
+        if key in known:
+            continue
+        yield Section(f"part-{key}", part["title"], part_html(part, link), folded=True)
+
+
+def _in_group(part: PartRecord, link: Link, alone: bool) -> str:
+    title = "" if alone else f"<h3>{escape(part['title'])}</h3>"
+    return f'<div class="stack-s" id="part-{part["key"]}">{title}{part_html(part, link)}</div>'
+
+
+def _line(there: Sequence[PartRecord]) -> str:
+    """What a group holds: what its only part says first, or the names of its parts."""
+    if len(there) == 1 and there[0]["sentences"]:
+        return _cut(there[0]["sentences"][0])
+    return listed([part["title"] for part in there])
 
 
 def page_html(report: Report, link: Link = no_link) -> str:
@@ -92,11 +149,7 @@ def page_html(report: Report, link: Link = no_link) -> str:
     studies = ", ".join(report["provenance"]["studies"]) or "ratings"
     title = escape(f"Results of {studies}")
     every = sections(brief_of(report, MOST_KEPT), link=link, most=MOST_KEPT)
-    parts = "".join(
-        f'<section aria-labelledby="{s.id}"><h2 id="{s.id}">{escape(s.title)}</h2>'
-        f"{s.html}</section>"
-        for s in every
-    )
+    parts = "".join(map(_section_html, every))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -104,6 +157,15 @@ def page_html(report: Report, link: Link = no_link) -> str:
         f"{_dated(report)}"
         f"{_contents(every)}{parts}</body></html>\n"
     )
+
+
+def _section_html(section: Section) -> str:
+    title = f'<h2 id="{section.id}">{escape(section.title)}</h2>'
+    if section.folded:
+        line = f' <span class="muted">{escape(section.line)}</span>' if section.line else ""
+        return f"<details><summary>{title}{line}</summary>{section.html}</details>"
+    said = f'<p class="headline">{escape(section.headline)}</p>' if section.headline else ""
+    return f'<section aria-labelledby="{section.id}">{title}{said}{section.html}</section>'
 
 
 def _dated(report: Report) -> str:
@@ -125,55 +187,6 @@ def _shown(part: PartRecord) -> bool:
     return any(part.get(name) for name in ("problem", "sentences", "figures", "tables", "warnings"))
 
 
-def _shape(answer: PartRecord | None, parts: Iterable[PartRecord], most: int) -> Shape:
-    """What the answer and the comparisons say already, so that nothing stands twice."""
-    compared = next((p for p in parts if p["key"] == COMPARED and not p["problem"]), None)
-    differences = frozenset(str(each["about"]) for each in compared["tables"]) if compared else ()
-    if answer is None or answer["problem"]:
-        return Shape(compared=frozenset(differences), most=most)
-    drawn = [each["about"] for each in answer["figures"] if each["drawing"] == "intervals"]
-    tables = [each for each in answer["tables"] if _has_tiers(each)]
-    return Shape(
-        drawn=frozenset(drawn),
-        tiers={t["about"]: {row["condition"]: row for row in t["rows"]} for t in tables},
-        notes={t["about"]: t["note"] for t in tables},
-        compared=frozenset(differences),
-        most=most,
-    )
-
-
-def _has_tiers(table: Mapping[str, Any]) -> bool:
-    return {"condition", "letters", "tier"} <= {column["key"] for column in table["columns"]}
-
-
-def _other_tables(answer: PartRecord | None, placed: set[str], link: Link) -> str:
-    """The answer's tables whose letters and tiers do not stand with the estimates."""
-    if answer is None or answer["problem"]:
-        return ""
-    shown = content_from(answer).tables
-    names = part_keys(ANSWER, [table.key for table in shown])
-    return "".join(
-        table_html(table, name, link)
-        for table, name, plain in zip(shown, names, answer["tables"], strict=True)
-        if table.about not in placed or not _has_tiers(plain)
-    )
-
-
-def _section(part: PartRecord, link: Link) -> Section:
-    return Section(f"part-{part['key']}", part["title"], part_html(part, link))
-
-
-def _checks(parts: Iterable[PartRecord], link: Link) -> str:
-    """Agreement, raters and screening, each folded, with what it says first beside its name."""
-    folds = []
-    for part in parts:
-        if part["key"] in CHECKS:
-            first = part["sentences"][0] if part["sentences"] else ""
-            body = f'<div class="report-part" id="part-{part["key"]}">{part_html(part, link)}</div>'
-            folds.append(fold(part["title"], _cut(first), body))
-    return "".join(folds)
-
-
 def _cut(text: str, most: int = 95) -> str:
     if len(text) <= most:
         return text
@@ -191,13 +204,22 @@ def _not_made(parts: Iterable[PartRecord]) -> str:
     return f'{why}<dl class="facts">{reasons}</dl>' if reasons else ""
 
 
+def _methods_paragraph(report: Report) -> str:
+    if not report["estimates"]:
+        return ""
+    words = "".join(f"<p>{escape(text)}</p>" for text in methods_text(report).split("\n\n"))
+    copy = '<button class="button" type="button" data-copy="#methods-text" hidden>Copy</button>'
+    body = f'<div id="methods-text">{words}</div>{copy}'
+    return f'<div id="methods">{fold("Methods paragraph", METHODS, body)}</div>'
+
+
 def _methods(parts: Iterable[PartRecord]) -> str:
     """The methods section in words, as the parts tell it."""
     said = list(dict.fromkeys(text for part in parts for text in part.get("methods", ())))
     if not said:
         return ""
     words = "".join(f"<p>{escape(text)}</p>" for text in said)
-    return fold("Methods in words", "for the methods section of a paper", words)
+    return fold("Methods in words, all of it", "what every part says of its procedure", words)
 
 
 def _input(report: Report) -> str:
@@ -220,9 +242,13 @@ def _provenance(report: Report) -> str:
     )
     command = "<p>The same numbers from the exported ratings:</p>"
     command += f"<pre>{escape(origin['again'])}</pre>"
+    return fold("Made with", _origin(report), f'<dl class="facts">{listing}</dl>{command}')
+
+
+def _origin(report: Report) -> str:
+    origin = report["provenance"]
     line = f"{origin['estimator']} {origin['estimator_version']}, seed {origin['seed']}"
-    line += f", {origin['level'] * 100:g} %, ratings {origin['table_hash'][:12]}…"
-    return fold("Made with", line, f'<dl class="facts">{listing}</dl>{command}')
+    return f"{line}, {origin['level'] * 100:g} %, ratings {origin['table_hash'][:12]}…"
 
 
 def _plain(value: Any) -> str:

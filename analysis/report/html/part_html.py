@@ -48,7 +48,7 @@ def part_html(part: PartRecord, link: Link = no_link) -> str:
     tables = "".join(
         table_html(each, key, link) for key, each in zip(named, shown.tables, strict=True)
     )
-    return words + _warned(shown) + figures + tables
+    return words + warned(shown) + figures + tables
 
 
 def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = True) -> str:
@@ -126,6 +126,7 @@ def _links(names: Iterable[str], link: Link) -> str:
     return f'<p class="small">{" · ".join(linked)}</p>' if linked else ""
 
 
-def _warned(shown: Content) -> str:
+def warned(shown: Content) -> str:
+    """The warnings of a part, as a notice."""
     notes = "".join(f"<li>{escape(text)}</li>" for text in shown.warnings)
     return f'<div class="notice notice-warn"><ul>{notes}</ul></div>' if notes else ""

@@ -9,8 +9,15 @@ ANSWER = "answer"  # the key of the part that stands first
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a report: an id for links, a heading, and its HTML."""
+    """One part of a report: an id for links, a heading, and its HTML.
+
+    ``folded`` ones are closed at first, with a ``line`` that says what is in them; a ``headline``
+    is no heading of a part but the answer itself.
+    """
 
     id: str
     title: str
     html: str
+    folded: bool = False
+    line: str = ""
+    headline: str = ""

@@ -18,7 +18,6 @@ from analysis.report.report_schema import (
 
 OVERALL = "condition:"
 MOST_SLICES = 200
-MOST_LINES = 150  # conditions times families on one page
 JOINED = " / "
 
 
@@ -44,7 +43,8 @@ def titles(report: Report) -> list[str]:
     if "titles" in report:
         return list(report["titles"])
     rows = [row for row in report["estimates"] if row["breakdown"] == OVERALL]
-    return list(dict.fromkeys(_bare(row) for row in rows))
+    answers = (each for part in report.get("parts", ()) for each in part.get("headlines", ()))
+    return list(dict.fromkeys([*map(_bare, rows), *(each["about"] for each in answers)]))
 
 
 def slices(report: Report) -> list[Slice]:
@@ -73,10 +73,16 @@ def slice_of(row: PlaceRow) -> str:
 
 
 def usual(report: Report) -> View:
-    """Everything, but of a large report one family: a page that can be read and comes at once."""
-    every = titles(report)
-    large = len(every) * report["data"]["conditions_kept"] > MOST_LINES
-    return View(about=every[0]) if large and len(every) > 1 else View()
+    """The first family: a page is about one, and leads to the others."""
+    return View(about=next(iter(titles(report)), ""))
+
+
+def place_of_family(report: Report, title: str) -> tuple[str, str]:
+    """The task and criterion of the family with that title; empty of one that is not there."""
+    for row in (*report["estimates"], *report["shares"]):
+        if _bare(row).partition(" · ")[2] == title.partition(" · ")[2]:
+            return row["task"], row["criterion"]
+    return "", ""
 
 
 def viewed(report: Report, view: View) -> Report:
@@ -136,6 +142,7 @@ def _about(part: PartRecord, title: str, others: Sequence[str]) -> PartRecord:
         return part
     return {
         **part,
+        "headlines": [each for each in part.get("headlines", ()) if each["about"] == title],
         "figures": [each for each in part["figures"] if kept(each)],
         "tables": [each for each in part["tables"] if kept(each)],
         "sentences": _said(part["sentences"], others),

@@ -1,6 +1,7 @@
 // The results page while an analysis runs: looks again every few seconds, in place. Without this file the page reloads.
 
 import { setText } from "../shared/dom.js";
+import { bringReportToLife } from "./report.js";
 
 const place = document.querySelector("#state");
 const form = document.querySelector("#run-title ~ form");
@@ -96,6 +97,7 @@ async function lookForFiles() {
   setTimeout(lookForFiles, 2000);
 }
 
+bringReportToLife();
 setTimeout(lookForFiles, 2000);
 reachable();
 document.addEventListener("toggle", reachable, { capture: true });

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from analysis.formatting import number
+from analysis.formatting import isolated, number, with_names
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.reference import Reference
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Headline, Table
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.answer import caveats, choice_answer, pair_answer
+from analysis.report.parts.answer import caveats, choice_answer, headlines, pair_answer
 from analysis.report.parts.answer.answer_narrative import answer
+from analysis.report.parts.answer.caveats import Caveat
 from analysis.report.parts.models.model_fits import TOO_NARROW, sized
 from analysis.report.ranking import Ranking, key_of, rankings
 
@@ -56,7 +57,7 @@ class Answer(Part):
             answers.add_chosen(family)
         for each, effects in sized(inputs):
             if effects.too_large:
-                answers.caveats.append((caveats.short_name(each.family), f"{TOO_NARROW}."))
+                answers.too_narrow(each.family)
         return answers.shown()
 
 
@@ -68,7 +69,9 @@ class _Found:
         self.sentences: list[tuple[str, str]] = []
         self.figures: list[Figure] = []
         self.tables: list[Table] = []
-        self.caveats: list[tuple[str, str]] = []
+        self.caveats: list[tuple[str, Caveat]] = []
+        self.headlines: dict[str, str] = {}  # by the family's title
+        self.short_names: dict[str, str] = {}
         self.about: list[tuple[str, str]] = []
         self.standing: dict[int, list[Ranking]] = {}
         for s in rankings(inputs):
@@ -78,24 +81,34 @@ class _Found:
         title = family.title
         name, place = caveats.short_name(family), len(self.about) + 1
         self.about.append((family.estimand, name))
+        self.short_names[title] = name
         self.caveats += [
             (name, text) for text in caveats.of_family(family, self.inputs.options.reference)
         ]
         if family.in_pairs:
             pairs = pair_answer.pairs_of(family, self.level)
             self.sentences.append((title, pair_answer.answer(family, pairs, self.level)))
+            self.headlines[title] = headlines.of_pairs(family, pairs, 1 - self.level)
             if pairs:
                 self.figures.append(pair_answer.figure(place, family, pairs, self.level, title))
             return
-        for s in self.standing.get(int(family.table.index[0]), []):
-            if s.means:
-                self._add_standing(place, s)
-                self.caveats += [(name, text) for text in caveats.of_ranking(s)]
+        standing = [s for s in self.standing.get(int(family.table.index[0]), []) if s.means]
+        if standing:
+            self.headlines[title] = headlines.of_rankings(standing)
+        for s in standing:
+            self._add_standing(place, s)
+            self.caveats += [(name, text) for text in caveats.of_ranking(s)]
+
+    def too_narrow(self, family: Family) -> None:
+        caveat = Caveat(caveats.TOO_NARROW, f"{TOO_NARROW}.")
+        self.caveats.append((caveats.short_name(family), caveat))
 
     def add_chosen(self, family: Family) -> None:
         title = family.title
         rows = choice_answer.shares_of(family, self.inputs.report.get("shares", []))
         self.sentences.append((title, choice_answer.answer(rows)))
+        self.headlines[title] = headlines.of_choices(rows)
+        self.short_names[title] = caveats.short_name(family)
         self.figures += choice_answer.figure(len(self.sentences), title, rows)
 
     def _add_standing(self, place: int, s: Ranking) -> None:
@@ -107,13 +120,9 @@ class _Found:
 
     def shown(self) -> Content:
         several = len(self.sentences) > 1
-        reference = self.inputs.options.reference
-        warnings = caveats.gathered(self.caveats)
-        warnings += caveats.of_all(self.inputs.table, self.about)
-        if reference and not any(
-            reference in s.cell.names for each in self.standing.values() for s in each
-        ):
-            warnings.insert(0, f"{reference} was asked for as the reference but was not rated.")
+        missing = list(self._no_reference())
+        of_all = list(caveats.of_all(self.inputs.table, self.about))
+        warnings = [*_plain(missing), *caveats.gathered(self.caveats), *_plain(of_all)]
         return Content(
             sentences=[f"{title}: {text}" if several else text for title, text in self.sentences]
             or [NOTHING],
@@ -121,14 +130,40 @@ class _Found:
             tables=self.tables,
             warnings=warnings,
             methods=[METHOD] if self.tables else [],
+            headlines=[
+                Headline(title, sentence, self._worst_first(title, [*missing, *of_all]))
+                for title, sentence in self.headlines.items()
+            ],
         )
+
+    def _no_reference(self) -> Iterator[Caveat]:
+        asked = self.inputs.options.reference
+        rated = {name for each in self.standing.values() for s in each for name in s.cell.names}
+        if asked and asked not in rated:
+            text = f"{isolated(asked)} was asked for as the reference but was not rated."
+            yield Caveat(caveats.NO_REFERENCE, text)
+
+    def _worst_first(self, title: str, of_all: Sequence[Caveat]) -> list[str]:
+        """The caveats of a family and those of all, each a sentence."""
+        own = [each for name, each in self.caveats if name == self.short_names[title]]
+        ranked = sorted([*of_all, *own], key=lambda caveat: caveat.rank)
+        return list(dict.fromkeys(f"{text[:1].upper()}{text[1:]}" for _, text in ranked))
+
+
+def _plain(some: Sequence[Caveat]) -> list[str]:
+    return [with_names(each.text, {}) for each in some]
 
 
 def _figure(place: int, s: Ranking) -> Figure:
     marks, note = _marks(s)
+    tiers = _tier_of(s)
     rows = [
         {
             "name": mean.condition,
+            "key": mean.condition,
+            "role": _role(s, mean.condition),
+            "tier": tiers.get(mean.condition),
+            "n": mean.n_ratings,
             "value": mean.value,
             "low": mean.low,
             "high": mean.high,
@@ -152,6 +187,18 @@ def _figure(place: int, s: Ranking) -> Figure:
     )
 
 
+def _role(s: Ranking, name: str) -> str:
+    """Whether it is what the others are compared with, or made worse on purpose."""
+    if name in s.anchors:
+        return "anchor"
+    return "reference" if name == s.reference.name else ""
+
+
+def _tier_of(s: Ranking) -> dict[str, int]:
+    tiers = s.tiers.tiers if s.tiers else ()
+    return {name: number for number, names in enumerate(tiers, start=1) for name in names}
+
+
 def _marks(s: Ranking) -> tuple[dict[str, str], str]:
     """What stands beside each name, and what it means: letters; tiers where they are too many."""
     if not s.tiers:
@@ -166,9 +213,7 @@ def _marks(s: Ranking) -> tuple[dict[str, str], str]:
 
 
 def _table(place: int, s: Ranking) -> Table:
-    letters = s.tiers.letters if s.tiers else {}
-    tiers = s.tiers.tiers if s.tiers else ()
-    tier_of = {name: number for number, names in enumerate(tiers, start=1) for name in names}
+    letters, tier_of = s.tiers.letters if s.tiers else {}, _tier_of(s)
     rows = [
         {
             "condition": mean.condition,

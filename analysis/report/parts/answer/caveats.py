@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis.formatting import counted, listed, short
+from analysis.formatting import counted, isolated, listed, short, with_names
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.reference import reference_of, roles_of
@@ -23,34 +24,59 @@ MANY_PAIRS = 10
 RUNNING = "started"  # as listening calls a session that goes on
 
 
+class Caveat(NamedTuple):
+    """What makes a claim weak: the lower the rank, the worse. Names in the text are isolated."""
+
+    rank: int
+    text: str
+
+
+# From what may turn a claim round to what makes a number rough
+(
+    INTERIM,
+    NO_REFERENCE,
+    TOO_NARROW,
+    OTHER_RATERS,
+    OTHER_ITEMS,
+    FEW_PEOPLE,
+    ONE_PERSON,
+    CROWDED_ENDS,
+    WEIGHTING,
+    IMBALANCE,
+    LOOSE_PAIRS,
+    APART,
+) = range(12)
+
+
 def short_name(family: Family) -> str:
     """What a warning is about: task and criterion."""
     return ", ".join(filter(None, [family.group["task"], family.group["criterion"]]))
 
 
-def gathered(named_texts: Iterable[tuple[str, str]]) -> list[str]:
-    """Warnings (about what, text), those with the same text as one."""
+def gathered(named_caveats: Iterable[tuple[str, Caveat]]) -> list[str]:
+    """Caveats with what they are about, as plain text, those with the same text as one."""
     about: dict[str, list[str]] = {}
-    for name, text in named_texts:
-        about.setdefault(text, []).append(name)
+    for name, caveat in named_caveats:
+        about.setdefault(with_names(caveat.text, {}), []).append(name)
     return [f"{listed(names)}: {text}" for text, names in about.items()]
 
 
-def of_family(family: Family, reference: str = "") -> Iterator[str]:
+def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
     """Few raters or items, floors and ceilings, and one rater who gave very much.
 
     A reference (`reference_of`, with the one asked for) may well have the highest score.
     """
     if min(family.n_raters, family.n_items) < FEW:
         few = f"{counted(family.n_raters, 'rater')} and {counted(family.n_items, 'item')}"
-        yield f"only {few}, so the intervals are rough."
+        yield Caveat(FEW_PEOPLE, f"only {few}, so the intervals are rough.")
     yield from _ceilings(family, reference)
     busiest = int(np.bincount(family.rater).max(initial=0)) / max(len(family.rater), 1)
     if family.n_raters >= 4 and busiest > max(BUSY, 2 / family.n_raters):
-        yield f"one rater gave {busiest:.0%} of the ratings, so much hangs on one person."
+        text = f"one rater gave {busiest:.0%} of the ratings, so much hangs on one person."
+        yield Caveat(ONE_PERSON, text)
 
 
-def of_ranking(s: Ranking) -> Iterator[str]:
+def of_ranking(s: Ranking) -> Iterator[Caveat]:
     """What weakens differences: raters or items not shared, imbalance, weighting, many pairs."""
     if len(s.tested) > 1:
         yield from _apart(s)
@@ -59,25 +85,27 @@ def of_ranking(s: Ranking) -> Iterator[str]:
         yield from _many_pairs(s)
 
 
-def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[str]:
+def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[Caveat]:
     """Sessions still running, and scores of different tests: ``names`` are (estimand, name)."""
     running = int(table.loc[table["session_status"] == RUNNING, "session"].nunique())
     if running:
         verb = "session is" if running == 1 else "sessions are"
-        yield (
+        yield Caveat(
+            INTERIM,
             f"{running} {verb} still running: these are interim numbers. Whoever looks often and "
             "stops at the first difference finds too many; fix the number of ratings beforehand, "
-            "or stop by a rule that allows for looking."
+            "or stop by a rule that allows for looking.",
         )
     apart: dict[str, dict[str, None]] = {}
     for estimand, name in names:
         apart.setdefault(estimand, {})[name] = None
     for each in apart.values():
         if len(each) > 1:
-            yield f"Scores of {' and '.join(each)} were given apart: do not compare them."
+            names_of = " and ".join(each)
+            yield Caveat(APART, f"Scores of {names_of} were given apart: do not compare them.")
 
 
-def _ceilings(family: Family, reference: str) -> Iterator[str]:
+def _ceilings(family: Family, reference: str) -> Iterator[Caveat]:
     scores, conditions = family.table["score"], family.table["condition"]
     ends = {"highest": scores.max(), "lowest": scores.min()}
     if ends["highest"] == ends["lowest"] or not estimand_of(family.estimand).ceilings:
@@ -91,60 +119,67 @@ def _ceilings(family: Family, reference: str) -> Iterator[str]:
             crowded = [name for name in crowded if name != reference]
         if crowded:
             what = f"of the ratings have the {end} score given ({short(value)})"
-            yield f"over {CEILING:.0%} {what} for {listed(crowded)}."
+            text = f"over {CEILING:.0%} {what} for {listed([isolated(name) for name in crowded])}."
+            yield Caveat(CROWDED_ENDS, text)
 
 
-def _apart(s: Ranking) -> Iterator[str]:
+def _apart(s: Ranking) -> Iterator[Caveat]:
     """Pairs without a rater in common, or with few items in common."""
     means, place = s.clustered, {name: i for i, name in enumerate(s.cell.names)}
     pairs = [(place[a], place[b]) for a, b in combinations(s.tested, 2)]
     apart = [pair for pair in pairs if not means.shared_raters[pair]]
     if apart:
-        yield (
+        yield Caveat(
+            OTHER_RATERS,
             f"{_pairs(s, apart, len(pairs))} no rater in common: the difference between them may "
-            "be one between their raters."
+            "be one between their raters.",
         )
     fewest = {(a, b): min(means.n_items[a], means.n_items[b]) for a, b in pairs}
     some = [pair for pair in pairs if means.shared_items[pair] < FEW_SHARED * fewest[pair]]
     if some:
-        yield (
+        yield Caveat(
+            OTHER_ITEMS,
             f"{_pairs(s, some, len(pairs))} less than half of their items in common: the "
-            "difference between them may be one between their items."
+            "difference between them may be one between their items.",
         )
 
 
 def _pairs(s: Ranking, some: Sequence[tuple[int, int]], of: int) -> str:
     if len(some) == of > 1:
         return f"all {of} pairs have"
-    names = [f"{s.cell.names[a]} and {s.cell.names[b]}" for a, b in some]
+    names = [f"{isolated(s.cell.names[a])} and {isolated(s.cell.names[b])}" for a, b in some]
     return f"{names[0]} have" if len(names) == 1 else f"{len(names)} of {of} pairs have"
 
 
-def _unbalanced(s: Ranking) -> Iterator[str]:
+def _unbalanced(s: Ranking) -> Iterator[Caveat]:
     tested = [s.by_name[name] for name in s.tested]
     most, least = (end(tested, key=lambda mean: mean.n_ratings) for end in (max, min))
     if most.n_ratings > UNBALANCED * least.n_ratings:
-        yield (
-            f"unbalanced: {most.condition} has {most.n_ratings} ratings and {least.condition} "
-            f"{least.n_ratings}; who rated what may differ between conditions."
+        yield Caveat(
+            IMBALANCE,
+            f"unbalanced: {isolated(most.condition)} has {most.n_ratings} ratings and "
+            f"{isolated(least.condition)} {least.n_ratings}; who rated what may differ between "
+            "conditions.",
         )
 
 
-def _busy_raters(s: Ranking) -> Iterator[str]:
+def _busy_raters(s: Ranking) -> Iterator[Caveat]:
     """Where the mean over raters is outside the middle half of the interval over ratings."""
     for mean in s.means:
         if mean.low is None or mean.high is None or mean.by_raters is None:
             continue
         if abs(mean.by_raters - mean.value) > (mean.high - mean.low) / 4 > 0:
-            yield (
-                f"raters who gave many ratings rate otherwise than the rest: {mean.condition} has "
-                f"{mean.value:.{s.decimals}f} over ratings and {mean.by_raters:.{s.decimals}f} "
-                "where every rater weighs the same. Say which one you quote."
+            yield Caveat(
+                WEIGHTING,
+                "raters who gave many ratings rate otherwise than the rest: "
+                f"{isolated(mean.condition)} has {mean.value:.{s.decimals}f} over ratings and "
+                f"{mean.by_raters:.{s.decimals}f} where every rater weighs the same. Say which one "
+                "you quote.",
             )
             return
 
 
-def _many_pairs(s: Ranking) -> Iterator[str]:
+def _many_pairs(s: Ranking) -> Iterator[Caveat]:
     differences = [s.between(a, b) for a, b in combinations(s.tested, 2)]
     known = [d for d in differences if d.p is not None and d.p_adjusted is not None]
     if len(known) < MANY_PAIRS:
@@ -153,8 +188,9 @@ def _many_pairs(s: Ranking) -> Iterator[str]:
     if loose:
         chance = s.alpha * len(known)
         expected = f"{chance:.0f}" if chance >= 10 else f"{chance:.2g}"
-        yield (
+        yield Caveat(
+            LOOSE_PAIRS,
             f"{counted(loose, 'pair')} with p < {s.alpha:.2g} only before adjustment, not claimed: "
             f"of {len(known)} pairs, about {expected} would have that by chance if nothing "
-            "differed."
+            "differed.",
         )

@@ -37,7 +37,9 @@ def answer(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     """Bars of shares, where every answer held one label (shares add up to 1)."""
-    bars = [{"name": row["condition"], "label": _label(row), "value": row["value"]} for row in rows]
+    bars = [
+        {"name": row["condition"], "label": label_of(row), "value": row["value"]} for row in rows
+    ]
     sums: dict[str, float] = {}
     for bar in bars:
         sums[bar["name"]] = sums.get(bar["name"], 0.0) + bar["value"]
@@ -55,11 +57,12 @@ def _by_condition(
 
 def _most(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     row = max(rows, key=lambda row: row["value"])
-    sentence = f"{_label(row)} for {name} ({row['value'] * 100:.0f} %"
+    sentence = f"{label_of(row)} for {name} ({row['value'] * 100:.0f} %"
     if row["low"] is not None:
         sentence += f" {interval_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
     return f"{sentence})"
 
 
-def _label(row: Mapping[str, Any]) -> str:
+def label_of(row: Mapping[str, Any]) -> str:
+    """The label that a row of shares is about."""
     return str(row["estimand"]).removeprefix(SHARE_OF)

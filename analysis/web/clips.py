@@ -1,0 +1,96 @@
+"""The clips of a study to be heard by its researchers, each with how often every answer was given."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from analysis.formatting import number, percent
+from listening.selectors import (
+    AskedPlace,
+    ClipAnswers,
+    ClipQuery,
+    asked_places,
+    clip_answers,
+    condition_labels,
+    study_head_or_404,
+)
+
+CLIPS_SHOWN = 20
+MOST_BARS = 12
+
+
+@login_required
+@require_GET
+@never_cache
+def clips(request: HttpRequest, key: str) -> HttpResponse:
+    """One page of clips of a task and criterion, maybe of one condition or stimulus."""
+    head = study_head_or_404(key, request.user)
+    places = asked_places(key)
+    place = _place(places, request)
+    asked = {name: _text(request, name) for name in ("condition", "stimulus")}
+    query = ClipQuery(key, place["task"], place["criterion"], **asked)
+    number_of = _page_number(request)
+    rows, total = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
+    chosen = {"task": place["task"], "criterion": place["criterion"], **asked}
+    context = {
+        "study": head,
+        "places": places,
+        "place": place,
+        "conditions": condition_labels(key).items(),
+        **asked,
+        "rows": [_shown(row) for row in rows],
+        "total": total,
+        "page": Paginator(range(total), CLIPS_SHOWN).get_page(number_of),
+        "query": f"{urlencode({k: v for k, v in chosen.items() if v})}&",
+    }
+    return render(request, "analysis/clips.html", context)
+
+
+def _place(places: list[AskedPlace], request: HttpRequest) -> AskedPlace:
+    """The task and criterion that are asked for, else the first; nothing of a study without any."""
+    asked = (_text(request, "task"), _text(request, "criterion"))
+    if not asked[1] and " " in asked[0]:  # both from one field of the form
+        asked = (asked[0].split(" ")[0], asked[0].split(" ")[1])
+    nothing = AskedPlace(task="", criterion="", title="", question="")
+    first = places[0] if places else nothing
+    return next((each for each in places if (each["task"], each["criterion"]) == asked), first)
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    return request.GET.get(name, "").replace("\0", "")[:200]
+
+
+def _page_number(request: HttpRequest) -> int:
+    text = request.GET.get("page", "1")
+    return max(int(text), 1) if text.isdecimal() and len(text) < 7 else 1
+
+
+def _shown(row: ClipAnswers) -> dict[str, Any]:
+    """A clip with its histogram: a bar for each answer, its share of this clip's ratings."""
+    bars = [
+        {
+            "label": label,
+            "count": count,
+            "share": round(100 * count / row["ratings"], 1),
+            "percent": percent(count / row["ratings"]),
+        }
+        for label, _, count in row["answers"]
+    ]
+    if len(bars) > MOST_BARS:  # a slider, or texts: those given most often
+        bars = sorted(bars, key=lambda bar: -float(str(bar["count"])))[:MOST_BARS]
+    return {
+        **row,
+        "name": row["label"] or row["condition"],
+        "mean": number(row["mean"], decimals=2),
+        "sd": number(row["sd"], decimals=2),
+        "bars": bars,
+        "not_shown": len(row["answers"]) - len(bars),
+    }
