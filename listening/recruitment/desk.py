@@ -12,7 +12,7 @@ from listening.models import Bonus, Recruitment, Session, Submission
 from listening.recruitment import deciding, proposals
 from listening.recruitment.drafting import plan_of
 from listening.recruitment.evidence import Evidence, evidence_of
-from listening.recruitment.plan import FLOOR, pay_per_hour
+from listening.recruitment.plan import pay_per_hour
 from listening.recruitment.proposals import Mismatch, Proposal
 
 
@@ -163,7 +163,8 @@ class Pay:
 
 def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     """Per hour on the median, and per clip; by Prolific's times where it has them."""
-    reward = plan_of(recruitment).reward_minor
+    plan = plan_of(recruitment)
+    reward = plan.reward_minor
     minutes, clips = [], []
     for row in rows:
         if row.known is None or row.known.outcome not in proposals.DONE_HERE:
@@ -176,7 +177,7 @@ def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     return Pay(
         len(clips),
         pay_per_hour(reward, minutes),
-        FLOOR.get(recruitment.currency, 0),
+        plan.hourly_floor,
         per_clip,
     )
 
