@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from listening.models import Bonus, Recruitment, Session, Submission
 from listening.recruitment import deciding, proposals
+from listening.recruitment.children import children_of
 from listening.recruitment.drafting import plan_of
 from listening.recruitment.evidence import Evidence, evidence_of
 from listening.recruitment.plan import pay_per_hour
@@ -133,11 +134,9 @@ def _unknown(
         .exclude(status__in=(Session.Status.REJECTED, Session.Status.WITHDRAWN))
     )
     own = {recruitment.prolific_study, ""}
-    others = set(
-        recruitment.study.recruitments.exclude(pk=recruitment.pk).values_list(
-            "prolific_study", flat=True
-        )
-    )
+    others = set()
+    for other in recruitment.study.recruitments.exclude(pk=recruitment.pk):
+        others |= {other.prolific_study} | children_of(other)
     rows = []
     for session in strangers:
         if session.prolific_study in others - own:
