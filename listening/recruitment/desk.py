@@ -84,7 +84,7 @@ class Row:
 def rows_of_desk(recruitment: Recruitment) -> list[Row]:
     """All of them, those with something to do first."""
     known = evidence_of(recruitment.study)
-    submissions = list(recruitment.submissions.select_related("recruitment", "session__rater"))
+    submissions = list(recruitment.submissions.all())
     bonuses: dict[int, list[Bonus]] = {}
     for bonus in Bonus.objects.filter(submission__recruitment=recruitment):
         bonuses.setdefault(bonus.submission_id, []).append(bonus)
@@ -105,7 +105,7 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
                 due=_due(submission),
             )
         )
-    rows += _unknown(recruitment, {s.session_id for s in submissions}, known)
+    rows += _unknown(recruitment, known)
     return sorted(rows, key=_order)
 
 
@@ -119,16 +119,13 @@ def _due(submission: Submission) -> datetime | None:
     return submission.completed_at + timedelta(days=deciding.APPROVED_AFTER_DAYS)
 
 
-def _unknown(
-    recruitment: Recruitment, seen: set[int | None], known: dict[int, Evidence]
-) -> list[Row]:
+def _unknown(recruitment: Recruitment, known: dict[int, Evidence]) -> list[Row]:
     """Sessions that name a submission of this study which Prolific's list does not have."""
     if recruitment.synced_at is None:
         return []
     strangers = (
         Session.objects.filter(study=recruitment.study_id, started_at__lt=recruitment.synced_at)
         .exclude(prolific_session="")
-        .exclude(pk__in=[pk for pk in seen if pk])
         .exclude(submissions__isnull=False)
         .exclude(rater__simulated=True, prolific_study="")
         .exclude(status__in=(Session.Status.REJECTED, Session.Status.WITHDRAWN))
