@@ -296,7 +296,9 @@ def _keep_place(session: Session) -> None:
     if not session.prolific_session:
         return
     live = session.study.recruitments.filter(state=Recruitment.State.LIVE)
-    recruitment = live.filter(prolific_study=session.prolific_study).first() or live.first()
+    named = Q(prolific_study=session.prolific_study)
+    child = Q(submissions__child_study=session.prolific_study)
+    recruitment = live.filter(named | child).first() or live.first()
     if recruitment is not None:
         Submission.objects.get_or_create(
             prolific_id=session.prolific_session,

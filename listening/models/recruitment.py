@@ -98,6 +98,7 @@ class Submission(models.Model):
     session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="submissions")
     prolific_id = SealedCharField(max_length=160, unique=True)
     participant = SealedCharField(max_length=160)
+    child_study = models.CharField(max_length=80, blank=True, db_default="", default="")
     status = models.CharField(max_length=40)
     code = models.CharField(max_length=120, blank=True)  # as entered: NOCODE, or any word
     started_at = models.DateTimeField(null=True)

@@ -94,6 +94,15 @@ class Prolific:
         reply = self._object("POST", "/study-cost-calculator/", body, again=True)
         return wire.amount(wire.needed(reply, "total_cost"))
 
+    def reward_rates(
+        self, workspace: str, currency: str, filters: Sequence[str] = ()
+    ) -> wire.RewardRates:
+        """The least and the recommended reward per hour, for participants behind these filters."""
+        query = {"workspace_id": workspace, "currency": currency}
+        if filters:
+            query["screener_ids"] = ",".join(filters)
+        return wire.reward_rates(_json(self._ask("GET", "/reward-recommendations/", query=query)))
+
     def study_cost(self, study: str) -> wire.Json:
         """Rewards and bonuses of a study with fees and tax: leaves of amount and currency."""
         return self._object("GET", f"/studies/{study}/cost/")

@@ -53,6 +53,14 @@ class Balance:
 
 
 @dataclass(frozen=True)
+class RewardRates:
+    """Per hour, in minor units."""
+
+    minimum: int
+    recommended: int
+
+
+@dataclass(frozen=True)
 class Study:
     """A study as Prolific has it; `status` with spaces, as it writes them."""
 
@@ -151,6 +159,17 @@ def balance(reply: Json) -> Balance:
     return Balance(
         Money(amount(reply.get("available_balance")), currency),
         Money(amount(reply.get("total_balance")), currency),
+    )
+
+
+def reward_rates(reply: object) -> RewardRates:
+    """From a list, whose first entry is the newest; from one entry alone, too."""
+    if isinstance(reply, Mapping):
+        reply = reply.get("results", reply)
+    first = reply[0] if isinstance(reply, list) and reply else reply
+    return RewardRates(
+        whole(needed(first, "min_reward_per_hour")),
+        whole(needed(first, "recommended_reward_per_hour")),
     )
 
 

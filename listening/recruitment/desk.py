@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from listening.models import Bonus, Recruitment, Session, Submission
 from listening.recruitment import deciding, proposals
+from listening.recruitment.children import children_of
 from listening.recruitment.drafting import plan_of
 from listening.recruitment.evidence import Evidence, evidence_of
-from listening.recruitment.plan import FLOOR, pay_per_hour
+from listening.recruitment.plan import pay_per_hour
 from listening.recruitment.proposals import Mismatch, Proposal
 
 
@@ -83,7 +84,7 @@ class Row:
 def rows_of_desk(recruitment: Recruitment) -> list[Row]:
     """All of them, those with something to do first."""
     known = evidence_of(recruitment.study)
-    submissions = list(recruitment.submissions.select_related("recruitment", "session__rater"))
+    submissions = list(recruitment.submissions.all())
     bonuses: dict[int, list[Bonus]] = {}
     for bonus in Bonus.objects.filter(submission__recruitment=recruitment):
         bonuses.setdefault(bonus.submission_id, []).append(bonus)
@@ -104,7 +105,7 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
                 due=_due(submission),
             )
         )
-    rows += _unknown(recruitment, {s.session_id for s in submissions}, known)
+    rows += _unknown(recruitment, known)
     return sorted(rows, key=_order)
 
 
@@ -118,26 +119,21 @@ def _due(submission: Submission) -> datetime | None:
     return submission.completed_at + timedelta(days=deciding.APPROVED_AFTER_DAYS)
 
 
-def _unknown(
-    recruitment: Recruitment, seen: set[int | None], known: dict[int, Evidence]
-) -> list[Row]:
+def _unknown(recruitment: Recruitment, known: dict[int, Evidence]) -> list[Row]:
     """Sessions that name a submission of this study which Prolific's list does not have."""
     if recruitment.synced_at is None:
         return []
     strangers = (
         Session.objects.filter(study=recruitment.study_id, started_at__lt=recruitment.synced_at)
         .exclude(prolific_session="")
-        .exclude(pk__in=[pk for pk in seen if pk])
         .exclude(submissions__isnull=False)
         .exclude(rater__simulated=True, prolific_study="")
         .exclude(status__in=(Session.Status.REJECTED, Session.Status.WITHDRAWN))
     )
     own = {recruitment.prolific_study, ""}
-    others = set(
-        recruitment.study.recruitments.exclude(pk=recruitment.pk).values_list(
-            "prolific_study", flat=True
-        )
-    )
+    others = set()
+    for other in recruitment.study.recruitments.exclude(pk=recruitment.pk):
+        others |= {other.prolific_study} | children_of(other)
     rows = []
     for session in strangers:
         if session.prolific_study in others - own:
@@ -163,7 +159,8 @@ class Pay:
 
 def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     """Per hour on the median, and per clip; by Prolific's times where it has them."""
-    reward = plan_of(recruitment).reward_minor
+    plan = plan_of(recruitment)
+    reward = plan.reward_minor
     minutes, clips = [], []
     for row in rows:
         if row.known is None or row.known.outcome not in proposals.DONE_HERE:
@@ -176,7 +173,7 @@ def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     return Pay(
         len(clips),
         pay_per_hour(reward, minutes),
-        FLOOR.get(recruitment.currency, 0),
+        plan.hourly_floor,
         per_clip,
     )
 

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from listening.models import Connection, HookEvent, Recruitment, Submission
 from listening.prolific import ProlificError
+from listening.recruitment.children import named_by
 from listening.recruitment.connecting import client_of
 from listening.recruitment.errors import RecruitmentError
 
@@ -59,10 +60,10 @@ def receive(connection: Connection, headers: Mapping[str, str], body: bytes) -> 
 
 
 def _about(connection: Connection, resource: str) -> list[Recruitment]:
-    """By the study; by a submission that is known; else all that are live."""
+    """By the study or a child of it; by a submission that is known; else all that are live."""
     own = Recruitment.objects.filter(connection=connection)
     row = Submission.objects.filter(prolific_id=resource, recruitment__in=own).first()
-    found = [row.recruitment] if row else list(own.filter(prolific_study=resource))
+    found = [row.recruitment] if row else list(own.filter(named_by(resource)).distinct())
     return found or list(own.filter(state=Recruitment.State.LIVE))
 
 

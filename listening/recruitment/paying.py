@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 
@@ -18,7 +19,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from listening.models import Bonus, BonusBatch, LedgerEntry, Recruitment, Submission
-from listening.prolific import NoReply, Prolific, ProlificError, Refused
+from listening.prolific import NoReply, Prolific, ProlificError, Refused, wire
 from listening.recruitment import ledger
 from listening.recruitment.connecting import client_of
 from listening.recruitment.errors import RecruitmentError
@@ -83,7 +84,7 @@ def write_batch(recruitment: Recruitment) -> BonusBatch | None:
     """Writes what is owed down at Prolific, which pays nothing yet; None where nothing is owed."""
     with transaction.atomic():
         Recruitment.objects.select_for_update().get(pk=recruitment.pk)
-        bonuses = _one_each(owed(recruitment))[:MOST_IN_BATCH]
+        bonuses = _of_one_study(_one_each(owed(recruitment)))[:MOST_IN_BATCH]
         if not bonuses:
             return None
         more = Decimal(sum(each.minor for each in bonuses))
@@ -92,8 +93,7 @@ def write_batch(recruitment: Recruitment) -> BonusBatch | None:
         Bonus.objects.filter(pk__in=[each.pk for each in bonuses]).update(batch=batch)
     with client_of(recruitment.connection) as prolific:
         try:
-            amounts = {each.submission.prolific_id: each.minor for each in bonuses}
-            made = prolific.create_bonuses(recruitment.prolific_study, amounts)
+            made = _made_there(prolific, recruitment, bonuses)
         except ProlificError as error:
             _drop(batch, f"Prolific: {error}")
             raise RecruitmentError(
@@ -112,6 +112,24 @@ def _one_each(bonuses: Iterable[Bonus]) -> list[Bonus]:
     for bonus in bonuses:
         first.setdefault(bonus.submission_id, bonus)
     return list(first.values())
+
+
+def _of_one_study(bonuses: list[Bonus]) -> list[Bonus]:
+    """A batch is of one study at Prolific: those of another child go into the next batch."""
+    child = bonuses[0].submission.child_study if bonuses else ""
+    return [each for each in bonuses if each.submission.child_study == child]
+
+
+def _made_there(
+    prolific: Prolific, recruitment: Recruitment, bonuses: list[Bonus]
+) -> wire.BonusBatch:
+    """Whether a child's participants count as the parent's is not documented: a list that is
+    refused for the child is written down for the parent. It costs nothing before it is paid."""
+    amounts = {each.submission.prolific_id: each.minor for each in bonuses}
+    if child := bonuses[0].submission.child_study:
+        with suppress(Refused):
+            return prolific.create_bonuses(child, amounts)
+    return prolific.create_bonuses(recruitment.prolific_study, amounts)
 
 
 def _drop(batch: BonusBatch, problem: str) -> bool:

@@ -8,6 +8,7 @@ from math import ceil
 from listening.models import Block, Connection, Recruitment, Study, Task
 from listening.recruitment import plan as plans
 from listening.recruitment.plan import Plan
+from listening.recruitment.rates import rates_of
 from listening.studies.length import session_length
 
 HEADPHONES = "<p>You need headphones and a quiet place.</p>"
@@ -36,13 +37,14 @@ def first_plan(study: Study, connection: Connection) -> Plan:
     """What the form starts with: from the researcher's last study there, else usual values."""
     currency = connection.currency or "GBP"
     minutes = session_length(study).minutes
-    hourly = plans.RECOMMENDED.get(currency, 900)
+    rates = rates_of(connection, currency)
     plan = Plan(
         name=study.title[: plans.LONGEST_NAME],
         description=f"<p>{_about(study)}</p>{HEADPHONES}",
         places=max(places_needed(study), 1),
         minutes=minutes,
-        hourly_minor=hourly,
+        hourly_minor=rates.recommended_minor,
+        floor_minor=rates.minimum_minor,
         currency=currency,
         screened_out=plans.FIXED if connection.features.get("fixed_screen_out") else plans.RETURN,
         secure=bool(connection.features.get("secure_links")),

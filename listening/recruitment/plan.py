@@ -15,7 +15,6 @@ from listening.design.sources import PROLIFIC_PLACEHOLDERS
 from listening.prolific.wire import Json
 
 FLOOR = {"GBP": 600, "USD": 800}  # per hour, judged on the median time; Prolific's own minimum
-RECOMMENDED = {"GBP": 900, "USD": 1200}  # per hour
 LEAST_SCREENED_OUT = {"GBP": 10, "USD": 14}
 DEVICES = ("desktop", "tablet", "mobile")
 LONGEST_NAME = 120
@@ -62,6 +61,7 @@ class Plan:
     secure: bool = False
     keep_out: tuple[str, ...] = ()  # groups of earlier raters at Prolific
     words: Json = field(default_factory=dict)  # filter -> what it says, for people
+    floor_minor: int = 0  # per hour, as Prolific named it for this plan; 0: it was not asked
 
     @property
     def reward_minor(self) -> int:
@@ -76,7 +76,7 @@ class Plan:
 
     @property
     def hourly_floor(self) -> int:
-        return FLOOR.get(self.currency, 0)
+        return max(self.floor_minor, FLOOR.get(self.currency, 0))
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -7,6 +7,7 @@ anything at Prolific.
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,6 +16,7 @@ from listening import leases
 from listening.models import LedgerEntry, Recruitment, Session, Submission
 from listening.prolific import Prolific, ProlificError, wire
 from listening.recruitment import ledger
+from listening.recruitment.children import all_submissions
 from listening.recruitment.connecting import client_of
 from listening.recruitment.drafting import find_out, note_study, plan_of
 from listening.recruitment.errors import RecruitmentError
@@ -30,9 +32,10 @@ def sync(recruitment: Recruitment) -> None:
     try:
         with client_of(recruitment.connection) as prolific:
             note_study(recruitment, prolific.study(recruitment.prolific_study))
-            there = prolific.submissions(recruitment.prolific_study)
-            for each in there:
-                note_submission(recruitment, each)
+            noted = _Noted(recruitment)
+            for there, child in all_submissions(prolific, recruitment):
+                if not noted.holds(there, child):
+                    note_submission(recruitment, there, child)
             settle_batches(prolific, recruitment)
             recruitment.costs = _costs(prolific, recruitment)
     except ProlificError as error:
@@ -50,7 +53,52 @@ def _costs(prolific: Prolific, recruitment: Recruitment) -> dict[str, object]:
         return dict(recruitment.costs)  # the old account, which the page dates
 
 
-def note_submission(recruitment: Recruitment, there: wire.Submission) -> Submission:
+REWARDS = {  # status -> what was paid by reaching it
+    "APPROVED": LedgerEntry.Kind.REWARD,
+    "SCREENED OUT": LedgerEntry.Kind.SCREENED_OUT,
+}
+
+
+class _Noted:
+    """What is known before a look, read at once: most of thousands have not changed since."""
+
+    def __init__(self, recruitment: Recruitment) -> None:
+        self.rows = {row.prolific_id: row for row in recruitment.submissions.all()}
+        entries = recruitment.ledger.filter(kind__in=REWARDS.values())
+        self.rewarded = set(entries.values_list("submission_id", flat=True))
+        unclaimed = recruitment.study.sessions.filter(submissions__isnull=True)
+        self.unclaimed = set(unclaimed.values_list("prolific_session", flat=True))
+
+    def holds(self, there: wire.Submission, child: str) -> bool:
+        """Whether nothing is new, and all that follows from it was done."""
+        row = self.rows.get(there.id)
+        if row is None or any(getattr(row, k) != v for k, v in _values(row, there, child).items()):
+            return False
+        return not (
+            (row.session_id is None and there.id in self.unclaimed and not row.withdrew)
+            or (row.carried_out_at is None and _is_done(row))
+            or (row.status in wire.PLACE_FREE and not row.place_freed)
+            or (row.status in REWARDS and row.pk not in self.rewarded)
+        )
+
+
+def _values(row: Submission, there: wire.Submission, child: str) -> dict[str, Any]:
+    """The fields of a row as Prolific has them now; what it does not say stays."""
+    return {
+        "status": there.status,
+        "participant": there.participant,
+        "code": there.code[:120],
+        "started_at": there.started_at or row.started_at,
+        "completed_at": there.completed_at,
+        "return_requested_at": there.return_requested or row.return_requested_at,
+        "bonuses": [float(each) for each in there.bonuses] or row.bonuses,
+        "child_study": child or row.child_study,
+    }
+
+
+def note_submission(
+    recruitment: Recruitment, there: wire.Submission, child: str = ""
+) -> Submission:
     """One submission as Prolific has it now, its session here, and what follows from both."""
     with transaction.atomic():
         row, _ = Submission.objects.select_for_update().get_or_create(
@@ -61,13 +109,9 @@ def note_submission(recruitment: Recruitment, there: wire.Submission) -> Submiss
                 "status": there.status,
             },
         )
-        row.status, row.participant = there.status, there.participant
-        row.code = there.code[:120]
-        row.started_at = there.started_at or row.started_at
-        row.completed_at = there.completed_at
-        row.return_requested_at = there.return_requested or row.return_requested_at
-        if there.bonuses:
-            row.bonuses = [float(each) for each in there.bonuses]
+        row.recruitment = recruitment  # it may have been known of a withdrawn rater only
+        for name, value in _values(row, there, child).items():
+            setattr(row, name, value)
         if row.session_id is None and not row.withdrew:
             row.session = Session.objects.filter(
                 study=recruitment.study_id, prolific_session=there.id
@@ -107,14 +151,10 @@ def _free_place(row: Submission) -> None:
 
 
 def _note_reward(recruitment: Recruitment, row: Submission) -> None:
-    plan = plan_of(recruitment)
-    kinds = LedgerEntry.Kind
-    if row.status == "APPROVED":
-        reward = Decimal(plan.reward_minor)
-        ledger.write(recruitment, kinds.REWARD, str(row.pk), reward, submission=row)
-    elif row.status == "SCREENED OUT":
-        fixed = Decimal(plan.screened_out_minor)
-        ledger.write(recruitment, kinds.SCREENED_OUT, str(row.pk), fixed, submission=row)
+    kind, plan = REWARDS.get(row.status), plan_of(recruitment)
+    if kind is not None:
+        paid = plan.reward_minor if kind == LedgerEntry.Kind.REWARD else plan.screened_out_minor
+        ledger.write(recruitment, kind, str(row.pk), Decimal(paid), submission=row)
 
 
 def unfinished() -> list[Recruitment]:

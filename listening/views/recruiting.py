@@ -6,6 +6,7 @@ Every button posts an action; what it says stands above the page after it is loa
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -40,6 +41,7 @@ from listening.views.recruiting_facts import (
     filters_of,
     live_facts,
     plan_facts,
+    rates_for,
     source_facts,
 )
 from listening.views.researcher import own_studies
@@ -141,7 +143,8 @@ def _save(request: HttpRequest, study: Study) -> Answer:
         raise RecruitmentError("Connect Prolific first.")
     recruitment = _current(study)
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
-    read = forms.read_plan(request.POST, stored)
+    floor = rates_for(connection, stored).minimum_minor
+    read = forms.read_plan(request.POST, replace(stored, floor_minor=floor))
     if read.problems:
         return _page(request, study, plan=read.plan, problems_of=read.problems, status=422)
     if recruitment is None:

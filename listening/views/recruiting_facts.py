@@ -21,6 +21,7 @@ from listening.recruitment import connecting, desk, drafting, ledger, paying
 from listening.recruitment import plan as plans
 from listening.recruitment.places import first_plan, groups_of_earlier, places_needed
 from listening.recruitment.plan import Plan, money
+from listening.recruitment.rates import HourlyRates, rates_of
 from listening.source_quotas import counts_of
 from listening.views import recruiting_form as forms
 
@@ -39,6 +40,7 @@ def plan_facts(
 ) -> dict[str, Any]:
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
     plan = typed or stored
+    rates = rates_for(connection, plan)
     filters = filters_of(connection)
     chosen = request.GET.get("filter", "")
     features = connection.features
@@ -47,8 +49,9 @@ def plan_facts(
         "reward": money(plan.reward_minor, plan.currency),
         "hourly": f"{plan.hourly_minor / 100:.2f}",
         "screened_out_pay": f"{plan.screened_out_minor / 100:.2f}",
-        "floor": money(plan.hourly_floor, plan.currency),
-        "recommended": money(plans.RECOMMENDED.get(plan.currency, 0), plan.currency),
+        "floor": money(rates.minimum_minor, plan.currency),
+        "recommended": money(rates.recommended_minor, plan.currency),
+        "asked_rates": rates.is_prolifics,
         "devices": [(each, each in plan.devices) for each in plans.DEVICES],
         "fixed_allowed": features.get("fixed_screen_out"),
         "secure_allowed": features.get("secure_links"),
@@ -66,6 +69,11 @@ def plan_facts(
             else ""
         ),
     }
+
+
+def rates_for(connection: Connection, plan: Plan) -> HourlyRates:
+    """What Prolific recommends to pay whom this plan's filters leave."""
+    return rates_of(connection, plan.currency, (str(each["filter_id"]) for each in plan.filters))
 
 
 def source_facts(study: Study) -> list[dict[str, Any]]:

@@ -38,6 +38,23 @@ def paths(api: Api) -> list[str]:
     return [f"{each.method} {each.url.path}" for each in api.asked]
 
 
+RATES = {"min_reward_per_hour": 600.0, "recommended_reward_per_hour": 900}
+
+
+@pytest.mark.parametrize("reply", [[RATES, {}], RATES, {"results": [RATES]}])
+def test_the_newest_recommended_reward_is_read_whatever_is_around_it(reply):
+    api = Api(httpx.Response(200, json=reply))
+    assert api.client.reward_rates("w", "GBP", ["age", "sex"]) == wire.RewardRates(600, 900)
+    query = {"workspace_id": "w", "currency": "GBP", "screener_ids": "age,sex"}
+    assert dict(api.asked[0].url.params) == query
+
+
+@pytest.mark.parametrize("reply", [[], {}, None, [None], {"min_reward_per_hour": "much"}])
+def test_a_recommended_reward_that_cannot_be_read_is_none(reply):
+    with pytest.raises(wire.Malformed):
+        Api(httpx.Response(200, json=reply)).client.reward_rates("w", "GBP")
+
+
 def test_the_token_goes_along_by_its_own_word():
     api = Api(OK)
     assert api.client.me() == {"id": "x"}

@@ -15,7 +15,16 @@ from django.test import Client
 from listening import sessions
 from listening.models import BonusBatch, Connection, LedgerEntry, Recruitment, Session, Study
 from listening.prolific import NoReply, Prolific, ProlificError
-from listening.recruitment import connecting, deciding, desk, drafting, ledger, paying, syncing
+from listening.recruitment import (
+    connecting,
+    deciding,
+    desk,
+    drafting,
+    hooks,
+    ledger,
+    paying,
+    syncing,
+)
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.places import first_plan, groups_of_earlier
 from listening.views.state import state_of
@@ -299,6 +308,67 @@ def test_odd_replies_do_no_harm(double: Double, fault: str) -> None:
     double.fault(fault, count=None, path="/submissions/")
     syncing.sync(recruitment)
     assert person.row().participant == person.id
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [True, False])
+def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bool) -> None:
+    recruitment = make_published(double, places=8)
+    double.set(children_apart=apart)
+    plain = Person(double, recruitment).work().hand_in()
+    child = double.ask("POST", f"/studies/{recruitment.prolific_study}/child")["child"]
+    worked, nocode, left, withdrew, quiet = (Person(double, recruitment) for _ in range(5))
+    assert f"STUDY_ID={child}" in worked.address
+    worked.work().hand_in()
+    nocode.work().hand_in(None)
+    left.work(2)
+    double.give_back(left.submission)
+    sessions.withdraw(withdrew.work(2).session)
+    withdrew.hand_in(None)
+    quiet.hand_in()  # no session: only a list can name it
+    syncing.sync(recruitment)
+
+    found = rows(recruitment)
+    people = (plain, worked, nocode, left, withdrew, quiet)
+    assert set(found) == {each.submission for each in people}
+    kinds = {name: [m.kind for m in row.mismatches] for name, row in found.items()}
+    expected: dict[str, list[str]] = {each.submission: [] for each in people}
+    expected |= {nocode.submission: ["wrong_code"], quiet.submission: ["no_session"]}
+    assert kinds == expected
+    assert [row for row in desk.rows_of_desk(recruitment) if row.submission is None] == []
+    assert (plain.row().child_study, worked.row().child_study) == ("", child)
+    assert left.session.blocks.filter(state=1).count() == 0
+    assert withdrew.row().withdrew
+    assert hooks._about(recruitment.connection, child) == [recruitment]
+
+    waiting = recruitment.submissions.filter(status="AWAITING REVIEW", decision="")
+    assert deciding.approve_many(recruitment, waiting, "ada") == 3
+    for minor, person in ((50, plain), (70, worked), (90, left)):
+        paying.decide_bonus(person.row(), "thanks", minor, "ada")
+    while batch := paying.write_batch(recruitment):
+        paying.pay(batch)
+    double.settle()
+    syncing.sync(recruitment)
+    assert [p.row().status for p in (plain, worked, nocode)] == ["APPROVED"] * 3
+    assert [bonuses(double, p) for p in (plain, worked, left)] == [[50], [70], [90]]
+    assert all(each.agrees for each in ledger.reconciled(recruitment))
+    double.set(children_apart=False)
+
+
+def test_a_made_up_address_is_asked_about_once_a_day(
+    double: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recruitment = make_published(double)
+    for letter in "ab":
+        named = {"prolific_study": "c" * 24, "prolific_session": letter * 24}
+        sessions.start(recruitment.study, sessions.Arrival(prolific_id=letter * 24, **named))
+    asked, one = [], Prolific.submission
+    monkeypatch.setattr(Prolific, "submission", lambda p, s: asked.append(s) or one(p, s))
+    syncing.sync(recruitment)
+    syncing.sync(recruitment)
+    assert sorted(asked) == ["a" * 24, "b" * 24]
+    strangers = [row for row in desk.rows_of_desk(recruitment) if row.submission is None]
+    assert [row.mismatches[0].kind for row in strangers] == ["unknown_submission"] * 2
 
 
 # --- Decided -------------------------------------------------------------------------------------

@@ -122,6 +122,32 @@ def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(
         assert 'value="Rate short clips"' in text
 
 
+@pytest.mark.slow
+def test_the_recommended_pay_is_prolifics_own_and_else_its_published_one(
+    ada: Client, double: Double
+) -> None:
+    study = make_study(completion_codes=CODES)
+    make_connection()
+    double.set(min_reward_per_hour=650, recommended_reward_per_hour=1000, more_with_filters=250)
+    double.fault("rates_bare")
+    text = page(ada, study.key)
+    assert "Prolific names for this workspace: at least £6.50, recommended £10.00." in text
+    assert 'name="hourly" inputmode="decimal" value="10.00"' in text
+    told = do(ada, study.key, "save", **FORM | {"hourly": "6.20"})
+    assert "minimum is £6.50 per hour" in told
+    do(ada, study.key, "save", **FORM)
+    told = do(ada, study.key, "add_filter", filter="age", lower="18", upper="60")
+    assert "and these filters: at least £6.50, recommended £12.50." in told
+    assert drafting.plan_of(Recruitment.objects.get()).hourly_floor == 650
+    double.set(min_reward_per_hour=600, recommended_reward_per_hour=900, more_with_filters=0)
+    double.fault("error_500", count=None, path="/reward-recommendations/")
+    told = do(ada, study.key, "remove_filter", filter="age")
+    assert "this workspace: at least £6.50" in told  # kept for an hour
+    told = do(ada, study.key, "add_filter", filter="approval_rate", lower="90")
+    assert "Prolific’s published figures: at least £6.00, recommended £9.00." in told
+    assert "could not be read just now" in told
+
+
 @pytest.mark.parametrize("bound", ["abc", "nan", "inf", "-inf", "1e999", "", "²"])
 def test_a_bound_of_a_filter_that_is_no_number_is_said(
     ada: Client, double: Double, bound: str

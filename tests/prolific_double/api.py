@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from tests.prolific_double import checks, filters, hooks, lists, messages, money, people
+from tests.prolific_double import checks, faults, filters, hooks, lists, messages, money, people
 from tests.prolific_double.routing import Reply, Request, Routes
 from tests.prolific_double.state import ApiError, Json, number
 
@@ -99,10 +99,19 @@ def total_cost(request: Request) -> Json:
 
 
 @ROUTES.add("GET", "/reward-recommendations/")
-def recommendations(request: Request) -> Json:
+def recommendations(request: Request) -> Any:
+    """A list, the newest first; higher where `screener_ids` leave only some (a setting)."""
     request.workspace(request.query.get("workspace_id"))
+    if (currency := request.query.get("currency")) not in ("GBP", "USD"):
+        raise ApiError(400, {"currency": ["Choose GBP or USD."]})
     names = ("min_reward_per_hour", "recommended_reward_per_hour")
-    return {name: request.state.setting(name) for name in names}
+    newest: Json = {"currency": currency} | {name: request.state.setting(name) for name in names}
+    if request.query.get("screener_ids"):
+        newest["recommended_reward_per_hour"] += request.state.setting("more_with_filters")
+    if faults.hit(request.state, "rates_bare", "GET", request.path):
+        return newest
+    older = {"currency": currency} | dict.fromkeys(names, 1)
+    return [newest, older]
 
 
 # --- Participants and groups ---------------------------------------------------------------------

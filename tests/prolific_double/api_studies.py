@@ -67,7 +67,9 @@ def _studies(request: Request, found: list[Json]) -> Json:
 
 @ROUTES.add("GET", "/studies/{id}/")
 def study(request: Request, name: str) -> Json:
-    return studies.shown(request.state, request.study(name))
+    found = request.study(name)
+    shown = studies.shown(request.state, found)
+    return shown if found["id"] == name else {**shown, "id": name, "parent_study_id": found["id"]}
 
 
 @ROUTES.add("PATCH", "/studies/{id}/")
@@ -149,7 +151,7 @@ def all_submissions(request: Request) -> Json:
         submission
         for name in names
         if request.study(name)
-        for submission in request.state.all("submissions", study_id=name)
+        for submission in submissions.of_study(request.state, name)
     ]
     return _submissions(request, found)
 
@@ -209,10 +211,12 @@ def create_bonuses(request: Request) -> Reply:
     name, csv = request.body.get("study_id"), request.body.get("csv_bonuses")
     if not isinstance(csv, str):
         raise ApiError(400, {"csv_bonuses": ["This field is required."]})
-    found = request.state.data["studies"].get(str(name))
-    if found is None:
-        raise ApiError(400, {"study_id": [f"There is no study {name}."]})
-    batch = money.create_batch(request.state, request.study(found["id"]), csv)
+    try:
+        found = request.study(str(name))
+    except ApiError as error:
+        raise ApiError(400, {"study_id": [str(error.detail)]}) from None
+    people = submissions.of_study(request.state, str(name))
+    batch = money.create_batch(request.state, found, people, csv)
     return Reply(201, money.batch_shown(request.state, batch))
 
 

@@ -206,6 +206,7 @@ def have_child(request: Request, name: str) -> Json:
     """From now on its participants come by the id of a child study, as those of quotas may."""
     study = request.state.get("studies", name)
     study["child"] = secrets.token_hex(12)
+    study["children"] = [*study.get("children", ()), study["child"]]
     return {"child": study["child"]}
 
 

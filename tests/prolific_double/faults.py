@@ -21,6 +21,7 @@ NAMES = {
     "extra_fields": "objects have fields that nobody has heard of",
     "unknown_status": "statuses that nobody has heard of",
     "floats": "whole numbers come as 30.0",
+    "rates_bare": "the recommended rewards are one object instead of a list",
     "message_fields": "messages have sender and datetime_created",
     "hook_twice": "an event is sent twice",
     "hook_out_of_order": "an event is overtaken by those of the next `seconds` (2)",

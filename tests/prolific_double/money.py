@@ -121,9 +121,8 @@ def study_cost(state: State, study: Json, *, projected: bool) -> Json:
 # --- Bonuses, in two steps -----------------------------------------------------------------------
 
 
-def create_batch(state: State, study: Json, csv: str) -> Json:
+def create_batch(state: State, study: Json, submissions: list[Json], csv: str) -> Json:
     """Written down, not paid. Amounts come in major units: 4.25, and 30 is 30.00."""
-    submissions = state.all("submissions", study_id=study["id"])
     lines, strangers, broken = [], [], []
     for line in filter(None, (each.strip() for each in csv.split("\n"))):
         name, _, text = (part.strip() for part in line.partition(","))

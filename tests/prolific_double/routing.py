@@ -45,7 +45,10 @@ class Request:
         return str(name)
 
     def study(self, name: str) -> Json:
-        study = self.state.get("studies", name)
+        """By its id, or by that of a child of it."""
+        known = self.state.data["studies"]
+        parent = next((s for s in known.values() if name in s.get("children", ())), None)
+        study = parent or self.state.get("studies", name)
         self.workspace(study["workspace"])
         return study
 

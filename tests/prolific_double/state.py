@@ -43,6 +43,8 @@ SETTINGS: Json = {
     "pool_size": None,  # who is imagined behind the few participants, for eligibility counts
     "min_reward_per_hour": 600,
     "recommended_reward_per_hour": 900,
+    "more_with_filters": 0,
+    "children_apart": False,  # lists and bonuses of a parent leave its children's people out
 }
 
 

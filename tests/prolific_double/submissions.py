@@ -228,6 +228,16 @@ def let_time_pass(state: State) -> int:
     return changed
 
 
+def of_study(state: State, name: str) -> list[Json]:
+    """By the id of a study or of a child. Whether a parent's hold its children's is a setting."""
+    apart = state.setting("children_apart")
+    return [
+        each
+        for each in state.all("submissions")
+        if each["child"] == name or (each["study_id"] == name and not (apart and each["child"]))
+    ]
+
+
 def detail(submission: Json) -> Json:
     return {
         "id": submission["id"],
