@@ -82,6 +82,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     from analysis.report.figures.all_figures import plots
     from analysis.report.html.page import page_html
     from analysis.report.writers.exports import estimates_json, table_csv
+    from analysis.report.writers.methods_text import methods_text
 
     study_head_or_404(key, request.user)
     finished = _finished(key, request.GET.get("run", ""))
@@ -108,7 +109,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     if name == "report.json":
         return _attached(finished.result, JSON, f"{key}-{name}")
     if name == "report.html":
-        return _attached(page_html(report), HTML, f"{key}-{name}")
+        return _attached(page_html(report, methods=methods_text(report)), HTML, f"{key}-{name}")
     raise Http404(f"There is no file {name}.")
 
 

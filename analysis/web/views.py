@@ -167,6 +167,7 @@ def _sections(
 ) -> list[Section]:
     from analysis.report.html.brief import MOST_ROWS
     from analysis.report.html.page import sections
+    from analysis.report.writers.methods_text import methods_text
 
     if shown is None or report is None or not report["data"]["ratings"]:
         return []
@@ -176,15 +177,15 @@ def _sections(
             return ""  # matplotlib draws these: in the bundle, that a worker makes
         return f"{reverse('results-file', args=[key, name])}?run={shown.pk}"
 
-    return sections(report, view, link, MOST_ROWS)
+    return sections(report, view, link, MOST_ROWS, methods_text(report))
 
 
 def _view(request: HttpRequest, report: Report | None) -> View:
     """What is asked to be shown: one family, the first unless another or all are asked for."""
-    from analysis.report.html.view import View, usual
+    from analysis.report.html.view import View, titles, usual
 
     about, within = request.GET.get("about", ""), request.GET.get("in", "")
-    if report is not None and not about:
+    if report is not None and about != ALL and about not in titles(report):
         about = usual(report).about
     return View("" if about == ALL else about, within)
 

@@ -123,14 +123,17 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     score_stimuli(study)
     run = analysed(study)
     text = page(owner, study).content.decode()
-    titles = re.findall(r'<h2 id="[\w-]+">(.*?)</h2>', text)
-    assert titles[0] == "The answer"
+    titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
+    (headline,) = re.findall(r'<h2 id="answer-1" class="headline">(.*?)</h2>', text)
+    assert 3 < len(headline.split()) <= 30
     assert titles[-3:] == ["Behind the numbers", "Files", "Run again"]
-    first = text[text.index('id="summary"') : text.index('id="estimates-1"')]
-    for told in ["<svg", "Before you rely on this", "Rules in force", "raters are scripted"]:
+    first = text[text.index('id="answer-1"') : text.index('id="differences-1"')]
+    for told in ["<svg", "Before you rely on it", "raters are scripted", "Copy table"]:
         assert told in first
-    assert "left out 10 ratings" in first
-    for told in ["95 % interval", "Naive", run.table_hash, "Metrics and human scores"]:
+    (listed,) = re.findall(r"Before you rely on it</h3><ul>(.*?)</ul>", first)
+    assert 1 <= listed.count("<li>") <= 3
+    assert "left out 10 ratings" in text
+    for told in ["95 % interval", "Naive", run.table_hash, "Metrics against people"]:
         assert told in text
     assert "http-equiv" not in text
     assert " style=" not in text
@@ -144,7 +147,7 @@ def test_the_contents_lead_to_every_part(owner, study):
     beside, above = text.split('class="contents ')[1:3]
     links = re.findall(r'href="#([\w-]+)"', beside.split("</ul>")[0])
     assert links == re.findall(r'href="#([\w-]+)"', above.split("</ul>")[0])
-    assert set(links) >= {"summary", "estimates-1", "checks", "behind", "run-title"}
+    assert set(links) >= {"answer-1", "in-full-1", "section-agreement", "behind", "options"}
     assert set(links) <= set(ids)
 
 
@@ -156,10 +159,10 @@ def test_the_page_can_be_narrowed_without_a_script(owner, study):
     narrowed = page(owner, study, "?in=condition:dimension%3Dpoetry").content.decode()
     assert "This is about dimension: poetry only" in narrowed
     assert '<option value="condition:dimension=poetry" selected>' in narrowed
-    assert "The answer</h2>" not in narrowed
+    assert 'class="headline"' not in narrowed
     unknown = page(owner, study, "?in=condition:moon%3Dfull&about=nothing")
     assert unknown.status_code == 200
-    assert "The answer</h2>" in unknown.content.decode()
+    assert 'class="headline"' in unknown.content.decode()
 
 
 @pytest.mark.slow
@@ -168,7 +171,7 @@ def test_labels_stand_with_the_keys_of_conditions(owner, study):
     run = AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
     run_analysis(run.pk)
     text = page(owner, study).content.decode()
-    assert "A &lt;slow&gt; reader (cond-1)" in text
+    assert "A &lt;slow&gt; reader" in text
     assert "<slow>" not in text
     text = file_of(owner, study, "estimates.csv").content.decode()
     assert "slow" not in text
@@ -443,3 +446,25 @@ def test_the_web_side_loads_no_pandas():
         check=False,
     )
     assert done.stderr.strip() == ""
+
+
+def test_clips_stand_with_their_answers_those_of_most_disagreement_first(owner, study, client):
+    text = owner.get(f"/studies/{study.key}/results/clips/").content.decode()
+    spreads = [float(sd) for sd in re.findall(r"standard deviation ([\d.]+)", text)]
+    assert spreads
+    assert spreads == sorted(spreads, reverse=True)
+    assert "screening rules of an analysis are not applied" in text
+    first = text.split('class="card clip-row"')[1]
+    shares = [int(share) for share in re.findall(r"(\d+) %</span>", first)]
+    assert 98 <= sum(shares) <= 102
+    (count,) = re.findall(r"(\d+) ratings?</p>", first)
+    given = re.findall(r"</meter> (\d+) ", first)
+    assert sum(map(int, given)) == int(count)
+    query = "?condition=cond-1&page=9999"
+    assert owner.get(f"/studies/{study.key}/results/clips/{query}").status_code == 200
+    one = owner.get(f"/studies/{study.key}/results/clips/?condition=cond-1").content.decode()
+    assert len(one.split('class="card clip-row"')) < len(text.split('class="card clip-row"'))
+    nothing = owner.get(f"/studies/{study.key}/results/clips/?condition=nobody").content.decode()
+    assert "No rating of this choice counts yet" in nothing
+    client.logout()
+    assert client.get(f"/studies/{study.key}/results/clips/").status_code == 302

@@ -258,7 +258,7 @@ def test_a_report_of_the_first_format_is_still_shown(client, study):
     AnalysisRun.objects.update(result=json.dumps(older | {"format": 1}), brief="", ratings=None)
     client.force_login(study.owner)
     text = client.get(f"/studies/{study.key}/results/").content.decode()
-    assert "In short</h2>" in text
+    assert "There is no answer in one sentence; the estimates are below." in text
     assert "<svg" in text
     assert "Behind the numbers" in text
 

@@ -140,7 +140,7 @@ def bundle_files(
     rows = _score_rows(report, scores)
     fonts = True
     drawn = plots(shown)
-    yield "report.html", page_html(report, _beside(drawn, figures)).encode()
+    yield "report.html", page_html(report, _beside(drawn, figures), methods_text(report)).encode()
     for name, text in _texts(report, shown, figures):
         yield name, text.encode()
     for place, plot in enumerate(drawn if figures else ()):

@@ -100,7 +100,7 @@ class Readout {
   }
 
   rest() {
-    this.line.textContent = "Point at a line, or use the arrow keys, for its numbers.";
+    this.line.textContent = "";
     for (const mark of this.marks) mark.classList.remove("is-read");
   }
 
