@@ -448,7 +448,9 @@ def test_the_web_side_loads_no_pandas():
     assert done.stderr.strip() == ""
 
 
-def test_clips_stand_with_their_answers_those_of_most_disagreement_first(owner, study, client):
+def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client, db):
+    study, owner = rated_study(raters=8), client  # two ratings of most clips
+    owner.force_login(study.owner)
     text = owner.get(f"/studies/{study.key}/results/clips/").content.decode()
     spreads = [float(sd) for sd in re.findall(r"standard deviation ([\d.]+)", text)]
     assert spreads
