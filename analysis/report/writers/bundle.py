@@ -26,7 +26,7 @@ from analysis.report.writers.exports import (
 )
 from analysis.report.writers.latex import latex_table
 from analysis.report.writers.markdown import FIGURES, report_markdown, table_markdown
-from analysis.report.writers.methods_text import methods_text
+from analysis.report.writers.methods_text import methods_files
 from analysis.report.writers.paper_tables import paper_tables
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ file has the same bytes. Times are those of the newest rating ({until}).
 
 report.html        the whole report; opens in a browser, without a network
 report.md          the same as Markdown, its pictures in figures/
-methods.txt        a methods paragraph in words, to be edited
+methods.txt        the methods paragraph, at most 250 words; .tex cites references.bib by \\cite
 report.json        every number, with its provenance
 estimates.json     the same without metrics
 estimates.csv      every estimate with every interval; likewise contrasts.csv, shares.csv,
@@ -182,7 +182,7 @@ def _texts(report: Report, shown: Report, figures: bool) -> Iterator[tuple[str, 
     yield "report.md", report_markdown(shown, figures)
     yield "report.json", report_json(report)
     yield "estimates.json", estimates_json(report)
-    yield "methods.txt", methods_text(report)
+    yield from methods_files(report).items()
     for name in ROWS:
         if report[name] or name == ESTIMATES:
             yield f"{name}.csv", table_csv(report, name)
