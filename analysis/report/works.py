@@ -45,7 +45,7 @@ class Work:
             or told.get("institution")
             or told.get("publisher", "")
         )
-        numbers = told.get("volume", "") + f"({told['number']})" * ("volume" in told)
+        numbers = f"{told['volume']}({told['number']})" if "volume" in told else ""
         pages = told.get("pages", "").replace("--", "–")
         tail = ", ".join(filter(None, [f"{where} {numbers}".strip(), pages, told.get("note", "")]))
         year = told.get("year", "")

@@ -1,6 +1,7 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
+from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
@@ -36,6 +37,7 @@ __all__ = [
     "RatingsState",
     "SessionRow",
     "StimulusRow",
+    "StudyFacts",
     "StudyHead",
     "StudyProgress",
     "TaskPlan",
@@ -45,6 +47,7 @@ __all__ = [
     "UnplayedClip",
     "condition_labels",
     "interim_questions",
+    "method_facts",
     "questionnaire_rows",
     "rating_rows",
     "ratings_state",

@@ -28,6 +28,7 @@ from analysis.report.writers.latex import latex_table
 from analysis.report.writers.markdown import FIGURES, report_markdown, table_markdown
 from analysis.report.writers.methods_text import methods_files
 from analysis.report.writers.paper_tables import paper_tables
+from analysis.report.writers.report_card import CARD, card_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,8 @@ file has the same bytes. Times are those of the newest rating ({until}).
 report.html        the whole report; opens in a browser, without a network
 report.md          the same as Markdown, its pictures in figures/
 methods.txt        the methods paragraph, at most 250 words; .tex cites references.bib by \\cite
+report-card.md     how the study was run, for readers and reviewers: raters, instructions, scales,
+                   checks, exclusions, pay, plan; the same as .tex and .json
 report.json        every number, with its provenance
 estimates.json     the same without metrics
 estimates.csv      every estimate with every interval; likewise contrasts.csv, shares.csv,
@@ -155,9 +158,9 @@ def bundle_files(
         yield "ratings.csv", ratings.encode()
     if rows:
         yield "scores.csv", scores_csv(rows).encode()
-    for name, text in (extra or {}).items():
+    for name, text in {**card_files(report), **(extra or {})}.items():
         yield name, text.encode()
-    more = [*["scores.csv"] * bool(rows), *(extra or {})]
+    more = [*["scores.csv"] * bool(rows), *(name for name in extra or {} if name not in CARD)]
     yield "README.txt", _readme(report, table, ratings is not None, more, fonts).encode()
 
 

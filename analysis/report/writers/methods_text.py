@@ -14,7 +14,8 @@ from analysis.report.works import cite, found_in, works_in
 from analysis.report.writers.latex import escaped
 
 MOST_WORDS = 250
-_MOST_TASKS, _MOST_RULES, _MOST_NAMES = 3, 4, 4
+_NAMED = ((3, 4), (2, 3), (1, 2), (1, 1))  # tasks and rules by their names, as many as fit
+_MOST_NAMES = 4  # of slices
 _LONGEST_NAME, _LONGEST_RULE = 6, 14  # words
 _OVERALL = "condition:"
 _PAPERS = ("att", "long_form", "recommendation")  # parts whose tables a paper prints by a preset
@@ -32,9 +33,12 @@ def methods_text(report: Report) -> str:
     interval, the families of differences and their adjustment, and the software. What else was
     computed stands in the methods of the parts, which the page shows in full.
     """
-    said = list(_needed(report))
-    software = _software(report)
-    room = MOST_WORDS - sum(len(text.split()) for text in (*said, software))
+    software, said, room = _software(report), [""], 0
+    for tasks, rules in _NAMED:
+        said = list(_needed(report, tasks, rules))
+        room = MOST_WORDS - sum(len(text.split()) for text in (*said, software))
+        if room >= 0:
+            break
     for text in _more(report):
         length = len(text.split())
         if length <= room:
@@ -59,7 +63,8 @@ def methods_tex(report: Report) -> str:
 
 def references_bib(report: Report) -> str:
     """The BibTeX entries of what the paragraph cites, and of nothing else."""
-    return "\n".join(work.bibtex for work in works_in([methods_text(report)]))
+    works = works_in([methods_text(report)])
+    return "\n".join(work.bibtex for work in works) or "% The methods paragraph cites nothing.\n"
 
 
 def methods_files(report: Report) -> dict[str, str]:
@@ -79,14 +84,14 @@ def methods_in_full(report: Report) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _needed(report: Report) -> Iterator[str]:
+def _needed(report: Report, tasks: int, rules: int) -> Iterator[str]:
     data = report["data"]
     if not data["ratings_kept"]:
         yield f"Of {counted(data['ratings'], 'rating')} none is left to estimate from."
-        yield from _screening(report)
+        yield from _screening(report, rules)
         return
-    yield from _design(report)
-    yield from _screening(report)
+    yield from _design(report, tasks)
+    yield from _screening(report, rules)
     yield from _estimation(report)
     yield from _comparisons(report)
 
@@ -103,7 +108,7 @@ def _more(report: Report) -> Iterator[str]:
         yield from (text for part in _made(report, key) for text in part["methods"])
 
 
-def _design(report: Report) -> Iterator[str]:
+def _design(report: Report, most: int) -> Iterator[str]:
     data, designs = report["data"], report.get("design", [])
     scripted = report.get("scripted", 0)
     people = counted(data["raters_kept"], "rater")
@@ -119,10 +124,10 @@ def _design(report: Report) -> Iterator[str]:
         f"The estimates rest on {counted(data['ratings_kept'], 'rating')} by {people} of "
         f"{counted(data['stimuli_kept'], 'clip')} ({items}{compared})."
     )
-    for design in designs[:_MOST_TASKS]:
+    for design in designs[:most]:
         yield _task(report, design)
-    if len(designs) > _MOST_TASKS:
-        rest = len(designs) - _MOST_TASKS
+    if len(designs) > most:
+        rest = len(designs) - most
         were = "was" if rest == 1 else "were"
         yield f"{counted(rest, 'further question')} {were} analysed in the same way."
 
@@ -145,7 +150,7 @@ def _task(report: Report, design: TaskDesign) -> str:
     )
 
 
-def _screening(report: Report) -> Iterator[str]:
+def _screening(report: Report, most: int) -> Iterator[str]:
     data = report["data"]
     if data["trap_ratings"]:
         yield f"{counted(data['trap_ratings'], 'answer').capitalize()} to traps enter no estimate."
@@ -154,8 +159,8 @@ def _screening(report: Report) -> Iterator[str]:
         yield "No rating was left out."
         return
     rows = sorted((r for r in report["exclusions"] if r["ratings"]), key=lambda r: -r["ratings"])
-    rules = [f"{_short(r['what'], _LONGEST_RULE)} ({r['ratings']:,})" for r in rows[:_MOST_RULES]]
-    more = len(rows) - _MOST_RULES
+    rules = [f"{_short(r['what'], _LONGEST_RULE)} ({r['ratings']:,})" for r in rows[:most]]
+    more = len(rows) - most
     rules += [counted(more, "further rule")] if more > 0 else []
     both = " (some under several rules)" if len(rows) > 1 else ""
     why = f": {'; '.join(rules)}" if rules else ""
