@@ -4,80 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
-_POSSESSIVE = r"(?:'s)?(?: [a-z]+)?"  # Davidson's (1970), Krippendorff's alpha (2019
-
-
-@dataclass(frozen=True)
-class Work:
-    """A work as prose names it (``said`` and ``year``), and the fields of its BibTeX entry.
-
-    ``year`` is 0 for a Recommendation, which prose names by its number alone.
-    """
-
-    key: str
-    kind: str
-    said: str
-    year: int
-    fields: dict[str, str] = field(hash=False)
-
-    @property
-    def citation(self) -> str:
-        """As it stands in a sentence: Owen 2007."""
-        return f"{self.said} {self.year}" if self.year else self.said
-
-    @property
-    def pattern(self) -> str:
-        """Finds it in prose, with or without brackets around the year."""
-        if not self.year:
-            series, _, number = self.said.partition(" ")
-            return rf"(?:{series} )?\b{re.escape(number)}(?:-\d+)?(?!\d)"
-        return rf"{re.escape(self.said)}{_POSSESSIVE},? (?:\({self.year}\)|\(?{self.year}\b)"
-
-    @property
-    def reference(self) -> str:
-        """As in a list of references, in plain words."""
-        told = self.fields
-        where = (
-            told.get("journal")
-            or told.get("booktitle")
-            or told.get("institution")
-            or told.get("publisher", "")
-        )
-        numbers = f"{told['volume']}({told['number']})" if "volume" in told else ""
-        pages = told.get("pages", "").replace("--", "–")
-        tail = ", ".join(filter(None, [f"{where} {numbers}".strip(), pages, told.get("note", "")]))
-        year = told.get("year", "")
-        return f"{_plain(told['author'])} ({year}). {_plain(told['title'])}. {_plain(tail)}."
-
-    @property
-    def bibtex(self) -> str:
-        """The entry for a .bib file, in ASCII."""
-        lines = "".join(f"  {name} = {{{value}}},\n" for name, value in self.fields.items())
-        return f"@{self.kind}{{{self.key},\n{lines}}}\n"
-
-
-def _article(key: str, said: str, year: int, author: str, title: str, **more: str) -> Work:
-    fields = {"author": author, "title": title, **more, "year": str(year)}
-    return Work(key, "article", said, year, fields)
-
-
-def _recommendation(key: str, said: str, number: str, title: str, year: int) -> Work:
-    fields = {
-        "author": "{International Telecommunication Union}",
-        "title": title,
-        "institution": "International Telecommunication Union",
-        "type": "Recommendation",
-        "number": number,
-        "year": str(year),
-        "note": f"Recommendation {number}",
-    }
-    return Work(key, "techreport", said, 0, fields)
-
+from analysis.report.work import Work, article, recommendation
 
 WORKS: tuple[Work, ...] = (
-    _article(
+    article(
         "cameron2011",
         "Cameron, Gelbach and Miller",
         2011,
@@ -89,7 +20,7 @@ WORKS: tuple[Work, ...] = (
         pages="238--249",
         doi="10.1198/jbes.2010.07136",
     ),
-    _article(
+    article(
         "satterthwaite1946",
         "Satterthwaite",
         1946,
@@ -101,7 +32,7 @@ WORKS: tuple[Work, ...] = (
         pages="110--114",
         doi="10.2307/3002019",
     ),
-    _article(
+    article(
         "owen2007",
         "Owen",
         2007,
@@ -113,7 +44,7 @@ WORKS: tuple[Work, ...] = (
         pages="386--411",
         doi="10.1214/07-AOAS122",
     ),
-    _article(
+    article(
         "hothorn2008",
         "Hothorn, Bretz and Westfall",
         2008,
@@ -125,7 +56,7 @@ WORKS: tuple[Work, ...] = (
         pages="346--363",
         doi="10.1002/bimj.200810425",
     ),
-    _article(
+    article(
         "sidak1967",
         "Šidák",
         1967,
@@ -137,7 +68,7 @@ WORKS: tuple[Work, ...] = (
         pages="626--633",
         doi="10.1080/01621459.1967.10482935",
     ),
-    _article(
+    article(
         "holm1979",
         "Holm",
         1979,
@@ -148,7 +79,7 @@ WORKS: tuple[Work, ...] = (
         number="2",
         pages="65--70",
     ),
-    _article(
+    article(
         "piepho2004",
         "Piepho",
         2004,
@@ -206,7 +137,7 @@ WORKS: tuple[Work, ...] = (
             "note": "arXiv:2305.10608",
         },
     ),
-    _article(
+    article(
         "shrout1979",
         "Shrout and Fleiss",
         1979,
@@ -231,7 +162,7 @@ WORKS: tuple[Work, ...] = (
             "year": "2019",
         },
     ),
-    _article(
+    article(
         "bland1996",
         "Bland and Altman",
         1996,
@@ -272,7 +203,7 @@ WORKS: tuple[Work, ...] = (
             "note": "arXiv:2004.02067",
         },
     ),
-    _article(
+    article(
         "kendall1940",
         "Kendall and Babington Smith",
         1940,
@@ -284,7 +215,7 @@ WORKS: tuple[Work, ...] = (
         pages="324--345",
         doi="10.1093/biomet/31.3-4.324",
     ),
-    _article(
+    article(
         "agresti1992",
         "Agresti",
         1992,
@@ -296,7 +227,7 @@ WORKS: tuple[Work, ...] = (
         pages="287--297",
         doi="10.2307/2347562",
     ),
-    _article(
+    article(
         "davidson1970",
         "Davidson",
         1970,
@@ -309,7 +240,7 @@ WORKS: tuple[Work, ...] = (
         pages="317--328",
         doi="10.1080/01621459.1970.10481082",
     ),
-    _article(
+    article(
         "bradley1952",
         "Bradley and Terry",
         1952,
@@ -321,7 +252,7 @@ WORKS: tuple[Work, ...] = (
         pages="324--345",
         doi="10.1093/biomet/39.3-4.324",
     ),
-    _article(
+    article(
         "scheffe1952",
         "Scheffé",
         1952,
@@ -333,7 +264,7 @@ WORKS: tuple[Work, ...] = (
         pages="381--400",
         doi="10.1080/01621459.1952.10501179",
     ),
-    _article(
+    article(
         "monroe2008",
         "Monroe et al.",
         2008,
@@ -346,7 +277,7 @@ WORKS: tuple[Work, ...] = (
         pages="372--403",
         doi="10.1093/pan/mpn018",
     ),
-    _article(
+    article(
         "newcombe2006",
         "Newcombe",
         2006,
@@ -359,21 +290,21 @@ WORKS: tuple[Work, ...] = (
         pages="559--573",
         doi="10.1002/sim.2324",
     ),
-    _recommendation(
+    recommendation(
         "itu_p808",
         "ITU-T P.808",
         "ITU-T P.808",
         "Subjective Evaluation of Speech Quality with a Crowdsourcing Approach",
         2021,
     ),
-    _recommendation(
+    recommendation(
         "itu_p910",
         "ITU-T P.910",
         "ITU-T P.910",
         "Subjective Video Quality Assessment Methods for Multimedia Applications",
         2023,
     ),
-    _recommendation(
+    recommendation(
         "itu_p1401",
         "ITU-T P.1401",
         "ITU-T P.1401",
@@ -381,14 +312,14 @@ WORKS: tuple[Work, ...] = (
         "of Objective Quality Prediction Models",
         2020,
     ),
-    _recommendation(
+    recommendation(
         "itu_bt500",
         "ITU-R BT.500",
         "ITU-R BT.500-15",
         "Methodologies for the Subjective Assessment of the Quality of Television Images",
         2023,
     ),
-    _recommendation(
+    recommendation(
         "itu_bs1534",
         "ITU-R BS.1534",
         "ITU-R BS.1534-3",
@@ -418,21 +349,3 @@ def found_in(text: str) -> Iterator[tuple[Work, re.Match[str]]]:
 def works_in(texts: Iterable[str]) -> list[Work]:
     """The works that texts cite, each once, in the order of their first citation."""
     return list(dict.fromkeys(work for text in texts for work, _ in found_in(text)))
-
-
-_ACCENTS = {
-    r"{\v{S}}": "Š",
-    r"{\v{s}}": "š",
-    r"{\v{e}}": "ě",
-    r"{\'a}": "á",
-    r"{\'e}": "é",
-    r"{\ss}": "ß",
-    r"{\&}": "&",
-}
-
-
-def _plain(value: str) -> str:
-    """A field of BibTeX as people read it."""
-    for written, letter in _ACCENTS.items():
-        value = value.replace(written, letter)
-    return value.replace("{", "").replace("}", "").replace(" and ", "; ").rstrip(".")
