@@ -25,6 +25,7 @@ from analysis.report.report_schema import (
     Report,
     ScreeningRow,
 )
+from analysis.report.task_designs import task_designs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
@@ -78,6 +79,8 @@ def report_of(
         "provenance": _provenance(table, scores, options, breakdowns),
         "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
         "data": _data(table, kept),
+        "design": task_designs(known),
+        "scripted": _scripted_raters(kept),
         "scales": _scales(known),
         "warnings": [*notes, *_warnings(table, kept, maker)],
         "exclusions": screened.counts(),
@@ -210,10 +213,13 @@ def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
     return ends_of_families
 
 
+def _scripted_raters(kept: pd.DataFrame) -> int:
+    return int(kept["rater"].drop_duplicates().str.startswith(SCRIPTED).sum())
+
+
 def _scripted(kept: pd.DataFrame) -> list[str]:
-    raters = kept["rater"].drop_duplicates()
-    scripted = int(raters.str.startswith(SCRIPTED).sum())
-    people = f"{scripted} of {len(raters)} raters are scripted (codes {SCRIPTED}…)"
+    scripted = _scripted_raters(kept)
+    people = f"{scripted} of {kept['rater'].nunique()} raters are scripted (codes {SCRIPTED}…)"
     return [f"{people}: a program made up their opinions."] if scripted else []
 
 

@@ -117,6 +117,24 @@ class InputNotes(TypedDict):
     columns_not_used: list[str]
 
 
+class TaskDesign(TypedDict):
+    """What raters were given in a task, by the ratings that count; see `task_designs`."""
+
+    study: str  # empty where all are of one study
+    task: str
+    criterion: str
+    estimand: str
+    method: str
+    in_pairs: bool
+    ratings: int
+    raters: int
+    clips: int
+    items: int
+    conditions: int
+    ratings_per_clip: float  # median
+    ratings_per_rater: float  # median
+
+
 class ColumnRecord(TypedDict):
     """A `content.Column`."""
 
@@ -196,6 +214,8 @@ class Report(TypedDict):
     shares: list[EstimateRow]
     screening: list[ScreeningRow]
     parts: list[PartRecord]
+    design: NotRequired[list[TaskDesign]]  # reports stored by earlier versions lack it
+    scripted: NotRequired[int]  # raters that are programs, of those whose ratings count
     labels: NotRequired[dict[str, str]]  # of conditions, where the study gives some
     task_titles: NotRequired[dict[str, str]]  # of tasks, likewise
     counted: NotRequired[dict[str, list[int]]]  # differences, where the rows are cut

@@ -37,8 +37,12 @@ def offered_files(run: AnalysisRun, report: Report) -> list[dict[str, Any]]:
 
 def _bundle(run: AnalysisRun) -> bytes:
     from analysis.report.writers.bundle import bundle_zip
+    from analysis.report.writers.report_card import card_files
+    from listening.selectors import method_facts
 
-    return bundle_zip(run.report(), *study_tables(run.study.key))
+    report, key = run.report(), run.study.key
+    card = card_files(report, method_facts(key))
+    return bundle_zip(report, *study_tables(key), extra=card)
 
 
 KINDS: tuple[Kind, ...] = (

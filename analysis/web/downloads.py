@@ -16,6 +16,12 @@ from analysis.web.views import shown_run
 from listening.selectors import study_head_or_404
 
 CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
+PLAIN = {
+    "json": JSON,
+    "txt": "text/plain",
+    "tex": "application/x-tex",
+    "bib": "application/x-bibtex",
+}
 IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
 
 
@@ -103,7 +109,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
             return _attached(drawn[0], SVG, f"{key}-{name}")
     text = _part_file(report, stem, kind)
     if text:
-        return _attached(text, JSON if kind == "json" else CSV, f"{key}-{name}")
+        return _attached(text, PLAIN.get(kind, CSV), f"{key}-{name}")
     if name == "estimates.json":
         return _attached(estimates_json(report), JSON, f"{key}-{name}")
     if name == "report.json":
@@ -114,9 +120,13 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
 
 
 def _part_file(report: Report, stem: str, kind: str) -> str:
-    """A file of scores of single clips, or a table or figure of a part as CSV; empty for others."""
+    """A file of the methods, of scores of single clips, or a table or figure of a part as CSV;
+    empty for others."""
     from analysis.report.writers.clip_files import KEY, clip_files
+    from analysis.report.writers.methods_text import methods_files
 
+    if words := methods_files(report).get(f"{stem}.{kind}"):
+        return words
     for part in report.get("parts", ()):
         if part["key"] == KEY and f"{stem}.csv" in part.get("files", ()):
             return clip_files(report, part).get(f"{stem}.{kind}", "")

@@ -2,7 +2,7 @@
 
 from django.urls import include, path, re_path
 
-from analysis.web import clips, downloads, views
+from analysis.web import clips, downloads, report_card_view, views
 
 RESULTS = "studies/<slug:key>/results/"
 
@@ -25,6 +25,12 @@ urlpatterns = [
         f"{RESULTS}questionnaires.csv",
         downloads.questionnaires_file,
         name="results-questionnaires",
+    ),
+    path(f"{RESULTS}report-card/", report_card_view.page, name="report-card"),
+    re_path(
+        r"^studies/(?P<key>[-\w]+)/results/report-card\.(?P<kind>md|tex|json)$",
+        report_card_view.file,
+        name="report-card-file",
     ),
     path(f"{RESULTS}scores.csv", downloads.scores_file, name="results-scores"),
     path(f"{RESULTS}<str:name>", downloads.report_file, name="results-file"),

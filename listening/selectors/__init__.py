@@ -8,6 +8,7 @@ from listening.selectors.clip_answers import (
     clip_answers,
 )
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
+from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
@@ -47,6 +48,7 @@ __all__ = [
     "RatingsState",
     "SessionRow",
     "StimulusRow",
+    "StudyFacts",
     "StudyHead",
     "StudyProgress",
     "TaskPlan",
@@ -58,6 +60,7 @@ __all__ = [
     "clip_answers",
     "condition_labels",
     "interim_questions",
+    "method_facts",
     "questionnaire_rows",
     "rating_rows",
     "ratings_state",

@@ -17,7 +17,7 @@ from analysis.report.content import Column, Content, Table
 from analysis.report.writers.bundle import bundle, bundle_files, bundle_zip
 from analysis.report.writers.latex import escaped, latex_table
 from analysis.report.writers.markdown import table_markdown
-from analysis.report.writers.methods_text import methods_text
+from analysis.report.writers.methods_text import methods_in_full, methods_text
 from analysis.report.writers.paper_tables import Named, paper_tables
 from analysis.statistics.options import Options
 from tests.analysis.drawn import CHINESE, EVERY, LONG
@@ -93,6 +93,11 @@ def test_the_bundle_holds_report_tables_figures_methods_and_ratings(written):
         "estimates.csv",
         "contrasts.csv",
         "methods.txt",
+        "methods.tex",
+        "references.bib",
+        "report-card.md",
+        "report-card.tex",
+        "report-card.json",
         "ratings.csv",
         "tables/made-all.csv",
         "tables/made-all.md",
@@ -216,17 +221,11 @@ def test_markdown_rows_keep_their_columns(report):
 
 @pytest.mark.slow
 def test_the_methods_say_what_was_done_by_its_numbers(report):
-    text = methods_text(with_part(report))
-    data = report["data"]
-    assert f"{data['raters']} raters gave {data['ratings']} ratings" in text
+    text, data = methods_text(report), report["data"]
+    assert f"{data['ratings_kept']} ratings by {data['raters_kept']} raters" in text
     assert "95 % confidence intervals" in text
-    assert "200 draws, seed 0" in text
-    assert "We did it." in text
-    assert report["provenance"]["table_hash"] in text
-    assert "PyMC" not in text
-    named = with_part(report, methods=["Drawn by PyMC."])
-    if "pymc" in report["provenance"]["packages"]:
-        assert f"PyMC {report['provenance']['packages']['pymc']}" in methods_text(named)
+    assert report["provenance"]["table_hash"][:16] in text
+    assert "We did it." in methods_in_full(with_part(report))
 
 
 def test_an_empty_report_still_makes_a_bundle(table):

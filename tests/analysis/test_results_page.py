@@ -21,7 +21,7 @@ from analysis.statistics.screening.offered import offered_rules
 from analysis.web.jobs import run_analysis
 from listening.models import Condition, Session
 from metrics.models import MetricScore
-from tests.analysis.rated_study import score_stimuli
+from tests.analysis.rated_study import rated_study, score_stimuli
 from tests.factories import answer_all, arrive, make_study, make_user
 
 STORED = (

@@ -29,7 +29,9 @@ class Command(BaseCommand):
         from analysis.models import AnalysisRun
         from analysis.ratings.study_scores import study_scores
         from analysis.ratings.table import RatingsError
+        from analysis.report.writers.report_card import card_files
         from analysis.web.study_tables import study_report, study_rules
+        from listening.selectors import method_facts
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
@@ -41,7 +43,8 @@ class Command(BaseCommand):
         except (RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
         scores = study_scores(key)
-        extra = {} if given["no_ratings"] else _of_raters(key, table)
+        extra = card_files(report, method_facts(key))
+        extra |= {} if given["no_ratings"] else _of_raters(key, table)
         for path in write_bundle(given, key, report, table, scores, extra):
             self.stdout.write(str(path))
 

@@ -26,8 +26,9 @@ from analysis.report.writers.exports import (
 )
 from analysis.report.writers.latex import latex_table
 from analysis.report.writers.markdown import FIGURES, report_markdown, table_markdown
-from analysis.report.writers.methods_text import methods_text
+from analysis.report.writers.methods_text import methods_files
 from analysis.report.writers.paper_tables import paper_tables
+from analysis.report.writers.report_card import CARD, card_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,9 @@ file has the same bytes. Times are those of the newest rating ({until}).
 
 report.html        the whole report; opens in a browser, without a network
 report.md          the same as Markdown, its pictures in figures/
-methods.txt        a methods paragraph in words, to be edited
+methods.txt        the methods paragraph, at most 250 words; .tex cites references.bib by \\cite
+report-card.md     how the study was run, for readers and reviewers: raters, instructions, scales,
+                   checks, exclusions, pay, plan; the same as .tex and .json
 report.json        every number, with its provenance
 estimates.json     the same without metrics
 estimates.csv      every estimate with every interval; likewise contrasts.csv, shares.csv,
@@ -155,9 +158,9 @@ def bundle_files(
         yield "ratings.csv", ratings.encode()
     if rows:
         yield "scores.csv", scores_csv(rows).encode()
-    for name, text in (extra or {}).items():
+    for name, text in {**card_files(report), **(extra or {})}.items():
         yield name, text.encode()
-    more = [*["scores.csv"] * bool(rows), *(extra or {})]
+    more = [*["scores.csv"] * bool(rows), *(name for name in extra or {} if name not in CARD)]
     yield "README.txt", _readme(report, table, ratings is not None, more, fonts).encode()
 
 
@@ -182,7 +185,7 @@ def _texts(report: Report, shown: Report, figures: bool) -> Iterator[tuple[str, 
     yield "report.md", report_markdown(shown, figures)
     yield "report.json", report_json(report)
     yield "estimates.json", estimates_json(report)
-    yield "methods.txt", methods_text(report)
+    yield from methods_files(report).items()
     for name in ROWS:
         if report[name] or name == ESTIMATES:
             yield f"{name}.csv", table_csv(report, name)

@@ -9,7 +9,8 @@ from typing import Any
 from analysis.report.content import Table, content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.report_schema import PartRecord, Report
-from analysis.report.writers.methods_text import methods_text
+from analysis.report.works import works_in
+from analysis.report.writers.methods_text import methods_in_full
 from analysis.report.writers.paper_tables import Named, cells_of, is_number, paper_tables
 
 MOST_ROWS = 200
@@ -61,7 +62,12 @@ def _lines(report: Report, figures: bool) -> Iterator[str]:
         if part["key"] != FIRST:
             yield from _part(part, tables, drawn)
     yield "## Methods\n"
-    yield methods_text(report)
+    methods = methods_in_full(report)
+    yield from (f"{_escaped(text)}\n" for text in methods)
+    if works := works_in(methods):
+        yield "### References\n"
+        yield from (f"- {_escaped(work.reference)}" for work in works)
+        yield ""
     unused = report.get("input", {}).get("columns_not_used", ())
     if unused:
         names = ", ".join(name or "(without a name)" for name in unused)
