@@ -18,25 +18,33 @@ PLACES = frozenset(
 CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chance
 
 
-def labelled(report: Report) -> Report:
+def labelled(report: Report, keys: bool = True) -> Report:
     """The report with "label (key)" where a condition with a label is named.
 
-    In tables; in figures and sentences the label alone, where no other condition has it, and in
-    sentences only for keys that cannot be an ordinary word.
+    In tables; in figures, sentences, and tables without ``keys``, the label alone where no other
+    condition has it, and in sentences only for keys that cannot be an ordinary word.
     """
     labels = report.get("labels") or {}
     names = {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}
     if not names:
         return report
+    short = _short(names, labels)
+    names = names if keys else short
     named: Report = {**report}
     for name in NAMING:
         rows = [_named(row, names) for row in report[name]]
         named[name] = cast("list[EstimateRow]", rows)
     if "counted" in report:
         named["counted"] = {_versus(key, names): n for key, n in report["counted"].items()}
-    short = _short(names, labels)
     named["parts"] = [_part(part, names, short) for part in report.get("parts", ())]
     return named
+
+
+def condition_names(report: Report) -> dict[str, str]:
+    """How a paper calls each condition with a label, by its key: see `labelled` without keys."""
+    labels = report.get("labels") or {}
+    names = {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}
+    return _short(names, labels)
 
 
 def _short(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
