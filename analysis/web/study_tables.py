@@ -25,7 +25,16 @@ def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report
     from analysis.report.build import report_of
 
     table, scores = study_tables(study_key)
-    return table, report_of(table, scores, options)
+    report = report_of(table, scores, options)
+    labels = study_labels(study_key)
+    return table, {**report, "labels": labels} if labels else report
+
+
+def study_labels(study_key: str) -> dict[str, str]:
+    """The labels of a study's conditions, of those that have one."""
+    from listening.selectors import condition_labels
+
+    return {key: label for key, label in condition_labels(study_key).items() if label}
 
 
 def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:

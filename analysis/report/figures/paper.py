@@ -264,7 +264,8 @@ def _arranged(panels: Sequence[Panel]) -> list[Panel]:
     total, columns = sum(panel.height for panel in panels), 1
     if total > _HIGHEST_IN * 72 / _POINTS:
         columns = 2
-    placed, left, top, before = [], 0.0, 0.0, 0.0
+    placed: list[Panel] = []
+    left, top, before = 0.0, 0.0, 0.0
     for panel in panels:
         if columns == 2 and not left and placed and before + panel.height / 2 > total / 2:
             left, top = (DOUBLE - SINGLE) * 72 / _POINTS, 0.0

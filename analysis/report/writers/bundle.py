@@ -144,8 +144,7 @@ def bundle_files(
     wanted, report = wanted or Wanted(), undated(report)
     ratings = _ratings_csv(report, table)
     why = "they were not asked for" if table is None else "there are other ones by now"
-    paper = paper_bundle(report, ratings, why, wanted.figures)
-    paper |= {name: text.encode() for name, text in _clips(report)}
+    paper = paper_bundle(report, ratings, why, wanted.figures, dict(_clips(report)))
     if not wanted.everything:
         yield from paper.items()
         return

@@ -45,6 +45,7 @@ class Grid:
     numeric: Sequence[bool]  # set to the right, never broken
     rows: Sequence[Sequence[str] | str]
     note: str = ""
+    narrow: bool = False  # in one column at any rate, on however many lines
 
     def cells(self, place: int) -> Iterator[str]:
         """The cells of a column."""
@@ -113,7 +114,8 @@ def _need(grid: Grid, place: int, size: Size, wide: bool) -> _Need:
     else:
         pieces = max((least_width_pt(text) for text in (*cells, head)), default=0.0)
         third = natural if natural <= SHORT_PT else natural / MOST_LINES
-        least = max(pieces, min(third, MOST_WRAPPED_PT) if wide else third)
+        wrapped = min(third, MOST_WRAPPED_PT) if wide else third
+        least = pieces if grid.narrow else max(pieces, wrapped)
     natural = max(natural, width_pt(head))
     # half a point for what LaTeX rounds
     return _Need(natural * size.scale + 0.5, least * size.scale + 0.5, numeric)

@@ -12,7 +12,8 @@ from functools import cache
 
 from analysis.formatting import PAST_HIGH, PAST_LOW
 
-LONGEST_PIECE = 12  # letters of a word that may have to be broken
+SHORT_WORD = 12  # letters of a word that is never broken after its signs
+LONGEST_PIECE = 20  # letters that are never broken by us: TeX hyphenates words
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -79,7 +80,7 @@ _WIDTH = {letter: width for width, letters in _WIDTHS.items() for letter in lett
 _WIDEST = 10.3
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
 _PLAIN = frozenset("ßæœøłÆŒØŁıÅå“”‘’„¡¿£§¶†‡")  # that LaTeX sets from any font
-_BREAKS = re.compile(r"(?<=[_/.:=,;+-])")
+_BREAKS = re.compile(r"(?<=[_/.:=,;+\u2e80-\uffef-])")  # behind signs and Chinese letters
 
 
 def escaped(text: str) -> str:
@@ -95,7 +96,7 @@ def breakable(text: str) -> str:
 
 def pieces(word: str) -> list[str]:
     """The word cut where a line may end: not at all if it is short."""
-    if len(word) <= LONGEST_PIECE:
+    if len(word) <= SHORT_WORD and max(word, default="") < "\u2e80":
         return [word]
     cut = [part for part in _BREAKS.split(word) if part]
     most = LONGEST_PIECE
@@ -144,7 +145,7 @@ def _greek(letter: str) -> str:
 def _is_set(letter: str) -> bool:
     if letter.isascii() or letter in _PLAIN or _command(letter) != letter:
         return True
-    base, *marks = unicodedata.normalize("NFD", letter)
+    base, *marks = list(unicodedata.normalize("NFD", letter))
     return ord(letter) < 0x180 and base.isascii() and _ACCENTS.issuperset(marks) and len(marks) == 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from analysis.formatting import listed
 from analysis.report.content import Figure
@@ -74,20 +74,27 @@ def paper_figures(report: Report) -> dict[str, bytes]:
 
 
 def paper_bundle(
-    report: Report, ratings: str | None = None, why: str = "", drawn: bool = True
+    report: Report,
+    ratings: str | None = None,
+    why: str = "",
+    drawn: bool = True,
+    asked: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
     """The content of each file by its name, the README last, which names what is not there.
 
     ``ratings`` is the content of ratings.csv, or None: then ``why`` says why there is none. Without
-    ``drawn`` the plot is left out.
+    ``drawn`` the plot is left out. ``asked`` are files that somebody asked for beside the ten, such
+    as scores of single clips.
     """
     made = {name: text.encode() for name, text in paper_texts(report).items()}
     made |= paper_figures(report) if drawn else {}
     if ratings is not None:
         made[RATINGS] = ratings.encode()
     files = file_list(made, why, drawn)
+    files += "".join(f"{name:<18} as was asked for\n" for name in asked or {})
     readme = {README: _readme(report, files, drawn).encode()}
-    return {name: made[name] for name in NAMES if name in made} | readme
+    ten = {name: made[name] for name in NAMES if name in made}
+    return ten | {name: text.encode() for name, text in (asked or {}).items()} | readme
 
 
 def file_list(made: Collection[str], why: str, drawn: bool) -> str:
@@ -159,8 +166,4 @@ def _basis(report: Report) -> Iterator[str]:
     for rule in report["exclusions"]:
         if rule["ratings"]:
             yield f"Left out: {rule['ratings']:,} {rule['what']}."
-    unused = report["input"]["columns_not_used"]
-    if unused:
-        names = ", ".join(name or "(without a name)" for name in unused)
-        yield f"Columns of the file that are not used: {names}."
     yield from report["warnings"]

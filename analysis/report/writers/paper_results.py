@@ -46,7 +46,7 @@ def results_grid(report: Report) -> Grid:
     caption = f"{_subject(entries, 'Means')} {_basis(report)}"
     rows = list(_grouped(entries, cells))
     note = " ".join(_notes(report, rows, [figure.note for figure in figures(report)]))
-    return Grid("results", sentence(caption), heads, numeric, rows, note)
+    return Grid("results", sentence(caption), heads, numeric, rows, note, narrow=True)
 
 
 def differences_grid(report: Report) -> Grid:
