@@ -36,10 +36,7 @@ def labelled(report: Report) -> Report:
     for keys that cannot be an ordinary word. Headlines have labels throughout. Titles and sentences
     call families by their labels (`family_labels`); ``about`` stays what it is, being a key.
     """
-    labels = report.get("labels") or {}
-    names = _short(
-        {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}, labels
-    )
+    names = condition_names(report)
     named: Report = {**report}
     if names:
         for name in NAMING:
@@ -54,6 +51,13 @@ def labelled(report: Report) -> Report:
         for part in report.get("parts", ())
     ]
     return named
+
+
+def condition_names(report: Report) -> dict[str, str]:
+    """How a report calls each condition with a label, by its key: see `labelled`."""
+    labels = report.get("labels") or {}
+    names = {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}
+    return _short(names, labels)
 
 
 def family_labels(report: Report) -> dict[str, str]:

@@ -126,7 +126,8 @@ def _page(
         "problem": problem,
         "report": report,
         "sections": _sections(head["key"], shown, report, view),
-        "files": _files(head["key"], shown, report),
+        "files": _files(shown, report),
+        "clips": _clips(report) if shown else [],
         "runs": Paginator(runs_of(head["key"]).defer(*LONG), RUNS_SHOWN).get_page(
             request.GET.get("page")
         ),
@@ -218,24 +219,22 @@ def _clips_url(key: str, report: Report | None, view: View) -> str:
     return f"{reverse('results-clips', args=[key])}{query}"
 
 
-def _files(key: str, shown: AnalysisRun | None, report: Report | None) -> dict[str, Any]:
-    from analysis.report.figures.all_figures import part_keys, plots
-    from analysis.report.writers.clip_files import KEY as CLIPS
+def _files(shown: AnalysisRun | None, report: Report | None) -> list[dict[str, Any]]:
+    """What can be made of the analysis that is shown."""
     from analysis.web.artifacts import offered_files
 
     if shown is None or report is None or not report["data"]["ratings"]:
-        return {"plots": [], "tables": [], "made": []}
-    drawn = plots(report)
-    tables = [
-        f"{name}.csv"
-        for part in report.get("parts", ())
-        for name in part_keys(part["key"], [table["key"] for table in part.get("tables", ())])
-    ]
-    for part in report.get("parts", ()):
-        if part["key"] == CLIPS and not part["problem"]:
-            stems = dict.fromkeys(table["key"] for table in part["tables"])
-            tables += [f"{stem}.{kind}" for stem in stems for kind in ("csv", "json")]
-    return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
+        return []
+    return offered_files(shown, report)
+
+
+def _clips(report: Report | None) -> list[str]:
+    """The files of scores of single clips, where they were asked for."""
+    from analysis.report.writers.clip_files import KEY
+
+    parts = [part for part in report.get("parts", ()) if part["key"] == KEY] if report else []
+    stems = [table["key"] for part in parts if not part["problem"] for table in part["tables"]]
+    return [f"{stem}.{kind}" for stem in dict.fromkeys(stems) for kind in ("csv", "json")]
 
 
 def runs_of(key: str) -> QuerySet[AnalysisRun]:

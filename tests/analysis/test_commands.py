@@ -16,7 +16,7 @@ from tests.analysis.reference import DATA
 from tests.config.helpers import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
-NO_FIGURES = ["--figures", "none"]  # quicker
+NO_FIGURES = ["--everything", "--figures", "none"]  # quicker
 QUICK = ["--replicates", "200"]
 MAPPED = [
     *("--column", "trap=is_trap"),
@@ -36,10 +36,10 @@ def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     study, tmp_path, capsys, monkeypatch
 ):
     score_stimuli(study)
-    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    call_command("export_study", study.key, "--everything", "--out", str(tmp_path / "a"), *QUICK)
     again = json.loads((tmp_path / "a" / "report.json").read_text())["provenance"]["again"]
     monkeypatch.chdir(tmp_path / "a")
-    call_command(*shlex.split(again)[1:], *("--out", str(tmp_path / "b")))
+    call_command(*shlex.split(again)[1:], "--everything", "--out", str(tmp_path / "b"))
     one, other = exported(tmp_path / "a"), exported(tmp_path / "b")
     for name in ("estimates.csv", "contrasts.csv", "shares.csv"):
         assert one[name] == other[name]

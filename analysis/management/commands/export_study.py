@@ -9,14 +9,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.management.bundle_options import add_bundle_options, write_bundle
 from analysis.management.command_options import add_options, chosen_options
+from analysis.management.summary import summary
 
 
 class Command(BaseCommand):
     """Export a study's ratings and results."""
 
     help = (
-        "Write a study's ratings, sessions, metric scores, estimates, figures and report into a "
-        "folder."
+        "Write what a paper needs of a study into a folder: plot, tables, methods, ratings; with "
+        "--everything sessions, metric scores, every figure, table and estimate, too."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,9 +43,12 @@ class Command(BaseCommand):
             table, report = study_report(key, options)
         except (RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
+        for line in () if given["quiet"] else summary(report):
+            self.stdout.write(line)
         scores = study_scores(key)
-        extra = card_files(report, method_facts(key))
-        extra |= {} if given["no_ratings"] else _of_raters(key, table)
+        wanted = given["everything"] and not given["no_ratings"]
+        extra = card_files(report, method_facts(key)) if given["everything"] else {}
+        extra |= _of_raters(key, table) if wanted else {}
         for path in write_bundle(given, key, report, table, scores, extra):
             self.stdout.write(str(path))
 

@@ -17,7 +17,7 @@ from analysis.report.report_schema import Counts, PartRecord, Report
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20
 MOST_CAVEATS = 3
-METHODS = "methods.txt"
+METHODS, PAPER = "methods.txt", "paper.zip"
 MOST_ABOVE = 5  # rows of a plot with names above their data, which a phone's screen has room for
 
 
@@ -150,7 +150,7 @@ def _actions(place: int, figure: str, link: Link) -> str:
     return (
         f'<div class="row actions">{copy}Copy table</button>{shown}'
         '<a class="button" href="#methods">Methods paragraph</a>'
-        '<a class="button" href="#files">Paper files</a></div>'
+        f'<a class="button" href="{escape(link(PAPER), quote=True)}">Paper files</a></div>'
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from analysis.report.condition_labels import labelled
 from analysis.report.content import Table, content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.report_schema import PartRecord, Report
@@ -39,7 +40,8 @@ def table_markdown(table: Table, most: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(report: Report, figures: bool) -> Iterator[str]:
+def _lines(whole: Report, figures: bool) -> Iterator[str]:
+    report = labelled(whole)
     origin = report["provenance"]
     yield f"# Results of {_escaped(', '.join(origin['studies']) or 'ratings')}\n"
     if report["made_at"]:
@@ -50,7 +52,7 @@ def _lines(report: Report, figures: bool) -> Iterator[str]:
         f"{data['items_kept']} items in {data['conditions_kept']} conditions.\n"
     )
     yield from (f"- {_escaped(text)}" for text in report["warnings"])
-    tables, drawn = paper_tables(report), plots(report) if figures else []
+    tables, drawn = paper_tables(whole), plots(report) if figures else []
     parts = report.get("parts", ())
     for part in parts:
         if part["key"] == FIRST:

@@ -11,7 +11,7 @@ from analysis.ratings.scales import family_title
 from analysis.report.content import content_from
 from analysis.report.report_schema import EstimateRow, PartRecord, Report, TaskDesign
 from analysis.report.works import cite, found_in, works_in
-from analysis.report.writers.latex import escaped
+from analysis.report.writers.latex_text import escaped
 
 MOST_WORDS = 250
 _NAMED = ((3, 4), (2, 3), (1, 2), (1, 1))  # tasks and rules by their names, as many as fit

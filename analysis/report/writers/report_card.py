@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from analysis.report.report_card import report_card
 from analysis.report.report_card_entries import Card, Entry
 from analysis.report.report_schema import Report
-from analysis.report.writers.latex import escaped
+from analysis.report.writers.latex_text import escaped
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
