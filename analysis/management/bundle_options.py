@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,17 @@ def add_bundle_options(parser: ArgumentParser) -> None:
         help="Width of the figures that --everything adds: single column (3.35 in), double (7 in), "
         "or what fits (auto, the default); none leaves all figures out.",
     )
+
+
+def told(paths: Iterable[Path], given: Mapping[str, Any]) -> Iterator[str]:
+    """The files that were written: each, or for people those of a folder inside as a number."""
+    inside: Counter[Path] = Counter()
+    for path in paths:
+        if given["quiet"] or path.parent == given["out"]:
+            yield str(path)
+        else:
+            inside[path.parent] += 1
+    yield from (f"{folder}: {count} files" for folder, count in inside.items())
 
 
 def write_bundle(

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from django.urls import reverse
 from analysis.models import AnalysisRun
 from analysis.ratings.table import from_rows, table_hash
 from analysis.report import catalogue
+from analysis.report.writers.paper_bundle import NAMES
 from analysis.statistics.options import Options
 from analysis.statistics.screening.offered import offered_rules
+from analysis.web import artifacts
 from analysis.web.jobs import run_analysis
 from listening.models import Condition, Session
 from metrics.models import MetricScore
@@ -88,6 +91,25 @@ def test_only_the_owner_and_superusers_see_results(client, study, name):
     assert client.get(url).status_code == 200
     client.force_login(study.owner)
     assert client.get(url).status_code == 200
+
+
+@pytest.mark.slow
+def test_the_paper_files_come_at_once_where_there_are_not_too_many_ratings(
+    owner, study, monkeypatch
+):
+    run = analysed(study)
+    assert f"/results/paper.zip?run={run.pk}" in page(owner, study).content.decode()
+    with zipfile.ZipFile(io.BytesIO(file_of(owner, study, "paper.zip").content)) as archive:
+        assert set(archive.namelist()) <= set(NAMES)
+        files = {name: archive.read(name) for name in archive.namelist()}
+    ratings = owner.get(reverse("results-ratings", args=[study.key, "csv"]))
+    assert files["ratings.csv"] == b"".join(ratings.streaming_content)
+    for name in ("figure.pdf", "figure.svg", "results.tex", "differences.csv", "methods.txt"):
+        assert file_of(owner, study, name).content == files[name]
+    assert file_of(owner, study, "results.tex")["Content-Type"].startswith("application/x-tex")
+    monkeypatch.setattr(artifacts, "QUICK_RATINGS", 1)
+    assert file_of(owner, study, "paper.zip")["Location"].endswith(f"?run={run.pk}#files-title")
+    assert f"/{run.pk}/make/paper.zip/" in page(owner, study).content.decode()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle_options import add_bundle_options, write_bundle
+from analysis.management.bundle_options import add_bundle_options, told, write_bundle
 from analysis.management.command_options import (
     add_input_options,
     add_options,
@@ -74,8 +74,9 @@ class Command(BaseCommand):
         table, source = reading.table, Path(given["ratings"])
         if source.resolve() == (given["out"] / "ratings.csv").resolve() and not given["zip"]:
             given["no_ratings"] = True  # the file that was read stays as it is
-        for path in write_bundle(given, source.name.split(".")[0], report, table, scores):
-            self.stdout.write(str(path))
+        paths = write_bundle(given, source.name.split(".")[0], report, table, scores)
+        for line in told(paths, given):
+            self.stdout.write(line)
 
     def _read(
         self, given: Mapping[str, Any], wanted: Mapping[str, Any], options: Options

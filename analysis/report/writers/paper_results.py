@@ -70,8 +70,9 @@ def differences_grid(report: Report) -> Grid:
             f"Printed are the differences with the reference and with the highest mean; "
             f"differences.csv has {counted(left, 'difference')} more."
         )
+    numeric = [False, True, True, True]
     return Grid(
-        "differences", sentence(caption), heads, [False, True, True, True], rows, " ".join(notes)
+        "differences", sentence(caption), heads, numeric, rows, " ".join(notes), narrow=True
     )
 
 
