@@ -13,6 +13,7 @@ from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.part import Cancelled
+from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
@@ -50,7 +51,7 @@ def start_run(study_id: int, options: Options) -> AnalysisRun:
 def cancel_run(run_id: int) -> bool:
     """Give up a run that waits; its job stops at its next step and stores nothing."""
     waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
-    return bool(waiting.update(state=State.CANCELLED, finished_at=timezone.now()))
+    return bool(waiting.update(state=State.CANCELLED, brief="", finished_at=timezone.now()))
 
 
 @shared_task(name="analysis.jobs.run_analysis")  # the settings route it to queue analysis
@@ -61,7 +62,7 @@ def run_analysis(run_id: int) -> None:
     if run is None or not run.waits:
         return
     runs.filter(state__in=(State.QUEUED, State.RUNNING)).update(
-        state=State.RUNNING, started_at=timezone.now(), share=0.0, code=code_mark()
+        state=State.RUNNING, started_at=timezone.now(), share=0.0, code=code_mark(), brief=""
     )
     try:
         done = _result(run, Teller(run_id))
@@ -131,26 +132,52 @@ def make_run_file(file_id: int) -> None:
         files.update(content=content, **done)
 
 
+class Growing:
+    """Stores what of a running analysis can be shown already, the answer first."""
+
+    def __init__(self, run_id: int, labels: dict[str, str]) -> None:
+        self.running = AnalysisRun.objects.filter(pk=run_id, state=State.RUNNING)
+        self.labels = labels
+        self.stored_at = float("-inf")
+
+    def __call__(self, report: Report) -> None:
+        """Store the report as far as it is, once a second at most."""
+        if time.monotonic() - self.stored_at < TELL_EVERY_S:
+            return
+        self.stored_at = time.monotonic()
+        self.running.update(brief=_brief({**report, "labels": self.labels}))
+
+
+def _brief(report: Report) -> str:
+    from analysis.report.html.brief import brief_of
+    from analysis.report.writers.exports import report_json
+
+    return report_json(brief_of(report))
+
+
 def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     """What a finished run stores; that of an earlier one where it would come out the same."""
     from analysis.ratings.table import table_hash
     from analysis.report.build import report_of, scores_hash
-    from analysis.report.html.brief import brief_of
     from analysis.report.writers.exports import report_json
-    from listening.selectors import condition_labels
+    from listening.selectors import condition_labels, interim_questions, still_open
 
     options = options_from(run.parameters)
     tell(0.0, "Reading the ratings")
     same = marks(run.study.key)
     tell.running.update(**same)
+    questions = interim_questions(run.study.key) if still_open(run.study.key) else None
     table, scores = study_tables(run.study.key)
     labels = {k: label for k, label in condition_labels(run.study.key).items() if label}
     hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
     twin = stored_run(run.study_id, run.parameters, **hashes)
-    if twin is not None and twin.report().get("labels", {}) == labels:
+    if twin is not None and _is_like(twin.report(), labels, questions is not None):
         kept = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
         return {**hashes, **kept}
-    report = report_of(table, scores, options, progress=tell.of_report)
+    growing = Growing(run.pk, labels)
+    report = report_of(
+        table, scores, options, progress=tell.of_report, grown=growing, questions=questions
+    )
     report["labels"] = labels
     tell.running.update(share=MADE, doing="Storing the report")
     return {
@@ -158,13 +185,18 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
         "version": report["provenance"]["estimator_version"],
         "ratings": len(table),
         "result": report_json(report),
-        "brief": report_json(brief_of(report)),
+        "brief": _brief(report),
     }
+
+
+def _is_like(report: Report, labels: dict[str, str], looking: bool) -> bool:
+    """Whether an earlier report says what is to be said now: labels, and whether it may look."""
+    return report.get("labels", {}) == labels and ("interim" in report) == looking
 
 
 def _fail(run_id: int, why: str) -> None:
     waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
-    waiting.update(state=State.FAILED, error=why, finished_at=timezone.now())
+    waiting.update(state=State.FAILED, error=why, brief="", finished_at=timezone.now())
 
 
 def _fail_file(file_id: int, why: str) -> None:

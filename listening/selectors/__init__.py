@@ -19,6 +19,7 @@ from listening.selectors.studies import (
     StudyHead,
     condition_labels,
     ratings_state,
+    still_open,
     study_head_or_404,
     trap_plans,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "session_columns",
     "session_length",
     "session_rows",
+    "still_open",
     "stimuli_mark",
     "stimulus_rows",
     "study_head_or_404",
