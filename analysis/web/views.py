@@ -161,7 +161,9 @@ def _state(
 
 def _grown(run: AnalysisRun | None) -> int:
     """How long what is stored of a running analysis is: it changes when a part has come."""
-    runs = AnalysisRun.objects.filter(pk=run.pk if run else None)
+    if run is None:
+        return 0
+    runs = AnalysisRun.objects.filter(pk=run.pk)
     return runs.values_list(Length("brief"), flat=True).first() or 0
 
 

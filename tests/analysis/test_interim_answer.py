@@ -108,7 +108,7 @@ def test_twenty_systems_are_bounded_by_their_means(monkeypatch):
 
 def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     """Half of the raters' rows say “a over b” at 0.9, half “b over a” at 0.1: both are one pair."""
-    kind = {"method": "preference", "estimand": "preference", "presented_first": "rated"}
+    kind = {"method": "ab", "estimand": "ab", "presented_first": "rated"}
     said = []
     for place, each in enumerate(rows(40, {"a": 4.0}, items=4)):
         sides = ("a", "b") if place % 2 else ("b", "a")
@@ -123,7 +123,7 @@ def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     assert (one["condition"], one["versus"], one["raters"]) == ("a", "b", 40)
     assert one["claimed"]
     assert one["value"] == pytest.approx(0.9)
-    assert interim_sentence(found) == "Decided after 40 raters: a is preferred to b (0.90)."
+    assert interim_sentence(found) == "Decided after 40 raters: a is preferred to b (0.900)."
 
 
 def test_nothing_is_claimed_of_what_has_no_bounds_for_looking(monkeypatch):
@@ -172,11 +172,11 @@ TRIPLE = [("a", "human", -0.5), ("b", "human", -1.5), ("a", "b", 1.0)]
             row(
                 [pair("a", "b", 0.8, True), pair("a", "c", 0.4, False)],
                 kind="pairs",
-                estimand="preference",
+                estimand="ab",
                 neutral=0.5,
                 means=[],
             ),
-            "Decided after 9 raters: 1 of 2 pairs; clearest, Ava is preferred to b (0.80).",
+            "Decided after 9 raters: 1 of 2 pairs; clearest, Ava is preferred to b (0.800).",
         ),
     ],
 )
