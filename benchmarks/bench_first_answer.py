@@ -32,7 +32,6 @@ from benchmarks.house import (
     web_process,
 )
 
-PASSWORD = "first-answer-7c1f"
 HEAD = ("study", "goal, first screen", "first screen", "worst", "complete", "worst")
 LIMIT_S = 300.0
 STUDIES = (  # name, systems, texts, raters, blocks of ten for each, goal in seconds
@@ -133,7 +132,9 @@ def opened(client: Any, key: str) -> tuple[float, float]:
     """Seconds to the first screen and to the complete report."""
     url, began, first = f"/studies/{key}/results/", time.perf_counter(), 0.0
     while time.perf_counter() - began < LIMIT_S:
-        text = client.get(url if not first else f"{url}state/").text
+        answer = client.get(url if not first else f"{url}state/")
+        answer.raise_for_status()
+        text = answer.text
         if not first:
             first = time.perf_counter() - began if "The answer</h2>" in text else 0.0
         if "The last analysis failed" in text:
@@ -145,20 +146,16 @@ def opened(client: Any, key: str) -> tuple[float, float]:
 
 
 def logged_in(port: int) -> httpx.Client:
-    """A researcher, logged in as with a browser."""
+    """A researcher's browser, logged in."""
+    from django.conf import settings
     from django.contrib.auth.models import User
+    from django.test import Client
 
-    owner = User.objects.get(username="researcher")
-    owner.set_password(PASSWORD)
-    owner.save()
-    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True, timeout=60)
-    page = client.get("/login/")
-    assert page.status_code == 200, page.text
-    token = client.cookies["csrftoken"]
-    given = {"username": "researcher", "password": PASSWORD, "csrfmiddlewaretoken": token}
-    answer = client.post("/login/", data=given)
-    assert "sessionid" in client.cookies, answer.text
-    return client
+    known = Client()
+    known.force_login(User.objects.get(username="researcher"))
+    name = settings.SESSION_COOKIE_NAME
+    cookies = {name: known.cookies[name].value}
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", cookies=cookies, timeout=60)
 
 
 def rows(port: int, rounds: int) -> Iterator[list[object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pandas as pd
 
@@ -15,13 +15,13 @@ from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
-from analysis.report.interim import interim_families
 from analysis.report.part import PartInput
 from analysis.report.pipeline import in_place, made_parts, parts_to_make
 from analysis.report.report_provenance import code_revision, now, package_versions
 from analysis.report.report_schema import (
     Counts,
     EstimateRow,
+    InterimRow,
     Provenance,
     Report,
     ScreeningRow,
@@ -31,9 +31,6 @@ from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
 from analysis.statistics.screening import DEFAULT, STRUCTURAL, default_rules, screen
 from analysis.statistics.sensitivity import sensitivity
-
-if TYPE_CHECKING:
-    from listening.selectors import InterimQuestion
 
 FORMAT = 3
 MOST_CONDITIONS = 24
@@ -52,7 +49,7 @@ def report_of(
     columns_not_used: Sequence[str] = (),
     progress: Callable[[float, str], None] = lambda share, words: None,
     grown: Callable[[Report], None] = lambda report: None,
-    questions: Sequence[InterimQuestion] | None = None,
+    looking: Callable[[PartInput], list[InterimRow]] | None = None,
 ) -> Report:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
@@ -62,8 +59,8 @@ def report_of(
     differs between two reports of the same table, scores, options and code. ``progress`` is told
     the share that is done and what is being done; it may raise to stop. ``grown`` is given the
     report after each part, the answer first: what stands in it then stays as it is, and its
-    ``pending`` names the parts to come. ``questions`` (of an open study, `interim_questions`) say
-    that the ratings are looked at before all are there: ``interim`` then holds the bounds for that.
+    ``pending`` names the parts to come. ``looking`` makes the bounds of a study that is still open
+    (`analysis.report.interim.interim_families`), which ``interim`` then holds.
     """
     options = options or Options()
     if options.rules is DEFAULT:  # nobody named any
@@ -97,8 +94,8 @@ def report_of(
         "parts": [],
     }
     inputs = PartInput(known, screened, options, scores, report, progress)
-    if questions is not None:
-        report["interim"] = interim_families(inputs, questions)
+    if looking is not None:
+        report["interim"] = looking(inputs)
     _add_parts(report, inputs, grown)
     return report
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
 from typing import Any
 
 from celery import shared_task
@@ -159,6 +160,7 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     """What a finished run stores; that of an earlier one where it would come out the same."""
     from analysis.ratings.table import table_hash
     from analysis.report.build import report_of, scores_hash
+    from analysis.report.interim import interim_families
     from analysis.report.writers.exports import report_json
     from listening.selectors import condition_labels, interim_questions, still_open
 
@@ -175,8 +177,9 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
         kept = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
         return {**hashes, **kept}
     growing = Growing(run.pk, labels)
+    looking = None if questions is None else partial(interim_families, questions=questions)
     report = report_of(
-        table, scores, options, progress=tell.of_report, grown=growing, questions=questions
+        table, scores, options, progress=tell.of_report, grown=growing, looking=looking
     )
     report["labels"] = labels
     tell.running.update(share=MADE, doing="Storing the report")

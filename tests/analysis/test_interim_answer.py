@@ -1,12 +1,14 @@
 """The first screen of an open study: what bounds that allow looking decide, in a sentence."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from analysis.ratings.cells import COLUMNS, INTEGERS, REALS, TRUTHS
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
-from analysis.report.interim import first_sessions
+from analysis.report.interim import first_sessions, interim_families
 from analysis.report.interim_answer import OPEN, interim_sentence
 from analysis.report.part import Part
 from analysis.statistics.options import Options
@@ -48,7 +50,8 @@ def looked_at(table, monkeypatch, question=QUESTION, **options):
     """The family's bounds, and the report's own differences by pair."""
     monkeypatch.setattr(Part, "asked_by", classmethod(lambda kind, options: kind.key == "answer"))
     options = Options(intervals=("two_way",), **options)
-    report = report_of(table, None, options, questions=[question] if question else [])
+    looking = partial(interim_families, questions=[question] if question else [])
+    report = report_of(table, None, options, looking=looking)
     (found,) = report["interim"]
     claims = {
         frozenset((row["condition"], row["versus"])): row["claimed"]
