@@ -65,11 +65,18 @@ def worker() -> Iterator[None]:
 
 def rated_study(key: str, systems: int, items: int, raters: int, blocks_each: int) -> Any:
     """An open study with a MOS task; raters have rated whole blocks of ten, others are to come."""
-    from benchmarks.material import add_task, make_study
+    from django.conf import settings
+
+    from benchmarks.material import add_task, make_study, write_clips
     from listening import allocation
     from listening.models import Block, Rater, Session
 
-    study = make_study(key, conditions=systems, items=items)
+    study = make_study(
+        key,
+        conditions=systems,
+        items=items,
+        clips=write_clips(settings.EARNEST_VAR / "media", 1),
+    )
     needed = raters * blocks_each * 10 // (systems * items) + 2
     task = add_task(study, "mos", ratings_per_stimulus=needed)
     allocation.plan_study(study)
@@ -180,9 +187,17 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8391)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    with own_house(options.port, 1), web_process():
+    with own_house(options.port, 1):
+        from django.core.management import call_command
+
+        call_command("collectstatic", interactive=False, verbosity=0)
+        measure(options.port, options.rounds)
+
+
+def measure(port: int, rounds: int) -> None:
+    with web_process():
         print(machine_facts())
-        print_table(HEAD, list(rows(options.port, options.rounds)))
+        print_table(HEAD, list(rows(port, rounds)))
 
 
 if __name__ == "__main__":
