@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Q
+from django.db.models.functions import Length
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.web.first_runs import analyse_when_due
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from listening.selectors import study_head_or_404
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from listening.selectors import StudyHead
 
 RUNS_SHOWN = 10
-REFRESH_S = 3
+REFRESH_S = 1
 STORED = (
     "These ratings were analysed with these options before and nothing has changed since: this is "
     "what came out."
@@ -42,7 +45,11 @@ LONG = ("result", "brief")  # columns that a list of runs does without
 @require_GET
 @never_cache
 def results(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, study_head_or_404(key, request.user))
+    """The answer, or that it is being made: who opens the page need not ask for it."""
+    head = study_head_or_404(key, request.user)
+    if not request.GET.get("run"):
+        analyse_when_due(head["pk"], key)
+    return _page(request, head)
 
 
 @login_required
@@ -51,7 +58,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """What stands above the results, for a page that looks again while an analysis runs."""
     head = study_head_or_404(key, request.user)
-    shown = shown_run(key, request.GET.get("run", ""))
+    shown = answered_run(key, request.GET.get("run", ""))
     return render(request, "analysis/_state.html", _state(head, shown))
 
 
@@ -113,7 +120,7 @@ def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpRespons
 def _page(
     request: HttpRequest, head: StudyHead, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    shown = shown_run(head["key"], request.GET.get("run", ""))
+    shown = answered_run(head["key"], request.GET.get("run", ""))
     newest = runs_of(head["key"]).defer(*LONG).first()
     report = shown.page_report() if shown else None
     view = _view(request, report)
@@ -142,14 +149,24 @@ def _state(
     newest = newest or runs_of(head["key"]).defer(*LONG).first()
     waits = bool(newest and newest.waits)
     before = f"?run={shown.pk}" if shown and shown != newest else ""
+    growing = shown if shown and shown.waits else None
     return {
         "study": head,
         "newest": newest,
         "shown": shown,
         "refresh_s": REFRESH_S if waits else 0,
+        "grown": _grown(growing),
         "state_url": reverse("results-state", args=[head["key"]]) + before,
         "since": _since(head["key"], shown) if shown and not waits else None,
     }
+
+
+def _grown(run: AnalysisRun | None) -> int:
+    """How long what is stored of a running analysis is: it changes when a part has come."""
+    if run is None:
+        return 0
+    runs = AnalysisRun.objects.filter(pk=run.pk)
+    return runs.values_list(Length("brief"), flat=True).first() or 0
 
 
 def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
@@ -174,7 +191,7 @@ def _sections(
         return []
 
     def link(name: str) -> str:
-        if name.endswith((".pdf", ".png")):
+        if shown.waits or name.endswith((".pdf", ".png")):
             return ""  # matplotlib draws these: in the bundle, that a worker makes
         return f"{reverse('results-file', args=[key, name])}?run={shown.pk}"
 
@@ -223,7 +240,7 @@ def _files(shown: AnalysisRun | None, report: Report | None) -> list[dict[str, A
     """What can be made of the analysis that is shown."""
     from analysis.web.artifacts import offered_files
 
-    if shown is None or report is None or not report["data"]["ratings"]:
+    if shown is None or shown.waits or report is None or not report["data"]["ratings"]:
         return []
     return offered_files(shown, report)
 
@@ -240,6 +257,14 @@ def _clips(report: Report | None) -> list[str]:
 def runs_of(key: str) -> QuerySet[AnalysisRun]:
     """A study's analyses, the newest first."""
     return AnalysisRun.objects.filter(study__key=key)
+
+
+def answered_run(key: str, asked: str) -> AnalysisRun | None:
+    """The run for the page: as `shown_run`, but one that runs is shown once its answer stands."""
+    if asked:
+        return shown_run(key, asked)
+    done, running = Q(state=AnalysisRun.State.DONE), Q(state=AnalysisRun.State.RUNNING)
+    return runs_of(key).filter(done | running & ~Q(brief="")).defer(*LONG).first()
 
 
 def shown_run(key: str, asked: str) -> AnalysisRun | None:

@@ -8,7 +8,7 @@ from django.db import connection
 from django.http import Http404
 
 from listening.design.traps import TrapPlan
-from listening.models import Condition, Study, Task
+from listening.models import Block, Condition, Study, Task
 
 
 class PlannedTrap(TypedDict):
@@ -59,6 +59,14 @@ def task_titles(study: str) -> dict[str, str]:
     return dict(tasks.values_list("key", "title"))
 
 
+def still_open(study: str) -> bool:
+    """Whether ratings may still come: the study is not closed, and not all it planned is there."""
+    row = Study.objects.get(key=study)
+    blocks = Block.objects.filter(task__study=row)
+    complete = blocks.exists() and not blocks.exclude(state=Block.State.DONE).exists()
+    return row.state != Study.State.CLOSED and not complete
+
+
 class RatingsState(TypedDict):
     """How many ratings a study holds, and a mark that changes with whatever their rows show."""
 
@@ -70,7 +78,7 @@ def ratings_state(study: str) -> RatingsState:
     """Quick to ask, so that a page can tell whether anything came or changed since it was made.
 
     Ratings are only added, or deleted with their session; what else a row shows (session, traps of
-    the plan, condition, item, stimulus) is in the mark by value.
+    the plan, condition, item, stimulus) is in the mark by value, and whether the study is closed.
     """
     with connection.cursor() as cursor:
         cursor.execute(STATE, [study] * 2)
@@ -79,7 +87,7 @@ def ratings_state(study: str) -> RatingsState:
 
 
 STATE = """
-WITH chosen AS (SELECT id, language FROM listening_study WHERE key = %s),
+WITH chosen AS (SELECT id, language, state FROM listening_study WHERE key = %s),
     rated AS (SELECT count(*) AS n, coalesce(sum(q.id), 0) AS ids,
             count(*) FILTER (WHERE q.counts) AS counted
         FROM listening_rating q JOIN listening_trial t ON t.id = q.trial_id
@@ -97,7 +105,7 @@ WITH chosen AS (SELECT id, language FROM listening_study WHERE key = %s),
             WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'x' || id || key FROM listening_stimulus
             WHERE study_id IN (SELECT id FROM chosen)
-        UNION ALL SELECT 'l' || language FROM chosen)
+        UNION ALL SELECT 'l' || language || (state = 'closed') FROM chosen)
 SELECT n, ids, counted, (SELECT md5(coalesce(string_agg(fact, ',' ORDER BY fact), '')) FROM facts)
 FROM rated
 """

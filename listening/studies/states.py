@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from listening.models import Study
+from listening.signals import closed
 from listening.studies.errors import StudyError
 from listening.studies.prelaunch import check_study
 
@@ -45,6 +46,7 @@ def close_study(study: Study) -> None:
         raise StudyError(f"The study “{row.key}” was never opened.")
     row.closed_at = row.closed_at or timezone.now()
     _move(study, row, Study.State.CLOSED)
+    closed.send(Study, study_id=row.pk, study_key=row.key)
 
 
 def _locked(study: Study) -> Study:

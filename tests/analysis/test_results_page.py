@@ -21,6 +21,7 @@ from analysis.report.writers.paper_bundle import NAMES
 from analysis.statistics.options import Options
 from analysis.statistics.screening.offered import offered_rules
 from analysis.web import artifacts
+from analysis.web.first_runs import default_options
 from analysis.web.jobs import run_analysis
 from listening.models import Condition, Session
 from metrics.models import MetricScore
@@ -133,11 +134,61 @@ def test_somebody_else_cannot_start_an_analysis(client, study):
     assert not AnalysisRun.objects.exists()
 
 
-def test_a_page_before_the_first_analysis_offers_one(owner, study):
-    text = page(owner, study).content.decode()
-    assert "No analysis yet" in text
-    assert "Run the analysis" in text
+def test_who_opens_the_page_first_gets_an_analysis_by_itself_and_one_only(
+    owner, study, monkeypatch, django_capture_on_commit_callbacks
+):
+    sent = []
+    monkeypatch.setattr(run_analysis, "delay", sent.append)
+    with django_capture_on_commit_callbacks(execute=True):
+        texts = [page(owner, study).content.decode() for _ in range(2)]
+    run = AnalysisRun.objects.get()
+    assert sent == [run.pk]
+    assert run.parameters == default_options(study.key).parameters()
+    for text in texts:
+        assert "Waiting for the analysis to start" in text
+        assert "Choose what to analyse" not in text
+        assert 'id="run-title"' not in text
     assert file_of(owner, study, "estimates.csv").status_code == 404
+
+
+def test_a_page_is_analysed_again_when_a_tenth_more_is_rated_or_all_is_there(
+    owner, study, monkeypatch
+):
+    monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    run = analysed(study, **default_options(study.key).parameters() | {"replicates": 2000})
+    there = run.ratings
+    for before, is_open, due in ((there, True, 0), (int(there / 1.2), True, 1), (there, False, 1)):
+        AnalysisRun.objects.filter(pk=run.pk).update(ratings=before, ratings_mark="before")
+        monkeypatch.setattr("listening.selectors.still_open", lambda key, is_open=is_open: is_open)
+        page(owner, study, f"?run={run.pk}")
+        assert AnalysisRun.objects.exclude(pk=run.pk).count() == 0
+        page(owner, study)
+        assert AnalysisRun.objects.exclude(pk=run.pk).count() == due
+        AnalysisRun.objects.exclude(pk=run.pk).delete()
+    AnalysisRun.objects.filter(pk=run.pk).update(parameters=QUICK)
+    page(owner, study)
+    assert AnalysisRun.objects.count() == 1, "what somebody chose is not replaced by itself"
+
+
+def test_the_answer_is_shown_before_the_rest_is_made(owner, study):
+    run = analysed(study)
+    report = run.page_report()
+    early = {**report, "parts": report["parts"][:1], "pending": ["Raters"]}
+    assert early["parts"][0]["key"] == "answer"
+    AnalysisRun.objects.filter(pk=run.pk).update(
+        state="running", result="", brief=json.dumps(early), finished_at=None
+    )
+    text = page(owner, study).content.decode()
+    assert "data-growing" in text
+    assert "The answer stands, the rest is being made" in text
+    assert text.index("The answer</h2>") < text.index('id="run-title"')
+    assert f"estimates.csv?run={run.pk}" not in text
+    state = owner.get(reverse("results-state", args=[study.key])).content.decode()
+    assert int(re.search(r'data-grown="(\d+)"', state)[1]) > 1000
+    assert file_of(owner, study, "estimates.csv").status_code == 404
+    owner.post(reverse("results-cancel", args=[study.key, run.pk]))
+    run.refresh_from_db()
+    assert (run.state, run.brief) == ("cancelled", "")
 
 
 @pytest.mark.slow
@@ -298,13 +349,13 @@ def test_a_failed_run_tells_its_reason_escaped(owner, study):
 def test_the_form_queues_a_run_with_its_options(
     owner, study, monkeypatch, django_capture_on_commit_callbacks
 ):
-    sent = []
+    sent, earlier = [], analysed(study)
     monkeypatch.setattr(run_analysis, "delay", sent.append)
     form = {"by": ["dimension", "voice"], "crossed": "1", "level": "0.9", "seed": "5"}
     with django_capture_on_commit_callbacks(execute=True):
         answer = owner.post(reverse("results-run", args=[study.key]), form)
     assert answer["Location"] == reverse("results", args=[study.key])
-    run = AnalysisRun.objects.get()
+    run = AnalysisRun.objects.exclude(pk=earlier.pk).get()
     assert sent == [run.pk]
     assert run.parameters["by"] == ["condition:dimension,voice"]
     assert (run.parameters["level"], run.parameters["seed"]) == (0.9, 5)
@@ -332,6 +383,7 @@ def test_what_is_stored_is_shown_at_once_and_told(owner, study, monkeypatch):
 
 def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    analysed(study)
     text = page(owner, study).content.decode()
     assert re.findall(r'name="part" value="(\w+)"', text) == [e.key for e in catalogue.offered()]
     assert '<option value="cond-1">cond-1</option>' in text
@@ -343,7 +395,7 @@ def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkey
     form = {"preset": "att", "reference": "cond-1", "rope": "0,05", "part": [part]}
     form |= {"rule": rules[:1], "interval": ["two_way"]}
     owner.post(reverse("results-run", args=[study.key]), form)
-    asked = AnalysisRun.objects.get().parameters
+    asked = AnalysisRun.objects.first().parameters
     assert (asked["preset"], asked["reference"], asked["rope"]) == ("att", "cond-1", 0.05)
     assert (asked["parts"], asked["intervals"]) == ([part], ["two_way"])
     assert asked["rules"][-1] == rules[0]
