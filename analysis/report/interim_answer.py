@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from analysis.formatting import counted, named, number
 from analysis.ratings.estimands import estimand_of
+from analysis.report.content import Figure
 from analysis.report.report_schema import InterimPair, InterimRow
 from analysis.statistics.planning.interim import FEWEST
 
+LOOKING = "bounds that allow looking"
+BOUNDS = (
+    "Means over {} raters so far, with bounds that hold however often one looks. Letters and tiers "
+    "come when the study closes."
+)
 OPEN = (
     "Still open: bounds that allow looking are wider. They hold for new raters and these clips; "
     "a rater counts when finished."
@@ -28,6 +36,32 @@ def interim_sentence(row: InterimRow, labels: Mapping[str, str] | None = None) -
     if row["kind"] == "pairs":
         return _of_pairs(row, names)
     return _of_systems(row, names)
+
+
+def interim_figure(
+    row: InterimRow, labels: Mapping[str, str], closed: Figure | None
+) -> Figure | None:
+    """The plot of an open study: means or pairs with bounds that hold however often one looks.
+
+    Without letters and tiers, which belong to the closed study; ``closed`` is the figure that will
+    be shown then, and stays where there are no such bounds.
+    """
+    if closed is None or row["kind"] == "none":
+        return closed
+    rows: list[dict[str, Any]] = []
+    if row["kind"] == "systems":
+        for mean in row["means"]:
+            role = "reference" if mean["condition"] == row["reference"] else ""
+            named_so = labels.get(mean["condition"], mean["condition"])
+            bounds = {name: mean[name] for name in ("value", "low", "high")}
+            rows.append({"name": named_so, "key": mean["condition"], "role": role, **bounds})
+    else:
+        for pair in row["pairs"]:
+            one, other = (labels.get(pair[side], pair[side]) for side in ("condition", "versus"))
+            bounds = {name: pair[name] for name in ("value", "low", "high")}
+            rows.append({"name": f"{one} versus {other}", **bounds})
+    rows = [each for each in rows if each["value"] is not None]
+    return replace(closed, rows=rows, interval=LOOKING, note=BOUNDS.format(row["raters"]))
 
 
 def _called(name: str, names: Mapping[str, str]) -> str:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
+from analysis.report.condition_labels import condition_names
 from analysis.report.content import Figure, Headline, content_from
 from analysis.report.figures import figure_svg, scene
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.part_html import Link
 from analysis.report.html.section import Section
-from analysis.report.report_schema import Counts, PartRecord, Report
+from analysis.report.interim_answer import LOOKING, OPEN, interim_figure, interim_sentence
+from analysis.report.report_schema import Counts, InterimRow, PartRecord, Report
 
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20
@@ -34,11 +36,22 @@ def first_screen(
         said = f'<p class="notice">This is about {escape(name)} only. The answer, its caveats and '
         return Section(number, title, f"{said}the parts below are about all ratings.</p>")
     headline = next(iter(headlines(answer, about)), Headline(about, ""))
-    warned = caveats(report, headline)
     figure, name = _figure(answer, about)
+    looked = next((row for row in report.get("interim", ()) if row["title"] == about), None)
+    if looked is not None:
+        names = condition_names(report)
+        headline = _while_open(headline, looked, names)
+        figure = interim_figure(looked, names, figure)
+    warned = caveats(report, headline)
     plot = _plot(figure, name, report["provenance"]["level"]) if figure else ""
     body = _grid(plot, _caveats(warned, place), _actions(place, name, link))
     return Section(number, title, body, headline=headline.sentence or _nothing(report))
+
+
+def _while_open(headline: Headline, row: InterimRow, names: Mapping[str, str]) -> Headline:
+    """What may be said while raters are still listening; one caveat says why it is less."""
+    rest = [text for text in headline.caveats if "still running" not in text]
+    return replace(headline, sentence=interim_sentence(row, names), caveats=[OPEN, *rest])
 
 
 def caveats(report: Report, headline: Headline) -> list[str]:
@@ -94,6 +107,9 @@ def _figure(answer: PartRecord | None, about: str) -> tuple[Figure | None, str]:
 def _plot(figure: Figure, name: str, level: float) -> str:
     """Twice: with names beside the data where the screen is wide, and for a phone."""
     plain = replace(figure, rows=[_without_naive(row) for row in figure.rows], interval="")
+    wait = "" if figure.rows else "There are no bounds yet."
+    if wait:
+        return f'<p class="muted">{wait}</p>'
     caption = f'<figcaption class="muted small">{escape(_caption(figure, level))}</figcaption>'
     if figure.drawing != "intervals":
         return f'<figure class="chart">{figure_svg(plain, name)}{caption}</figure>'
@@ -113,6 +129,8 @@ def _without_naive(row: Mapping[str, Any]) -> dict[str, Any]:
 def _caption(figure: Figure, level: float) -> str:
     """What is drawn, in a line or two; the note of the table says the rest."""
     if figure.drawing != "intervals":
+        return figure.note
+    if figure.interval == LOOKING:
         return figure.note
     texts = [f"Means and {level * 100:g} % intervals; raters and items both vary."]
     if any(row.get("mark") for row in figure.rows) and any(row.get("tier") for row in figure.rows):
