@@ -1,5 +1,6 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
+from listening.models.codes import RATER_CODE
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
@@ -11,6 +12,12 @@ from listening.selectors.progress import (
 )
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.served_clips import (
+    ServedClip,
+    questions_in_words,
+    served_clip_response,
+    served_clips,
+)
 from listening.selectors.session_rows import SessionRow, session_columns, session_rows
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
 from listening.selectors.studies import (
@@ -26,6 +33,7 @@ from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [
+    "RATER_CODE",
     "ConditionProgress",
     "InterimQuestion",
     "PlannedColumn",
@@ -34,6 +42,7 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ServedClip",
     "SessionRow",
     "StimulusRow",
     "StudyHead",
@@ -46,8 +55,11 @@ __all__ = [
     "condition_labels",
     "interim_questions",
     "questionnaire_rows",
+    "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "served_clip_response",
+    "served_clips",
     "session_columns",
     "session_length",
     "session_rows",

@@ -125,7 +125,7 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     text = page(owner, study).content.decode()
     titles = re.findall(r'<h2 id="[\w-]+">(.*?)</h2>', text)
     assert titles[0] == "The answer"
-    assert titles[-3:] == ["Behind the numbers", "Files", "Run again"]
+    assert titles[-4:] == ["Behind the numbers", "Files", "Read-only links", "Run again"]
     first = text[text.index('id="summary"') : text.index('id="estimates-1"')]
     for told in ["<svg", "Before you rely on this", "Rules in force", "raters are scripted"]:
         assert told in first
