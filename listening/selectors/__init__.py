@@ -10,6 +10,13 @@ from listening.selectors.progress import (
     TrapProgress,
     study_progress,
 )
+from listening.selectors.publication import (
+    HeardClip,
+    StudyTerms,
+    heard_clips,
+    scripted_raters,
+    study_terms,
+)
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.served_clips import (
@@ -35,6 +42,7 @@ from listening.studies.length import session_length
 __all__ = [
     "RATER_CODE",
     "ConditionProgress",
+    "HeardClip",
     "InterimQuestion",
     "PlannedColumn",
     "PlannedTrap",
@@ -47,17 +55,20 @@ __all__ = [
     "StimulusRow",
     "StudyHead",
     "StudyProgress",
+    "StudyTerms",
     "TaskPlan",
     "TaskProgress",
     "TrapProgress",
     "TurnRow",
     "UnplayedClip",
     "condition_labels",
+    "heard_clips",
     "interim_questions",
     "questionnaire_rows",
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "scripted_raters",
     "served_clip_response",
     "served_clips",
     "session_columns",
@@ -67,6 +78,7 @@ __all__ = [
     "stimulus_rows",
     "study_head_or_404",
     "study_progress",
+    "study_terms",
     "task_plans",
     "trap_plans",
     "unplayed_clips",
