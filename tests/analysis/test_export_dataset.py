@@ -117,7 +117,7 @@ def test_psych_ds_names_every_column_of_every_file(allowed, tmp_path, capsys):
         header, *lines = csv.reader(path.read_text("utf-8").splitlines())
         assert set(header) <= named
         assert {len(line) for line in lines} == {len(header)}
-    heard = {row["file"] for row in csv.DictReader(files[1].open(encoding="utf-8"))}
+    heard = {row["file"] for row in csv.DictReader(files[1].read_text("utf-8").splitlines())}
     assert heard == {f"materials/{path.name}" for path in (folder / "materials").iterdir()}
 
 
