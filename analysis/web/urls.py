@@ -2,7 +2,7 @@
 
 from django.urls import include, path, re_path
 
-from analysis.web import clips, downloads, report_card_view, views
+from analysis.web import clips, downloads, report_card_view, sharing, views
 
 RESULTS = "studies/<slug:key>/results/"
 
@@ -12,6 +12,10 @@ urlpatterns = [
     path(f"{RESULTS}clips/", clips.clips, name="results-clips"),
     path(f"{RESULTS}state/", views.state, name="results-state"),
     path(f"{RESULTS}run/", views.run, name="results-run"),
+    path(f"{RESULTS}links/", sharing.share, name="results-share"),
+    path(f"{RESULTS}links/<int:pk>/end/", sharing.unshare, name="results-unshare"),
+    path("shared/<str:token>/", sharing.shared_results, name="shared-results"),
+    path("shared/<str:token>/clips/<path:stimulus>", sharing.shared_clip, name="shared-clip"),
     path(f"{RESULTS}runs/<int:pk>/again/", views.again, name="results-again"),
     path(f"{RESULTS}runs/<int:pk>/cancel/", views.cancel, name="results-cancel"),
     path(f"{RESULTS}runs/<int:pk>/make/<str:name>/", views.make_file, name="results-make"),

@@ -22,6 +22,7 @@ from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.first_runs import analyse_when_due
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
+from analysis.web.results_links import sharing
 from listening.selectors import study_head_or_404
 
 if TYPE_CHECKING:
@@ -123,13 +124,14 @@ def _page(
     shown = answered_run(head["key"], request.GET.get("run", ""))
     newest = runs_of(head["key"]).defer(*LONG).first()
     report = shown.page_report() if shown else None
-    view = _view(request, report)
+    view = asked_view(request, report)
     asked = Options().parameters() | (newest.parameters if newest else {})
     context = {
         **_state(head, shown, newest),
         **form_of(head["key"], asked),
         **_choices(report, view, shown),
         "clips_url": _clips_url(head["key"], report, view),
+        **sharing(head["key"]),
         "problem": problem,
         "report": report,
         "sections": _sections(head["key"], shown, report, view),
@@ -198,7 +200,7 @@ def _sections(
     return sections(report, view, link, MOST_ROWS, methods_text(report))
 
 
-def _view(request: HttpRequest, report: Report | None) -> View:
+def asked_view(request: HttpRequest, report: Report | None) -> View:
     """What is asked to be shown: one family, the first unless another or all are asked for."""
     from analysis.report.html.view import View, titles, usual
 

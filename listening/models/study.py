@@ -42,6 +42,7 @@ class Study(models.Model):
     questionnaires = models.JSONField(default=list)  # see listening.design.questionnaires
     settings = models.JSONField(default=list)  # see listening.design.settings
     sources = models.JSONField(default=list)  # see listening.design.sources
+    publication = models.JSONField(default=dict)  # licences, and what the consent lets leave
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)

@@ -1,5 +1,6 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
+from listening.models.codes import RATER_CODE
 from listening.selectors.clip_answers import (
     AskedPlace,
     ClipAnswers,
@@ -17,8 +18,21 @@ from listening.selectors.progress import (
     TrapProgress,
     study_progress,
 )
+from listening.selectors.publication import (
+    HeardClip,
+    StudyTerms,
+    heard_clips,
+    scripted_raters,
+    study_terms,
+)
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.served_clips import (
+    ServedClip,
+    questions_in_words,
+    served_clip_response,
+    served_clips,
+)
 from listening.selectors.session_rows import SessionRow, session_columns, session_rows
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
 from listening.selectors.studies import (
@@ -36,10 +50,12 @@ from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [
+    "RATER_CODE",
     "AskedPlace",
     "ClipAnswers",
     "ClipQuery",
     "ConditionProgress",
+    "HeardClip",
     "InterimQuestion",
     "PlannedColumn",
     "PlannedTrap",
@@ -47,11 +63,13 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ServedClip",
     "SessionRow",
     "StimulusRow",
     "StudyFacts",
     "StudyHead",
     "StudyProgress",
+    "StudyTerms",
     "TaskPlan",
     "TaskProgress",
     "TrapProgress",
@@ -60,11 +78,16 @@ __all__ = [
     "asked_places",
     "clip_answers",
     "condition_labels",
+    "heard_clips",
     "interim_questions",
     "method_facts",
     "questionnaire_rows",
+    "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "scripted_raters",
+    "served_clip_response",
+    "served_clips",
     "session_columns",
     "session_length",
     "session_rows",
@@ -73,6 +96,7 @@ __all__ = [
     "stimulus_rows",
     "study_head_or_404",
     "study_progress",
+    "study_terms",
     "task_plans",
     "task_titles",
     "trap_plans",

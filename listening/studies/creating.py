@@ -174,6 +174,7 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
         questionnaires=list(file.questionnaires),
         settings=list(file.settings),
         sources=list(file.sources),
+        publication=file.publication,
         completion_codes={outcome: completion_code() for outcome in OUTCOMES}
         | file.completion_codes,
     )

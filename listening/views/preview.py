@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import secrets
-from pathlib import Path
 from random import Random
 
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from listening.audio.pieces import flac_response
 from listening.design.studyfile import StudyFile
 from listening.languages import page_words, speaking
 from listening.previews import Source, StoredSource, example, only
@@ -25,8 +25,6 @@ from listening.views.rater import as_wav, languages_of
 from listening.views.researcher import own_studies
 
 PARTS = ("task", "check", "questionnaire")
-RANGE = re.compile(r"bytes=(\d{1,15})-(\d{0,15})")
-PIECE_BYTES = 4 * 1024 * 1024  # of a long clip at a time
 SEED = re.compile(r"[0-9a-f]{32}")
 KEPT_S = 3600
 
@@ -136,28 +134,9 @@ def _clip(request: HttpRequest, source: Source, stimulus: str) -> HttpResponseBa
     path = source.clip(stimulus) if "\0" not in stimulus else None  # no database looks that up
     if path is None or not path.is_file():
         raise Http404
-    response = _piece(path, request.headers.get("Range", ""))
-    response["Content-Type"] = "audio/flac"
-    response["Accept-Ranges"] = "bytes"
+    response = flac_response(path, request.headers.get("Range", ""))
     response["Cache-Control"] = f"private, max-age={KEPT_S}"
     return response
-
-
-def _piece(path: Path, wanted: str) -> HttpResponseBase:
-    """The whole file, or the range that a player of long clips asks for."""
-    byte_range = RANGE.fullmatch(wanted)
-    if byte_range is None:
-        return FileResponse(path.open("rb"))
-    size = path.stat().st_size
-    start = int(byte_range[1])
-    if start >= size:
-        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
-    last = min(int(byte_range[2]) if byte_range[2] else size - 1, size - 1, start + PIECE_BYTES - 1)
-    with path.open("rb") as file:
-        file.seek(start)
-        content = file.read(max(last - start + 1, 0))
-    span = f"bytes {start}-{last}/{size}"
-    return HttpResponse(content, status=206, headers={"Content-Range": span})
 
 
 def _sound(source: Source, key: str, seed: str, place: int) -> HttpResponse:

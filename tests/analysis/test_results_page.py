@@ -199,7 +199,7 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
     (headline,) = re.findall(r'<h2 id="answer-1" class="headline">(.*?)</h2>', text)
     assert 3 < len(headline.split()) <= 30
-    assert titles[-3:] == ["Behind the numbers", "Files", "Run again"]
+    assert titles[-4:] == ["Behind the numbers", "Files", "Read-only links", "Run again"]
     first = text[text.index('id="answer-1"') : text.index('id="differences-1"')]
     for told in ["<svg", "Before you rely on it", "raters are scripted", "Copy table"]:
         assert told in first

@@ -64,6 +64,24 @@ def is_too_wide(page: Page) -> bool:
     return found
 
 
+def look_at_a_link(maker: Page, readers: list[Page], report: Report) -> None:
+    """Makes a read-only link on the page, and opens it in each of the others."""
+    maker.locator("#sharing summary").press("Enter")
+    maker.get_by_label("Clips may be heard").check()
+    maker.get_by_role("button", name="Make a link").click()
+    expect(maker.get_by_role("button", name="Copy")).to_be_visible()
+    report.look(maker, "link made")
+    address = maker.get_by_label("Link", exact=True).input_value()
+    for n, each in enumerate(readers):
+        each.goto(address)
+        each.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = 1 })")
+        expect(each.locator("audio").first).to_be_visible()
+        report.look(each, f"shared results {n}")
+        assert not is_too_wide(each)
+    maker.goto(f"{address[:-9]}/")
+    report.look(maker, "no such link")
+
+
 def test_every_state_is_accessible(
     web: WebProcess, study: Study, new_page: Callable[..., Page]
 ) -> None:
@@ -81,6 +99,8 @@ def test_every_state_is_accessible(
     each.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
     report.look(each, "all open")
     assert not is_too_wide(each)
+    look_at_a_link(page, pages, report)
+    page.goto(f"{web.url}/studies/{study.key}/results/")
     states = {
         "running": {"state": "running", "share": 0.4, "doing": "Agreement between raters"},
         "failed": {"state": "failed", "error": "no ink"},

@@ -35,6 +35,7 @@ def toml_text(study: StudyFile) -> str:
         "texts": study.texts,
         "translations": study.translations,
         "completion_codes": study.completion_codes,
+        "publication": study.publication,
         "checks": list(study.checks),
     }
     top = {
