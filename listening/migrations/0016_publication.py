@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('listening', '0014_browser_of'),
+        ('listening', '0015_child_study'),
     ]
 
     operations = [
