@@ -88,7 +88,7 @@ def results(report: Report) -> list[Entry]:
 def _counts(report: Report) -> dict[tuple[str, str], Line]:
     """The line of each condition, or of two that were compared, by the family and the name."""
     names = Families(report).names
-    found = {}
+    found: dict[tuple[str, str], Line] = {}
     for line in lines_of(report["estimates"]):
         if line.weighting != "ratings" or line.row.get("breakdown") != OVERALL:
             continue
