@@ -10,7 +10,6 @@ from analysis.formatting import counted, named, number
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Figure
 from analysis.report.report_schema import InterimPair, InterimRow
-from analysis.statistics.planning.interim import FEWEST
 
 LOOKING = "bounds that allow looking"
 BOUNDS = (
@@ -28,6 +27,8 @@ def interim_sentence(row: InterimRow, labels: Mapping[str, str] | None = None) -
 
     ``labels`` name conditions as a page calls them. What is not claimed is not said.
     """
+    from analysis.statistics.planning.interim import FEWEST  # SciPy: not for every page
+
     names = labels or {}
     if row["kind"] == "none":
         return "Nothing is claimed before the study closes: no bounds allow looking at this."

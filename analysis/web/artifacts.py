@@ -91,7 +91,9 @@ KINDS: tuple[Kind, ...] = (
 def _draws_kinds(report: Report) -> Iterator[Kind]:
     """The posterior draws of each model of the report and each family."""
     from analysis.report.figures.all_figures import slug
+    from analysis.report.writers.captions import Families
 
+    families = Families(report)
     for part in report.get("parts", ()):
         if part["key"] not in WITH_DRAWS or part["problem"]:
             continue
@@ -99,7 +101,7 @@ def _draws_kinds(report: Report) -> Iterator[Kind]:
         for title in abouts:
             yield Kind(
                 f"draws-{part['key']}-{slug(title)}.nc",
-                f"Draws: {part['title']}, {title}",
+                f"Draws: {part['title']}, {families.of_title(title)}",
                 "The posterior draws as netCDF, which ArviZ reads as InferenceData. "
                 f"{WITH_DRAWS[part['key']]}",
                 partial(_draws, part["key"], title),

@@ -181,7 +181,7 @@ def test_the_answer_is_shown_before_the_rest_is_made(owner, study):
     text = page(owner, study).content.decode()
     assert "data-growing" in text
     assert "The answer stands, the rest is being made" in text
-    assert text.index("The answer</h2>") < text.index('id="run-title"')
+    assert text.index('class="headline"') < text.index('id="run-title"')
     assert f"estimates.csv?run={run.pk}" not in text
     state = owner.get(reverse("results-state", args=[study.key])).content.decode()
     assert int(re.search(r'data-grown="(\d+)"', state)[1]) > 1000
@@ -523,7 +523,7 @@ def test_the_web_side_loads_no_pandas():
 
 
 def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client, db):
-    study, owner = rated_study(raters=8), client  # two ratings of most clips
+    study, owner = rated_study(key="heard", raters=8), client  # two ratings of most clips
     owner.force_login(study.owner)
     text = owner.get(f"/studies/{study.key}/results/clips/").content.decode()
     spreads = [float(sd) for sd in re.findall(r"standard deviation ([\d.]+)", text)]

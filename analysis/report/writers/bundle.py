@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.report.condition_labels import labelled
 from analysis.report.figures.all_figures import Plot, plots
+from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
@@ -197,6 +198,8 @@ def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
     names = frozenset(plot.key for plot in drawn)
 
     def link(name: str) -> str:
+        if name in (METHODS, PAPER):
+            return ""  # they lie beside the page already
         if name.rpartition(".")[0] not in names:
             return f"{SHOWN}/{name}"
         return f"{FIGURES}/{name}" if figures else ""

@@ -38,6 +38,7 @@ _README = """Paper files of {studies}
 
 {files}
 The tables need \\usepackage{{{packages}}} in a two-column article; write \\input{{results}}.
+The plot, of one column: \\includegraphics[width=\\linewidth]{{figure}} (package graphicx).
 {engine}Caption of the figure: {caption}
 
 {basis}
