@@ -87,6 +87,7 @@ LIMITS = (
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
+    Limit("uploads by a researcher", ("draft-upload",), 12_000, 60, _researcher),
     Limit("changes by a researcher", (), 240, 60, _researcher),
 )
 
