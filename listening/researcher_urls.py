@@ -58,6 +58,7 @@ urlpatterns = [
     path("drafts/<slug:code>/files/", draft_wire.files, name="draft-files"),
     path("drafts/<slug:code>/upload/", draft_wire.upload, name="draft-upload"),
     path("drafts/<slug:code>/do/", draft_wire.act, name="draft-do"),
+    path("drafts/<slug:code>/folder.zip", draft_wire.download, name="draft-folder"),
     path("drafts/<slug:code>/clips/<path:name>", draft_wire.clip, name="draft-clip"),
     path("preview/drafts/<slug:code>/", preview.draft_preview, name="draft-preview"),
     path(

@@ -284,9 +284,15 @@ def matrix(draft: Draft, page: int, per_page: int) -> Mapping[str, Any]:
         ],
         "total": len(sentences),
         "clips": len(rows),
-        "holes": len(systems) * len(sentences) - len(cells),
+        "holes": holes(rows),
         "texts": len(texts),
     }
+
+
+def holes(rows: Rows) -> int:
+    """Clips that are missing of what is compared; traps need not be there for every sentence."""
+    rated = {(row["item"], row["condition"]) for row in rows if not row.get("trap")}
+    return len({i for i, _ in rated}) * len({c for _, c in rated}) - len(rated)
 
 
 def not_used(draft: Draft) -> list[tuple[str, str]]:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any, cast
+from zipfile import ZipFile
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+)
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from listening.design import draft_toml
-from listening.design.scanning import UnclearNames, texts_in
+from listening.design.scanning import EXTENSIONS, UnclearNames, texts_in
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
 from listening.drafts import folder, making, sounds
@@ -122,7 +131,7 @@ def _what_came(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
     if zipped:
         problems = sounds.unzip(draft, path)
         return {"done": True, "problem": " ".join(map(str, problems[:NAMED]))}
-    if path.rpartition(".")[2].casefold() not in sounds.EXTENSIONS:
+    if path.rpartition(".")[2].casefold() not in EXTENSIONS:
         return {"done": True}
     name = f"{sounds.SOUNDS}/{path}"
     return {"done": True, "problem": sounds.facts_of(draft, [name])[name].get("problem", "")}
@@ -137,12 +146,27 @@ def clip(request: HttpRequest, code: str, name: str) -> HttpResponseBase:
         path = Shelf(folder.folder_of(draft)).file(name)
     except Wrong:
         raise Http404 from None
-    if path.suffix[1:].casefold() not in sounds.EXTENSIONS:
+    if path.suffix[1:].casefold() not in EXTENSIONS:
         raise Http404
     response = piece_of(path, request.headers.get("Range", ""))
     response["Accept-Ranges"] = "bytes"
     response["Cache-Control"] = "private, no-cache"
     return response
+
+
+@login_required
+@require_GET
+def download(request: HttpRequest, code: str) -> HttpResponseBase:
+    """The study folder as it is now: for scripts, for the archive, to change what no page shows."""
+    draft = own_draft(request, code)
+    source = folder.folder_of(draft)
+    name = folder.table_of(draft).get("study", {}).get("key") or "study"
+    file = cast(IO[bytes], TemporaryFile())  # noqa: SIM115  closed by the response
+    with ZipFile(file, "w") as opened:  # sounds hardly pack
+        for path in sorted(p for p in source.rglob("*") if p.is_file()):
+            opened.write(path, f"{name}/{path.relative_to(source).as_posix()}")
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=f"{name}.zip")
 
 
 # --- Buttons --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from listening.design.draft_toml import KINDS
-from listening.design.scanning import UnclearNames
+from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import mistakes
 from listening.drafts import folder, making, sounds
 from listening.drafts.figures import figures_of, reading_of
@@ -37,7 +37,7 @@ TRY = {"ab": "ab", "cmos": "cmos", "mos": "mos", "mushra": "mushra", "att": "att
 
 
 def own_draft(request: HttpRequest, code: str) -> Draft:
-    return get_object_or_404(Draft, owner=request.user, code=code)
+    return get_object_or_404(Draft, owner_id=request.user.pk, code=code)
 
 
 @never_cache
@@ -51,7 +51,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
     ]
     context = {
         "cards": cards,
-        "drafts": Draft.objects.filter(owner=request.user)[:20],
+        "drafts": Draft.objects.filter(owner_id=request.user.pk)[:20],
         "studies": own_studies(request).order_by("-created_at")[:50],
     }
     return render(request, "researcher/new_study.html", context)
@@ -134,7 +134,7 @@ def _unclear(draft: Draft) -> UnclearNames | None:
     if not names or folder.rows_of(draft):
         return None
     try:
-        sounds.scan(names, draft.pattern)
+        scan(names, draft.pattern)
     except UnclearNames as unclear:
         return unclear
     return None

@@ -176,7 +176,9 @@ class TaskFit:
         named = self.task.options
         pairs = named.get("pairs")
         pairs = pairs if isinstance(pairs, list) else []
-        asked = [(key, named[key]) for key in ("versus", "reference") if key in named]
+        asked: list[tuple[str, Any]] = [
+            (key, named[key]) for key in ("versus", "reference") if key in named
+        ]
         asked += [("pairs", key) for pair in pairs if isinstance(pair, list) for key in pair]
         unknown = {(at, k): None for at, k in asked if isinstance(k, str) and k not in self.roles}
         for at, key in unknown:

@@ -102,7 +102,7 @@ page.addEventListener("click", (event) => {
   const button = /** @type {HTMLElement} */ (event.target).closest("button");
   const n = button?.dataset.wide ?? button?.dataset.phone;
   if (n === undefined || !button) return;
-  document.getElementById(`frame-${n}`)?.toggleAttribute("data-phone-size", "phone" in button.dataset);
+  document.querySelector(`[data-task="${n}"]`)?.toggleAttribute("data-desktop", "wide" in button.dataset);
   for (const each of document.querySelectorAll(`[data-wide="${n}"], [data-phone="${n}"]`)) {
     each.setAttribute("aria-pressed", String(each === button));
   }
