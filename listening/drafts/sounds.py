@@ -19,6 +19,7 @@ from listening.design.scanning import EXTENSIONS, Scan, natural, scan, stimuli_o
 from listening.design.studyfile import CSV, TOML, study_folder, unpack
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem
+from listening.design.studyfile.shapes import Wrong
 from listening.drafts.folder import Rows, change, folder_of, place_of, rows_of, table_of
 from listening.models import Draft
 
@@ -132,6 +133,22 @@ def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
         known[name] = facts | ({"sha256": audio.sha256_of(path)} if wrong else {})
         _facts_file(draft, name).write_text(json.dumps([_mark(path), known[name]]))
     return {name: facts or {"problem": "The file is not there."} for name, facts in known.items()}
+
+
+def sha256_at(draft: Draft, path: str) -> str:
+    """Of the content that an uploaded name has by now; empty where there is none."""
+    try:
+        check_relative(path)
+    except Wrong:
+        return ""
+    name = f"{SOUNDS}/{path}"
+    return str(facts_of(draft, [name])[name].get("sha256", ""))
+
+
+def is_full(draft: Draft) -> bool:
+    """Whether it holds so many sounds that no more are taken; cheap, as it is asked for each."""
+    facts = place_of(draft) / "facts"
+    return facts.is_dir() and len(os.listdir(facts)) >= MOST_FILES
 
 
 def _kept(draft: Draft, name: str) -> Facts | None:

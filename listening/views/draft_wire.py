@@ -84,16 +84,13 @@ def save(request: HttpRequest, code: str) -> HttpResponse:
 def files(request: HttpRequest, code: str) -> HttpResponse:
     """What is there already, so that an upload goes on where it stopped."""
     draft = own_draft(request, code)
-    prefix = f"{sounds.SOUNDS}/"
-    sizes = {k.removeprefix(prefix): n for k, n in sounds.names_of(draft).items()}
-    asked = request.GET.get("path")
+    asked, size = request.GET.get("path"), request.GET.get("size", "")
     if asked is None:
+        prefix = f"{sounds.SOUNDS}/"
+        sizes = {k.removeprefix(prefix): n for k, n in sounds.names_of(draft).items()}
         return JsonResponse({"files": sizes})
-    size = request.GET.get("size", "")
     received = sounds.received_of(draft, asked, int(size) if size.isdecimal() else 0)
-    name = f"{prefix}{asked}"
-    known = sounds.facts_of(draft, [name])[name] if asked in sizes else {}
-    return JsonResponse({"received": received, "sha256": known.get("sha256", "")})
+    return JsonResponse({"received": received, "sha256": sounds.sha256_at(draft, asked)})
 
 
 @never_cache
@@ -111,7 +108,7 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
     if not 0 < size <= largest:
         what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
         return JsonResponse({"problem": what}, status=422)
-    if offset == 0 and len(sounds.names_of(draft)) >= sounds.MOST_FILES:
+    if offset == 0 and sounds.is_full(draft):
         what = f"A draft holds at most {sounds.MOST_FILES:,} files. Import the folder instead."
         return JsonResponse({"problem": what}, status=422)
     try:

@@ -91,12 +91,12 @@ def _shown(
     reading = reading_of(draft)
     here = request.resolver_match.view_name if request.resolver_match else ""
     context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
+    context["mistakes"] = mistakes(reading.problems)
     try:
         context |= {"figures": figures_of(draft, reading), "table": folder.table_of(draft)}
         context |= more(draft)
     except folder.Unreadable as problem:
-        found = mistakes(reading.problems)
-        context |= {"unreadable": str(problem), "mistakes": found}
+        context["unreadable"] = str(problem)
         return render(request, "researcher/draft_review.html", context)
     return render(request, template, context)
 
@@ -168,7 +168,6 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
         made = making.is_made(draft)
         findings = making.findings_of(draft) if made else []
         return {
-            "mistakes": mistakes(reading_of(draft).problems),
             "made": made,
             "findings": findings,
             "serious": any(each.level == "problem" for each in findings),
