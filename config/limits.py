@@ -90,6 +90,7 @@ LIMITS = (
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
     Limit("shared results of an address", ("shared-results",), 120, 60, client_address, reads=True),
     Limit("shared clips of an address", ("shared-clip",), 600, 60, client_address, reads=True),
+    Limit("uploads by a researcher", ("draft-upload",), 12_000, 60, _researcher),
     Limit("changes by a researcher", (), 240, 60, _researcher),
 )
 

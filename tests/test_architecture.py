@@ -21,6 +21,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "languages",
             "layout",
             "fetches",
+            "drafts",
             "erasure",
             "leases",
             "outcomes",

@@ -13,13 +13,14 @@ PIECE_BYTES = 4 * 1024 * 1024  # of a long clip at a time
 
 def flac_response(path: Path, wanted: str) -> HttpResponseBase:
     """The FLAC file, or the part of it that the header Range, ``wanted``, names."""
-    response = _piece(path, wanted)
+    response = piece_of(path, wanted)
     response["Content-Type"] = "audio/flac"
     response["Accept-Ranges"] = "bytes"
     return response
 
 
-def _piece(path: Path, wanted: str) -> HttpResponseBase:
+def piece_of(path: Path, wanted: str) -> HttpResponseBase:
+    """A file, or the part of it that the header Range, ``wanted``, names; its kind is not set."""
     byte_range = RANGE.fullmatch(wanted)
     if byte_range is None:
         return FileResponse(path.open("rb"))

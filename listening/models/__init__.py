@@ -1,5 +1,6 @@
 """The nouns of listening and the constraints that keep them true."""
 
+from listening.models.draft import Draft
 from listening.models.invitation import Invitation
 from listening.models.material import Condition, Item, Stimulus
 from listening.models.rating import Justification, Rating
@@ -22,6 +23,7 @@ __all__ = [
     "Condition",
     "Connection",
     "Criterion",
+    "Draft",
     "HookEvent",
     "Invitation",
     "Item",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -27,8 +27,16 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
 
 
-def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) -> Study:
+def create_study(
+    source: Path,
+    owner: AbstractUser,
+    *,
+    replace: bool = False,
+    tell: Callable[[str], object] = len,
+) -> Study:
     """A study from a folder or a .zip of one; StudyProblems lists all that is wrong with it.
+
+    `tell` hears, a sentence at a time, what was taken for granted.
 
     Nothing is half-imported: rows are written in one transaction, and audio that was stored for a
     study that did not come about is deleted again.
@@ -40,6 +48,8 @@ def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) ->
         if problems or reading.study is None:
             raise StudyProblems(problems)
         _check_key(reading.study.key, replace)
+        for remark in reading.remarks:
+            tell(remark)
         stored: list[str] = []
         try:
             shelf = _Shelf(reading, facts, stored)

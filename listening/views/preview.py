@@ -6,17 +6,22 @@ import re
 import secrets
 from random import Random
 
+from csp.constants import SELF
+from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
 from listening.audio.pieces import flac_response
-from listening.design.studyfile import StudyFile
+from listening.design.studyfile import StudyFile, StudyProblems, mistakes
+from listening.drafts.folder import folder_of
 from listening.languages import page_words, speaking
-from listening.previews import Source, StoredSource, example, only
+from listening.models import Draft
+from listening.previews import Source, StoredSource, example, folder_source, only
 from listening.stages import NotAsked, check_and_settings
 from listening.views import page_facts
 from listening.views.preview_state import Addresses, preview_state
@@ -43,6 +48,38 @@ def study_preview(request: HttpRequest, key: str) -> HttpResponse:
 def example_preview(request: HttpRequest, name: str) -> HttpResponse:
     back = (reverse("gallery"), "To the gallery")
     return _page(request, _example(name), _Addresses("example", name), back)
+
+
+@never_cache
+@login_required
+@require_GET
+@xframe_options_sameorigin  # beside the questions, on the page that changes them
+@csp_replace({"frame-ancestors": [SELF]})  # type: ignore[arg-type]  # knows no arguments of views
+def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
+    back = (reverse("draft-questions", args=[code]), "To the questions")
+    try:
+        return _page(request, _draft(request, code), _Addresses("draft", code), back)
+    except StudyProblems as problems:
+        found = {"mistakes": mistakes(problems.problems)}
+        return render(request, "researcher/draft_no_preview.html", found)
+
+
+@login_required
+@require_GET
+def draft_clip(request: HttpRequest, code: str, stimulus: str) -> HttpResponseBase:
+    return _clip(request, _draft(request, code), stimulus)
+
+
+@login_required
+@require_GET
+def draft_sound(
+    request: HttpRequest, code: str, check: str, seed: str, place: int
+) -> HttpResponseBase:
+    return _sound(_draft(request, code), check, seed, place)
+
+
+def _draft(request: HttpRequest, code: str) -> Source:
+    return folder_source(folder_of(get_object_or_404(Draft, owner_id=request.user.pk, code=code)))
 
 
 @login_required

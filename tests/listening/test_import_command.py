@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from listening.models import Slot, Study
-from tests.listening.folders import CSV, TASK, TOML, make_folder
+from tests.listening.folders import CSV, STUDY, TASK, TOML, make_folder, write_sound
 from tests.listening.test_studies import media  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -151,3 +151,31 @@ def test_the_demo_leaves_other_studies_alone(tmp_path: Path) -> None:
     run("import_study", make_folder(tmp_path))
     assert "There is a study already" in run("ensure_demo")
     assert Study.objects.get().key == "small"
+
+
+def test_a_folder_of_sounds_becomes_a_study_without_a_line_written_by_hand(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    for name in ("vits_s1", "vits_s2", "human_s1"):
+        write_sound(tmp_path / "wavs" / f"{name}.wav")
+    (tmp_path / "texts.txt").write_text("s1|Hello.\ns9|Nobody says this.\n")
+    said = run("scan_audio", tmp_path, "--texts", tmp_path / "texts.txt")
+    assert "Read so: names are system, then sentence." in said
+    assert "human  1 of 2 sentences" in said
+    assert "Missing: “human of s2”." in said
+    assert "Ignored: “texts.txt” is no sound file by its ending." in said
+    assert "No sentence has the name of this line: s9" in said
+    with pytest.raises(CommandError, match="was not touched"):
+        run("scan_audio", tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY + TASK + "allow_missing = true\n")
+    said = run("import_study", tmp_path)
+    assert "Only stimuli.csv names the conditions “human”, “vits”" in said
+    assert Study.objects.get().items.get(key="s1").text == "Hello."
+
+
+def test_names_that_can_be_read_in_two_ways_are_asked_for_a_pattern(tmp_path: Path) -> None:
+    for name in ("alice_hi", "alice_bye", "bob_hi", "bob_bye"):
+        write_sound(tmp_path / f"{name}.wav")
+    with pytest.raises(CommandError, match=r"(?s)in 2 ways.*--pattern '\{system:1\}_\{sentence\}'"):
+        run("scan_audio", tmp_path)
+    assert not (tmp_path / "stimuli.csv").exists()
+    assert "bob    2 of 2" in run("scan_audio", tmp_path, "--pattern", "{system}_{sentence}.wav")

@@ -35,7 +35,7 @@ SMALL = 32_767  # the largest number of a small column of the database
 
 TOP = {
     "study": Field(shapes.raw_table, required=True, default={}),
-    "conditions": Field(shapes.raw_tables, required=True, default=()),
+    "conditions": Field(shapes.raw_tables, default=()),
     "tasks": Field(shapes.raw_tables, required=True, default=()),
     "questionnaires": Field(shapes.raw_tables, default=()),
     "settings": Field(shapes.raw_tables, default=()),
@@ -139,6 +139,7 @@ KIND = {
 }
 CHECK_KEY = Field(shapes.slug, required=True, longest=40, default="")
 ANYTHING = Field(shapes.plain)  # the settings of a check are its own affair
+HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
 CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
 
 
@@ -220,7 +221,8 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
         check = {name: value for name, value in fields.items() if value is not None}
         key = check.get("key", "")
         if key and key not in Check.registry:
-            known = did_you_mean(key, Check.registry)
+            named = HEADPHONES if "headphone" in key.casefold() else ""
+            known = named or did_you_mean(key, Check.registry)
             notes.toml(f"{where}.key", f"There is no check “{key}”.", known)
         elif key in [other["key"] for other in checks]:
             notes.toml(f"{where}.key", f"The check “{key}” stands here twice.", "Remove one.")

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
 from listening import studies
-from listening.design.studyfile import Problem
+from listening.design.studyfile import Problem, mistakes
 from listening.models import Study
 
 
@@ -32,7 +32,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         owner = owner_named(options["owner"])
         try:
-            study = studies.create_study(options["source"], owner, replace=options["replace"])
+            study = studies.create_study(
+                options["source"], owner, replace=options["replace"], tell=self.stdout.write
+            )
         except studies.StudyProblems as error:
             self._list(error.problems)
             raise SystemExit(1) from None
@@ -47,14 +49,14 @@ class Command(BaseCommand):
             self.stdout.write(opened(study))
 
     def _list(self, problems: tuple[Problem, ...]) -> None:
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        self.stderr.write(f"Nothing was imported: {count}.")
-        for file, group in groupby(problems, key=lambda p: p.file):
+        found = mistakes(problems)
+        count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+        places = f" in {len(problems):,} places" if len(problems) > len(found) else ""
+        self.stderr.write(f"Nothing was imported: {count}{places}.")
+        for file, group in groupby(found, key=lambda mistake: mistake.first.file):
             self.stderr.write(file)
-            for p in group:
-                where = ", ".join(filter(None, [f"row {p.row}" if p.row else "", p.place]))
-                words = f"{p.what} {p.remedy}".rstrip()
-                self.stderr.write(f"  {where}: {words}" if where else f"  {words}")
+            for mistake in group:
+                self.stderr.write(f"  {mistake}")
 
 
 def owner_named(name: str) -> AbstractUser:
