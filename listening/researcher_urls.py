@@ -1,6 +1,5 @@
 """The researcher's pages: log-in, studies, one study and what can be done with it, the gallery."""
 
-from django.contrib.auth.views import LoginView
 from django.urls import path
 
 from listening.views import (
@@ -15,8 +14,10 @@ from listening.views import (
 
 urlpatterns = [
     path("", researcher.home, name="home"),
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("login/", accounts.LogIn.as_view(), name="login"),
     path("logout/", accounts.LogOut.as_view(), name="logout"),
+    path("password/lost/", accounts.LostPassword.as_view(), name="password-lost"),
+    path("password/<uidb64>/<token>/", accounts.SetPassword.as_view(), name="password-set"),
     path("password/", accounts.ChangePassword.as_view(), name="password"),
     path("studies/", researcher.studies, name="studies"),
     path("studies/<slug:key>/", researcher.study, name="study"),

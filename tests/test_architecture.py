@@ -14,7 +14,19 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("config", "listening", "metrics", "analysis")
 DOORS = {  # of each room what needs a framework; all else in it is pure
     "listening": (
-        *("admin", "allocation", "answers", "api", "apps", "audio", "bots", "consumers", "draws"),
+        *(
+            "access",
+            "accounts",
+            "admin",
+            "allocation",
+            "answers",
+            "api",
+            "apps",
+            "audio",
+            "bots",
+            "consumers",
+            "draws",
+        ),
         *(
             "feedback",
             "jobs",
