@@ -16,7 +16,10 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
     "listening": (
         *(
             "access",
+            "access",
             "accounts",
+            "events",
+            "versions",
             "admin",
             "allocation",
             "answers",

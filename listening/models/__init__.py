@@ -1,5 +1,6 @@
 """The nouns of listening and the constraints that keep them true."""
 
+from listening.models.event import StudyEvent
 from listening.models.invitation import Invitation
 from listening.models.material import Condition, Item, Stimulus
 from listening.models.rating import Justification, Rating
@@ -34,6 +35,7 @@ __all__ = [
     "Slot",
     "Stimulus",
     "Study",
+    "StudyEvent",
     "Submission",
     "Task",
     "Trial",

@@ -16,6 +16,7 @@ from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
+from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Stimulus, Study, Task
 from listening.models.codes import completion_code
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
 
 
-def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) -> Study:
+def create_study(
+    source: Path, owner: AbstractUser, *, replace: bool = False, by: str = COMMAND_LINE
+) -> Study:
     """A study from a folder or a .zip of one; StudyProblems lists all that is wrong with it.
 
     A draft that is replaced stays what others know of it: its link, its owner, what was recruited
@@ -48,7 +51,9 @@ def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) ->
             shelf = _Shelf(reading, facts, stored)
             with transaction.atomic():
                 draft = _emptied_draft(reading.study.key, replace)
-                return _write(reading.study, draft or Study(owner_id=owner.pk), shelf)
+                study = _write(reading.study, draft or Study(owner_id=owner.pk), shelf)
+                note(study, "replaced" if draft else "made", by)
+                return study
         except BaseException as error:
             audio.forget(stored)
             if isinstance(error, IntegrityError):

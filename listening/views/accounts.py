@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm, SetPasswordForm
+from django.contrib.auth.models import User
 from django.contrib.auth.views import (
     LoginView,
     LogoutView,
@@ -13,6 +14,7 @@ from django.contrib.auth.views import (
     PasswordResetView,
 )
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
 
 from listening.accounts import LinkByMail
@@ -49,7 +51,7 @@ class LostPassword(PasswordResetView):
     subject_template_name = "registration/lost_subject.txt"
     success_url = reverse_lazy("login")
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if not settings.EARNEST_MAIL:
             raise Http404("No mail server is named, so no link can be mailed.")
         self.extra_email_context = {"public_url": settings.EARNEST_PUBLIC_URL}
@@ -68,7 +70,7 @@ class SetPassword(PasswordResetConfirmView):
     template_name = "registration/set_password.html"
     success_url = reverse_lazy("login")
 
-    def form_valid(self, form: SetPasswordForm) -> HttpResponse:
+    def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
         response = super().form_valid(form)
         messages.success(self.request, "Your password is set. Log in with it.")
         return response

@@ -9,22 +9,22 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from listening import invitations
+from listening.access import EDIT, study_for
 from listening.design.sources import Source, source_named
 from listening.invitations import NotInvited
 from listening.jobs import send_invitations
 from listening.models import Invitation, Study
 from listening.studies.length import session_length
-from listening.views.researcher import own_studies
 
 ROWS_PER_PAGE = 50
 
 
 def _of(request: HttpRequest, key: str, source: str) -> tuple[Study, Source]:
-    study = get_object_or_404(own_studies(request), key=key)
+    study = study_for(request.user, key, EDIT)
     named = source_named(study.sources, source)
     if named is None or not named.takes_invitations:
         raise Http404

@@ -9,11 +9,12 @@ from random import Random
 
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from listening.access import LOOK, study_for
 from listening.design.studyfile import StudyFile
 from listening.languages import page_words, speaking
 from listening.previews import Source, StoredSource, example, only
@@ -22,7 +23,6 @@ from listening.views import page_facts
 from listening.views.preview_state import Addresses, preview_state
 from listening.views.preview_words import in_language
 from listening.views.rater import as_wav, languages_of
-from listening.views.researcher import own_studies
 
 PARTS = ("task", "check", "questionnaire")
 RANGE = re.compile(r"bytes=(\d{1,15})-(\d{0,15})")
@@ -76,7 +76,7 @@ def example_sound(
 
 
 def _stored(request: HttpRequest, key: str) -> StoredSource:
-    return StoredSource(get_object_or_404(own_studies(request), key=key))
+    return StoredSource(study_for(request.user, key, LOOK))
 
 
 def _example(name: str) -> Source:

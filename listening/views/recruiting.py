@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from listening import sessions
+from listening.access import EDIT, study_for
 from listening.models import BonusBatch, Connection, Recruitment, Session, Study, Submission
 from listening.monitor import forget_progress
 from listening.prolific import ProlificError
@@ -42,7 +43,6 @@ from listening.views.recruiting_facts import (
     plan_facts,
     source_facts,
 )
-from listening.views.researcher import own_studies
 
 State = Recruitment.State
 
@@ -53,7 +53,7 @@ State = Recruitment.State
 @login_required
 @require_GET
 def page(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, get_object_or_404(own_studies(request), key=key))
+    return _page(request, study_for(request.user, key, EDIT))
 
 
 def _page(
@@ -100,7 +100,7 @@ def _current(study: Study) -> Recruitment | None:
 @require_POST
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing half is left behind."""
-    study = get_object_or_404(own_studies(request), key=key)
+    study = study_for(request.user, key, EDIT)
     action = ACTIONS.get(request.POST.get("action", ""))
     if action is None:
         messages.error(request, "There is no such action.")
@@ -227,7 +227,7 @@ def _change_state(request: HttpRequest, study: Study) -> Answer:
         from listening.studies import StudyError, open_study, pause_study
 
         try:
-            (open_study if word == "resume" else pause_study)(study)
+            (open_study if word == "resume" else pause_study)(study, by=_who(request))
         except StudyError as error:
             messages.warning(request, str(error))
         forget_progress(study.key)
@@ -368,7 +368,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
 @login_required
 @require_GET
 def ledger_csv(request: HttpRequest, key: str) -> HttpResponse:
-    study = get_object_or_404(own_studies(request), key=key)
+    study = study_for(request.user, key, EDIT)
     text = ledger.as_csv(study.recruitments.all())
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
