@@ -85,7 +85,7 @@ DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-co
 LIMITS = (
     Limit("wrong log-ins of an address", LOGINS, 20, 60, client_address),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
-    Limit("links for lost passwords", ("password-lost", "password-set"), 10, 60, client_address),
+    Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_address),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
     Limit("changes by a researcher", (), 240, 60, _researcher),

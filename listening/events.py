@@ -55,6 +55,15 @@ def note(study: Study, what: str, by: str, **details: Any) -> None:
     )
 
 
+def note_of_room(
+    study_id: int, by: str, what: str, details: dict[str, Any], **_signal: Any
+) -> None:
+    """Receives `listening.signals.acted`."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is not None:
+        note(study, what, by, **details)
+
+
 def said(event: StudyEvent) -> str:
     return SAID.get(event.what, event.what)
 

@@ -19,6 +19,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "access",
             "accounts",
             "events",
+            "projects",
             "versions",
             "admin",
             "allocation",
@@ -83,7 +84,10 @@ STOREYS = {  # of analysis, from the ground up: a module imports of its own stor
 HEAVY = ("django", "torch", "pymc", "rest_framework", "celery", "psycopg")
 ALLOWED = {  # room -> what it may import of other rooms
     "listening": (),
-    "metrics": ("listening.selectors", "listening.methods", "listening.registry"),
+    "metrics": (
+        *("listening.selectors", "listening.methods", "listening.registry"),
+        "listening.signals",
+    ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
         "listening.signals",

@@ -14,9 +14,17 @@ from analysis.models import AnalysisRun, RunFile
 from analysis.report.report_schema import Report
 from analysis.web.views import shown_run
 from listening.selectors import study_head_or_404
+from listening.signals import acted
 
 CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
 IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
+
+
+def _taken(request: HttpRequest, key: str, file: str) -> None:
+    """Checks that it may be taken out, and has the study's log say so."""
+    head = study_head_or_404(key, request.user, "analyse")
+    by, details = request.user.get_username(), {"file": file}
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
 
 
 @login_required
@@ -26,7 +34,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResp
     from analysis.ratings.cells import csv_lines, json_lines
     from listening.selectors import rating_rows
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, f"ratings.{kind}")
     lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
     pieces = _in_pieces(lines(rating_rows(key)))
     response = StreamingHttpResponse(
@@ -42,7 +50,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
     from analysis.ratings.sessions_csv import sessions_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "sessions.csv")
     response = StreamingHttpResponse(
         _in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -56,7 +64,7 @@ def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse
     """All answers to a study's questionnaires, a row for each, as they stand now."""
     from analysis.ratings.sessions_csv import questionnaires_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "questionnaires.csv")
     response = StreamingHttpResponse(
         _in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -71,7 +79,7 @@ def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     from analysis.ratings.study_scores import study_scores
     from analysis.report.writers.exports import scores_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "scores.csv")
     return _attached(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 

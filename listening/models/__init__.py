@@ -3,6 +3,7 @@
 from listening.models.event import StudyEvent
 from listening.models.invitation import Invitation
 from listening.models.material import Condition, Item, Stimulus
+from listening.models.project import MemberInvitation, Membership, Project, Role
 from listening.models.rating import Justification, Rating
 from listening.models.recruitment import (
     Bonus,
@@ -28,9 +29,13 @@ __all__ = [
     "Item",
     "Justification",
     "LedgerEntry",
+    "MemberInvitation",
+    "Membership",
+    "Project",
     "Rater",
     "Rating",
     "Recruitment",
+    "Role",
     "Session",
     "Slot",
     "Stimulus",

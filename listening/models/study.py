@@ -8,6 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
 
 from listening.models.codes import link_code
+from listening.models.project import Project
 
 
 class Study(models.Model):
@@ -24,6 +25,9 @@ class Study(models.Model):
         ALL = "all"  # a rater gets every task, in the order of the study
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="studies")
+    project = models.ForeignKey(  # whose members may see it; NULL: its owner alone
+        Project, models.PROTECT, null=True, related_name="studies"
+    )
     key = models.SlugField(max_length=80, unique=True)
     link = models.CharField(max_length=24, unique=True, default=link_code, editable=False)
     title = models.CharField(max_length=200)  # what raters read

@@ -11,7 +11,7 @@ from listening.models import Study
 
 MOST_TAGS_OFFERED = 200
 SORTS = {"newest": ("-created_at", "-pk"), "oldest": ("created_at", "pk"), "key": ("key",)}
-FILTERS = ("q", "state", "tag", "archived", "sort")
+FILTERS = ("q", "state", "tag", "project", "archived", "sort")
 
 
 def filtered(studies: QuerySet[Study], asked: Mapping[str, str]) -> QuerySet[Study]:
@@ -26,6 +26,8 @@ def filtered(studies: QuerySet[Study], asked: Mapping[str, str]) -> QuerySet[Stu
         studies = studies.filter(state=asked["state"])
     if asked.get("tag"):
         studies = studies.filter(tags__contains=[asked["tag"]])
+    if asked.get("project", "").isdecimal():
+        studies = studies.filter(project=int(asked["project"][:9]))
     return studies.order_by(*SORTS.get(asked.get("sort", ""), SORTS["newest"]))
 
 

@@ -15,9 +15,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from listening import events, studies
-from listening.access import EDIT, LOOK, OWN, study_for
+from listening.access import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
 from listening.models import Study, StudyEvent
 from listening.monitor import forget_progress
+from listening.projects import move_study
 from listening.studies import StudyError
 from listening.versions import earlier_versions
 from listening.views.researcher import who
@@ -37,6 +38,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "key_of_version": studies.free_key(study, True),
         "earlier": earlier_versions(study),
         "later": study.later_versions.order_by("version"),
+        "projects": projects_of(request.user, EDIT),
         "contents": studies.contents_of(study) if OWN in study.may else None,
         "why_not": studies.why_not(study),
     }
@@ -52,7 +54,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing is half done."""
     name = request.POST.get("action", "")
     action = ACTIONS.get(name)
-    study = study_for(request.user, key, OWN if name == "delete" else EDIT)
+    study = study_for(request.user, key, OWN if name in ("delete", "move") else EDIT)
     if action is None:
         messages.error(request, "There is no such action.")
         return redirect("manage", key=key)
@@ -103,6 +105,21 @@ def _copy(request: HttpRequest, study: Study) -> Done:
     return copy.key, f"Made {what}: “{copy.key}”, a draft. Its completion codes are new."
 
 
+def _move(request: HttpRequest, study: Study) -> Done:
+    text = request.POST.get("project", "")
+    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    project = projects_of(request.user, EDIT).filter(pk=number).first()
+    if text and project is None:
+        raise StudyError("You are in no such project as editor or owner.")
+    moved = move_study(study, project, by=who(request))
+    forget_progress(study.key)
+    if not moved:
+        return study.key, "Nothing was changed."
+    where = f"It is in the project {project} now." if project else "It belongs to its owner alone."
+    seen = visible_studies(request.user).filter(pk=study.pk).exists()
+    return study.key if seen else None, where
+
+
 def _delete(request: HttpRequest, study: Study) -> Done:
     went = studies.delete_study(study, request.POST.get("typed", ""), by=who(request))
     forget_progress(study.key)
@@ -115,6 +132,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Done]] = {
     "archive": _archive,
     "unarchive": _unarchive,
     "copy": _copy,
+    "move": _move,
     "delete": _delete,
 }
 

@@ -18,7 +18,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import sessions
 from listening.access import EDIT, study_for
-from listening.models import BonusBatch, Connection, Recruitment, Session, Study, Submission
+from listening.events import note
+from listening.models import BonusBatch, Recruitment, Session, Study, Submission
 from listening.monitor import forget_progress
 from listening.prolific import ProlificError
 from listening.recruitment import (
@@ -64,7 +65,7 @@ def _page(
     problems_of: dict[str, str] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    connection = Connection.objects.filter(owner=study.owner).first()
+    connection = connecting.connection_for(study)
     recruitment = _current(study)
     context: dict[str, Any] = {
         "study": study,
@@ -101,7 +102,8 @@ def _current(study: Study) -> Recruitment | None:
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing half is left behind."""
     study = study_for(request.user, key, EDIT)
-    action = ACTIONS.get(request.POST.get("action", ""))
+    name = request.POST.get("action", "")
+    action = ACTIONS.get(name)
     if action is None:
         messages.error(request, "There is no such action.")
         return redirect("recruiting", key=key)
@@ -114,6 +116,8 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
         return answer
     if answer:
         messages.success(request, answer)
+        if name != "look":
+            note(study, "quota" if name == "quota" else "recruiting", _who(request), said=answer)
     anchor = request.POST.get("anchor", "")
     back = reverse("recruiting", args=[key])
     show = request.POST.get("show", "")
@@ -136,8 +140,8 @@ def _who(request: HttpRequest) -> str:
 
 
 def _save(request: HttpRequest, study: Study) -> Answer:
-    connection = Connection.objects.filter(owner=study.owner).exclude(token="").first()
-    if connection is None:
+    connection = connecting.connection_for(study)
+    if connection is None or not connection.token:
         raise RecruitmentError("Connect Prolific first.")
     recruitment = _current(study)
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
@@ -370,6 +374,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
 def ledger_csv(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     text = ledger.as_csv(study.recruitments.all())
+    note(study, "exported", _who(request), file="ledger.csv")
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
     response["Content-Disposition"] = f'attachment; filename="{study.key}-ledger-{stamp}.csv"'

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from listening import sessions
-from listening.access import EDIT, LOOK, study_for
+from listening.access import EDIT, LOOK, may_see_ids, study_for
 from listening.events import note
 from listening.models import Session, Study
 from listening.monitor import forget_progress, page_progress
@@ -73,7 +73,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "status": status,
         "statuses": status_links(status),
         "status_query": f"status={status}" if status in Session.Status.values else "",
-        "shows_prolific_ids": mine.owner_id == request.user.pk,
+        "shows_prolific_ids": may_see_ids(mine, request.user),
     }
     return render(request, "researcher/study.html", context)
 
