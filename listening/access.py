@@ -22,9 +22,9 @@ RIGHTS = {
 }
 WORDS = {  # for pages
     Role.VIEWER: "sees progress, previews, results, plans and the log",
-    Role.ANALYST: "takes out ratings and files, too; asks for analyses, metrics and plans",
+    Role.ANALYST: "takes out ratings and files, too, and asks for analyses and metrics",
     Role.EDITOR: "runs studies, too: opens, recruits and pays, rejects, sees Prolific ids, copies",
-    Role.OWNER: "everything, too: members, the token for Prolific, deleting",
+    Role.OWNER: "everything: members, the token for Prolific, moving, deleting",
 }
 NONE: frozenset[str] = frozenset()
 
