@@ -94,7 +94,8 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     study_head_or_404(key, request.user)
     finished = _finished(key, request.GET.get("run", ""))
     made = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
-    if made is not None:
+    if made is not None:  # a bundle holds all ratings
+        _taken(request, key, name)
         kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
         return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
     report = finished.report()

@@ -160,7 +160,17 @@ def test_what_a_role_may_not_do_is_not_offered(client, lab):
         seen[role] = page_of(client, "/studies/voices/")
     for words in ("Pause</button>", "Reject…", ">Recruiting<", ">Manage<"):
         assert [role for role in ROLES if words in seen[role]] == ["editor", "owner"], words
-    client.force_login(make_user("analyst"))
+    for role, offered in {"viewer": False, "analyst": True}.items():
+        client.force_login(make_user(role))
+        results, metrics = (
+            page_of(client, f"/studies/voices/{p}/") for p in ("results", "metrics")
+        )
+        for words, page in {
+            "/results/run/": results,
+            "ratings.csv": results,
+            "/score/": metrics,
+        }.items():
+            assert (words in page) is offered, (role, words)
     refused = client.post("/studies/voices/state/", {"to": "closed"})
     assert refused.status_code == 403
     assert "This takes the role editor in the project" in words_of(refused.content.decode())
