@@ -86,6 +86,7 @@ DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-co
 LIMITS = (
     Limit("wrong log-ins of an address", LOGINS, 20, 60, client_address),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
+    Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_address),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
     Limit("shared results of an address", ("shared-results",), 120, 60, client_address, reads=True),

@@ -1,6 +1,5 @@
 """The researcher's pages: log-in, studies, one study and what can be done with it, the gallery."""
 
-from django.contrib.auth.views import LoginView
 from django.urls import path
 
 from listening.views import (
@@ -9,22 +8,32 @@ from listening.views import (
     drafts,
     gallery,
     invitations,
+    manage,
     preview,
+    projects,
     prolific,
     recruiting,
     researcher,
+    study_list,
 )
 
 urlpatterns = [
-    path("", researcher.home, name="home"),
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("", study_list.home, name="home"),
+    path("login/", accounts.LogIn.as_view(), name="login"),
     path("logout/", accounts.LogOut.as_view(), name="logout"),
+    path("password/lost/", accounts.LostPassword.as_view(), name="password-lost"),
+    path("password/<uidb64>/<token>/", accounts.SetPassword.as_view(), name="password-set"),
     path("password/", accounts.ChangePassword.as_view(), name="password"),
-    path("studies/", researcher.studies, name="studies"),
+    path("studies/", study_list.studies, name="studies"),
+    path("deleted-studies/", manage.deleted, name="deleted-studies"),
     path("studies/<slug:key>/", researcher.study, name="study"),
     path("studies/<slug:key>/state/", researcher.change_state, name="study-state"),
     path("studies/<slug:key>/reject/<int:pk>/", researcher.reject, name="session-reject"),
     path("studies/<slug:key>/simulated/", researcher.delete_simulated, name="simulated-delete"),
+    path("studies/<slug:key>/manage/", manage.page, name="manage"),
+    path("studies/<slug:key>/manage/do/", manage.do, name="manage-do"),
+    path("studies/<slug:key>/log/", manage.log, name="log"),
+    path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),
     path("studies/<slug:key>/recruiting/do/", recruiting.do, name="recruiting-do"),
     path("studies/<slug:key>/recruiting/ledger.csv", recruiting.ledger_csv, name="ledger"),
@@ -35,6 +44,12 @@ urlpatterns = [
         invitations.links_csv,
         name="invitations-csv",
     ),
+    path("projects/", projects.project_list, name="projects"),
+    path("projects/<int:pk>/", projects.project_page, name="project"),
+    path("projects/<int:pk>/do/", projects.project_do, name="project-do"),
+    path("projects/<int:project>/prolific/", prolific.connection_page, name="project-prolific"),
+    path("projects/<int:project>/prolific/do/", prolific.connection_do, name="project-prolific-do"),
+    path("join/<str:token>/", projects.join, name="join"),
     path("prolific/", prolific.connection_page, name="prolific"),
     path("prolific/do/", prolific.connection_do, name="prolific-do"),
     path("hooks/prolific/<int:pk>/", prolific.hook, name="prolific-hook"),

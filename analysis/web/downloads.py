@@ -17,6 +17,7 @@ from analysis.report.report_schema import Report
 from analysis.web.artifacts import PAPER, is_quick, paper_zip
 from analysis.web.views import shown_run
 from listening.selectors import study_head_or_404
+from listening.signals import acted
 
 CSV, JSON = "text/csv", "application/json"
 KINDS = {
@@ -32,6 +33,13 @@ KINDS = {
 IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
 
 
+def _taken(request: HttpRequest, key: str, file: str) -> None:
+    """Checks that it may be taken out, and has the study's log say so."""
+    head = study_head_or_404(key, request.user, "analyse")
+    by, details = request.user.get_username(), {"file": file}
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
+
+
 @login_required
 @require_GET
 def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResponse:
@@ -39,7 +47,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResp
     from analysis.ratings.cells import csv_lines, json_lines
     from listening.selectors import rating_rows
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, f"ratings.{kind}")
     lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
     pieces = _in_pieces(lines(rating_rows(key)))
     response = StreamingHttpResponse(
@@ -55,7 +63,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
     from analysis.ratings.sessions_csv import sessions_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "sessions.csv")
     response = StreamingHttpResponse(
         _in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -69,7 +77,7 @@ def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse
     """All answers to a study's questionnaires, a row for each, as they stand now."""
     from analysis.ratings.sessions_csv import questionnaires_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "questionnaires.csv")
     response = StreamingHttpResponse(
         _in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -84,7 +92,7 @@ def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     from analysis.ratings.study_scores import study_scores
     from analysis.report.writers.exports import scores_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "scores.csv")
     return _attached(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 
@@ -98,10 +106,12 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     study_head_or_404(key, request.user)
     finished = _finished(key, request.GET.get("run", ""))
     made = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
-    if made is not None:
+    if made is not None:  # a bundle holds all ratings
+        _taken(request, key, name)
         kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
         return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
-    if name == PAPER:
+    if name == PAPER:  # it holds all ratings, too
+        _taken(request, key, name)
         return _paper(request, key, finished)
     report = finished.report()
     about = request.GET.get("about", "")

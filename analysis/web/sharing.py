@@ -45,7 +45,7 @@ def hash_of(token: str) -> str:
 @require_POST
 def share(request: HttpRequest, key: str) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
-    head = study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "edit")
     days, problem = _days(request.POST.get("days", ""))
     open_ones = [link for link in links_of(key) if link.is_open]
     if len(open_ones) >= MOST_OPEN:
@@ -78,7 +78,7 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def unshare(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """End a link at once; it stays in the list."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "edit")
     link = get_object_or_404(ResultsLink, pk=pk, study__key=key)
     ended = ResultsLink.objects.filter(pk=link.pk, revoked_at=None)
     if ended.update(revoked_at=timezone.now()):

@@ -24,6 +24,7 @@ from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.web.results_links import sharing
 from listening.selectors import study_head_or_404
+from listening.signals import acted
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -67,12 +68,14 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run(request: HttpRequest, key: str) -> HttpResponse:
     """Ask for an analysis; one that is stored already is shown at once."""
-    head = study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "analyse")
     try:
         options = options_of(request.POST, key)
     except OptionsError as error:
         return _page(request, head, problem=str(error), status=400)
     asked = asked_run(head["pk"], key, options)
+    by, details = request.user.get_username(), {"options": asked.asked_for}
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what="analysed", details=details)
     if asked.state != AnalysisRun.State.DONE:
         return redirect("results", key)
     messages.success(request, STORED)
@@ -85,7 +88,7 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """The same analysis with the ratings as they stand now."""
-    head = study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "analyse")
     earlier = get_object_or_404(runs_of(key).defer(*LONG), pk=pk)
     try:
         options = options_from(earlier.parameters)
@@ -102,7 +105,7 @@ def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up an analysis that waits or runs."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "analyse")
     cancel_run(get_object_or_404(runs_of(key).defer(*LONG), pk=pk).pk)
     return redirect("results", key)
 
@@ -111,7 +114,7 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
     """Have a worker make one of the files that take long."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "analyse")
     finished = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
     if asked_file(finished, name) is None:
         raise Http404(f"There is no file {name} to be made.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from django.db import connection
-from django.http import Http404
 
+from listening.access import LOOK, study_for
 from listening.design.traps import TrapPlan
 from listening.models import Block, Condition, Study, Task
 
@@ -36,15 +36,13 @@ class StudyHead(TypedDict):
     pk: int
     key: str
     title: str
+    may: frozenset[str]  # look, analyse, edit, own
 
 
-def study_head_or_404(key: str, user: Any) -> StudyHead:
-    """The study, if it is this researcher's or they are a superuser; else a page not found."""
-    studies = Study.objects.filter(key=key)
-    study = (studies if user.is_superuser else studies.filter(owner=user.pk)).first()
-    if study is None:
-        raise Http404(f"There is no study “{key}” of yours.")
-    return StudyHead(pk=study.pk, key=study.key, title=study.title)
+def study_head_or_404(key: str, user: Any, wants: str = LOOK) -> StudyHead:
+    """The study, where this user may do with it what they want: see `listening.access`."""
+    study = study_for(user, key, wants)
+    return StudyHead(pk=study.pk, key=study.key, title=study.called, may=study.may)
 
 
 def condition_labels(study: str) -> dict[str, str]:

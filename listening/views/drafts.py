@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
+from listening.access import EDIT, study_for, visible_studies
 from listening.design.draft_toml import KINDS
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import mistakes
@@ -23,7 +24,6 @@ from listening.drafts.figures import figures_of, reading_of
 from listening.models import Draft
 from listening.previews import GALLERY
 from listening.views.draft_fields import question_fields, rater_fields
-from listening.views.researcher import own_studies
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
@@ -52,7 +52,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
     context = {
         "cards": cards,
         "drafts": Draft.objects.filter(owner_id=request.user.pk)[:20],
-        "studies": own_studies(request).order_by("-created_at")[:50],
+        "studies": visible_studies(request.user).order_by("-created_at")[:50],
     }
     return render(request, "researcher/new_study.html", context)
 
@@ -72,7 +72,7 @@ def _begin(request: HttpRequest) -> HttpResponse:
     elif kind == "folder":
         draft = folder.begin_empty(request.user)
     elif kind == "copy":
-        study = get_object_or_404(own_studies(request), key=request.POST.get("study", ""))
+        study = study_for(request.user, request.POST.get("study", ""), EDIT)
         draft = folder.begin_copy(request.user, study)
         messages.success(request, f"This is a copy of “{study.title}”; the study itself stays.")
     else:

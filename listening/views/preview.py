@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
+from listening.access import LOOK, study_for
 from listening.audio.pieces import flac_response
 from listening.design.studyfile import StudyFile, StudyProblems, mistakes
 from listening.drafts.folder import folder_of
@@ -27,7 +28,6 @@ from listening.views import page_facts
 from listening.views.preview_state import Addresses, preview_state
 from listening.views.preview_words import in_language
 from listening.views.rater import as_wav, languages_of
-from listening.views.researcher import own_studies
 
 PARTS = ("task", "check", "questionnaire")
 SEED = re.compile(r"[0-9a-f]{32}")
@@ -111,7 +111,7 @@ def example_sound(
 
 
 def _stored(request: HttpRequest, key: str) -> StoredSource:
-    return StoredSource(get_object_or_404(own_studies(request), key=key))
+    return StoredSource(study_for(request.user, key, LOOK))
 
 
 def _example(name: str) -> Source:

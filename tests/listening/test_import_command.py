@@ -2,10 +2,12 @@
 
 import io
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from listening.models import Slot, Study
 from tests.listening.folders import CSV, STUDY, TASK, TOML, make_folder, write_sound
@@ -73,7 +75,7 @@ def test_mistakes_are_listed_by_file_and_the_command_fails(tmp_path: Path) -> No
     [
         ([], [], "Say whose study it is: --owner NAME"),
         (["ada", "bob"], [], "Say whose study it is: --owner NAME"),
-        (["ada"], ["--owner", "eve"], "no user “eve”"),
+        (["ada"], ["--owner", "eve"], "no account “eve”; there are: ada.*make_account eve"),
     ],
 )
 def test_a_study_needs_an_owner(
@@ -97,7 +99,50 @@ def test_a_second_import_needs_replace(tmp_path: Path) -> None:
     run("import_study", folder)
     with pytest.raises(CommandError, match=r"already.*--replace"):
         run("import_study", folder)
-    assert "Imported “small”" in run("import_study", folder, "--replace")
+    User.objects.create_user("ben")
+    said = run("import_study", folder, "--replace", "--owner", "ben")
+    assert "Imported “small”" in said
+    assert "still belongs to ada" in said
+
+
+def test_an_ordinary_account_is_made_and_its_password_set_by_the_link_that_is_printed(
+    client: Client,
+) -> None:
+    said = run("make_account", "eve", "--email", "eve@example.org")
+    eve = User.objects.get()
+    assert (eve.is_superuser, eve.is_staff, eve.has_usable_password()) == (False, False, False)
+    path = urlsplit(said.splitlines()[-1]).path
+    page = client.get(path, follow=True)
+    new = {"new_password1": "correct horse battery", "new_password2": "correct horse battery"}
+    short = {"new_password1": "short", "new_password2": "short"}
+    assert "too short" in client.post(page.request["PATH_INFO"], short).content.decode()
+    assert client.post(page.request["PATH_INFO"], new).url == "/login/"
+    assert client.login(username="eve", password="correct horse battery")
+    assert "works no more" in client.get(path).content.decode()
+    with pytest.raises(CommandError, match="already exists"):
+        run("make_account", "eve")
+    assert "/password/" in run("password_link", "eve")
+    with pytest.raises(CommandError, match="no account “mallory”"):
+        run("password_link", "mallory")
+
+
+def test_a_lost_password_is_mailed_where_there_is_a_mail_server(
+    client: Client, settings, mailoutbox
+) -> None:
+    user = User.objects.create_user("eve", "eve@example.org", "correct horse battery")
+    assert client.get("/password/lost/").status_code == 404
+    assert "Have a link mailed" not in client.get("/login/").content.decode()
+    settings.EARNEST_MAIL = {"backend": "django.core.mail.backends.locmem.EmailBackend"}
+    settings.EARNEST_PUBLIC_URL = "https://listen.example.org"
+    assert "Have a link mailed" in client.get("/login/").content.decode()
+    said = [
+        client.post("/password/lost/", {"email": email}, follow=True).context["messages"]
+        for email in ("eve@example.org", "nobody@example.org")
+    ]
+    assert len({str(next(iter(each))) for each in said}) == 1  # it tells nobody who has an account
+    (mail,) = mailoutbox
+    assert mail.to == [user.email]
+    assert "https://listen.example.org/password/" in mail.body
 
 
 def test_exporting(tmp_path: Path) -> None:

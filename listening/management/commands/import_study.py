@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--owner", default="", help="user name of the researcher it belongs to")
         parser.add_argument("--open", action="store_true", help="let raters in at once")
         parser.add_argument(
-            "--replace", action="store_true", help="replace a study of this key without ratings"
+            "--replace", action="store_true", help="replace a draft of this key; its link stays"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,6 +41,9 @@ class Command(BaseCommand):
         except studies.StudyError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(imported(study))
+        if study.owner_id != owner.pk:
+            name = study.owner.get_username()
+            self.stdout.write(f"It still belongs to {name}: replacing a draft changes no owner.")
         if made := studies.what_was_derived(studies.study_as_file(study)):
             self.stdout.write(f"Settings: {made}")
         for finding in studies.check_study(study):
@@ -65,7 +68,11 @@ def owner_named(name: str) -> AbstractUser:
     if name:
         user = users.filter(username=name).first()
         if user is None:
-            raise CommandError(f"There is no user “{name}”. Make one: manage.py createsuperuser")
+            known = ", ".join(users.order_by("username").values_list("username", flat=True)[:10])
+            raise CommandError(
+                f"There is no account “{name}”; there are: {known or 'none'}. Make it, for "
+                f"their own studies only: manage.py make_account {name}"
+            )
         return user
     user = users.filter(username="researcher").first()
     if user is None and users.count() == 1:
