@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from listening.access import EDIT, rights_in
 from listening.drafts.folder import delete, folder_of
 from listening.models import Draft, Study
 from listening.studies import Finding, StudyError, check_study, create_study, open_study
@@ -26,8 +27,11 @@ def make(draft: Draft, owner: AbstractUser) -> Study:
     old = draft.study
     if old is not None and old.state != Study.State.DRAFT:
         raise StudyError(f"The study “{old.key}” was opened already. Copy it to change it.")
+    if old is not None and EDIT not in rights_in(old, owner):
+        raise StudyError(f"The study “{old.key}” is in a project where you may not change it.")
     seen = draft.revision
-    study = create_study(folder_of(draft), owner, replace=_is_own(draft, old))
+    replace = _is_own(draft, old)
+    study = create_study(folder_of(draft), owner, replace=replace, by=owner.get_username())
     draft.study, draft.made_revision = study, seen
     draft.save(update_fields=["study", "made_revision"])
     return study
@@ -50,6 +54,6 @@ def open_made(draft: Draft, *, anyway: bool) -> Study:
     study = draft.study
     if study is None or not is_made(draft):
         raise StudyError("The draft has changed since it was checked. Check it again.")
-    open_study(study, anyway=anyway)
+    open_study(study, anyway=anyway, by=draft.owner.get_username())
     delete(draft)
     return study

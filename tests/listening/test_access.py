@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
+from analysis.models import AnalysisRun
 from listening import access, studies
 from listening.models import Connection, MemberInvitation, Membership, Project, Study, StudyEvent
 from listening.recruitment.connecting import connection_for
@@ -56,7 +57,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("draft-clip", "draft-preview", "draft-preview-clip", "draft-preview-sound"),
     *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
 }
-VALUES = {"key": "voices", "source": "panel", "form": "csv", "kind": "csv", "name": "a.csv"}
+VALUES = {"key": "voices", "source": "panel", "form": "csv", "kind": "json", "name": "a.csv"}
 VALUES |= {"stimulus": "a", "check": "volume", "seed": "0" * 32}
 
 
@@ -164,6 +165,7 @@ def test_what_a_role_may_not_do_is_not_offered(client, lab):
         seen[role] = page_of(client, "/studies/voices/")
     for words in ("Pause</button>", "Reject…", ">Recruiting<", ">Manage<"):
         assert [role for role in ROLES if words in seen[role]] == ["editor", "owner"], words
+    AnalysisRun.objects.create(study=Study.objects.get(), estimator="mean_score", state="cancelled")
     for role, offered in {"viewer": False, "analyst": True}.items():
         client.force_login(make_user(role))
         results, metrics = (
