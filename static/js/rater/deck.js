@@ -301,10 +301,11 @@ export class Deck extends EventTarget {
 
   /** @returns {DeckDraft} */
   get draft() {
-    const { switches, loops, referenceMs: reference_ms, ratedMs: rated_ms } = this;
+    const { switches, loops } = this;
     const tracks = this.tracks.map((track) => track.draft);
     const loop = this.mixer?.loop ?? this.wishedLoop ?? undefined;
-    return { tracks, switches, loops, loop, reference_ms, rated_ms };
+    const order = { reference_ms: this.referenceMs, rated_ms: this.ratedMs };
+    return { tracks, switches, loops, loop, ...order };
   }
 
   close() {
