@@ -276,10 +276,7 @@ def _agree(request: HttpRequest, study: Study) -> Answer:
 
 def _approve_all(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
-    rows = recruitment.submissions.filter(status="AWAITING REVIEW", decision="").select_related(
-        "recruitment"
-    )
-    count = deciding.approve_many(recruitment, rows, _who(request))
+    count = deciding.approve_many(recruitment, _who(request))
     return f"{count} approved. Prolific works them off within minutes."
 
 

@@ -341,8 +341,7 @@ def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bo
     assert withdrew.row().withdrew
     assert hooks._about(recruitment.connection, child) == [recruitment]
 
-    waiting = recruitment.submissions.filter(status="AWAITING REVIEW", decision="")
-    assert deciding.approve_many(recruitment, waiting, "ada") == 3
+    assert deciding.approve_many(recruitment, "ada") == 3
     for minor, person in ((50, plain), (70, worked), (90, left)):
         paying.decide_bonus(person.row(), "thanks", minor, "ada")
     while batch := paying.write_batch(recruitment):
@@ -404,8 +403,8 @@ def test_all_that_is_plain_is_approved_at_once(double: Double) -> None:
     people = [Person(double, recruitment).work().hand_in() for _ in range(2)]
     doubtful = Person(double, recruitment).hand_in()
     syncing.sync(recruitment)
-    waiting = recruitment.submissions.filter(status="AWAITING REVIEW")
-    assert deciding.approve_many(recruitment, waiting, "ada") == 2
+    assert deciding.approve_many(recruitment, "ada") == 2
+    assert {p.row().rule for p in people} == {"Who did the work is paid, whether we use it or not."}
     double.settle()
     syncing.sync(recruitment)
     assert [p.row().status for p in people] == ["APPROVED", "APPROVED"]
