@@ -26,6 +26,7 @@ from listening.refusals import (
     OUTSIDE_SCALE,
     REASON_MISSING,
     REASON_TOO_SHORT,
+    REFERENCE_LATER,
     SESSION_OVER,
     UNKNOWN_TRIAL,
     WRONG_ORDER,
@@ -202,6 +203,8 @@ def _check_heard(trial: LoadedTrial, answer: Answer, rules: TaskRules, needed_s:
     share = rules.playback.share or 0.0  # 0: the page counts seconds
     if answer.heard_fraction < min(share, HEARD_ENOUGH) or answer.plays < 1:
         raise Refused(NOT_HEARD)
+    if not rules.playback.in_order(answer.playback):
+        raise Refused(REFERENCE_LATER)
 
 
 def _trap_passed(rules: TaskRules, trial: LoadedTrial, ratings: Sequence[NewRating]) -> bool | None:

@@ -50,6 +50,9 @@ NOT_FETCHED = Refusal(
     "not_fetched", gettext_noop("This clip has not reached you yet. Please listen to it again.")
 )
 NOT_HEARD = Refusal("not_heard", gettext_noop("Please listen to the whole clip before you answer."))
+REFERENCE_LATER = Refusal(  # the page lets the trial be listened to anew, as for what was not heard
+    NOT_HEARD.code, gettext_noop("Please listen to the reference first, then to the other clips.")
+)
 
 
 class Refused(Exception):

@@ -220,6 +220,7 @@ class ScriptedRater:
     def _answer_body(self, trial: State, task: State, clips: list[KnownClip]) -> State:
         careless = self.kind is Kind.CARELESS
         labels = trial_answers(self.opinions, trial, task, clips, careless=careless)
+        in_order = {"reference_heard_ms": 2000, "first_rated_ms": 2400}
         return {
             "trial": trial["id"],
             "answers": labels,
@@ -229,6 +230,7 @@ class ScriptedRater:
             "heard_fraction": 1.0,
             "playback": {
                 **{"stalls": 0, "hidden_ms": 0, "sample_rate_hz": 48_000},
+                **(in_order if task["playback"].get("reference_first") else {}),
                 **(AGENT_MARKS if self.kind is Kind.AGENT else {}),
             },
         }

@@ -23,6 +23,17 @@ class Playback:
     hidden_reference: bool = True  # among the rated clips, where there is an open one
     waveform: bool = False  # of the reference, on the time line
 
+    def in_order(self, facts: Mapping[str, Any]) -> bool:
+        """Whether the page says that the reference was heard before a rated clip sounded.
+
+        `facts` are those of the answer: milliseconds of the page's own time, which goes on over a
+        reload (static/js/rater/deck.js).
+        """
+        if not self.reference_first:
+            return True
+        reference, rated = facts.get("reference_heard_ms"), facts.get("first_rated_ms")
+        return isinstance(reference, int) and isinstance(rated, int) and reference <= rated
+
 
 def together(options: Mapping[str, Any], share: float | None) -> Playback:
     """What a study may choose wherever clips play together; `share` unless it says so."""

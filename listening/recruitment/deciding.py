@@ -6,7 +6,7 @@ out touches pay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from math import ceil
 
@@ -179,19 +179,31 @@ DONE = {
 }
 
 
-def approve_many(recruitment: Recruitment, rows: Iterable[Submission], by: str) -> int:
-    """All of them that are proposed for approval; Prolific works them off within minutes."""
+def approve_many(recruitment: Recruitment, by: str) -> int:
+    """All that are plain and undecided; Prolific works them off within minutes."""
     known = evidence_of(recruitment.study)
-    chosen: list[Submission] = []
-    for row in rows:
-        evidence = known.get(row.session_id) if row.session_id else None
-        offered = proposal_for(row, evidence)
-        if offered and is_plain_approval(offered):
-            _write_down(row, proposals.APPROVE, "", offered, by)
-            chosen.append(row)
-    if chosen:
+    waiting = recruitment.submissions.filter(status="AWAITING REVIEW", decision="")
+    plain = []
+    for row in waiting:
+        row.recruitment = recruitment
+        if is_plain_approval(proposal_for(row, known.get(row.session_id or 0))):
+            plain.append(row.pk)
+    if chosen := _write_approvals(plain, by):
         _send_approvals(recruitment, chosen)
     return len(chosen)
+
+
+def _write_approvals(plain: Sequence[int], by: str) -> list[Submission]:
+    """Written down at once, but for those that somebody has decided meanwhile."""
+    with transaction.atomic():
+        locked = Submission.objects.select_for_update().filter(pk__in=plain, decision="")
+        chosen = list(locked)
+        Submission.objects.filter(pk__in=[each.pk for each in chosen]).update(
+            **{"decision": proposals.APPROVE, "rule": proposals.FULL_PAY, "reason": ""},
+            **{"decided_by": by, "decided_at": timezone.now()},
+            **{"carried_out_at": None, "problem": ""},
+        )
+    return chosen
 
 
 def _send_approvals(recruitment: Recruitment, chosen: Sequence[Submission]) -> None:

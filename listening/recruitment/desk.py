@@ -26,7 +26,6 @@ class Row:
     proposal: Proposal | None = None
     mismatches: list[Mismatch] = field(default_factory=list)
     bonuses: list[Bonus] = field(default_factory=list)
-    part_minor: int = 0
     due: datetime | None = None  # when Prolific approves on its own
 
     @property
@@ -65,7 +64,10 @@ class Row:
 
     @property
     def part(self) -> str:
-        return f"{self.part_minor / 100:.2f}"
+        """What a part would be, in major units; reckoned for the rows that a page shows."""
+        if self.submission is None or self.proposal is None:
+            return ""
+        return f"{deciding.suggested_part(self.submission, self.known) / 100:.2f}"
 
     @property
     def is_waiting(self) -> bool:
@@ -101,7 +103,6 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
                 proposal=offered,
                 mismatches=proposals.mismatches_of(place, submission.participant, evidence),
                 bonuses=bonuses.get(submission.pk, []),
-                part_minor=deciding.suggested_part(submission, evidence) if offered else 0,
                 due=_due(submission),
             )
         )

@@ -54,10 +54,19 @@ def decide_bonus(submission: Submission, purpose: str, minor: int, by: str) -> B
 
 
 def take_back(bonus: Bonus) -> None:
-    """Only as long as it is in no batch."""
-    deleted, _ = Bonus.objects.filter(pk=bonus.pk, batch__isnull=True).delete()
+    """Owed no more; only as long as it is in no batch."""
+    with transaction.atomic():
+        _lock(bonus.submission.recruitment_id)  # else it could be in a batch that is being filled
+        deleted, _ = Bonus.objects.filter(pk=bonus.pk, batch__isnull=True).delete()
     if not deleted:
-        raise RecruitmentError("This bonus is being paid already.")
+        raise RecruitmentError(
+            "This bonus stands in a batch. If that is not paid yet, undo it below first."
+        )
+
+
+def _lock(recruitment: int) -> None:
+    """Whoever fills a batch, or takes a bonus back, waits for the other."""
+    Recruitment.objects.select_for_update().get(pk=recruitment)
 
 
 def owed(recruitment: Recruitment) -> list[Bonus]:
@@ -83,7 +92,7 @@ def is_due(bonus: Bonus) -> bool:
 def write_batch(recruitment: Recruitment) -> BonusBatch | None:
     """Writes what is owed down at Prolific, which pays nothing yet; None where nothing is owed."""
     with transaction.atomic():
-        Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+        _lock(recruitment.pk)
         bonuses = _of_one_study(_one_each(owed(recruitment)))[:MOST_IN_BATCH]
         if not bonuses:
             return None
@@ -141,6 +150,15 @@ def _drop(batch: BonusBatch, problem: str) -> bool:
         if dropped:
             Bonus.objects.filter(batch=batch, paid_at__isnull=True).update(batch=None)
     return bool(dropped)
+
+
+def undo_batch(batch: BonusBatch) -> None:
+    """A list that was written down is not paid: what it held is owed again, and may be taken back.
+
+    The list stays at Prolific, which pays nothing for it; nobody can ask to pay it any more.
+    """
+    if batch.state != State.WRITTEN or not _drop(batch, "It was undone before it was paid."):
+        raise RecruitmentError("Only a batch that is written down and not paid can be undone.")
 
 
 # --- Paid ----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 from listening import sessions
 from listening.access import EDIT, study_for
 from listening.events import note
-from listening.models import BonusBatch, Recruitment, Session, Study, Submission
+from listening.models import Bonus, BonusBatch, Recruitment, Session, Study, Submission
 from listening.monitor import forget_progress
 from listening.prolific import ProlificError
 from listening.recruitment import (
@@ -280,10 +280,7 @@ def _agree(request: HttpRequest, study: Study) -> Answer:
 
 def _approve_all(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
-    rows = recruitment.submissions.filter(status="AWAITING REVIEW", decision="").select_related(
-        "recruitment"
-    )
-    count = deciding.approve_many(recruitment, rows, _who(request))
+    count = deciding.approve_many(recruitment, _who(request))
     return f"{count} approved. Prolific works them off within minutes."
 
 
@@ -305,6 +302,21 @@ def _bonus(request: HttpRequest, study: Study) -> Answer:
         raise RecruitmentError(str(error)) from None
     paying.decide_bonus(submission, purpose, minor, _who(request))
     return "The bonus is owed. It is paid below, with all others."
+
+
+def _take_back(request: HttpRequest, study: Study) -> Answer:
+    pk = request.POST.get("bonus", "")
+    owned = Bonus.objects.select_related("submission").filter(submission__recruitment__study=study)
+    bonus = owned.filter(pk=int(pk) if pk.isdecimal() else 0).first()
+    if bonus is None:
+        raise RecruitmentError("There is no such bonus.")
+    paying.take_back(bonus)
+    return "The bonus is taken back: nothing of it was paid, and nothing of it is owed."
+
+
+def _undo_batch(request: HttpRequest, study: Study) -> Answer:
+    paying.undo_batch(_batch(request, study))
+    return "Undone: nothing was paid, and all of it is owed again."
 
 
 def _write_bonuses(request: HttpRequest, study: Study) -> Answer:
@@ -366,7 +378,9 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
     "approve_all": _approve_all,
     "leave_out": _leave_out,
     "bonus": _bonus,
+    "take_back": _take_back,
     "write_bonuses": _write_bonuses,
+    "undo_batch": _undo_batch,
     "pay": _pay_bonuses,
     "pay_again": _pay_again,
 }

@@ -154,6 +154,7 @@ def _desk_facts(request: HttpRequest, rows: list[desk.Row], currency: str) -> di
     for row in page:
         for bonus in row.bonuses:
             bonus.said = money(bonus.minor, currency)  # type: ignore[attr-defined]
+            bonus.words = bonus.purpose.replace("_", " ")  # type: ignore[attr-defined]
     return {
         "rows": page,
         "show": show,

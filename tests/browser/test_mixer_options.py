@@ -85,12 +85,19 @@ def test_the_reference_comes_first_a_share_opens_and_a_press_starts_anew(
     expect(page.get_by_role("button", name="Repeat all of it")).to_be_hidden()
     assert page.evaluate(REGION) == 0
     assert kept(page, 0)["loop"] == {"on": True, "from": 0, "to": 4}
+    order = [kept(page, 0)[name] for name in ("reference_ms", "rated_ms")]
+    page.reload()  # what was heard before it still counts, and in the same order
+    expect(lock).to_be_visible()
+    page.get_by_text("Instructions and keys").click()  # the first tap: clips are decoded
 
     slider(page, "A").fill("20")
     slider(page, "B").fill("90")
     go_on(page)
     wait_stored(page, server, 1)
-    assert server.house.posts[0]["heard_fraction"] >= 0.5
+    sent = server.house.posts[0]
+    assert sent["heard_fraction"] >= 0.5
+    assert order == [sent["playback"][name] for name in ("reference_heard_ms", "first_rated_ms")]
+    assert 1000 < order[0] < order[1]
 
 
 # --- Keys ----------------------------------------------------------------------------------------

@@ -113,7 +113,8 @@ def test_the_answer_has_a_score_for_each_rated_clip_and_what_was_heard(
     assert all(0 < heard <= 0.8 for heard in facts["heard_s"])
     assert body["heard_fraction"] >= 0.8
     assert len(json.dumps(facts)) < 2_000
-    assert len(facts) <= 24
+    assert 0 < facts["reference_heard_ms"] < facts["first_rated_ms"] < body["latency_ms"]
+    assert len(facts) <= 26
 
 
 def test_a_slider_has_no_value_until_it_is_touched(serve: Serve, new_page: NewPage) -> None:

@@ -107,9 +107,15 @@ def decide_and_pay(page: Page, double: Double, recruitment: Recruitment, looked:
     reward = recruitment.plan["hourly_minor"]
     assert reward == 900
     row = page.locator("tr", has_text=came["complete"][0].session.rater.code)
-    row.get_by_role("button", name="Bonus").click()
-    page.get_by_label("Amount, GBP").locator("visible=true").fill("1.50")
-    page.get_by_role("button", name="Owe it").locator("visible=true").click()
+    for amount in ("1.60", "1.50"):  # a slip first, which is taken back
+        row.get_by_role("button", name="Bonus").click()
+        page.get_by_label("Amount, GBP").locator("visible=true").fill(amount)
+        page.get_by_role("button", name="Owe it").locator("visible=true").click()
+        if amount == "1.60":
+            row.get_by_role("button", name="Take back").click()
+            expect(row.get_by_role("heading", name="Take back £1.60")).to_be_visible()
+            row.get_by_role("button", name="Take it back").click()
+            expect(page.get_by_text("nothing of it is owed")).to_be_visible()
     page.get_by_role("button", name="Write them down").click()
     page.get_by_role("button", name="Pay £").click()
     double.settle()

@@ -166,10 +166,12 @@ def test_a_running_analysis_is_followed_in_place_and_cancelled(
 def test_who_fills_in_the_form_is_not_interrupted_when_an_analysis_ends(
     web: WebProcess, study: Study, new_page: Callable[..., Page]
 ) -> None:
+    analysed(study)
     run = AnalysisRun.objects.create(
         study=study, estimator="mean_score", parameters=QUICK, state="running"
     )
     page = log_in(new_page(), web, study)
+    page.locator("#options > summary").click()
     page.get_by_label("Dimension").check()
     run_analysis(run.pk)
     link = page.get_by_role("link", name="Show what came out")

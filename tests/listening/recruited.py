@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from listening import sessions
 from listening.models import Connection, Recruitment, Session, Study
-from listening.recruitment import connecting, drafting, syncing
+from listening.recruitment import connecting, desk, drafting, syncing
 from listening.recruitment.plan import Plan
 from listening.sessions import Arrival
 from tests.factories import answer_all, make_study, make_user
@@ -89,3 +89,14 @@ class Person:
 
     def row(self) -> Any:
         return self.recruitment.submissions.get(prolific_id=self.submission)
+
+
+def rows(recruitment: Recruitment) -> dict[str, desk.Row]:
+    """Submission at Prolific -> its row on the desk."""
+    found = desk.rows_of_desk(recruitment)
+    return {row.submission.prolific_id: row for row in found if row.submission}
+
+
+def bonuses(double: Double, person: Person) -> list[float]:
+    """What Prolific paid beside the reward, in minor units."""
+    return list(double.ledger()["submissions"][person.submission]["bonuses"])

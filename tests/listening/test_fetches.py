@@ -190,6 +190,29 @@ def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, shar
     assert Rating.objects.filter(trial__code=shown["id"]).count() == 3
 
 
+def test_where_the_reference_comes_first_an_answer_must_say_that_it_did():
+    options = {"reference": "cond-0", "reference_first": True}
+    session = arrive(make_study(task={"method": "mushra", "options": options}), simulated=False)
+    rated = [part["role"] == "rated" for part in state_of(session, own=True)["trials"][0]["parts"]]
+    labels = {f"0.{place}": "50" for place, each in enumerate(rated) if each}
+
+    def tried(**playback):
+        whole = an_answer(current(session), "50", playback=playback)
+        try:
+            sessions.record_answer(session, replace(whole, labels=labels))
+        except Refused as refused:
+            return refused.message
+        return "stored"
+
+    fetch(session)
+    passes(3600)
+    asked = "Please listen to the reference first, then to the other clips."
+    assert tried() == tried(reference_heard_ms=900) == tried(first_rated_ms=900) == asked
+    assert tried(reference_heard_ms=901, first_rated_ms=900) == asked
+    assert tried(reference_heard_ms="0", first_rated_ms=None) == asked
+    assert tried(reference_heard_ms=900, first_rated_ms=900) == "stored"
+
+
 def test_what_a_study_chooses_of_playback_is_what_its_page_is_told():
     chosen = {"restart": True, "reference_first": True, "hidden_reference": False}
     options = {"reference": "cond-0", "heard": 0.3, "waveform": "reference", **chosen}

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from listening.models import BonusBatch, Connection, HookEvent, Recruitment
+from listening.models import Bonus, BonusBatch, Connection, HookEvent, Recruitment
 from listening.recruitment import deciding, drafting, hooks, paying, syncing
 from tests.factories import make_study, make_user
 from tests.listening.recruited import CODES, Person, make_connection, make_published
@@ -81,10 +81,15 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     do(ada, study.key, "look")
     told = do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
     assert "The bonus is owed." in told
+    assert "Take back £1.50 for" in told
+    take_back(ada, study.key)
+    do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
     assert "Written down at Prolific" in do(ada, study.key, "write_bonuses")
-    batch = BonusBatch.objects.get()
+    undo, batch = BonusBatch.objects.order_by("pk")
+    assert "being paid already, or was dropped" in do(ada, study.key, "pay", batch=undo.pk)
     assert "was asked to pay, once" in do(ada, study.key, "pay", batch=batch.pk)
     assert "being paid already" in do(ada, study.key, "pay", batch=batch.pk)
+    assert "Only a batch that is written" in do(ada, study.key, "undo_batch", batch=batch.pk)
     double.settle()
     told = do(ada, study.key, "look")
     assert "£1.50" in told
@@ -96,6 +101,17 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
         "reward",
         "bonus",
     ]
+
+
+def take_back(ada: Client, key: str) -> None:
+    """The one bonus, which stands in a batch that is not paid: that is undone first."""
+    owed = Bonus.objects.get().pk
+    assert "Written down at Prolific" in do(ada, key, "write_bonuses")
+    assert "undo it below first" in do(ada, key, "take_back", bonus=owed)
+    undone = do(ada, key, "undo_batch", batch=BonusBatch.objects.get().pk)
+    assert "all of it is owed again" in undone
+    assert "nothing of it is owed" in do(ada, key, "take_back", bonus=owed)
+    assert "Nothing is owed." in do(ada, key, "write_bonuses")
 
 
 @pytest.mark.parametrize(
@@ -179,6 +195,7 @@ def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Doub
         ("agree", {"submission": "x"}, "no such submission"),
         ("bonus", {"submission": "1", "amount": "1"}, "no such submission"),
         ("pay", {"batch": "9"}, "no such batch"),
+        ("take_back", {"bonus": "9"}, "no such bonus"),
         ("write_bonuses", {}, "Nothing is owed."),
         ("approve_all", {}, "0 approved"),
         ("add_filter", {"filter": "no"}, "no such filter"),

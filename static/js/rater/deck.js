@@ -64,6 +64,8 @@ export class Deck extends EventTarget {
     this.switches = draft.switches ?? 0;
     this.loops = draft.loops ?? 0;
     this.wishedLoop = draft.loop ?? null;
+    this.referenceMs = draft.reference_ms; // the page's time when the reference was heard enough
+    this.ratedMs = draft.rated_ms; // and when a rated clip first sounded
     this.restarts = false; // does pressing a clip start it at the beginning?
     /** Which clips must not be played yet. @type {(place: number) => boolean} */
     this.barred = () => false;
@@ -293,14 +295,17 @@ export class Deck extends EventTarget {
     const { from, to } = this.loop;
     const { switches, loops } = this;
     const region = [from, to].map((place) => Math.round(1000 * place) / 1000);
-    return { mixer: this.mixer?.kind ?? "", switches, loops, loop_s: region };
+    const order = { reference_heard_ms: this.referenceMs, first_rated_ms: this.ratedMs };
+    return { mixer: this.mixer?.kind ?? "", switches, loops, loop_s: region, ...order };
   }
 
   /** @returns {DeckDraft} */
   get draft() {
     const { switches, loops } = this;
     const tracks = this.tracks.map((track) => track.draft);
-    return { tracks, switches, loops, loop: this.mixer?.loop ?? this.wishedLoop ?? undefined };
+    const loop = this.mixer?.loop ?? this.wishedLoop ?? undefined;
+    const order = { reference_ms: this.referenceMs, rated_ms: this.ratedMs };
+    return { tracks, switches, loops, loop, ...order };
   }
 
   close() {

@@ -149,6 +149,7 @@ export class ParallelTrialView extends EventTarget {
 
   listen() {
     this.deck.addEventListener("change", () => {
+      this.note();
       this.update();
       this.kept();
     });
@@ -179,8 +180,16 @@ export class ParallelTrialView extends EventTarget {
     this.dispatchEvent(new Event("draft"));
   }
 
+  /** When the reference was heard, and when a rated clip began: the server asks for their order. */
+  note() {
+    const { deck, facts, rated, reference } = this;
+    if (reference && this.enough(reference)) deck.referenceMs ??= facts.latencyMs;
+    if (rated.some((track) => track.heard.seconds > 0)) deck.ratedMs ??= facts.latencyMs;
+  }
+
   /** While it plays, the page changes only when a clip has been heard enough. */
   heardMore() {
+    this.note();
     const count = this.tracks.filter((track) => this.enough(track)).length;
     if (count === this.count) return;
     this.complaint = "";
@@ -195,9 +204,8 @@ export class ParallelTrialView extends EventTarget {
 
   /** Where the reference comes first, what is rated waits for it. @param {Track} track */
   barred(track) {
-    const { reference } = this;
-    if (!this.task.playback.reference_first || !reference || track.role !== "rated") return false;
-    return !this.enough(reference) && (reference.duration > 0 || !reference.plays);
+    if (!this.task.playback.reference_first || !this.reference) return false;
+    return track.role === "rated" && this.deck.referenceMs === undefined;
   }
 
   /** A clip can be scored once it was heard, and what it is compared with. @param {Track} track */

@@ -195,6 +195,8 @@
  * @property {number} switches
  * @property {number} loops
  * @property {number[]} loop_s
+ * @property {number} [reference_heard_ms] the page's time when the reference was heard enough
+ * @property {number} [first_rated_ms] and when a rated clip first sounded
  *
  * @typedef {Record<string, string>} Labels the answers of a trial, by the places of their criteria
  *
@@ -257,6 +259,8 @@
  * @property {number} [switches]
  * @property {number} [loops]
  * @property {{on: boolean, from: number, to: number}} [loop]
+ * @property {number} [reference_ms]
+ * @property {number} [rated_ms]
  *
  * @typedef {object} FactsDraft
  * @property {number} elapsed_ms

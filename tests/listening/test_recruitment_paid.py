@@ -1,0 +1,139 @@
+"""Bonuses and fixed sums are paid once, and the ledger agrees with Prolific to the penny."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from listening.models import BonusBatch, LedgerEntry, Recruitment, Session
+from listening.recruitment import deciding, ledger, paying, syncing
+from listening.recruitment.errors import RecruitmentError
+from listening.views.state import state_of
+from tests.listening.recruited import CODES, Person, bonuses, make_published
+from tests.prolific_double.client import Double
+
+pytestmark = pytest.mark.django_db
+
+
+def owed_one(double: Double, minor: int = 150) -> tuple[Recruitment, Person]:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    paying.decide_bonus(person.row(), "thanks", minor, "ada")
+    return recruitment, person
+
+
+def test_a_bonus_is_written_down_then_paid_then_seen(double: Double) -> None:
+    recruitment, person = owed_one(double)
+    batch = paying.write_batch(recruitment)
+    assert batch.total_minor > 150
+    assert bonuses(double, person) == []
+    paying.pay(batch)
+    syncing.sync(recruitment)
+    assert BonusBatch.objects.get().state == "paying"  # Prolific pays within minutes
+    double.settle()
+    syncing.sync(recruitment)
+    assert BonusBatch.objects.get().state == "paid"
+    assert bonuses(double, person) == [150]
+    assert ledger.money_of(recruitment).bonuses_minor == 150
+    with pytest.raises(RecruitmentError):
+        paying.pay(BonusBatch.objects.get())
+    assert paying.write_batch(recruitment) is None
+
+
+def test_the_same_bonus_twice_is_one(double: Double) -> None:
+    _, person = owed_one(double)
+    paying.decide_bonus(person.row(), "thanks", 150, "ada")
+    with pytest.raises(RecruitmentError, match="decided already"):
+        paying.decide_bonus(person.row(), "thanks", 200, "ada")
+    assert person.row().own_bonuses.count() == 1
+
+
+@pytest.mark.parametrize("fault", ["drop_after", "error_500_after", "drop_before", "error_500"])
+@pytest.mark.parametrize("path", ["/bonus-payments/", "/pay/"])
+def test_a_lost_reply_pays_nobody_twice_and_forgets_nobody(
+    double: Double, settings: Any, fault: str, path: str
+) -> None:
+    recruitment, person = owed_one(double)
+    double.fault(fault, method="POST", path=path)
+    for _ in range(4):  # as somebody would who presses the button again and again
+        try:
+            batch = paying.write_batch(recruitment)
+            written = batch or BonusBatch.objects.filter(state="written").first()
+            if written:
+                paying.pay(written)
+        except RecruitmentError:
+            pass
+        double.settle()
+        syncing.sync(recruitment)
+    if BonusBatch.objects.filter(state="paying").exists():  # it was never carried out
+        assert bonuses(double, person) == []
+        batch = BonusBatch.objects.get(state="paying")
+        with pytest.raises(RecruitmentError, match="still be paying"):
+            paying.pay_again(batch)
+        BonusBatch.objects.filter(pk=batch.pk).update(
+            paying_at=batch.paying_at - timedelta(hours=2)
+        )
+        batch.refresh_from_db()
+        assert paying.pay_again(batch) == 1
+        paying.pay(paying.write_batch(recruitment))
+        double.settle()
+        syncing.sync(recruitment)
+    assert bonuses(double, person) == [150]
+    assert person.row().own_bonuses.get().paid_at
+    assert ledger.money_of(recruitment).bonuses_minor == 150
+
+
+def test_a_part_waits_for_the_return(double: Double) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).work(2).hand_in(None)
+    syncing.sync(recruitment)
+    deciding.decide(person.row(), "part", by="ada", message="Please return it.", part_minor=90)
+    syncing.sync(recruitment)
+    assert paying.owed(recruitment) == []
+    double.give_back(person.submission)
+    syncing.sync(recruitment)
+    assert [each.minor for each in paying.owed(recruitment)] == [90]
+    paying.pay(paying.write_batch(recruitment))
+    double.settle()
+    syncing.sync(recruitment)
+    assert bonuses(double, person) == [90]
+
+
+def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment)
+    person.arrive()
+    person.hand_in(CODES["screened_out"])
+    syncing.sync(recruitment)
+    assert person.row().status == "SCREENED OUT"
+    Session.objects.filter(pk=person.session.pk).update(status="screened")
+    end = state_of(Session.objects.get(pk=person.session.pk), own=True)["end"]
+    assert "Prolific pays you for the way to here" in end["next"]
+    assert ledger.money_of(recruitment).screened_out_minor == 30
+
+
+def test_the_ledger_agrees_with_prolifics_account_to_the_penny(double: Double) -> None:
+    recruitment = make_published(double)
+    people = [Person(double, recruitment).work().hand_in() for _ in range(2)]
+    screened = Person(double, recruitment)
+    screened.arrive()
+    screened.hand_in(CODES["screened_out"])
+    syncing.sync(recruitment)
+    for person in people:
+        deciding.decide(person.row(), "approve", by="ada")
+    paying.decide_bonus(people[0].row(), "thanks", 55, "ada")
+    paying.pay(paying.write_batch(recruitment))
+    double.settle()
+    syncing.sync(recruitment)
+    assert [(d.name, d.agrees) for d in ledger.reconciled(recruitment)] == [
+        (d.name, True) for d in ledger.reconciled(recruitment)
+    ]
+    assert len(ledger.reconciled(recruitment)) == 3
+    text = ledger.as_csv([recruitment])
+    assert len(text.splitlines()) == 1 + LedgerEntry.objects.count()
+    for person in people:
+        assert person.id not in text
+        assert person.session.rater.code in text
