@@ -30,7 +30,7 @@ else
 	@$(VENV)/bin/python -m config.supervisor
 endif
 
-test: $(VENV)/dev.stamp $(VENV)/browsers.stamp  ## all tests, and what they cost
+test: $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp  ## all tests, and what they cost
 	$(PYTEST)
 
 quick: $(VENV)/dev.stamp  ## the tests that take seconds: no browser, nothing slow
@@ -40,7 +40,7 @@ soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new ran
 	$(PYTEST) -m soak
 	$(PYTEST) --hypothesis-profile=soak -m "not slow and not browser and not gpu and not soak" --ignore tests/browser
 
-cover: $(VENV)/dev.stamp $(VENV)/browsers.stamp  ## which lines the tests reach
+cover: $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp  ## which lines the tests reach
 	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered
 
 check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, migrations, licences and known weaknesses
@@ -127,4 +127,11 @@ $(VENV)/browsers.stamp: | $(VENV)/bin/pip
 		&& { command -v firefox-esr || command -v firefox; } \
 		&& command -v WebKitWebDriver && command -v Xvfb && command -v pulseaudio && command -v parec || { \
 		$(call debian,$(BROWSERS),The browser tests need Chromium$(comma) Firefox and WebKitGTK; \`make quick\` runs the tests without them.); }
+	@touch $@
+
+# TeX Live with booktabs: tables are compiled as papers do. 48 MB to fetch, 151 MB on the disk
+TEX := texlive-latex-recommended
+$(VENV)/tex.stamp: | $(VENV)/bin/pip
+	@{ command -v pdflatex && kpsewhich booktabs.sty array.sty; } || { \
+		$(call debian,$(TEX),The tests of tables need LaTeX; \`make quick\` runs the tests without it.); }
 	@touch $@

@@ -16,8 +16,8 @@ FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
 
+    from config.command_help import execute
     from config.embedded import EmbeddedError
     from config.keeper import join
     from config.reachable import UnreachableError, try_database
@@ -37,7 +37,7 @@ def main() -> int:
             os.umask(settings.PERSONS_UMASK)
     except (ImproperlyConfigured, EmbeddedError, UnreachableError) as error:
         sys.exit(f"Earnest cannot start. {error}")
-    execute_from_command_line(sys.argv)
+    execute()
     return 0
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from analysis.ratings.table import table_hash as table_hash
     from analysis.ratings.table import to_csv as to_csv
     from analysis.report.build import report_of as report_of
+    from analysis.report.figures.all_figures import plots as plots
+    from analysis.report.figures.paper import paper_files as paper_files
     from analysis.report.writers.bundle import write_report as write_report
     from analysis.statistics.agreement import coded as coded
     from analysis.statistics.agreement import icc_mixed as icc_mixed
@@ -79,6 +81,8 @@ _HOMES = {
         *("table_hash", "to_csv"),
     ),
     "analysis.report.build": ("report_of",),
+    "analysis.report.figures.all_figures": ("plots",),
+    "analysis.report.figures.paper": ("paper_files",),
     "analysis.report.writers.bundle": ("write_report",),
     "analysis.ratings.metric_scores": ("scores_from_file",),
     "analysis.statistics.screening": ("default_rules", "rule_from", "screen"),

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from analysis.models import AnalysisRun, RunFile
+from analysis.models import AnalysisRun, ResultsLink, RunFile
 
 
 @admin.register(AnalysisRun)
@@ -50,3 +50,12 @@ class RunFileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic w
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RunFile]:
         return super().get_queryset(request).defer("content")
+
+
+@admin.register(ResultsLink)
+class ResultsLinkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+    list_display = ("id", "study", "name", "created_at", "expires_at", "revoked_at", "opened")
+    readonly_fields = tuple(f.name for f in ResultsLink._meta.fields if f.name != "revoked_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False

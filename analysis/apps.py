@@ -8,8 +8,10 @@ class AnalysisConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Whoever withdraws is forgotten by what was stored here, too."""
+        """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
+        from analysis.web.first_runs import analyse_closed
         from analysis.web.withdrawals import forget_reports
-        from listening.signals import withdrawn
+        from listening.signals import closed, withdrawn
 
         withdrawn.connect(forget_reports, dispatch_uid="analysis.web.withdrawals")
+        closed.connect(analyse_closed, dispatch_uid="analysis.web.first_runs")

@@ -1,8 +1,10 @@
-"""Two tables: AnalysisRun (what was asked, how far it is, its report); RunFile (made of it)."""
+"""AnalysisRun (what was asked, its report), RunFile (made of it), ResultsLink (who may read it)."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from analysis.report.report_schema import Report
 
@@ -137,3 +139,36 @@ class RunFile(models.Model):
     def waits(self) -> bool:
         """Whether it is still being made."""
         return self.state in (self.State.QUEUED, self.State.RUNNING)
+
+
+class ResultsLink(models.Model):
+    """An address under which people without an account read one study's results, until a day.
+
+    The address itself is kept nowhere: its hash finds it again.
+    """
+
+    study = models.ForeignKey("listening.Study", models.CASCADE, related_name="results_links")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    name = models.CharField(max_length=80, blank=True)  # whom it is for, in the maker's words
+    token_hash = models.CharField(max_length=64, unique=True, editable=False)
+    run = models.ForeignKey(  # this analysis and no other; NULL: always the newest
+        AnalysisRun, models.CASCADE, null=True, related_name="links"
+    )
+    audio = models.BooleanField(default=False)  # clips may be heard
+    reasons = models.BooleanField(default=False)  # raters' own words may be read
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    last_opened_at = models.DateTimeField(null=True)
+    opened = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"link {self.pk} to the results of study {self.study_id}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still leads anywhere."""
+        return self.revoked_at is None and timezone.now() < self.expires_at

@@ -48,6 +48,7 @@ class Limit:
     requests: int
     seconds: int
     key: Callable[[HttpRequest], str]
+    reads: bool = False  # what only reads is counted, too
 
 
 def _person(request: HttpRequest) -> str:
@@ -85,8 +86,12 @@ DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-co
 LIMITS = (
     Limit("wrong log-ins of an address", LOGINS, 20, 60, client_address),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
+    Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_address),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
+    Limit("shared results of an address", ("shared-results",), 120, 60, client_address, reads=True),
+    Limit("shared clips of an address", ("shared-clip",), 600, 60, client_address, reads=True),
+    Limit("uploads by a researcher", ("draft-upload",), 12_000, 60, _researcher),
     Limit("changes by a researcher", (), 240, 60, _researcher),
 )
 
@@ -111,11 +116,13 @@ class _Throttle(SimpleRateThrottle):
 
 
 def limits_of(request: HttpRequest) -> list[Limit]:
-    """Those that a request counts towards: only what changes something is counted."""
-    if request.method != "POST" or request.resolver_match is None:
+    """Those that a request counts towards: what changes something, and reads without a log-in."""
+    if request.resolver_match is None:
         return []
     route = request.resolver_match.view_name
     named = [limit for limit in LIMITS if route in limit.routes]
+    if request.method != "POST":
+        return [limit for limit in named if limit.reads]
     return named or [limit for limit in LIMITS if not limit.routes]
 
 

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib import auth
@@ -20,6 +21,7 @@ from config.operations.logs import route_of
 LONGEST_S = 7 * 24 * 3600  # then a log-in ends, however busy; settings name the idle time
 NOTED_EVERY_S = 600  # the time of the last request is written down no more often
 BEGAN, SEEN = "logged_in_at", "seen_at"
+LOGIN = str(settings.LOGIN_URL)
 NOT_FOR_PEOPLE = ("readyz", "metrics")  # these answer while the database is away
 REFUSED = (400, 401, 403, 413, 415, 422)
 log = logging.getLogger(__name__)
@@ -33,6 +35,8 @@ class LogIns:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
+        if request.method == "POST" and response.headers.get("Location", "").startswith(LOGIN):
+            response["Location"] = f"{LOGIN}?{urlencode({'next': page_of(request)})}"
         user = getattr(request, "_cached_user", None)  # who asked, if anything looked
         known = user is not None and user.is_authenticated
         hidden = response.status_code == 404 and known and request.resolver_match is not None
@@ -55,6 +59,14 @@ class LogIns:
             auth.logout(request)
         elif now - session.get(SEEN, 0) > NOTED_EVERY_S:
             session[SEEN] = now
+
+
+def page_of(request: HttpRequest) -> str:
+    """The page whose button was pressed: after a log-in it is shown again, where the button's own
+    address would answer 405."""
+    came = urlsplit(request.headers.get("Referer", ""))
+    same = came.netloc == request.get_host() and came.path.startswith("/")
+    return f"{came.path}?{came.query}".rstrip("?") if same else "/"
 
 
 def from_where(request: HttpRequest | None) -> str:

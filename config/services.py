@@ -82,16 +82,20 @@ def _worker(name: str, *words: str) -> list[str]:
     return _celery("worker", "-n", f"{name}@%h", "--loglevel", "info", *quiet, *words)
 
 
+def jobs_command() -> list[str]:
+    """The worker of everything but the GPU's queue."""
+    return _worker("jobs", "-Q", "default,analysis", "--pool", "threads", "--concurrency", "4")
+
+
 def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> list[Service]:
     logs = var / "logs"
     pages = web_command(host, port, workers, "config.web:application")
-    jobs = _worker("jobs", "-Q", "default,analysis", "--pool", "threads", "--concurrency", "4")
     gpu = _worker("gpu", "-Q", "gpu", "--pool", "solo")
     beat = _celery("beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
     return [
         Service("web", pages, logs / "web.log", pipes),
         Service(
-            "jobs", jobs, logs / "jobs.log", pipes, signal.SIGKILL
+            "jobs", jobs_command(), logs / "jobs.log", pipes, signal.SIGKILL
         ),  # else it waits for a dead queue
         Service("gpu", gpu, logs / "gpu.log", pipes, signal.SIGKILL),
         Service("beat", beat, logs / "beat.log", pipes),

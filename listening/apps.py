@@ -6,3 +6,10 @@ from django.apps import AppConfig
 class ListeningConfig(AppConfig):
     name = "listening"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """What other rooms do with a study stands in its log."""
+        from listening.events import note_of_room
+        from listening.signals import acted
+
+        acted.connect(note_of_room, dispatch_uid="listening.events")

@@ -14,7 +14,7 @@ from django.contrib.auth import HASH_SESSION_KEY
 from django.db import DatabaseError
 from redis.exceptions import RedisError
 
-from listening.models import Study
+from listening.access import visible_studies
 from listening.monitor import Snapshot, latest_progress
 
 NOT_LOGGED_IN = 4403
@@ -58,10 +58,8 @@ class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channel
         kept = sessions(self.scope["session"].session_key)  # empty when ended or too old
         if kept.get(HASH_SESSION_KEY) != user.get_session_auth_hash():
             return NOT_LOGGED_IN
-        mine = Study.objects.filter(key=self.study)
-        if not user.is_superuser:
-            mine = mine.filter(owner=user)
-        return 0 if user.is_active and mine.exists() else NO_SUCH_STUDY
+        mine = visible_studies(user).filter(key=self.study)
+        return 0 if mine.exists() else NO_SUCH_STUDY
 
     async def _tick(self) -> None:
         shown, sent_at = "", time.monotonic()

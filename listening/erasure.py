@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from listening.events import COMMAND_LINE, note
 from listening.invitations import erase_people
 from listening.models import Rater, Session, Study, Submission
 
@@ -38,7 +39,7 @@ def due_studies() -> list[Study]:
     ]
 
 
-def erase(study: Study, *, dry_run: bool = False) -> Erased:
+def erase(study: Study, *, dry_run: bool = False, by: str = COMMAND_LINE) -> Erased:
     """Erases ids of Prolific and of other sources, and the marks of address and browser.
 
     A rater who also takes part in a study that is not erased keeps the id for that one.
@@ -73,9 +74,10 @@ def erase(study: Study, *, dry_run: bool = False) -> Erased:
                 place.save(update_fields=["prolific_id", "participant"])
             study.erased_at = timezone.now()
             study.save(update_fields=["erased_at"])
+            note(study, "erased", by, sessions=erased.sessions, participant_ids=erased.raters)
     return erased
 
 
 def erase_due() -> list[Erased]:
     """What the clock says, once a day."""
-    return [erase(study) for study in due_studies()]
+    return [erase(study, by="the date that the study set") for study in due_studies()]

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from listening.design.sources import INVITATION, PARAMETER, Source
 from listening.models import Invitation, Session, Study
+from listening.spreadsheets import safe_cell
 
 LONGEST_ID = 100
 MOST_AT_ONCE = 10_000
@@ -187,9 +188,7 @@ def as_csv(study: Study, source: str) -> str:
     writer.writerow(["id", "email", "link", "state"])
     for each in invitations_of(study, source):
         cells = (each.own_id, each.email)
-        # A cell that begins so would be run as a formula by a spreadsheet.
-        safe = ("'" + cell if cell[:1] in "=+-@" else cell for cell in cells)
-        writer.writerow([*safe, link_of(each), state_of(each)])
+        writer.writerow([*map(safe_cell, cells), link_of(each), state_of(each)])
     return out.getvalue()
 
 

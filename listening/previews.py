@@ -180,6 +180,14 @@ def example(name: str) -> FolderSource | None:
     return _example(folder, demo, _mark(folder / TOML), _mark(folder / CSV))
 
 
+def folder_source(folder: Path) -> FolderSource:
+    """Any study folder as it is on the disk now; StudyProblems where it cannot be read."""
+    for name in (TOML, CSV):
+        if not (folder / name).is_file():
+            raise StudyProblems(read_folder(folder).problems)
+    return _example(folder, folder, _mark(folder / TOML), _mark(folder / CSV))
+
+
 @lru_cache(maxsize=16)
 def _example(folder: Path, demo: Path, *marks: tuple[str, int, int]) -> FolderSource:
     source = FolderSource(folder, demo)

@@ -25,6 +25,7 @@ from listening.refusals import LEASE_LOST, Refused
 from listening.signals import withdrawn
 from listening.source_quotas import is_full, lock_quota
 from listening.statements import rows_of
+from listening.versions import earlier_versions
 
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
 REJECTED_BEFORE = "rejected before"
@@ -35,7 +36,7 @@ KEPT_OF_WHY = {
 
 
 class NoRoom(Exception):
-    """The study has nothing (left) for this rater: `reason` is closed, paused, not_open or full."""
+    """Nothing (left) for this rater: `reason` is closed, paused, not_open, full or came_before."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -58,6 +59,7 @@ class Arrival:
     origin: str = ""  # a keyed hash of address and browser: tells who may have come before
     simulated: bool = False
     rater: Rater | None = None
+    earlier: tuple[str, ...] = ()  # codes of raters by which the browser began earlier versions
     language: str = ""  # chosen at the door, of those in which the study is offered
 
 
@@ -81,6 +83,22 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
     if opened or screened or sessions.count() < study.sessions_per_rater:
         return opened or screened
     return sessions.order_by("-started_at").first()
+
+
+def came_before(study: Study, arrival: Arrival) -> bool:
+    """Whether who arrives began an earlier version of a study that keeps such raters out.
+
+    Known by the id of a platform, by a panel's, or by the browser: as well as anybody is known.
+    """
+    if not study.keeps_out_earlier:
+        return False
+    known = Q(rater__code__in=arrival.earlier)
+    if arrival.prolific_id:
+        known |= Q(rater__prolific_id=arrival.prolific_id)
+    if arrival.external_id:
+        known |= Q(rater__external_id=arrival.external_id)
+    earlier = [version.pk for version in earlier_versions(study)]
+    return Session.objects.filter(known, study__in=earlier).exists()
 
 
 FIND = """
@@ -112,6 +130,8 @@ def start(study: Study, arrival: Arrival) -> Session:
     existing = session_of(study, arrival)
     if existing is not None:
         return existing
+    if came_before(study, arrival):
+        raise NoRoom("came_before")
     try:
         with transaction.atomic():  # whoever finds no room leaves no empty session behind
             return _start(study, arrival)

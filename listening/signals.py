@@ -1,5 +1,7 @@
-"""What listening says to other rooms, which connect in their `apps.py`."""
+"""What rooms say to one another: those that hear it connect in their `apps.py`."""
 
 from django.dispatch import Signal
 
+acted = Signal()  # study_id, by, what, details: for the study's log, see listening.events
 withdrawn = Signal()  # study_id: answers of this study were deleted because their rater withdrew
+closed = Signal()  # study_id, study_key: this study was closed, in the transaction that closes it

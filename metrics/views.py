@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from listening.selectors import study_head_or_404
+from listening.signals import acted
 from metrics import details, pages, runs, score_tables
 from metrics.forms import choices_of
 from metrics.imported_scores import ImportedScoreError
@@ -51,10 +52,11 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def score(request: HttpRequest, key: str) -> HttpResponse:
     """Ask the workers to score what has no score yet; asking twice does no harm."""
-    head = study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "analyse")
     try:
         choices = choices_of(request.POST)
         runs.ask(head["pk"], key, choices, score_shard.delay, by=request.user.get_username())
+        _note(request, head, "scored", metrics=[str(choice.metric) for choice in choices])
     except (PresetError, ParameterError, NoStimuli) as error:
         return _page(request, head, problem=str(error), status=400)
     except OperationalError:
@@ -66,7 +68,7 @@ def score(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up what a run has not scored yet."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "analyse")
     runs.cancel(get_object_or_404(runs_of(key), pk=pk))
     return redirect("metrics", key)
 
@@ -75,7 +77,7 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Queue again what a run has not done and nobody works on."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "analyse")
     try:
         runs.continue_run(get_object_or_404(runs_of(key), pk=pk), score_shard.delay)
     except OperationalError:
@@ -100,7 +102,8 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
-    study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "analyse")
+    _note(request, head, "exported", file=f"scores.{form}")
     rows = score_tables.export_rows(key)
     text, kind = (
         (score_tables.as_csv(rows), "text/csv; charset=utf-8")
@@ -119,7 +122,7 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
 @require_POST
 def bring(request: HttpRequest, key: str) -> HttpResponse:
     """Store scores that were computed elsewhere, from an uploaded file."""
-    head = study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "analyse")
     given = request.FILES.get("file")
     if given is None:
         return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
@@ -136,8 +139,15 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
             message = str(error).replace(str(path), name).replace(path.name, name)
             return _page(request, head, message, 400, title=NO_IMPORT)
     imported = ", ".join(f"{metric} ({count})" for metric, count in counts.items())
+    _note(request, head, "scores_imported", file=name, scores=imported)
     messages.success(request, f"Imported: {imported}.")
     return redirect("metrics", key)
+
+
+def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
+    """For the study's log."""
+    by = request.user.get_username()
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
 
 
 def _page(

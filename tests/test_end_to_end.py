@@ -28,7 +28,7 @@ KEY = "end-to-end"
 RATERS = 40
 TWO_WAY = "two-way clustered"
 NAIVE = "naive"
-NO_FIGURES = ("--figures", "none")
+NO_FIGURES = ("--everything", "--figures", "none")
 
 
 @dataclass

@@ -109,7 +109,18 @@ def test_every_method_with_a_preset_is_crawled():
         for method in re.findall(r'^method = "(\w+)"', preset.toml, re.MULTILINE)
     }
     assert used <= set(Method.registry)
-    assert {"mos", "context_mos", "att", "cmos", "preference", "ccr", "dcr", "mushra"} <= used
+    assert {
+        "mos",
+        "context_mos",
+        "att",
+        "cmos",
+        "preference",
+        "ccr",
+        "dcr",
+        "mushra",
+        "ab",
+        "abx",
+    } <= used
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -230,8 +241,10 @@ def check_roles(told: Any) -> None:
     for trial in (told.get("state") or told).get("trials") or []:
         roles = [part["role"] for part in trial["parts"]]
         assert set(roles) <= {"rated", "versus", "reference"}
-        assert "reference" not in roles[1:]
-        assert "versus" not in roles or roles == ["versus", "rated"]
+        abx = [part["name"] for part in trial["parts"]] == ["A", "B", "X"]
+        of_pair = roles[:2] if abx else roles  # X comes last, and is openly one of the two
+        assert "reference" not in of_pair[1:]
+        assert "versus" not in roles or of_pair == ["versus", "rated"]
 
 
 def test_the_name_of_a_condition_on_a_page_would_be_found():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,37 @@ WIDTHS = {"auto": None, "none": None, "single": 3.35, "double": 7.0}
 
 def add_bundle_options(parser: ArgumentParser) -> None:
     """The options that `write_bundle` reads, but for --out."""
+    parser.add_argument(
+        "--everything",
+        action="store_true",
+        help="All files: every table and figure, all numbers with their provenance, the whole "
+        "report. Default: the paper files, at most ten.",
+    )
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="Print the paths of the files and nothing else, for scripts.",
+    )
     parser.add_argument("--zip", action="store_true", help="One zip file instead of many files.")
     parser.add_argument("--no-ratings", action="store_true", help="Leave ratings and sessions out.")
     parser.add_argument(
         "--figures",
         choices=sorted(WIDTHS),
         default="auto",
-        help="Width of the figures for papers: single column (3.35 in), double (7 in), or what "
-        "fits (auto, the default); none leaves them out.",
+        help="Width of the figures that --everything adds: single column (3.35 in), double (7 in), "
+        "or what fits (auto, the default); none leaves all figures out.",
     )
+
+
+def told(paths: Iterable[Path], given: Mapping[str, Any]) -> Iterator[str]:
+    """The files that were written: each, or for people those of a folder inside as a number."""
+    inside: Counter[Path] = Counter()
+    for path in paths:
+        if given["quiet"] or path.parent == given["out"]:
+            yield str(path)
+        else:
+            inside[path.parent] += 1
+    yield from (f"{folder}: {count} files" for folder, count in inside.items())
 
 
 def write_bundle(
@@ -34,15 +57,20 @@ def write_bundle(
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Path]:
     """Write the bundle into the folder ``out``, or as ``name``.zip there; each path written."""
-    from analysis.report.writers.bundle import bundle, bundle_zip
+    from analysis.report.writers.bundle import Wanted, bundle, bundle_zip
 
     kept = None if given["no_ratings"] else table
-    wanted = {"width_in": WIDTHS[given["figures"]], "figures": given["figures"] != "none"}
+    wanted = Wanted(
+        everything=given["everything"],
+        extra=extra or {},
+        width_in=WIDTHS[given["figures"]],
+        figures=given["figures"] != "none",
+    )
     folder: Path = given["out"]
     if not given["zip"]:
-        yield from bundle(report, kept, scores, folder, extra=extra, **wanted)
+        yield from bundle(report, kept, scores, folder, wanted)
         return
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.zip"
-    path.write_bytes(bundle_zip(report, kept, scores, extra=extra, **wanted))
+    path.write_bytes(bundle_zip(report, kept, scores, wanted))
     yield path

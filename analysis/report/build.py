@@ -16,15 +16,17 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.part import PartInput
-from analysis.report.pipeline import made_parts
+from analysis.report.pipeline import in_place, made_parts, parts_to_make
 from analysis.report.report_provenance import code_revision, now, package_versions
 from analysis.report.report_schema import (
     Counts,
     EstimateRow,
+    InterimRow,
     Provenance,
     Report,
     ScreeningRow,
 )
+from analysis.report.task_designs import task_designs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
@@ -47,6 +49,8 @@ def report_of(
     notes: Sequence[str] = (),
     columns_not_used: Sequence[str] = (),
     progress: Callable[[float, str], None] = lambda share, words: None,
+    grown: Callable[[Report], None] = lambda report: None,
+    looking: Callable[[PartInput], list[InterimRow]] | None = None,
 ) -> Report:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
@@ -54,7 +58,10 @@ def report_of(
     ``columns_not_used`` are those of `analysis.ratings.table.Reading`, for ratings from a file.
     Without options, or with those that name no rules, `default_rules` hold. Only ``made_at``
     differs between two reports of the same table, scores, options and code. ``progress`` is told
-    the share that is done and what is being done; it may raise to stop.
+    the share that is done and what is being done; it may raise to stop. ``grown`` is given the
+    report after each part, the answer first: what stands in it then stays as it is, and its
+    ``pending`` names the parts to come. ``looking`` makes the bounds of a study that is still open
+    (`analysis.report.interim.interim_families`), which ``interim`` then holds.
     """
     options = options or Options()
     if options.rules is DEFAULT:  # nobody named any
@@ -78,6 +85,8 @@ def report_of(
         "provenance": _provenance(table, scores, options, breakdowns),
         "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
         "data": _data(table, kept),
+        "design": task_designs(known),
+        "scripted": _scripted_raters(kept),
         "scales": _scales(known),
         "warnings": [*notes, *_warnings(table, kept, maker)],
         "exclusions": screened.counts(),
@@ -88,11 +97,25 @@ def report_of(
         "parts": [],
     }
     inputs = PartInput(known, screened, options, scores, report, progress)
-    for part in made_parts(
-        inputs, lambda share, words: progress(PARTS_FROM * (1 - share) + share, words)
-    ):
-        report["parts"].append(part)
+    if looking is not None:
+        report["interim"] = looking(inputs)
+    _add_parts(report, inputs, grown)
     return report
+
+
+def _add_parts(report: Report, inputs: PartInput, grown: Callable[[Report], None]) -> None:
+    """Make the parts, each in its place as soon as it is there."""
+    chosen = parts_to_make(inputs)
+    report["pending"] = [kind.title for kind in chosen]
+
+    def say(share: float, words: str) -> None:
+        inputs.progress(PARTS_FROM * (1 - share) + share, words)
+
+    for part in made_parts(inputs, chosen, say):
+        in_place(report["parts"], part)
+        report["pending"].pop(0)
+        grown(report)
+    del report["pending"]
 
 
 def _made(
@@ -210,10 +233,13 @@ def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
     return ends_of_families
 
 
+def _scripted_raters(kept: pd.DataFrame) -> int:
+    return int(kept["rater"].drop_duplicates().str.startswith(SCRIPTED).sum())
+
+
 def _scripted(kept: pd.DataFrame) -> list[str]:
-    raters = kept["rater"].drop_duplicates()
-    scripted = int(raters.str.startswith(SCRIPTED).sum())
-    people = f"{scripted} of {len(raters)} raters are scripted (codes {SCRIPTED}…)"
+    scripted = _scripted_raters(kept)
+    people = f"{scripted} of {kept['rater'].nunique()} raters are scripted (codes {SCRIPTED}…)"
     return [f"{people}: a program made up their opinions."] if scripted else []
 
 

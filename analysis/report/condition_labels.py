@@ -32,13 +32,11 @@ CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chanc
 def labelled(report: Report) -> Report:
     """The report with labels where it names conditions, tasks and criteria.
 
-    "label (key)" of a condition in tables; in figures and sentences the label alone, where no other
-    condition has it, and in sentences only for keys that cannot be an ordinary word. Headlines have
-    labels throughout. What a family is called stands in titles and sentences (`family_labels`);
-    ``about`` stays what it is, being a key.
+    Of a condition the label alone, or "label (key)" where another one has it too; in sentences only
+    for keys that cannot be an ordinary word. Headlines have labels throughout. Titles and sentences
+    call families by their labels (`family_labels`); ``about`` stays what it is, being a key.
     """
-    labels = report.get("labels") or {}
-    names = {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}
+    names = condition_names(report)
     named: Report = {**report}
     if names:
         for name in NAMING:
@@ -46,13 +44,20 @@ def labelled(report: Report) -> Report:
             named[name] = cast("list[EstimateRow]", rows)
         if "counted" in report:
             named["counted"] = {_versus(key, names): n for key, n in report["counted"].items()}
-    short, texts = _short(names, labels), _family_words(report)
+    texts = _family_words(report)
     named["warnings"] = [_replaced(text, texts) for text in report["warnings"]]
     named["parts"] = [
-        _in_families(_part(part, names, short), texts, report.get("task_titles", {}))
+        _in_families(_part(part, names), texts, report.get("task_titles", {}))
         for part in report.get("parts", ())
     ]
     return named
+
+
+def condition_names(report: Report) -> dict[str, str]:
+    """How a report calls each condition with a label, by its key: see `labelled`."""
+    labels = report.get("labels") or {}
+    names = {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}
+    return _short(names, labels)
 
 
 def family_labels(report: Report) -> dict[str, str]:
@@ -152,7 +157,7 @@ def _in_families(
 
 
 def _short(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
-    """For figures and sentences: the label alone if no other condition has it."""
+    """The label alone where no other condition has it."""
     every = list(labels.values())
     alone = {key for key in names if every.count(labels[key]) == 1 and labels[key] not in labels}
     return {key: labels[key] if key in alone else name for key, name in names.items()}
@@ -170,6 +175,30 @@ def _versus(title: str, names: Mapping[str, str]) -> str:
     return f"{family}{versus}{names.get(key, key)}" if versus else title
 
 
+def without_label(report: Report, label: str) -> Report:
+    """The report of one family, whose label its sentences and titles need not repeat."""
+    if not label:
+        return report
+
+    def bare(text: str) -> str:
+        return (
+            text.removeprefix(f"{label}: ").removesuffix(f" · {label}").replace(f" ({label})", "")
+        )
+
+    def part(each: PartRecord) -> PartRecord:
+        if each["problem"]:
+            return each
+        return {
+            **each,
+            "sentences": [bare(text) for text in each["sentences"]],
+            "warnings": [bare(text) for text in each["warnings"]],
+            "tables": [{**table, "title": bare(table["title"])} for table in each["tables"]],
+            "figures": [{**figure, "title": bare(figure["title"])} for figure in each["figures"]],
+        }
+
+    return {**report, "parts": [part(each) for each in report.get("parts", ())]}
+
+
 def _headlines(part: PartRecord, short: Mapping[str, str]) -> list[HeadlineRecord]:
     return [
         {
@@ -181,10 +210,10 @@ def _headlines(part: PartRecord, short: Mapping[str, str]) -> list[HeadlineRecor
     ]
 
 
-def _part(part: PartRecord, names: Mapping[str, str], short: Mapping[str, str]) -> PartRecord:
+def _part(part: PartRecord, names: Mapping[str, str]) -> PartRecord:
     if part["problem"]:
         return part
-    part = {**part, "headlines": _headlines(part, short)}
+    part = {**part, "headlines": _headlines(part, names)}
     if not names:
         return part
     safe = sorted((key for key in names if CODE.fullmatch(key)), key=len, reverse=True)
@@ -192,7 +221,7 @@ def _part(part: PartRecord, names: Mapping[str, str], short: Mapping[str, str]) 
     keys = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])") if safe else None
 
     def said(text: str) -> str:
-        return keys.sub(lambda match: short[match.group()], text) if keys else text
+        return keys.sub(lambda match: names[match.group()], text) if keys else text
 
     return {
         **part,
@@ -203,7 +232,7 @@ def _part(part: PartRecord, names: Mapping[str, str], short: Mapping[str, str]) 
             for each in part["tables"]
         ],
         "figures": [
-            {**each, "rows": [_named(row, short) for row in each["rows"]]}
+            {**each, "rows": [_named(row, names) for row in each["rows"]]}
             for each in part["figures"]
         ],
     }

@@ -64,6 +64,7 @@ class Part:
     order: ClassVar[int] = 50
     always: ClassVar[bool] = True
     presets: ClassVar[frozenset[str]] = frozenset()  # reports that have it, beside `always`
+    late: ClassVar[bool] = False  # takes long: made after the others, its place on the page stays
     cost: ClassVar[str] = ""  # in words, of parts that take long: what a form says beside them
     registry: ClassVar[Registry[Part]] = Registry(
         "part", "analysis.report.parts", order=lambda part: part.order

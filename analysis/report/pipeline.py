@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from bisect import insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -28,11 +29,24 @@ def chosen_parts(options: Options) -> list[type[Part]]:
     return [part for part in known.values() if part.asked_by(options)]
 
 
-def made_parts(
-    inputs: PartInput, say: Callable[[float, str], None] = lambda share, words: None
-) -> Iterator[PartRecord]:
-    """Each chosen part that applies, as plain values; ``problem`` where it could not be made."""
+def parts_to_make(inputs: PartInput) -> list[type[Part]]:
+    """The chosen parts that apply, in the order of making: those that take long come last."""
     chosen = [kind for kind in chosen_parts(inputs.options) if kind().applies(inputs)]
+    return sorted(chosen, key=lambda kind: kind.late)
+
+
+def in_place(parts: list[PartRecord], part: PartRecord) -> None:
+    """Put a part among those that are made already, in the page's order."""
+    order = list(Part.registry)
+    insort(parts, part, key=lambda each: order.index(each["key"]))
+
+
+def made_parts(
+    inputs: PartInput,
+    chosen: Sequence[type[Part]],
+    say: Callable[[float, str], None] = lambda share, words: None,
+) -> Iterator[PartRecord]:
+    """Each of these parts as plain values; ``problem`` where it could not be made."""
     for place, kind in enumerate(chosen):
         say(place / len(chosen), kind.title)
         inside = replace(inputs, progress=_within(say, place, len(chosen), kind.title))

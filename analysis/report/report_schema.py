@@ -117,6 +117,24 @@ class InputNotes(TypedDict):
     columns_not_used: list[str]
 
 
+class TaskDesign(TypedDict):
+    """What raters were given in a task, by the ratings that count; see `task_designs`."""
+
+    study: str  # empty where all are of one study
+    task: str
+    criterion: str
+    estimand: str
+    method: str
+    in_pairs: bool
+    ratings: int
+    raters: int
+    clips: int
+    items: int
+    conditions: int
+    ratings_per_clip: float  # median
+    ratings_per_rater: float  # median
+
+
 class ColumnRecord(TypedDict):
     """A `content.Column`."""
 
@@ -180,6 +198,51 @@ class PartRecord(TypedDict):
     headlines: NotRequired[Sequence[HeadlineRecord]]  # of the answer
 
 
+class InterimMean(TypedDict):
+    """A condition's mean over raters so far, with bounds that hold however often one looks."""
+
+    condition: str
+    value: float | None
+    low: float | None
+    high: float | None
+    raters: int
+
+
+class InterimPair(InterimMean):
+    """``condition`` minus ``versus`` so far (or, of clips heard in pairs, the mean for it).
+
+    ``decided``: its bounds leave out what says that neither is ahead. ``claimed``: the comparison
+    of a closed study (`claimed` of a difference) would say so of the same ratings, too. A claim
+    needs both.
+    """
+
+    versus: str
+    decided: bool
+    claimed: bool
+
+
+class InterimRow(TypedDict):
+    """What may be said of one task and criterion while its study is open.
+
+    ``title`` is the family's, as of estimates; ``kind`` is ``systems`` (rated one by one),
+    ``pairs`` (each pair's mean, against ``neutral``) or ``none``: no bounds allow looking here.
+    ``means`` are in order, the best first, each at ``level`` alone; ``pairs`` share it: those with
+    ``reference``, and those among the others, are one family each.
+    """
+
+    title: str
+    estimand: str
+    task: str
+    criterion: str
+    kind: Literal["systems", "pairs", "none"]
+    level: float
+    neutral: float
+    raters: int
+    reference: str
+    means: list[InterimMean]
+    pairs: list[InterimPair]
+
+
 class Report(TypedDict):
     """A report; what stands below ``parts`` is there where a page or a worker added it."""
 
@@ -196,6 +259,10 @@ class Report(TypedDict):
     shares: list[EstimateRow]
     screening: list[ScreeningRow]
     parts: list[PartRecord]
+    design: NotRequired[list[TaskDesign]]  # reports stored by earlier versions lack it
+    scripted: NotRequired[int]  # raters that are programs, of those whose ratings count
+    pending: NotRequired[list[str]]  # the titles of parts to come, while it grows
+    interim: NotRequired[list[InterimRow]]  # where the study was open when it was read
     labels: NotRequired[dict[str, str]]  # of conditions, where the study gives some
     task_titles: NotRequired[dict[str, str]]  # of tasks, likewise
     counted: NotRequired[dict[str, list[int]]]  # differences, where the rows are cut

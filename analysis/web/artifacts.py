@@ -1,4 +1,4 @@
-"""Files that a worker makes from a finished run: the bundle of everything, draws of posteriors."""
+"""Files made from a finished run: for a paper, of everything, draws of posteriors."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from analysis.report.report_schema import Report
 from analysis.web.study_tables import study_tables
 
 MOST_BYTES = 256 * 1024**2
+PAPER = "paper.zip"
+QUICK_RATINGS = 5_000  # of so many a page makes the paper files at once, in under a second
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,55 @@ def kinds(report: Report) -> dict[str, Kind]:
 def offered_files(run: AnalysisRun, report: Report) -> list[dict[str, Any]]:
     """Each file that can be made, and how far it is."""
     stored = {each.name: each for each in RunFile.objects.filter(run=run).defer("content")}
-    return [{"kind": kind, "file": stored.get(name)} for name, kind in kinds(report).items()]
+    return [
+        {"kind": kind, "file": stored.get(name), "at_once": name == PAPER and is_quick(run)}
+        for name, kind in kinds(report).items()
+    ]
+
+
+def is_quick(run: AnalysisRun) -> bool:
+    """Whether the paper files are made while somebody waits, without a worker."""
+    return (run.ratings or 0) <= QUICK_RATINGS
+
+
+def paper_zip(run: AnalysisRun) -> bytes:
+    """The paper files, with the ratings where they are still those of the run."""
+    from analysis.ratings.cells import csv_lines
+    from analysis.report.writers.bundle import undated, zipped
+    from analysis.report.writers.paper_bundle import paper_bundle
+    from listening.selectors import rating_rows, ratings_state
+
+    key = run.study.key
+    ratings, why = None, "there are other ones by now"
+    if ratings_state(key)["mark"] == run.ratings_mark:
+        ratings = "".join(csv_lines(rating_rows(key)))
+    return zipped(paper_bundle(undated(run.report()), ratings, why).items())
 
 
 def _bundle(run: AnalysisRun) -> bytes:
-    from analysis.report.writers.bundle import bundle_zip
+    from analysis.report.writers.bundle import Wanted, bundle_zip
+    from analysis.report.writers.report_card import card_files
+    from listening.selectors import method_facts
 
-    return bundle_zip(run.report(), *study_tables(run.study.key))
+    report, key = run.report(), run.study.key
+    card = card_files(report, method_facts(key))
+    return bundle_zip(report, *study_tables(key), Wanted(extra=card))
 
 
 KINDS: tuple[Kind, ...] = (
     Kind(
+        PAPER,
+        "Paper files",
+        "At most ten: the plot (PDF, SVG), main table and differences (LaTeX, CSV), "
+        "methods, a README, and the pseudonymous ratings where they are still those of this "
+        "analysis.",
+        paper_zip,
+    ),
+    Kind(
         "bundle.zip",
-        "Everything in one file",
-        "Report, tables for papers (LaTeX, Markdown, CSV), figures (PDF, SVG, PNG), methods in "
-        "words, all numbers with where they are from, and the pseudonymous ratings where they are "
-        "still those of this analysis. Making it takes up to a minute.",
+        "Everything",
+        "The paper files, the whole report, every table (LaTeX, Markdown, CSV) and figure (PDF, "
+        "SVG, PNG), and all numbers with where they are from. Making it takes up to a minute.",
         _bundle,
     ),
 )
@@ -56,7 +91,9 @@ KINDS: tuple[Kind, ...] = (
 def _draws_kinds(report: Report) -> Iterator[Kind]:
     """The posterior draws of each model of the report and each family."""
     from analysis.report.figures.all_figures import slug
+    from analysis.report.writers.captions import Families
 
+    families = Families(report)
     for part in report.get("parts", ()):
         if part["key"] not in WITH_DRAWS or part["problem"]:
             continue
@@ -64,7 +101,7 @@ def _draws_kinds(report: Report) -> Iterator[Kind]:
         for title in abouts:
             yield Kind(
                 f"draws-{part['key']}-{slug(title)}.nc",
-                f"Draws: {part['title']}, {title}",
+                f"Draws: {part['title']}, {families.of_title(title)}",
                 "The posterior draws as netCDF, which ArviZ reads as InferenceData. "
                 f"{WITH_DRAWS[part['key']]}",
                 partial(_draws, part["key"], title),

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from analysis.models import AnalysisRun
 from analysis.report.report_provenance import package_versions
 
-ROOM = Path(__file__).parent
+ROOM = Path(__file__).parents[1]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The clips of a study to be heard by its researchers, each with how often every answer was given."""
+"""The clips of a study, heard by its researchers, each with how often every answer was given."""
 
 from __future__ import annotations
 

@@ -5,18 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.report_schema import Report
+from analysis.web.artifacts import PAPER, is_quick, paper_zip
 from analysis.web.views import shown_run
 from listening.selectors import study_head_or_404
+from listening.signals import acted
 
-CSV, JSON, HTML, SVG = "text/csv", "application/json", "text/html", "image/svg+xml"
+CSV, JSON = "text/csv", "application/json"
+KINDS = {
+    "csv": CSV,
+    "json": JSON,
+    "html": "text/html",
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "zip": "application/zip",
+    "tex": "application/x-tex",
+}
 IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
+
+
+def _taken(request: HttpRequest, key: str, file: str) -> None:
+    """Checks that it may be taken out, and has the study's log say so."""
+    head = study_head_or_404(key, request.user, "analyse")
+    by, details = request.user.get_username(), {"file": file}
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
 
 
 @login_required
@@ -26,7 +47,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResp
     from analysis.ratings.cells import csv_lines, json_lines
     from listening.selectors import rating_rows
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, f"ratings.{kind}")
     lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
     pieces = _in_pieces(lines(rating_rows(key)))
     response = StreamingHttpResponse(
@@ -42,7 +63,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
     from analysis.ratings.sessions_csv import sessions_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "sessions.csv")
     response = StreamingHttpResponse(
         _in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -56,7 +77,7 @@ def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse
     """All answers to a study's questionnaires, a row for each, as they stand now."""
     from analysis.ratings.sessions_csv import questionnaires_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "questionnaires.csv")
     response = StreamingHttpResponse(
         _in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -71,51 +92,100 @@ def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     from analysis.ratings.study_scores import study_scores
     from analysis.report.writers.exports import scores_csv
 
-    study_head_or_404(key, request.user)
+    _taken(request, key, "scores.csv")
     return _attached(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 
 @login_required
 @require_GET
 def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
-    """One file of the newest finished analysis, or of the one that ``?run=`` names."""
-    from analysis.report.figures.all_figures import plots
-    from analysis.report.html.page import page_html
-    from analysis.report.writers.exports import estimates_json, table_csv
+    """One file of the newest finished analysis, or of the one that ``?run=`` names.
 
+    ``?about=`` narrows the paper files to one task and criterion, by its title.
+    """
     study_head_or_404(key, request.user)
     finished = _finished(key, request.GET.get("run", ""))
     made = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
-    if made is not None:
+    if made is not None:  # a bundle holds all ratings
+        _taken(request, key, name)
         kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
         return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
+    if name == PAPER:  # it holds all ratings, too
+        _taken(request, key, name)
+        return _paper(request, key, finished)
     report = finished.report()
-    stem, _, kind = name.rpartition(".")
-    from analysis.report.report_schema import ROWS
+    about = request.GET.get("about", "")
+    found = _whole(report, name) or _of_paper(report, about, name) or _plot(report, name)
+    if not found:
+        stem, _, kind = name.rpartition(".")
+        found = _part_file(report, stem, kind)
+    if not found:
+        raise Http404(f"There is no file {name}.")
+    return _attached(found, KINDS.get(name.rpartition(".")[2], "text/plain"), f"{key}-{name}")
 
-    for rows in ROWS if kind == "csv" else ():
-        if stem == rows:
-            return _attached(table_csv(report, rows), CSV, f"{key}-{name}")
-    if kind == "svg":
-        drawn = [plot.standalone for plot in plots(report) if plot.key == stem]
-        if drawn:
-            return _attached(drawn[0], SVG, f"{key}-{name}")
-    text = _part_file(report, stem, kind)
-    if text:
-        return _attached(text, JSON if kind == "json" else CSV, f"{key}-{name}")
-    if name == "estimates.json":
-        return _attached(estimates_json(report), JSON, f"{key}-{name}")
-    if name == "report.json":
-        return _attached(finished.result, JSON, f"{key}-{name}")
-    if name == "report.html":
-        return _attached(page_html(report), HTML, f"{key}-{name}")
-    raise Http404(f"There is no file {name}.")
+
+def _paper(request: HttpRequest, key: str, finished: AnalysisRun) -> HttpResponse:
+    """The paper files, made now where that is quick; else the page says who makes them."""
+    if is_quick(finished):
+        return _attached(paper_zip(finished), KINDS["zip"], f"{key}-{finished.pk}-{PAPER}")
+    messages.info(request, f"There are many ratings: a worker makes {PAPER}. Press its button.")
+    return redirect(f"{reverse('results', args=[key])}?run={finished.pk}#files-title")
+
+
+def _whole(report: Report, name: str) -> str:
+    """A file of the whole report; empty for other names."""
+    from analysis.report.html.page import page_html
+    from analysis.report.report_schema import ROWS
+    from analysis.report.writers.exports import estimates_json, report_json, table_csv
+    from analysis.report.writers.methods_text import methods_text
+
+    for rows in ROWS:
+        if name == f"{rows}.csv":
+            return table_csv(report, rows)
+    whole: dict[str, Callable[[Report], str]] = {
+        "estimates.json": estimates_json,
+        "report.json": report_json,
+        "report.html": lambda each: page_html(each, methods=methods_text(each)),
+    }
+    return whole[name](report) if name in whole else ""
+
+
+def _of_paper(report: Report, about: str, name: str) -> str | bytes:
+    """One of the paper files; empty for other names."""
+    from analysis.report.html.view import View, viewed
+    from analysis.report.writers.paper_bundle import FIGURES, NAMES, paper_figures, paper_texts
+
+    if name not in NAMES:
+        return ""
+    shown = viewed(report, View(about, "")) if about else report
+    return (
+        paper_figures(shown).get(name, b"") if name in FIGURES else paper_texts(shown).get(name, "")
+    )
+
+
+def _plot(report: Report, name: str) -> str | bytes:
+    """A figure by its key: SVG as on the page, or PDF and PNG as in papers; empty for others."""
+    from analysis.report.condition_labels import labelled
+    from analysis.report.figures.all_figures import plots
+    from analysis.report.figures.paper import paper_files
+
+    stem, _, kind = name.rpartition(".")
+    if kind not in ("svg", "pdf", "png"):
+        return ""
+    drawn = next((p for p in plots(labelled(report)) if p.key == stem), None)
+    if drawn is None:
+        return ""
+    return drawn.standalone if kind == "svg" else paper_files(drawn.figure)[kind]
 
 
 def _part_file(report: Report, stem: str, kind: str) -> str:
-    """A file of scores of single clips, or a table or figure of a part as CSV; empty for others."""
+    """A file of the methods, of scores of single clips, or a table or figure of a part as CSV;
+    empty for others."""
     from analysis.report.writers.clip_files import KEY, clip_files
+    from analysis.report.writers.methods_text import methods_files
 
+    if words := methods_files(report).get(f"{stem}.{kind}"):
+        return words
     for part in report.get("parts", ()):
         if part["key"] == KEY and f"{stem}.csv" in part.get("files", ()):
             return clip_files(report, part).get(f"{stem}.{kind}", "")

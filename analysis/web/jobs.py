@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
 from typing import Any
 
 from celery import shared_task
@@ -13,6 +14,7 @@ from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.part import Cancelled
+from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
@@ -50,7 +52,7 @@ def start_run(study_id: int, options: Options) -> AnalysisRun:
 def cancel_run(run_id: int) -> bool:
     """Give up a run that waits; its job stops at its next step and stores nothing."""
     waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
-    return bool(waiting.update(state=State.CANCELLED, finished_at=timezone.now()))
+    return bool(waiting.update(state=State.CANCELLED, brief="", finished_at=timezone.now()))
 
 
 @shared_task(name="analysis.jobs.run_analysis")  # the settings route it to queue analysis
@@ -61,7 +63,7 @@ def run_analysis(run_id: int) -> None:
     if run is None or not run.waits:
         return
     runs.filter(state__in=(State.QUEUED, State.RUNNING)).update(
-        state=State.RUNNING, started_at=timezone.now(), share=0.0, code=code_mark()
+        state=State.RUNNING, started_at=timezone.now(), share=0.0, code=code_mark(), brief=""
     )
     try:
         done = _result(run, Teller(run_id))
@@ -131,25 +133,54 @@ def make_run_file(file_id: int) -> None:
         files.update(content=content, **done)
 
 
+class Growing:
+    """Stores what of a running analysis can be shown already, the answer first."""
+
+    def __init__(self, run_id: int, labels: StudyLabels) -> None:
+        self.running = AnalysisRun.objects.filter(pk=run_id, state=State.RUNNING)
+        self.labels = labels
+        self.stored_at = float("-inf")
+
+    def __call__(self, report: Report) -> None:
+        """Store the report as far as it is, once a second at most."""
+        if time.monotonic() - self.stored_at < TELL_EVERY_S:
+            return
+        self.stored_at = time.monotonic()
+        self.running.update(brief=_brief(with_labels(report, self.labels)))
+
+
+def _brief(report: Report) -> str:
+    from analysis.report.html.brief import brief_of
+    from analysis.report.writers.exports import report_json
+
+    return report_json(brief_of(report))
+
+
 def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     """What a finished run stores; that of an earlier one where it would come out the same."""
     from analysis.ratings.table import table_hash
     from analysis.report.build import report_of, scores_hash
-    from analysis.report.html.brief import brief_of
+    from analysis.report.interim import interim_families
     from analysis.report.writers.exports import report_json
+    from listening.selectors import interim_questions, still_open
 
     options = options_from(run.parameters)
     tell(0.0, "Reading the ratings")
     same = marks(run.study.key)
     tell.running.update(**same)
+    questions = interim_questions(run.study.key) if still_open(run.study.key) else None
     table, scores = study_tables(run.study.key)
     labels = study_labels(run.study.key)
     hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
     twin = stored_run(run.study_id, run.parameters, **hashes)
-    if twin is not None and _labels_of(twin) == labels:
+    if twin is not None and _is_like(twin.report(), labels, questions is not None):
         kept = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
         return {**hashes, **kept}
-    report = report_of(table, scores, options, progress=tell.of_report)
+    growing = Growing(run.pk, labels)
+    looking = None if questions is None else partial(interim_families, questions=questions)
+    report = report_of(
+        table, scores, options, progress=tell.of_report, grown=growing, looking=looking
+    )
     report = with_labels(report, labels)
     tell.running.update(share=MADE, doing="Storing the report")
     return {
@@ -157,21 +188,20 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
         "version": report["provenance"]["estimator_version"],
         "ratings": len(table),
         "result": report_json(report),
-        "brief": report_json(brief_of(report)),
+        "brief": _brief(report),
     }
 
 
-def _labels_of(run: AnalysisRun) -> StudyLabels:
-    report = run.report()
-    return {
-        "labels": report.get("labels", {}),
-        "task_titles": report.get("task_titles", {}),
-    }
+def _is_like(report: Report, labels: StudyLabels, looking: bool) -> bool:
+    """Whether an earlier report says what is to be said now: labels, and whether it may look."""
+    same = report.get("labels", {}) == labels["labels"]
+    same = same and report.get("task_titles", {}) == labels["task_titles"]
+    return same and ("interim" in report) == looking
 
 
 def _fail(run_id: int, why: str) -> None:
     waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
-    waiting.update(state=State.FAILED, error=why, finished_at=timezone.now())
+    waiting.update(state=State.FAILED, error=why, brief="", finished_at=timezone.now())
 
 
 def _fail_file(file_id: int, why: str) -> None:

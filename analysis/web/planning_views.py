@@ -58,7 +58,7 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def pilot(request: HttpRequest, key: str) -> HttpResponse:
     """Estimate the components of this study's ratings in a job; the page waits for them."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "analyse")
     start_pilot(key)
     query = request.POST.get("query", "")[:2000]
     return redirect(

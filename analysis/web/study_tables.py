@@ -46,7 +46,7 @@ def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def study_labels(study: str) -> StudyLabels:
-    """What a report of the study calls its conditions and tasks: part of the report as it stands."""
+    """What a report of the study calls its conditions and tasks."""
     from listening.selectors import condition_labels, task_titles
 
     labels = {key: label for key, label in condition_labels(study).items() if label}
@@ -54,5 +54,10 @@ def study_labels(study: str) -> StudyLabels:
 
 
 def with_labels(report: Report, labels: StudyLabels) -> Report:
-    """The report with what its study calls things."""
-    return {**report, "labels": labels["labels"], "task_titles": labels["task_titles"]}
+    """The report with what its study calls things, where it calls them anything."""
+    named: Report = {**report}
+    if labels["labels"]:
+        named["labels"] = labels["labels"]
+    if labels["task_titles"]:
+        named["task_titles"] = labels["task_titles"]
+    return named

@@ -2,7 +2,7 @@
 
 from django.urls import include, path, re_path
 
-from analysis.web import clips, downloads, views
+from analysis.web import clips, downloads, report_card_view, sharing, views
 
 RESULTS = "studies/<slug:key>/results/"
 
@@ -12,6 +12,10 @@ urlpatterns = [
     path(f"{RESULTS}clips/", clips.clips, name="results-clips"),
     path(f"{RESULTS}state/", views.state, name="results-state"),
     path(f"{RESULTS}run/", views.run, name="results-run"),
+    path(f"{RESULTS}links/", sharing.share, name="results-share"),
+    path(f"{RESULTS}links/<int:pk>/end/", sharing.unshare, name="results-unshare"),
+    path("shared/<str:token>/", sharing.shared_results, name="shared-results"),
+    path("shared/<str:token>/clips/<path:stimulus>", sharing.shared_clip, name="shared-clip"),
     path(f"{RESULTS}runs/<int:pk>/again/", views.again, name="results-again"),
     path(f"{RESULTS}runs/<int:pk>/cancel/", views.cancel, name="results-cancel"),
     path(f"{RESULTS}runs/<int:pk>/make/<str:name>/", views.make_file, name="results-make"),
@@ -25,6 +29,12 @@ urlpatterns = [
         f"{RESULTS}questionnaires.csv",
         downloads.questionnaires_file,
         name="results-questionnaires",
+    ),
+    path(f"{RESULTS}report-card/", report_card_view.page, name="report-card"),
+    re_path(
+        r"^studies/(?P<key>[-\w]+)/results/report-card\.(?P<kind>md|tex|json)$",
+        report_card_view.file,
+        name="report-card-file",
     ),
     path(f"{RESULTS}scores.csv", downloads.scores_file, name="results-scores"),
     path(f"{RESULTS}<str:name>", downloads.report_file, name="results-file"),

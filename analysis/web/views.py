@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Q
+from django.db.models.functions import Length
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,9 +19,12 @@ from django.views.decorators.http import require_GET, require_POST
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.web.first_runs import analyse_when_due
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
+from analysis.web.results_links import sharing
 from listening.selectors import study_head_or_404
+from listening.signals import acted
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
     from listening.selectors import StudyHead
 
 RUNS_SHOWN = 10
-REFRESH_S = 3
+REFRESH_S = 1
 STORED = (
     "These ratings were analysed with these options before and nothing has changed since: this is "
     "what came out."
@@ -42,7 +47,11 @@ LONG = ("result", "brief")  # columns that a list of runs does without
 @require_GET
 @never_cache
 def results(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, study_head_or_404(key, request.user))
+    """The answer, or that it is being made: who opens the page need not ask for it."""
+    head = study_head_or_404(key, request.user)
+    if not request.GET.get("run"):
+        analyse_when_due(head["pk"], key)
+    return _page(request, head)
 
 
 @login_required
@@ -51,7 +60,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """What stands above the results, for a page that looks again while an analysis runs."""
     head = study_head_or_404(key, request.user)
-    shown = shown_run(key, request.GET.get("run", ""))
+    shown = answered_run(key, request.GET.get("run", ""))
     return render(request, "analysis/_state.html", _state(head, shown))
 
 
@@ -59,12 +68,14 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def run(request: HttpRequest, key: str) -> HttpResponse:
     """Ask for an analysis; one that is stored already is shown at once."""
-    head = study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "analyse")
     try:
         options = options_of(request.POST, key)
     except OptionsError as error:
         return _page(request, head, problem=str(error), status=400)
     asked = asked_run(head["pk"], key, options)
+    by, details = request.user.get_username(), {"options": asked.asked_for}
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what="analysed", details=details)
     if asked.state != AnalysisRun.State.DONE:
         return redirect("results", key)
     messages.success(request, STORED)
@@ -77,7 +88,7 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """The same analysis with the ratings as they stand now."""
-    head = study_head_or_404(key, request.user)
+    head = study_head_or_404(key, request.user, "analyse")
     earlier = get_object_or_404(runs_of(key).defer(*LONG), pk=pk)
     try:
         options = options_from(earlier.parameters)
@@ -94,7 +105,7 @@ def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up an analysis that waits or runs."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "analyse")
     cancel_run(get_object_or_404(runs_of(key).defer(*LONG), pk=pk).pk)
     return redirect("results", key)
 
@@ -103,7 +114,7 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_POST
 def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
     """Have a worker make one of the files that take long."""
-    study_head_or_404(key, request.user)
+    study_head_or_404(key, request.user, "analyse")
     finished = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
     if asked_file(finished, name) is None:
         raise Http404(f"There is no file {name} to be made.")
@@ -113,20 +124,22 @@ def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpRespons
 def _page(
     request: HttpRequest, head: StudyHead, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    shown = shown_run(head["key"], request.GET.get("run", ""))
+    shown = answered_run(head["key"], request.GET.get("run", ""))
     newest = runs_of(head["key"]).defer(*LONG).first()
     report = shown.page_report() if shown else None
-    view = _view(request, report)
+    view = asked_view(request, report)
     asked = Options().parameters() | (newest.parameters if newest else {})
     context = {
         **_state(head, shown, newest),
         **form_of(head["key"], asked),
         **_choices(report, view, shown),
         "clips_url": _clips_url(head["key"], report, view),
+        **sharing(head["key"]),
         "problem": problem,
         "report": report,
         "sections": _sections(head["key"], shown, report, view),
-        "files": _files(head["key"], shown, report),
+        "files": _files(shown, report),
+        "clips": _clips(report) if shown else [],
         "runs": Paginator(runs_of(head["key"]).defer(*LONG), RUNS_SHOWN).get_page(
             request.GET.get("page")
         ),
@@ -141,14 +154,24 @@ def _state(
     newest = newest or runs_of(head["key"]).defer(*LONG).first()
     waits = bool(newest and newest.waits)
     before = f"?run={shown.pk}" if shown and shown != newest else ""
+    growing = shown if shown and shown.waits else None
     return {
         "study": head,
         "newest": newest,
         "shown": shown,
         "refresh_s": REFRESH_S if waits else 0,
+        "grown": _grown(growing),
         "state_url": reverse("results-state", args=[head["key"]]) + before,
         "since": _since(head["key"], shown) if shown and not waits else None,
     }
+
+
+def _grown(run: AnalysisRun | None) -> int:
+    """How long what is stored of a running analysis is: it changes when a part has come."""
+    if run is None:
+        return 0
+    runs = AnalysisRun.objects.filter(pk=run.pk)
+    return runs.values_list(Length("brief"), flat=True).first() or 0
 
 
 def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
@@ -167,24 +190,25 @@ def _sections(
 ) -> list[Section]:
     from analysis.report.html.brief import MOST_ROWS
     from analysis.report.html.page import sections
+    from analysis.report.writers.methods_text import methods_text
 
     if shown is None or report is None or not report["data"]["ratings"]:
         return []
 
     def link(name: str) -> str:
-        if name.endswith((".pdf", ".png")):
+        if shown.waits or name.endswith((".pdf", ".png")):
             return ""  # matplotlib draws these: in the bundle, that a worker makes
         return f"{reverse('results-file', args=[key, name])}?run={shown.pk}"
 
-    return sections(report, view, link, MOST_ROWS)
+    return sections(report, view, link, MOST_ROWS, methods_text(report))
 
 
-def _view(request: HttpRequest, report: Report | None) -> View:
+def asked_view(request: HttpRequest, report: Report | None) -> View:
     """What is asked to be shown: one family, the first unless another or all are asked for."""
-    from analysis.report.html.view import View, usual
+    from analysis.report.html.view import View, titles, usual
 
     about, within = request.GET.get("about", ""), request.GET.get("in", "")
-    if report is not None and not about:
+    if report is not None and about != ALL and about not in titles(report):
         about = usual(report).about
     return View("" if about == ALL else about, within)
 
@@ -217,29 +241,35 @@ def _clips_url(key: str, report: Report | None, view: View) -> str:
     return f"{reverse('results-clips', args=[key])}{query}"
 
 
-def _files(key: str, shown: AnalysisRun | None, report: Report | None) -> dict[str, Any]:
-    from analysis.report.figures.all_figures import part_keys, plots
-    from analysis.report.writers.clip_files import KEY as CLIPS
+def _files(shown: AnalysisRun | None, report: Report | None) -> list[dict[str, Any]]:
+    """What can be made of the analysis that is shown."""
     from analysis.web.artifacts import offered_files
 
-    if shown is None or report is None or not report["data"]["ratings"]:
-        return {"plots": [], "tables": [], "made": []}
-    drawn = plots(report)
-    tables = [
-        f"{name}.csv"
-        for part in report.get("parts", ())
-        for name in part_keys(part["key"], [table["key"] for table in part.get("tables", ())])
-    ]
-    for part in report.get("parts", ()):
-        if part["key"] == CLIPS and not part["problem"]:
-            stems = dict.fromkeys(table["key"] for table in part["tables"])
-            tables += [f"{stem}.{kind}" for stem in stems for kind in ("csv", "json")]
-    return {"plots": drawn, "tables": tables, "made": offered_files(shown, report)}
+    if shown is None or shown.waits or report is None or not report["data"]["ratings"]:
+        return []
+    return offered_files(shown, report)
+
+
+def _clips(report: Report | None) -> list[str]:
+    """The files of scores of single clips, where they were asked for."""
+    from analysis.report.writers.clip_files import KEY
+
+    parts = [part for part in report.get("parts", ()) if part["key"] == KEY] if report else []
+    stems = [table["key"] for part in parts if not part["problem"] for table in part["tables"]]
+    return [f"{stem}.{kind}" for stem in dict.fromkeys(stems) for kind in ("csv", "json")]
 
 
 def runs_of(key: str) -> QuerySet[AnalysisRun]:
     """A study's analyses, the newest first."""
     return AnalysisRun.objects.filter(study__key=key)
+
+
+def answered_run(key: str, asked: str) -> AnalysisRun | None:
+    """The run for the page: as `shown_run`, but one that runs is shown once its answer stands."""
+    if asked:
+        return shown_run(key, asked)
+    done, running = Q(state=AnalysisRun.State.DONE), Q(state=AnalysisRun.State.RUNNING)
+    return runs_of(key).filter(done | running & ~Q(brief="")).defer(*LONG).first()
 
 
 def shown_run(key: str, asked: str) -> AnalysisRun | None:

@@ -20,7 +20,7 @@ REFUSED = "django.security."
 SAID_EVERY_S = 30.0
 GIVEN = re.compile(r"[0-9a-f-]{16,36}")  # nginx's $request_id, or a UUID; other words are not kept
 # What stands behind these in a path opens a session, a study or a clip to whoever reads it.
-SECRET = re.compile(r"((?:^|(?<=[\s\"'(:/\w]))/(?:api/s|s|r|k|c)/)[^/\s\"'<>?)]+")
+SECRET = re.compile(r"((?:^|(?<=[\s\"'(:/\w]))/(?:api/s|shared|s|r|k|c)/)[^/\s\"'<>?)]+")
 QUERY = re.compile(r"(?<=[\w/…])\?[\w.~%+-]+=[^\s\"'<>)]*")
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")

@@ -1,7 +1,10 @@
 """The nouns of listening and the constraints that keep them true."""
 
+from listening.models.draft import Draft
+from listening.models.event import StudyEvent
 from listening.models.invitation import Invitation
 from listening.models.material import Condition, Item, Stimulus
+from listening.models.project import MemberInvitation, Membership, Project, Role
 from listening.models.rating import Justification, Rating
 from listening.models.recruitment import (
     Bonus,
@@ -22,18 +25,24 @@ __all__ = [
     "Condition",
     "Connection",
     "Criterion",
+    "Draft",
     "HookEvent",
     "Invitation",
     "Item",
     "Justification",
     "LedgerEntry",
+    "MemberInvitation",
+    "Membership",
+    "Project",
     "Rater",
     "Rating",
     "Recruitment",
+    "Role",
     "Session",
     "Slot",
     "Stimulus",
     "Study",
+    "StudyEvent",
     "Submission",
     "Task",
     "Trial",

@@ -1,8 +1,11 @@
 """Random codes that name things on the outside without betraying their order or content."""
 
+import re
 import secrets
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # no 0/o, 1/i/l: people read codes aloud
+
+RATER_CODE = re.compile(rf"\b(?:r|sim)-[{ALPHABET}]{{10}}\b")  # wherever it stands in a text
 
 
 def random_code(length: int) -> str:

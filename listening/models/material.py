@@ -62,8 +62,8 @@ class Stimulus(models.Model):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="stimuli")
     key = models.CharField(max_length=120)
-    condition = models.ForeignKey(Condition, models.PROTECT, related_name="stimuli")
-    item = models.ForeignKey(Item, models.PROTECT, related_name="stimuli")
+    condition = models.ForeignKey(Condition, models.RESTRICT, related_name="stimuli")
+    item = models.ForeignKey(Item, models.RESTRICT, related_name="stimuli")
     trap = models.CharField(max_length=40, blank=True)  # the kind of trap, "" for rated material
     attributes = models.JSONField(default=dict)
     file = models.CharField(max_length=255)  # path in the study's folder, as imported

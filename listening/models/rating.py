@@ -15,8 +15,8 @@ class Rating(models.Model):
     slot = models.ForeignKey(
         Slot, models.CASCADE, null=True, related_name="ratings", db_index=False
     )
-    criterion = models.ForeignKey(Criterion, models.PROTECT, related_name="+", db_index=False)
-    stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="ratings")
+    criterion = models.ForeignKey(Criterion, models.RESTRICT, related_name="+", db_index=False)
+    stimulus = models.ForeignKey(Stimulus, models.RESTRICT, related_name="ratings")
     label = models.TextField()
     score = models.FloatField(null=True)  # a text, or several choices, have none
     counts = models.BooleanField()  # towards the slot's target; false for traps and reopened blocks

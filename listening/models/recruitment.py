@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from listening.models.codes import random_code
+from listening.models.project import Project
 from listening.models.sealed import SealedCharField
 from listening.models.session import Session
 from listening.models.study import Study
@@ -19,10 +20,13 @@ def recruitment_code() -> str:
 
 
 class Connection(models.Model):
-    """A researcher's access to Prolific: the token, and what it was found to allow."""
+    """A researcher's or a project's access to Prolific: the token, and what it allows."""
 
     owner = models.OneToOneField(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="prolific_connection"
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="prolific_connection"
+    )
+    of_project = models.OneToOneField(  # one of ours; `project` is Prolific's
+        Project, models.CASCADE, null=True, related_name="prolific_connection"
     )
     token = SealedCharField(max_length=600)
     account = models.CharField(max_length=200, blank=True)  # whose token it is, as Prolific says
@@ -37,6 +41,14 @@ class Connection(models.Model):
     problem = models.CharField(max_length=400, blank=True)  # of the last time it was tried
     tried_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(owner__isnull=False) ^ Q(of_project__isnull=False),
+                name="a_connection_is_a_persons_or_a_projects",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"connection {self.pk}"

@@ -118,9 +118,9 @@ class Slot(models.Model):
     block = models.ForeignKey(Block, models.CASCADE, related_name="slots")
     task = models.ForeignKey(Task, models.CASCADE, related_name="slots", db_index=False)
     position = models.PositiveSmallIntegerField()  # in the block
-    stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="slots")
+    stimulus = models.ForeignKey(Stimulus, models.RESTRICT, related_name="slots")
     versus = models.ForeignKey(
-        Stimulus, models.PROTECT, null=True, related_name="+", db_index=False
+        Stimulus, models.RESTRICT, null=True, related_name="+", db_index=False
     )
     versus_first = models.BooleanField(default=False)
     others = ArrayField(models.BigIntegerField(), default=list)  # rated on the same screen
@@ -162,14 +162,14 @@ class Trial(models.Model):
     slot = models.ForeignKey(Slot, models.CASCADE, null=True, related_name="trials")
     code = models.CharField(max_length=20, unique=True, default=trial_code, editable=False)
     position = models.PositiveSmallIntegerField()
-    stimulus = models.ForeignKey(Stimulus, models.PROTECT, related_name="trials", db_index=False)
+    stimulus = models.ForeignKey(Stimulus, models.RESTRICT, related_name="trials", db_index=False)
     versus = models.ForeignKey(
-        Stimulus, models.PROTECT, null=True, related_name="+", db_index=False
+        Stimulus, models.RESTRICT, null=True, related_name="+", db_index=False
     )
     versus_first = models.BooleanField(default=False)
     others = ArrayField(models.BigIntegerField(), default=list)
     context = ArrayField(models.BigIntegerField(), default=list)
-    item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
+    item = models.ForeignKey(Item, models.RESTRICT, related_name="+", db_index=False)
     meets = models.BigIntegerField(null=True)  # the key of the block that this trial uses up
     trap = models.CharField(max_length=40, blank=True)  # a kind of trap, or "training"
     expected = models.JSONField(default=list)  # labels that pass the trap

@@ -1,10 +1,14 @@
 """Study, Task and Criterion: what is asked, of what, how often."""
 
+from typing import Any
+
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import models, transaction
 
 from listening.models.codes import link_code
+from listening.models.project import Project
 
 
 class Study(models.Model):
@@ -21,9 +25,20 @@ class Study(models.Model):
         ALL = "all"  # a rater gets every task, in the order of the study
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="studies")
+    project = models.ForeignKey(  # whose members may see it; NULL: its owner alone
+        Project, models.PROTECT, null=True, related_name="studies"
+    )
     key = models.SlugField(max_length=80, unique=True)
     link = models.CharField(max_length=24, unique=True, default=link_code, editable=False)
-    title = models.CharField(max_length=200)
+    title = models.CharField(max_length=200)  # what raters read
+    name = models.CharField(max_length=120, blank=True)  # what colleagues read; "": the title
+    tags = ArrayField(models.CharField(max_length=40), default=list)
+    archived_at = models.DateTimeField(null=True)  # out of the list; nothing else changes
+    version = models.PositiveSmallIntegerField(default=1)
+    version_of = models.ForeignKey(  # the version before this one
+        "self", models.SET_NULL, null=True, related_name="later_versions"
+    )
+    keeps_out_earlier = models.BooleanField(default=False)  # who took part in a version before
     language = models.CharField(max_length=16, default="en")
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT)
     seed = models.BigIntegerField(default=0)
@@ -42,19 +57,42 @@ class Study(models.Model):
     questionnaires = models.JSONField(default=list)  # see listening.design.questionnaires
     settings = models.JSONField(default=list)  # see listening.design.settings
     sources = models.JSONField(default=list)  # see listening.design.sources
+    publication = models.JSONField(default=dict)  # licences, and what the consent lets leave
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     erase_after_days = models.PositiveIntegerField(null=True)  # once closed; NULL: never
     erased_at = models.DateTimeField(null=True)  # when what names raters was erased
     closed_at = models.DateTimeField(null=True)
+    may: frozenset[str] = frozenset()  # what who asks may do: see listening.access.study_for
 
     class Meta:
         verbose_name_plural = "studies"
         ordering = ["-created_at"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(keeps_out_earlier=False) | models.Q(version__gt=1),
+                name="only_a_later_version_keeps_out_earlier_raters",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def called(self) -> str:
+        """What researchers call it."""
+        return self.name or self.title
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Its blocks first: one that is leased cannot lose its session alone.
+
+        The database refuses it where there are ratings; see `listening.studies.delete_study`.
+        """
+        with transaction.atomic():
+            for task in self.tasks.all():
+                task.blocks.all().delete()
+            return super().delete(*args, **kwargs)
 
 
 class Task(models.Model):

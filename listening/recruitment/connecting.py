@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from listening.models import Connection
+from listening.models import Connection, Project, Study
 from listening.prolific import Prolific, ProlificError, Refused
 from listening.prolific.client import API
 from listening.recruitment.errors import RecruitmentError
@@ -35,7 +35,21 @@ def client_of(connection: Connection) -> Prolific:
     return Prolific(connection.token, api=settings.EARNEST_PROLIFIC_API)
 
 
-def connect(owner: User, token: str) -> Connection:
+Holder = User | Project
+
+
+def connection_of(holder: Holder | None) -> Connection | None:
+    """The connection of a person, or of a project; one whose token was forgotten, too."""
+    field = "of_project" if isinstance(holder, Project) else "owner"
+    return Connection.objects.filter(**{field: holder}).first() if holder is not None else None
+
+
+def connection_for(study: Study) -> Connection | None:
+    """By which a study is recruited: that of its project, else that of its owner."""
+    return connection_of(study.project or study.owner)
+
+
+def connect(holder: Holder, token: str) -> Connection:
     """Keeps a token that works; RecruitmentError where it does not, and nothing is changed."""
     token = token.strip()
     if not token:
@@ -54,10 +68,13 @@ def connect(owner: User, token: str) -> Connection:
             raise RecruitmentError(f"{error} The token was not kept; try again.") from None
     if not workspaces:
         raise RecruitmentError("This account has no workspace at Prolific. Make one there first.")
-    connection, _ = Connection.objects.update_or_create(
-        owner=owner,
-        defaults={"token": token, "account": str(me.get("email") or me.get("id") or "")[:200]},
+    connection = connection_of(holder) or Connection(
+        owner=None if isinstance(holder, Project) else holder,
+        of_project=holder if isinstance(holder, Project) else None,
     )
+    connection.token = token
+    connection.account = str(me.get("email") or me.get("id") or "")[:200]
+    connection.save()
     if connection.workspace not in {each.id for each in workspaces}:
         choose_workspace(connection, workspaces[0].id)
     return connection

@@ -1,5 +1,6 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
+from listening.models.codes import RATER_CODE
 from listening.selectors.clip_answers import (
     AskedPlace,
     ClipAnswers,
@@ -8,6 +9,7 @@ from listening.selectors.clip_answers import (
     clip_answers,
 )
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
+from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
@@ -16,8 +18,21 @@ from listening.selectors.progress import (
     TrapProgress,
     study_progress,
 )
+from listening.selectors.publication import (
+    HeardClip,
+    StudyTerms,
+    heard_clips,
+    scripted_raters,
+    study_terms,
+)
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.served_clips import (
+    ServedClip,
+    questions_in_words,
+    served_clip_response,
+    served_clips,
+)
 from listening.selectors.session_rows import SessionRow, session_columns, session_rows
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
 from listening.selectors.studies import (
@@ -26,6 +41,7 @@ from listening.selectors.studies import (
     StudyHead,
     condition_labels,
     ratings_state,
+    still_open,
     study_head_or_404,
     task_titles,
     trap_plans,
@@ -34,10 +50,12 @@ from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [
+    "RATER_CODE",
     "AskedPlace",
     "ClipAnswers",
     "ClipQuery",
     "ConditionProgress",
+    "HeardClip",
     "InterimQuestion",
     "PlannedColumn",
     "PlannedTrap",
@@ -45,10 +63,13 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ServedClip",
     "SessionRow",
     "StimulusRow",
+    "StudyFacts",
     "StudyHead",
     "StudyProgress",
+    "StudyTerms",
     "TaskPlan",
     "TaskProgress",
     "TrapProgress",
@@ -57,17 +78,25 @@ __all__ = [
     "asked_places",
     "clip_answers",
     "condition_labels",
+    "heard_clips",
     "interim_questions",
+    "method_facts",
     "questionnaire_rows",
+    "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "scripted_raters",
+    "served_clip_response",
+    "served_clips",
     "session_columns",
     "session_length",
     "session_rows",
+    "still_open",
     "stimuli_mark",
     "stimulus_rows",
     "study_head_or_404",
     "study_progress",
+    "study_terms",
     "task_plans",
     "task_titles",
     "trap_plans",

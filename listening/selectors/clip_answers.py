@@ -11,7 +11,7 @@ from listening.models import Criterion
 
 
 class ClipAnswers(TypedDict):
-    """A stimulus with its ratings that count; ``sd`` and ``mean`` of scores are None without any."""
+    """A stimulus with its ratings that count; ``mean`` and ``sd`` are None without scores."""
 
     stimulus: str
     condition: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from django.db import connection
-from django.http import Http404
 
+from listening.access import LOOK, study_for
 from listening.design.traps import TrapPlan
-from listening.models import Condition, Study, Task
+from listening.models import Block, Condition, Study, Task
 
 
 class PlannedTrap(TypedDict):
@@ -36,15 +36,13 @@ class StudyHead(TypedDict):
     pk: int
     key: str
     title: str
+    may: frozenset[str]  # look, analyse, edit, own
 
 
-def study_head_or_404(key: str, user: Any) -> StudyHead:
-    """The study, if it is this researcher's or they are a superuser; else a page not found."""
-    studies = Study.objects.filter(key=key)
-    study = (studies if user.is_superuser else studies.filter(owner=user.pk)).first()
-    if study is None:
-        raise Http404(f"There is no study “{key}” of yours.")
-    return StudyHead(pk=study.pk, key=study.key, title=study.title)
+def study_head_or_404(key: str, user: Any, wants: str = LOOK) -> StudyHead:
+    """The study, where this user may do with it what they want: see `listening.access`."""
+    study = study_for(user, key, wants)
+    return StudyHead(pk=study.pk, key=study.key, title=study.called, may=study.may)
 
 
 def condition_labels(study: str) -> dict[str, str]:
@@ -59,6 +57,14 @@ def task_titles(study: str) -> dict[str, str]:
     return dict(tasks.values_list("key", "title"))
 
 
+def still_open(study: str) -> bool:
+    """Whether ratings may still come: the study is not closed, and not all it planned is there."""
+    row = Study.objects.get(key=study)
+    blocks = Block.objects.filter(task__study=row)
+    complete = blocks.exists() and not blocks.exclude(state=Block.State.DONE).exists()
+    return row.state != Study.State.CLOSED and not complete
+
+
 class RatingsState(TypedDict):
     """How many ratings a study holds, and a mark that changes with whatever their rows show."""
 
@@ -70,7 +76,7 @@ def ratings_state(study: str) -> RatingsState:
     """Quick to ask, so that a page can tell whether anything came or changed since it was made.
 
     Ratings are only added, or deleted with their session; what else a row shows (session, traps of
-    the plan, condition, item, stimulus) is in the mark by value.
+    the plan, condition, item, stimulus) is in the mark by value, and whether the study is closed.
     """
     with connection.cursor() as cursor:
         cursor.execute(STATE, [study] * 2)
@@ -79,7 +85,7 @@ def ratings_state(study: str) -> RatingsState:
 
 
 STATE = """
-WITH chosen AS (SELECT id, language FROM listening_study WHERE key = %s),
+WITH chosen AS (SELECT id, language, state FROM listening_study WHERE key = %s),
     rated AS (SELECT count(*) AS n, coalesce(sum(q.id), 0) AS ids,
             count(*) FILTER (WHERE q.counts) AS counted
         FROM listening_rating q JOIN listening_trial t ON t.id = q.trial_id
@@ -97,7 +103,7 @@ WITH chosen AS (SELECT id, language FROM listening_study WHERE key = %s),
             WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'x' || id || key FROM listening_stimulus
             WHERE study_id IN (SELECT id FROM chosen)
-        UNION ALL SELECT 'l' || language FROM chosen)
+        UNION ALL SELECT 'l' || language || (state = 'closed') FROM chosen)
 SELECT n, ids, counted, (SELECT md5(coalesce(string_agg(fact, ',' ORDER BY fact), '')) FROM facts)
 FROM rated
 """

@@ -1,23 +1,36 @@
-"""A study created, checked before launch, opened, paused, closed: its only writer."""
+"""A study created, checked, opened, closed, named, copied, put away, deleted: its only writer."""
 
 from listening.design.studyfile import StudyProblems
+from listening.studies.copying import copy_study, free_key
 from listening.studies.creating import create_study
+from listening.studies.deleting import Contents, contents_of, delete_study, why_not
 from listening.studies.deriving import what_was_derived
 from listening.studies.errors import StudyError
 from listening.studies.exporting import export_study, study_as_file
+from listening.studies.naming import archive_study, rename_study, tag_study, tags_in
 from listening.studies.prelaunch import Finding, check_study
 from listening.studies.states import close_study, open_study, pause_study
 
 __all__ = [
+    "Contents",
     "Finding",
     "StudyError",
     "StudyProblems",
+    "archive_study",
     "check_study",
     "close_study",
+    "contents_of",
+    "copy_study",
     "create_study",
+    "delete_study",
     "export_study",
+    "free_key",
     "open_study",
     "pause_study",
+    "rename_study",
     "study_as_file",
+    "tag_study",
+    "tags_in",
     "what_was_derived",
+    "why_not",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -16,10 +16,12 @@ from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
+from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
-from listening.models import Condition, Criterion, Item, Rating, Session, Stimulus, Study, Task
+from listening.models import Condition, Criterion, Item, Stimulus, Study, Task
 from listening.models.codes import completion_code
 from listening.studies.deriving import write_derived
+from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
 from listening.studies.trimming import Trimming
 
@@ -27,8 +29,19 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
 
 
-def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) -> Study:
+def create_study(
+    source: Path,
+    owner: AbstractUser,
+    *,
+    replace: bool = False,
+    by: str = COMMAND_LINE,
+    tell: Callable[[str], object] = len,
+) -> Study:
     """A study from a folder or a .zip of one; StudyProblems lists all that is wrong with it.
+
+    `tell` hears, a sentence at a time, what was taken for granted. A draft that is replaced stays
+    what others know of it: its link, its owner, what was recruited for it. Whether it may be
+    replaced by who asks is the caller's to know.
 
     Nothing is half-imported: rows are written in one transaction, and audio that was stored for a
     study that did not come about is deleted again.
@@ -40,12 +53,16 @@ def create_study(source: Path, owner: AbstractUser, *, replace: bool = False) ->
         if problems or reading.study is None:
             raise StudyProblems(problems)
         _check_key(reading.study.key, replace)
+        for remark in reading.remarks:
+            tell(remark)
         stored: list[str] = []
         try:
             shelf = _Shelf(reading, facts, stored)
             with transaction.atomic():
-                _make_room(reading.study.key, replace)
-                return _write(reading.study, owner, shelf)
+                draft = _emptied_draft(reading.study.key, replace)
+                study = _write(reading.study, draft or Study(owner_id=owner.pk), shelf)
+                note(study, "replaced" if draft else "made", by)
+                return study
         except BaseException as error:
             audio.forget(stored)
             if isinstance(error, IntegrityError):
@@ -125,58 +142,36 @@ def _check_key(key: str, replace: bool) -> None:
             f"There is a study “{key}” already. Choose another key in study.toml, or replace the "
             "study with --replace."
         )
-    if Rating.objects.filter(trial__session__study=study).exists():
+    if study.state != Study.State.DRAFT:
         raise StudyError(
-            f"The study “{key}” has ratings, which are never thrown away. Choose another key in "
-            "study.toml."
-        )
-    if Session.objects.filter(study=study, status=Session.Status.STARTED).exists():
-        raise StudyError(
-            f"Raters are taking the study “{key}” at this moment. Choose another key in study.toml."
+            f"The study “{key}” is {study.state}, and raters have its link: only a draft is "
+            "replaced. Choose another key in study.toml; or go on in a copy, which is a draft: "
+            f"manage.py copy_study {key}"
         )
 
 
-def _make_room(key: str, replace: bool) -> None:
-    """Deletes the study that is replaced, and its audio once that is certain."""
-    Study.objects.select_for_update().filter(key=key).first()
+def _emptied_draft(key: str, replace: bool) -> Study | None:
+    """The draft that is replaced, without its material; its audio goes once that is certain."""
+    draft = Study.objects.select_for_update().filter(key=key).first()
     _check_key(key, replace)
-    old = Study.objects.filter(key=key).first()
-    if old is None:
-        return
-    names = {name for pair in old.stimuli.values_list("original", "served") for name in pair}
-    old.sessions.all().delete()
-    for task in old.tasks.all():
-        task.blocks.all().delete()
-    for part in (old.stimuli, old.tasks, old.items, old.conditions):
-        part.all().delete()
-    old.delete()
-    transaction.on_commit(partial(audio.forget, sorted(names)))
+    if draft is None:
+        return None
+    names = audio_of(draft)
+    empty(draft)
+    transaction.on_commit(partial(forget_unused, names))
+    return draft
 
 
-def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
-    study = Study.objects.create(
-        owner_id=owner.pk,
-        key=file.key,
-        title=file.title,
-        language=file.language,
-        seed=file.seed,
-        task_plan=file.task_plan,
-        sessions_per_rater=file.sessions_per_rater,
-        lease_s=round(file.lease_minutes * 60),
-        break_every=file.break_every,
-        loudness_lufs=file.loudness_lufs,
-        sample_rate_hz=file.sample_rate_hz,
-        erase_after_days=file.erase_after_days,
-        ends=file.ends,
-        texts=file.texts,
-        translations=file.translations,
-        checks=list(file.checks),
-        questionnaires=list(file.questionnaires),
-        settings=list(file.settings),
-        sources=list(file.sources),
-        completion_codes={outcome: completion_code() for outcome in OUTCOMES}
-        | file.completion_codes,
+def _write(file: StudyFile, study: Study, shelf: _Shelf) -> Study:
+    """Everything that the folder says, into a study that is new or was emptied."""
+    for name, value in _fields(file).items():
+        setattr(study, name, value)
+    study.completion_codes = (
+        {outcome: completion_code() for outcome in OUTCOMES}
+        | study.completion_codes
+        | file.completion_codes
     )
+    study.save()
     conditions = Condition.objects.bulk_create(
         Condition(study=study, **asdict(entry)) for entry in file.conditions
     )
@@ -202,6 +197,31 @@ def _write(file: StudyFile, owner: AbstractUser, shelf: _Shelf) -> Study:
     for order, task in enumerate(file.tasks):
         _write_task(study, order, task)
     return study
+
+
+def _fields(file: StudyFile) -> dict[str, Any]:
+    """What the study itself holds of its folder; the rest are rows of their own."""
+    return {
+        "key": file.key,
+        "title": file.title,
+        "language": file.language,
+        "seed": file.seed,
+        "task_plan": file.task_plan,
+        "sessions_per_rater": file.sessions_per_rater,
+        "lease_s": round(file.lease_minutes * 60),
+        "break_every": file.break_every,
+        "loudness_lufs": file.loudness_lufs,
+        "sample_rate_hz": file.sample_rate_hz,
+        "erase_after_days": file.erase_after_days,
+        "ends": file.ends,
+        "texts": file.texts,
+        "translations": file.translations,
+        "checks": list(file.checks),
+        "questionnaires": list(file.questionnaires),
+        "settings": list(file.settings),
+        "sources": list(file.sources),
+        "publication": file.publication,
+    }
 
 
 def _write_task(study: Study, order: int, entry: TaskEntry) -> None:

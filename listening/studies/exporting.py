@@ -30,6 +30,7 @@ def study_as_file(study: Study) -> StudyFile:
         texts=dict(study.texts),
         translations=dict(study.translations),
         completion_codes=dict(study.completion_codes),
+        publication=dict(study.publication),
         checks=tuple(study.checks),
         questionnaires=tuple(study.questionnaires),
         settings=tuple(study.settings),

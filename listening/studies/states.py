@@ -5,13 +5,15 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
+from listening.events import COMMAND_LINE, note
 from listening.models import Study
+from listening.signals import closed
 from listening.studies.errors import StudyError
 from listening.studies.prelaunch import check_study
 
 
 @transaction.atomic
-def open_study(study: Study, *, anyway: bool = False) -> int:
+def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) -> int:
     """Lets raters in; plans blocks the first time. `anyway` opens in spite of found problems."""
     from listening.allocation import plan_study
 
@@ -25,26 +27,30 @@ def open_study(study: Study, *, anyway: bool = False) -> int:
     planned = plan_study(row)
     row.opened_at = row.opened_at or timezone.now()
     _move(study, row, Study.State.OPEN)
+    note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}))
     return planned
 
 
 @transaction.atomic
-def pause_study(study: Study) -> None:
+def pause_study(study: Study, *, by: str = COMMAND_LINE) -> None:
     """Lets nobody new in; raters who are at it may finish."""
     row = _locked(study)
     if row.state != Study.State.OPEN:
         raise StudyError(f"The study “{row.key}” is {row.state}; only an open one can be paused.")
     _move(study, row, Study.State.PAUSED)
+    note(row, "paused", by)
 
 
 @transaction.atomic
-def close_study(study: Study) -> None:
+def close_study(study: Study, *, by: str = COMMAND_LINE) -> None:
     """Ends the study for good."""
     row = _locked(study)
     if row.state == Study.State.DRAFT:
         raise StudyError(f"The study “{row.key}” was never opened.")
     row.closed_at = row.closed_at or timezone.now()
     _move(study, row, Study.State.CLOSED)
+    note(row, "closed", by)
+    closed.send(Study, study_id=row.pk, study_key=row.key)
 
 
 def _locked(study: Study) -> Study:

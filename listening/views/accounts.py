@@ -1,12 +1,32 @@
-"""A researcher's own account: a new password, and leaving."""
+"""A researcher's own account: a new password, a lost one, and leaving."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.forms import PasswordChangeForm
-from django.contrib.auth.views import LogoutView, PasswordChangeView
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm, SetPasswordForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import (
+    LoginView,
+    LogoutView,
+    PasswordChangeView,
+    PasswordResetConfirmView,
+    PasswordResetView,
+)
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
+
+from listening.accounts import LinkByMail
+
+
+class LogIn(LoginView):
+    """The way in; it says what to do about a lost password, which depends on a mail server."""
+
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: object) -> dict[str, object]:
+        return super().get_context_data(**kwargs) | {"can_mail": bool(settings.EARNEST_MAIL)}
 
 
 class ChangePassword(PasswordChangeView):
@@ -19,6 +39,40 @@ class ChangePassword(PasswordChangeView):
         response = super().form_valid(form)
         words = "Your password is changed. You are logged out of all other browsers."
         messages.success(self.request, words)
+        return response
+
+
+class LostPassword(PasswordResetView):
+    """Mails a link to the account's address. What it says tells nobody who has an account."""
+
+    form_class = LinkByMail
+    template_name = "registration/lost.html"
+    email_template_name = "registration/lost_mail.txt"
+    subject_template_name = "registration/lost_subject.txt"
+    success_url = reverse_lazy("login")
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        if not settings.EARNEST_MAIL:
+            raise Http404("No mail server is named, so no link can be mailed.")
+        self.extra_email_context = {"public_url": settings.EARNEST_PUBLIC_URL}
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: PasswordResetForm) -> HttpResponse:
+        response = super().form_valid(form)
+        words = "If an account has this address, a link is on its way. It may take minutes."
+        messages.success(self.request, words)
+        return response
+
+
+class SetPassword(PasswordResetConfirmView):
+    """What a link leads to that was mailed, or printed by `manage.py password_link`."""
+
+    template_name = "registration/set_password.html"
+    success_url = reverse_lazy("login")
+
+    def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
+        response = super().form_valid(form)
+        messages.success(self.request, "Your password is set. Log in with it.")
         return response
 
 

@@ -12,6 +12,7 @@ from listening.draws import secret_seed
 from listening.invitations import invitation_named
 from listening.models import Rater, Study
 from listening.sessions import Arrival
+from listening.versions import earlier_versions
 from listening.views.ownership import rater_code_in
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -83,9 +84,18 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
         origin=_origin(request, study),
         agent=_printable(request.headers.get("Signature-Agent", "")).strip('"')[:200],
         simulated=_simulated(carried.get("simulate", ""), study),
+        earlier=_earlier(request, study),
         rater=None if carried.get("PROLIFIC_PID") or identity else known,
         language=carried.get("lang", ""),
     )
+
+
+def _earlier(request: HttpRequest, study: Study) -> tuple[str, ...]:
+    """By which raters this browser took part in versions that the study keeps out."""
+    if not study.keeps_out_earlier:
+        return ()
+    codes = (rater_code_in(request, version.link) for version in earlier_versions(study))
+    return tuple(code for code in codes if code)
 
 
 def _source(request: HttpRequest, study: Study) -> Source | None:

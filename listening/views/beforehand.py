@@ -9,34 +9,17 @@ from typing import Any
 from listening.checks import check_named
 from listening.checks.check_settings import CheckSettings
 from listening.design.occasions import AFTER_TASK, TaskPlan, is_between, occasions_of
-from listening.design.odds import TrapOdds, trap_odds
 from listening.design.questionnaires import default_title
 from listening.design.studyfile.occasionpart import plans_of
-from listening.design.traps import TRAINING, TrapPlan
-from listening.methods import Scale
-from listening.models import Stimulus, Study, Task
-from listening.statements import rows_of
+from listening.design.traps import TrapPlan
+from listening.models import Study, Task
+from listening.selectors.around_trials import (
+    check_counts,
+    odds_of_traps,
+    questionnaire_counts,
+)
 
 EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
-
-CHECKED = """
-SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,
-    count(*) FILTER (WHERE c.done AND NOT c.passed AND NOT c.screened) AS failed,
-    count(*) FILTER (WHERE c.screened) AS screened
-FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
-        coalesce(e.value->>'done', '') = 'true' AS done,
-        s.status = 'screened' AND starts_with(s.rejected_because, 'check ' || e.key || ':')
-            AS screened
-    FROM listening_session s, jsonb_each(s.checks) AS e WHERE s.study_id = %(study)s) c
-GROUP BY 1
-"""
-ASKED = """
-SELECT e.key, count(DISTINCT s.id) AS answered, count(*) FILTER (WHERE s.status = 'screened'
-        AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
-FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
-    split_part(k.kept, '@', 1) AS e(key)
-WHERE s.study_id = %(study)s GROUP BY 1
-"""
 
 
 def beforehand(study: Study) -> dict[str, Any]:
@@ -63,7 +46,7 @@ def chance_text(chance: float) -> str:
 
 
 def _checks(study: Study) -> list[dict[str, Any]]:
-    counts = {row.key: row for row in rows_of(CHECKED, study=study.pk)}
+    counts = check_counts(study.pk)
     return [_check(study, asked, counts.get(asked["key"])) for asked in study.checks]
 
 
@@ -99,7 +82,7 @@ def _settings_text(settings: CheckSettings) -> str:
 
 
 def _questionnaires(study: Study) -> list[dict[str, Any]]:
-    counts = {row.key: row for row in rows_of(ASKED, study=study.pk)}
+    counts = questionnaire_counts(study.pk)
     plans = plans_of(study.tasks.order_by("order"))
     rows = []
     for questionnaire in study.questionnaires:
@@ -138,7 +121,7 @@ def _task(task: Task) -> dict[str, Any] | None:
     plan = TrapPlan.from_dict(task.traps)
     if not (plan.kinds or task.training or task.repeats):
         return None
-    odds, trouble = _trap_odds(task, plan) if plan.kinds else (None, "")
+    odds, trouble = odds_of_traps(task, plan) if plan.kinds else (None, "")
     return {
         "title": task.title or task.key,
         "training": len(task.training),
@@ -151,19 +134,3 @@ def _task(task: Task) -> dict[str, Any] | None:
         "easy": odds is not None and odds.guessing > EASY,
         "same": odds is not None and odds.same == 1,
     }
-
-
-def _trap_odds(task: Task, plan: TrapPlan) -> tuple[TrapOdds | None, str]:
-    """The odds for one set of the task's traps; else why there are none."""
-    scales = {c.key: Scale.from_dict(c.scale) for c in task.criteria.order_by("order")}
-    own: dict[str, list[list[str]]] = {kind.kind: [] for kind in plan.kinds}
-    stimuli = Stimulus.objects.filter(study=task.study_id, trap__in=list(own))
-    for kind, expected in stimuli.exclude(trap=TRAINING).values_list(
-        "trap", "attributes__expected"
-    ):
-        words = str(expected or "").split("|")
-        own[kind].append([word.strip() for word in words if word.strip()])
-    try:
-        return trap_odds(plan, scales, own=own), ""
-    except (ValueError, KeyError) as error:
-        return None, str(error)

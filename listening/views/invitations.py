@@ -9,22 +9,24 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from listening import invitations
+from listening.access import EDIT, study_for
 from listening.design.sources import Source, source_named
+from listening.events import note
 from listening.invitations import NotInvited
 from listening.jobs import send_invitations
 from listening.models import Invitation, Study
 from listening.studies.length import session_length
-from listening.views.researcher import own_studies
+from listening.views.researcher import who
 
 ROWS_PER_PAGE = 50
 
 
 def _of(request: HttpRequest, key: str, source: str) -> tuple[Study, Source]:
-    study = get_object_or_404(own_studies(request), key=key)
+    study = study_for(request.user, key, EDIT)
     named = source_named(study.sources, source)
     if named is None or not named.takes_invitations:
         raise Http404
@@ -70,13 +72,15 @@ def do(request: HttpRequest, key: str, source: str) -> HttpResponse:
     try:
         if action == "invite":
             new, known = invitations.invite(study, named, request.POST.get("people", ""))
-            messages.success(request, f"{new} new; {known} stood in the list before.")
+            said = f"{new} new; {known} stood in the list before."
         elif action in ("send", "remind"):
-            messages.success(request, _send(request, study, named, reminder=action == "remind"))
+            said = _send(request, study, named, reminder=action == "remind")
         elif action == "remove":
-            messages.success(request, _remove(request, study, named))
+            said = _remove(request, study, named)
         else:
-            messages.error(request, "There is no such action.")
+            raise NotInvited("There is no such action.")
+        messages.success(request, said)
+        note(study, "invited", who(request), way_in=source, said=said)
     except NotInvited as error:
         for line in str(error).splitlines():
             messages.error(request, line)
@@ -110,6 +114,7 @@ def _remove(request: HttpRequest, study: Study, source: Source) -> str:
 def links_csv(request: HttpRequest, key: str, source: str) -> HttpResponse:
     study, named = _of(request, key, source)
     text = invitations.as_csv(study, named.key)
+    note(study, "exported", who(request), file=f"{named.key}-links.csv")
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.key}-{named.key}-links.csv"'
     return response

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import re
 import secrets
-from pathlib import Path
 from random import Random
 
+from csp.constants import SELF
+from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from listening.design.studyfile import StudyFile
+from listening.access import LOOK, study_for
+from listening.audio.pieces import flac_response
+from listening.design.studyfile import StudyFile, StudyProblems, mistakes
+from listening.drafts.folder import folder_of
 from listening.languages import page_words, speaking
-from listening.previews import Source, StoredSource, example, only
+from listening.models import Draft
+from listening.previews import Source, StoredSource, example, folder_source, only
 from listening.stages import NotAsked, check_and_settings
 from listening.views import page_facts
 from listening.views.preview_state import Addresses, preview_state
 from listening.views.preview_words import in_language
 from listening.views.rater import as_wav, languages_of
-from listening.views.researcher import own_studies
 
 PARTS = ("task", "check", "questionnaire")
-RANGE = re.compile(r"bytes=(\d{1,15})-(\d{0,15})")
-PIECE_BYTES = 4 * 1024 * 1024  # of a long clip at a time
 SEED = re.compile(r"[0-9a-f]{32}")
 KEPT_S = 3600
 
@@ -45,6 +48,38 @@ def study_preview(request: HttpRequest, key: str) -> HttpResponse:
 def example_preview(request: HttpRequest, name: str) -> HttpResponse:
     back = (reverse("gallery"), "To the gallery")
     return _page(request, _example(name), _Addresses("example", name), back)
+
+
+@never_cache
+@login_required
+@require_GET
+@xframe_options_sameorigin  # beside the questions, on the page that changes them
+@csp_replace({"frame-ancestors": [SELF]})  # type: ignore[arg-type]  # knows no arguments of views
+def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
+    back = (reverse("draft-questions", args=[code]), "To the questions")
+    try:
+        return _page(request, _draft(request, code), _Addresses("draft", code), back)
+    except StudyProblems as problems:
+        found = {"mistakes": mistakes(problems.problems)}
+        return render(request, "researcher/draft_no_preview.html", found)
+
+
+@login_required
+@require_GET
+def draft_clip(request: HttpRequest, code: str, stimulus: str) -> HttpResponseBase:
+    return _clip(request, _draft(request, code), stimulus)
+
+
+@login_required
+@require_GET
+def draft_sound(
+    request: HttpRequest, code: str, check: str, seed: str, place: int
+) -> HttpResponseBase:
+    return _sound(_draft(request, code), check, seed, place)
+
+
+def _draft(request: HttpRequest, code: str) -> Source:
+    return folder_source(folder_of(get_object_or_404(Draft, owner_id=request.user.pk, code=code)))
 
 
 @login_required
@@ -76,7 +111,7 @@ def example_sound(
 
 
 def _stored(request: HttpRequest, key: str) -> StoredSource:
-    return StoredSource(get_object_or_404(own_studies(request), key=key))
+    return StoredSource(study_for(request.user, key, LOOK))
 
 
 def _example(name: str) -> Source:
@@ -136,28 +171,9 @@ def _clip(request: HttpRequest, source: Source, stimulus: str) -> HttpResponseBa
     path = source.clip(stimulus) if "\0" not in stimulus else None  # no database looks that up
     if path is None or not path.is_file():
         raise Http404
-    response = _piece(path, request.headers.get("Range", ""))
-    response["Content-Type"] = "audio/flac"
-    response["Accept-Ranges"] = "bytes"
+    response = flac_response(path, request.headers.get("Range", ""))
     response["Cache-Control"] = f"private, max-age={KEPT_S}"
     return response
-
-
-def _piece(path: Path, wanted: str) -> HttpResponseBase:
-    """The whole file, or the range that a player of long clips asks for."""
-    byte_range = RANGE.fullmatch(wanted)
-    if byte_range is None:
-        return FileResponse(path.open("rb"))
-    size = path.stat().st_size
-    start = int(byte_range[1])
-    if start >= size:
-        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
-    last = min(int(byte_range[2]) if byte_range[2] else size - 1, size - 1, start + PIECE_BYTES - 1)
-    with path.open("rb") as file:
-        file.seek(start)
-        content = file.read(max(last - start + 1, 0))
-    span = f"bytes {start}-{last}/{size}"
-    return HttpResponse(content, status=206, headers={"Content-Range": span})
 
 
 def _sound(source: Source, key: str, seed: str, place: int) -> HttpResponse:

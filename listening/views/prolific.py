@@ -10,12 +10,14 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from listening.access import OWN, project_for
 from listening.jobs import sync_recruitment
-from listening.models import Connection
+from listening.models import Connection, Project
 from listening.prolific import ProlificError
 from listening.recruitment import connecting, hooks
 from listening.recruitment.errors import RecruitmentError
@@ -24,9 +26,16 @@ from listening.recruitment.plan import money
 
 @login_required
 @require_GET
-def connection_page(request: HttpRequest) -> HttpResponse:
-    connection = Connection.objects.filter(owner=_user(request)).first()
-    context: dict[str, Any] = {"connection": None, "play": connecting.is_play()}
+def connection_page(request: HttpRequest, project: int | None = None) -> HttpResponse:
+    """One's own, or that of a project, which its owners see."""
+    holder = _holder(request, project)
+    connection = connecting.connection_of(holder)
+    context: dict[str, Any] = {
+        "connection": None,
+        "play": connecting.is_play(),
+        "project": holder if isinstance(holder, Project) else None,
+        "do": _address("prolific-do", project),
+    }
     if connection is not None and connection.token:
         context |= {
             "connection": connection,
@@ -54,28 +63,34 @@ def _places_at_prolific(connection: Connection) -> dict[str, Any]:
     }
 
 
-def _user(request: HttpRequest) -> User:
+def _holder(request: HttpRequest, project: int | None) -> User | Project:
     assert isinstance(request.user, User)
-    return request.user
+    return project_for(request.user, project, OWN)[0] if project is not None else request.user
+
+
+def _address(name: str, project: int | None) -> str:
+    return reverse(f"project-{name}", args=[project]) if project is not None else reverse(name)
 
 
 @login_required
 @require_POST
-def connection_do(request: HttpRequest) -> HttpResponse:
+def connection_do(request: HttpRequest, project: int | None = None) -> HttpResponse:
     """Connects, chooses, has events sent, or forgets the token."""
+    holder = _holder(request, project)
     action = request.POST.get("action", "")
-    connection = Connection.objects.filter(owner=_user(request)).exclude(token="").first()
+    kept = connecting.connection_of(holder)
+    connection = kept if kept is not None and kept.token else None
     try:
         if action == "connect":
-            made = connecting.connect(_user(request), request.POST.get("token", ""))
+            made = connecting.connect(holder, request.POST.get("token", ""))
             messages.success(request, f"Connected as {made.account}.")
         elif connection is None:
             raise RecruitmentError("Connect Prolific first.")
         elif action == "choose":
             workspace = request.POST.get("workspace", "") or connection.workspace
-            project = request.POST.get("project", "")
+            there = request.POST.get("project", "")
             moved = workspace != connection.workspace
-            connecting.choose_workspace(connection, workspace, "" if moved else project)
+            connecting.choose_workspace(connection, workspace, "" if moved else there)
             messages.success(request, "Drafts go there from now on.")
         elif action == "events":
             hooks.subscribe(connection)
@@ -87,7 +102,7 @@ def connection_do(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(error))
     except ProlificError as error:
         messages.error(request, f"Prolific: {error}")
-    return redirect("prolific")
+    return redirect(_address("prolific", project))
 
 
 @csrf_exempt

@@ -65,6 +65,8 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
     if not problem and (is_full(study, arrival.source) or not allocation.has_room(study.pk)):
         problem = "full"
+    if not problem and sessions.came_before(study, arrival):
+        problem = "came_before"
     missing = request.method == "POST"
     return page(problem=problem, consent_missing=missing)
 

@@ -18,7 +18,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from listening import sessions
-from listening.models import Bonus, BonusBatch, Connection, Recruitment, Session, Study, Submission
+from listening.access import EDIT, study_for
+from listening.events import note
+from listening.models import Bonus, BonusBatch, Recruitment, Session, Study, Submission
 from listening.monitor import forget_progress
 from listening.prolific import ProlificError
 from listening.recruitment import (
@@ -44,7 +46,6 @@ from listening.views.recruiting_facts import (
     rates_for,
     source_facts,
 )
-from listening.views.researcher import own_studies
 
 State = Recruitment.State
 
@@ -55,7 +56,7 @@ State = Recruitment.State
 @login_required
 @require_GET
 def page(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, get_object_or_404(own_studies(request), key=key))
+    return _page(request, study_for(request.user, key, EDIT))
 
 
 def _page(
@@ -66,7 +67,7 @@ def _page(
     problems_of: dict[str, str] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    connection = Connection.objects.filter(owner=study.owner).first()
+    connection = connecting.connection_for(study)
     recruitment = _current(study)
     context: dict[str, Any] = {
         "study": study,
@@ -102,8 +103,9 @@ def _current(study: Study) -> Recruitment | None:
 @require_POST
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing half is left behind."""
-    study = get_object_or_404(own_studies(request), key=key)
-    action = ACTIONS.get(request.POST.get("action", ""))
+    study = study_for(request.user, key, EDIT)
+    name = request.POST.get("action", "")
+    action = ACTIONS.get(name)
     if action is None:
         messages.error(request, "There is no such action.")
         return redirect("recruiting", key=key)
@@ -116,6 +118,8 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
         return answer
     if answer:
         messages.success(request, answer)
+        if name != "look":
+            note(study, "quota" if name == "quota" else "recruiting", _who(request), said=answer)
     anchor = request.POST.get("anchor", "")
     back = reverse("recruiting", args=[key])
     show = request.POST.get("show", "")
@@ -138,8 +142,8 @@ def _who(request: HttpRequest) -> str:
 
 
 def _save(request: HttpRequest, study: Study) -> Answer:
-    connection = Connection.objects.filter(owner=study.owner).exclude(token="").first()
-    if connection is None:
+    connection = connecting.connection_for(study)
+    if connection is None or not connection.token:
         raise RecruitmentError("Connect Prolific first.")
     recruitment = _current(study)
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
@@ -230,7 +234,7 @@ def _change_state(request: HttpRequest, study: Study) -> Answer:
         from listening.studies import StudyError, open_study, pause_study
 
         try:
-            (open_study if word == "resume" else pause_study)(study)
+            (open_study if word == "resume" else pause_study)(study, by=_who(request))
         except StudyError as error:
             messages.warning(request, str(error))
         forget_progress(study.key)
@@ -385,8 +389,9 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
 @login_required
 @require_GET
 def ledger_csv(request: HttpRequest, key: str) -> HttpResponse:
-    study = get_object_or_404(own_studies(request), key=key)
+    study = study_for(request.user, key, EDIT)
     text = ledger.as_csv(study.recruitments.all())
+    note(study, "exported", _who(request), file="ledger.csv")
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
     response["Content-Disposition"] = f'attachment; filename="{study.key}-ledger-{stamp}.csv"'

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from analysis.report.writers.paper_bundle import NAMES
+from listening.models import Condition
 from tests.analysis.rated_study import score_stimuli
 from tests.analysis.reference import DATA
 from tests.config.helpers import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
-NO_FIGURES = ["--figures", "none"]  # quicker
+NO_FIGURES = ["--everything", "--figures", "none"]  # quicker
 QUICK = ["--replicates", "200"]
 MAPPED = [
     *("--column", "trap=is_trap"),
@@ -28,7 +30,11 @@ MAPPED = [
 
 
 def exported(folder):
-    return {path.name: path.read_text("utf-8") for path in folder.iterdir() if path.is_file()}
+    return {
+        path.name: path.read_text("utf-8")
+        for path in folder.iterdir()
+        if path.suffix not in ("", ".pdf")
+    }
 
 
 @pytest.mark.slow
@@ -36,10 +42,11 @@ def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     study, tmp_path, capsys, monkeypatch
 ):
     score_stimuli(study)
-    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    Condition.objects.filter(study=study).update(label="")  # which no CSV of ratings holds
+    call_command("export_study", study.key, "--everything", "--out", str(tmp_path / "a"), *QUICK)
     again = json.loads((tmp_path / "a" / "report.json").read_text())["provenance"]["again"]
     monkeypatch.chdir(tmp_path / "a")
-    call_command(*shlex.split(again)[1:], *("--out", str(tmp_path / "b")))
+    call_command(*shlex.split(again)[1:], "--everything", "--out", str(tmp_path / "b"))
     one, other = exported(tmp_path / "a"), exported(tmp_path / "b")
     for name in ("estimates.csv", "contrasts.csv", "shares.csv"):
         assert one[name] == other[name]
@@ -50,7 +57,32 @@ def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
         assert [path.read_bytes() for path in drawn] == [path.read_bytes() for path in again]
     first, second = (json.loads(files["report.json"]) for files in (one, other))
     assert first == second
-    assert str(tmp_path / "a" / "report.html") in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert str(tmp_path / "a" / "report.html") in told
+    assert (
+        f"{tmp_path / 'a' / 'tables'}: {len(list((tmp_path / 'a' / 'tables').iterdir()))} files"
+        in told
+    )
+
+
+@pytest.mark.slow
+def test_an_export_is_at_most_ten_files_and_says_the_answer_before_it_lists_them(
+    study, tmp_path, capsys
+):
+    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *QUICK)
+    told = capsys.readouterr().out
+    names = {path.name for path in (tmp_path / "a").iterdir()}
+    assert names <= set(NAMES)
+    assert len(NAMES) == 10
+    assert {"figure.pdf", "results.tex", "results.csv", "methods.txt", "ratings.csv"} <= names
+    sentence = told.index("HLS ")
+    assert sentence < told.index("20 of 30 ratings kept") < told.index("  left out: ")
+    assert told.index("  left out: ") < told.index(str(tmp_path / "a" / "figure.pdf"))
+    call_command("export_study", study.key, "--out", str(tmp_path / "b"), "--quiet", *QUICK)
+    written = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert {path.name for path in written} == names
+    with pytest.raises(CommandError, match="--quiet"):
+        call_command("analyse", str(tmp_path / "a" / "ratings.csv"), "--quiet")
 
 
 @pytest.mark.slow

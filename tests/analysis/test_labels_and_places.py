@@ -105,7 +105,7 @@ def test_the_best_place_of_a_ranking_comes_first() -> None:
     places = {"good": 1.0, "fair": 2.0, "poor": 3.0}
     scores = {(c, f"r{r}", f"i{i}"): s for (c, s), r, i in product(places.items(), "12", "12")}
     report = report_of(rows_of(scores, method="rank", estimand="rank"), options=QUICK)
-    html = next(s.html for s in sections(report) if s.title.startswith("Rank"))
+    html = next(s.html for s in sections(report) if s.id == "in-full-1")
     body = html[html.index("<tbody>") :]
     assert body.index("good") < body.index("fair") < body.index("poor")
     assert "mean place, 1 is the best" in "".join(s.html for s in sections(report))

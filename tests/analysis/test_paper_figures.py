@@ -20,6 +20,8 @@ from analysis.report.figures.paper import (
     DOUBLE,
     SINGLE,
     fonts,
+    missing_letters,
+    panel_files,
     paper_files,
     sheet_for,
     width_for,
@@ -120,6 +122,31 @@ def test_a_figure_of_any_width_is_as_wide_as_wanted():
     for figure in EVERY:
         root = ElementTree.fromstring(paper_files(figure, 2.0)["svg"])
         assert root.get("width") == "144pt"
+
+
+def size_of(made):
+    box = re.search(rb"/MediaBox ?\[ ?0 0 ([\d.]+) ([\d.]+)", made["pdf"])
+    return float(box[1]), float(box[2])
+
+
+@pytest.mark.slow
+def test_several_figures_are_one_below_the_other_and_in_two_columns_where_a_page_ends():
+    width, height = size_of(panel_files([INTERVALS], ("pdf",)))
+    assert (width, height) == size_of(paper_files(INTERVALS, SINGLE))
+    two = size_of(panel_files([INTERVALS] * 2, ("pdf",)))
+    assert two[0] == pytest.approx(width)
+    assert two[1] > 2 * height + 20  # their titles
+    many = size_of(panel_files([INTERVALS] * 12, ("pdf",)))
+    assert many[0] == pytest.approx(DOUBLE * 72, abs=0.1)
+    assert many[1] == pytest.approx(6 * two[1] / 2, abs=0.2)
+
+
+@pytest.mark.slow
+def test_letters_that_no_font_has_are_named():
+    tamil = "\u0b95"
+    assert missing_letters([INTERVALS]) == ""
+    assert missing_letters([replace(INTERVALS, title=f"é {tamil}")]) == tamil
+    assert (missing_letters([replace(INTERVALS, x=CHINESE)]) == "") is (len(fonts(True)) > 1)
 
 
 @pytest.mark.slow

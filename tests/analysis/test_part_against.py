@@ -300,7 +300,7 @@ def test_the_command_refuses_scores_of_other_clips(tmp_path):
         call_command("analyse", str(ratings), "--scores", str(path))
     path.write_text(scores_csv(scores({f"clips/{name}.flac": v for name, v in metric.items()})))
     call_command("analyse", str(ratings), "--scores", str(path), "--out", str(tmp_path / "out"),
-                 "--figures", "none", "--replicates", "100")  # fmt: skip
+                 "--everything", "--figures", "none", "--replicates", "100")  # fmt: skip
     written = tmp_path / "out" / "tables" / "against-people-numbers.csv"
     assert "SRCC" in written.read_text()
     assert (DATA / "align_s1.scores.csv").exists()

@@ -165,7 +165,9 @@ def test_the_command_of_the_docs_runs(
         )
     text = " ".join((ROOT / "docs" / "estimators.md").read_text("utf-8").split())
     (command,) = re.findall(rf"`manage.py analyse ([^`]*--preset {preset}) --out DIR`", text)
-    call_command("analyse", *command.split(), "--figures", "none", "--out", str(tmp_path))
+    call_command(
+        "analyse", *command.split(), "--everything", "--figures", "none", "--out", str(tmp_path)
+    )
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
     (part,) = [part for part in report["parts"] if part["key"] == preset]
     assert part["problem"] == ""

@@ -343,9 +343,8 @@ def test_the_command_obeys_verdicts_tells_what_it_read_and_warns_of_unused_verdi
     assert "2 of 3 ratings kept" in told.out
     assert "1 ratings whose justification was judged unfit" in told.out
     assert told.err == "note: Not used: the column colour.\n"
-    call_command(
-        *words, "--no-screening", "--ignore-column", "colour", "--out", str(tmp_path / "o")
-    )
+    words += ["--everything", "--out", str(tmp_path / "o")]
+    call_command(*words, "--no-screening", "--ignore-column", "colour")
     assert capsys.readouterr().err == ""
     report = json.loads((tmp_path / "o" / "report.json").read_text("utf-8"))
     assert report["data"]["ratings_kept"] == 3

@@ -189,7 +189,7 @@ def test_what_raters_and_researchers_typed_is_escaped_everywhere():
 
 @pytest.mark.slow
 def test_every_interval_stands_beside_the_naive_one_on_the_page(report):
-    estimates = next(s for s in sections(report) if s.id == "estimates-1")
+    estimates = next(s for s in sections(report) if s.id == "in-full-1")
     assert "95 % interval" in estimates.html
     assert "Naive" in estimates.html
     assert "[0.380, 0.439]" in estimates.html

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from analysis.formatting import isolated
 from analysis.report.build import report_of
 from analysis.report.catalogue import catalogue, presets
 from analysis.report.condition_labels import labelled
@@ -67,14 +68,15 @@ def test_a_slice_shows_its_own_numbers(report):
     pairs = [r for r in report["contrasts"] if r.get("dimension") == "poetry"]
     assert [r["value"] for r in shown["contrasts"]] == [r["value"] for r in pairs]
     html = html_of(report, view=View(within="condition:dimension=poetry"))
-    assert "<svg" in html["estimates-1"]
-    assert "dimension: poetry" in html["summary"]
+    assert "<svg" in html["in-full-1"]
+    assert "dimension: poetry" in html["answer-1"]
 
 
 @pytest.mark.slow
 def test_one_family_alone(report):
     html = html_of(report, view=View(about="MOS · t · clarity"))
-    assert "estimates-2" not in html
+    assert "answer-1" in html
+    assert "answer-2" not in html
     shown = viewed(report, View(about="MOS · t · clarity"))
     assert {row["criterion"] for row in shown["estimates"]} == {"clarity"}
     abouts = {t["about"] for p in shown["parts"] for t in p.get("tables", ())}
@@ -95,10 +97,10 @@ def test_what_is_unknown_changes_nothing(report):
 @pytest.mark.slow
 def test_no_estimate_is_drawn_or_listed_twice(report):
     html = html_of(report)
-    assert html["summary"].count("<svg") == 2
-    assert html["estimates-1"].count("<svg") == 0
-    assert "Differences between conditions" not in html["estimates-1"]
-    assert "Differences between conditions" in html_of({**report, "parts": []})["estimates-1"]
+    assert html["answer-1"].count("<svg") == html["answer-2"].count("<svg") == 2  # laptop, phone
+    assert html["in-full-1"].count("<svg") == 0
+    assert "Differences between conditions" not in html["in-full-1"]
+    assert "Differences between conditions" in html_of({**report, "parts": []})["in-full-1"]
 
 
 @pytest.mark.slow
@@ -113,7 +115,7 @@ def test_a_part_that_could_not_be_made_says_why(report):
 def test_an_answer_that_could_not_be_made_leaves_the_plots(report):
     bad = {**report["parts"][0], "problem": "No ratings that can be compared."}
     html = html_of({**report, "parts": [bad]})
-    assert html["estimates-1"].count("<svg") == 1
+    assert html["in-full-1"].count("<svg") == 1
     assert "No ratings that can be compared." in html["not-made"]
 
 
@@ -136,7 +138,7 @@ def test_a_brief_report_keeps_the_pairs_of_the_best_and_counts_all(report):
     assert all(len(t["rows"]) <= 10 for t in tables)
     cut = [t for t in tables if "more rows are in the file" in t["note"]]
     assert cut
-    html = html_of({**brief, "parts": []}, most=10)["estimates-1"]
+    html = html_of({**brief, "parts": []}, most=10)["in-full-1"]
     assert "56 more rows are in the file contrasts.csv." in html
     assert "of 66 pairs differ" in html
 
@@ -146,28 +148,46 @@ def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
         "key": "x",
         "problem": "",
         "sentences": ["sys-1 beats human; sys-12 does not."],
-        "warnings": [],
-        "tables": [{"rows": [{"condition": "human", "letters": "a", "mark": "sys-1"}]}],
-        "figures": [{"rows": [{"name": "sys-1", "group": "sys-1"}]}],
+        "warnings": ["MOS · t · clear_speech: few"],
+        "tables": [
+            {
+                "title": "Means · MOS · t · clear_speech",
+                "rows": [{"condition": "human", "letters": "a", "mark": "sys-1"}],
+            }
+        ],
+        "figures": [{"title": "", "rows": [{"name": "sys-1", "group": "sys-1"}]}],
+        "headlines": [
+            {"about": "", "sentence": f"{isolated('human')} leads.", "caveats": ["Few raters."]}
+        ],
     }
     names = ("estimates", "contrasts", "shares", "screening")
+    place = {"estimand": "mos", "task": "t", "criterion": "clear_speech"}
     report = {
         **{name: [] for name in names},
         "estimates": [
-            {"breakdown": "condition:", "condition": "sys-1"},
-            {"breakdown": "system:", "condition": "sys-1"},
+            {"breakdown": "condition:", "condition": "sys-1", **place},
+            {"breakdown": "system:", "condition": "sys-1", **place},
         ],
         "labels": {"sys-1": "Tacotron", "human": "A reader", "sys-12": "sys-12"},
+        "task_titles": {"t": "How good is it?"},
+        "warnings": [],
         "parts": [part],
     }
     shown = labelled(report)
-    assert [r["condition"] for r in shown["estimates"]] == ["Tacotron (sys-1)", "sys-1"]
+    assert [r["condition"] for r in shown["estimates"]] == ["Tacotron", "sys-1"]
+    assert shown["parts"][0]["headlines"][0]["sentence"] == "A reader leads."
+    assert shown["parts"][0]["warnings"] == ["MOS · How good is it?: few"]
+    assert shown["parts"][0]["tables"][0]["title"] == "Means · MOS · How good is it?"
     (made,) = shown["parts"]
     assert made["sentences"] == ["Tacotron beats human; sys-12 does not."]
     row = made["tables"][0]["rows"][0]
-    assert row == {"condition": "A reader (human)", "letters": "a", "mark": "sys-1"}
+    assert row == {"condition": "A reader", "letters": "a", "mark": "sys-1"}
     assert made["figures"][0]["rows"] == [{"name": "Tacotron", "group": "sys-1"}]
-    assert labelled({**report, "labels": {}})["parts"] == [part]
+    bare = labelled({**report, "labels": {}, "task_titles": {}})["parts"][0]
+    assert bare["sentences"] == part["sentences"]
+    assert bare["headlines"][0]["sentence"] == "human leads."
+    twins = labelled({**report, "labels": {"sys-1": "Same", "human": "Same"}})
+    assert twins["estimates"][0]["condition"] == "Same (sys-1)"
 
 
 def test_the_catalogue_is_that_of_the_registry():

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,15 @@ from django.urls import reverse
 from analysis.models import AnalysisRun
 from analysis.ratings.table import from_rows, table_hash
 from analysis.report import catalogue
+from analysis.report.writers.paper_bundle import NAMES
 from analysis.statistics.options import Options
 from analysis.statistics.screening.offered import offered_rules
+from analysis.web import artifacts
+from analysis.web.first_runs import default_options
 from analysis.web.jobs import run_analysis
 from listening.models import Condition, Session
 from metrics.models import MetricScore
-from tests.analysis.rated_study import score_stimuli
+from tests.analysis.rated_study import rated_study, score_stimuli
 from tests.factories import answer_all, arrive, make_study, make_user
 
 STORED = (
@@ -91,6 +95,25 @@ def test_only_the_owner_and_superusers_see_results(client, study, name):
 
 
 @pytest.mark.slow
+def test_the_paper_files_come_at_once_where_there_are_not_too_many_ratings(
+    owner, study, monkeypatch
+):
+    run = analysed(study)
+    assert f"/results/paper.zip?run={run.pk}" in page(owner, study).content.decode()
+    with zipfile.ZipFile(io.BytesIO(file_of(owner, study, "paper.zip").content)) as archive:
+        assert set(archive.namelist()) <= set(NAMES)
+        files = {name: archive.read(name) for name in archive.namelist()}
+    ratings = owner.get(reverse("results-ratings", args=[study.key, "csv"]))
+    assert files["ratings.csv"] == b"".join(ratings.streaming_content)
+    for name in ("figure.pdf", "figure.svg", "results.tex", "differences.csv", "methods.txt"):
+        assert file_of(owner, study, name).content == files[name]
+    assert file_of(owner, study, "results.tex")["Content-Type"].startswith("application/x-tex")
+    monkeypatch.setattr(artifacts, "QUICK_RATINGS", 1)
+    assert file_of(owner, study, "paper.zip")["Location"].endswith(f"?run={run.pk}#files-title")
+    assert f"/{run.pk}/make/paper.zip/" in page(owner, study).content.decode()
+
+
+@pytest.mark.slow
 def test_the_scores_of_single_clips_are_among_the_files(owner, study):
     run = analysed(study, parts=["clip_scores"])
     text = page(owner, study).content.decode()
@@ -111,11 +134,61 @@ def test_somebody_else_cannot_start_an_analysis(client, study):
     assert not AnalysisRun.objects.exists()
 
 
-def test_a_page_before_the_first_analysis_offers_one(owner, study):
-    text = page(owner, study).content.decode()
-    assert "No analysis yet" in text
-    assert "Run the analysis" in text
+def test_who_opens_the_page_first_gets_an_analysis_by_itself_and_one_only(
+    owner, study, monkeypatch, django_capture_on_commit_callbacks
+):
+    sent = []
+    monkeypatch.setattr(run_analysis, "delay", sent.append)
+    with django_capture_on_commit_callbacks(execute=True):
+        texts = [page(owner, study).content.decode() for _ in range(2)]
+    run = AnalysisRun.objects.get()
+    assert sent == [run.pk]
+    assert run.parameters == default_options(study.key).parameters()
+    for text in texts:
+        assert "Waiting for the analysis to start" in text
+        assert "Choose what to analyse" not in text
+        assert 'id="run-title"' not in text
     assert file_of(owner, study, "estimates.csv").status_code == 404
+
+
+def test_a_page_is_analysed_again_when_a_tenth_more_is_rated_or_all_is_there(
+    owner, study, monkeypatch
+):
+    monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    run = analysed(study, **default_options(study.key).parameters() | {"replicates": 2000})
+    there = run.ratings
+    for before, is_open, due in ((there, True, 0), (int(there / 1.2), True, 1), (there, False, 1)):
+        AnalysisRun.objects.filter(pk=run.pk).update(ratings=before, ratings_mark="before")
+        monkeypatch.setattr("listening.selectors.still_open", lambda key, is_open=is_open: is_open)
+        page(owner, study, f"?run={run.pk}")
+        assert AnalysisRun.objects.exclude(pk=run.pk).count() == 0
+        page(owner, study)
+        assert AnalysisRun.objects.exclude(pk=run.pk).count() == due
+        AnalysisRun.objects.exclude(pk=run.pk).delete()
+    AnalysisRun.objects.filter(pk=run.pk).update(parameters=QUICK)
+    page(owner, study)
+    assert AnalysisRun.objects.count() == 1, "what somebody chose is not replaced by itself"
+
+
+def test_the_answer_is_shown_before_the_rest_is_made(owner, study):
+    run = analysed(study)
+    report = run.page_report()
+    early = {**report, "parts": report["parts"][:1], "pending": ["Raters"]}
+    assert early["parts"][0]["key"] == "answer"
+    AnalysisRun.objects.filter(pk=run.pk).update(
+        state="running", result="", brief=json.dumps(early), finished_at=None
+    )
+    text = page(owner, study).content.decode()
+    assert "data-growing" in text
+    assert "The answer stands, the rest is being made" in text
+    assert text.index('class="headline"') < text.index('id="run-title"')
+    assert f"estimates.csv?run={run.pk}" not in text
+    state = owner.get(reverse("results-state", args=[study.key])).content.decode()
+    assert int(re.search(r'data-grown="(\d+)"', state)[1]) > 1000
+    assert file_of(owner, study, "estimates.csv").status_code == 404
+    owner.post(reverse("results-cancel", args=[study.key, run.pk]))
+    run.refresh_from_db()
+    assert (run.state, run.brief) == ("cancelled", "")
 
 
 @pytest.mark.slow
@@ -123,14 +196,17 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     score_stimuli(study)
     run = analysed(study)
     text = page(owner, study).content.decode()
-    titles = re.findall(r'<h2 id="[\w-]+">(.*?)</h2>', text)
-    assert titles[0] == "The answer"
-    assert titles[-3:] == ["Behind the numbers", "Files", "Run again"]
-    first = text[text.index('id="summary"') : text.index('id="estimates-1"')]
-    for told in ["<svg", "Before you rely on this", "Rules in force", "raters are scripted"]:
+    titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
+    (headline,) = re.findall(r'<h2 id="answer-1" class="headline">(.*?)</h2>', text)
+    assert 3 < len(headline.split()) <= 30
+    assert titles[-4:] == ["Behind the numbers", "Files", "Read-only links", "Run again"]
+    first = text[text.index('id="answer-1"') : text.index('id="differences-1"')]
+    for told in ["<svg", "Before you rely on it", "raters are scripted", "Copy table"]:
         assert told in first
-    assert "left out 10 ratings" in first
-    for told in ["95 % interval", "Naive", run.table_hash, "Metrics and human scores"]:
+    (listed,) = re.findall(r"Before you rely on it</h3><ul>(.*?)</ul>", first)
+    assert 1 <= listed.count("<li>") <= 3
+    assert "left out 10 ratings" in text
+    for told in ["95 % interval", "Naive", run.table_hash, "Metrics against people"]:
         assert told in text
     assert "http-equiv" not in text
     assert " style=" not in text
@@ -144,7 +220,7 @@ def test_the_contents_lead_to_every_part(owner, study):
     beside, above = text.split('class="contents ')[1:3]
     links = re.findall(r'href="#([\w-]+)"', beside.split("</ul>")[0])
     assert links == re.findall(r'href="#([\w-]+)"', above.split("</ul>")[0])
-    assert set(links) >= {"summary", "estimates-1", "checks", "behind", "run-title"}
+    assert set(links) >= {"answer-1", "in-full-1", "section-agreement", "behind", "options"}
     assert set(links) <= set(ids)
 
 
@@ -156,10 +232,10 @@ def test_the_page_can_be_narrowed_without_a_script(owner, study):
     narrowed = page(owner, study, "?in=condition:dimension%3Dpoetry").content.decode()
     assert "This is about dimension: poetry only" in narrowed
     assert '<option value="condition:dimension=poetry" selected>' in narrowed
-    assert "The answer</h2>" not in narrowed
+    assert 'class="headline"' not in narrowed
     unknown = page(owner, study, "?in=condition:moon%3Dfull&about=nothing")
     assert unknown.status_code == 200
-    assert "The answer</h2>" in unknown.content.decode()
+    assert 'class="headline"' in unknown.content.decode()
 
 
 @pytest.mark.slow
@@ -168,7 +244,7 @@ def test_labels_stand_with_the_keys_of_conditions(owner, study):
     run = AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
     run_analysis(run.pk)
     text = page(owner, study).content.decode()
-    assert "A &lt;slow&gt; reader (cond-1)" in text
+    assert "A &lt;slow&gt; reader" in text
     assert "<slow>" not in text
     text = file_of(owner, study, "estimates.csv").content.decode()
     assert "slow" not in text
@@ -273,13 +349,13 @@ def test_a_failed_run_tells_its_reason_escaped(owner, study):
 def test_the_form_queues_a_run_with_its_options(
     owner, study, monkeypatch, django_capture_on_commit_callbacks
 ):
-    sent = []
+    sent, earlier = [], analysed(study)
     monkeypatch.setattr(run_analysis, "delay", sent.append)
     form = {"by": ["dimension", "voice"], "crossed": "1", "level": "0.9", "seed": "5"}
     with django_capture_on_commit_callbacks(execute=True):
         answer = owner.post(reverse("results-run", args=[study.key]), form)
     assert answer["Location"] == reverse("results", args=[study.key])
-    run = AnalysisRun.objects.get()
+    run = AnalysisRun.objects.exclude(pk=earlier.pk).get()
     assert sent == [run.pk]
     assert run.parameters["by"] == ["condition:dimension,voice"]
     assert (run.parameters["level"], run.parameters["seed"]) == (0.9, 5)
@@ -307,6 +383,7 @@ def test_what_is_stored_is_shown_at_once_and_told(owner, study, monkeypatch):
 
 def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
+    analysed(study)
     text = page(owner, study).content.decode()
     assert re.findall(r'name="part" value="(\w+)"', text) == [e.key for e in catalogue.offered()]
     assert '<option value="cond-1">cond-1</option>' in text
@@ -318,7 +395,7 @@ def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkey
     form = {"preset": "att", "reference": "cond-1", "rope": "0,05", "part": [part]}
     form |= {"rule": rules[:1], "interval": ["two_way"]}
     owner.post(reverse("results-run", args=[study.key]), form)
-    asked = AnalysisRun.objects.get().parameters
+    asked = AnalysisRun.objects.first().parameters
     assert (asked["preset"], asked["reference"], asked["rope"]) == ("att", "cond-1", 0.05)
     assert (asked["parts"], asked["intervals"]) == ([part], ["two_way"])
     assert asked["rules"][-1] == rules[0]
@@ -443,3 +520,27 @@ def test_the_web_side_loads_no_pandas():
         check=False,
     )
     assert done.stderr.strip() == ""
+
+
+def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client, db):
+    study, owner = rated_study(key="heard", raters=6), client  # two ratings of many clips
+    owner.force_login(study.owner)
+    text = owner.get(f"/studies/{study.key}/results/clips/").content.decode()
+    spreads = [float(sd) for sd in re.findall(r"standard deviation ([\d.]+)", text)]
+    assert spreads
+    assert spreads == sorted(spreads, reverse=True)
+    assert "screening rules of an analysis are not applied" in text
+    first = text.split('class="card clip-row"')[1]
+    shares = [int(share) for share in re.findall(r"(\d+) %</span>", first)]
+    assert 98 <= sum(shares) <= 102
+    (count,) = re.findall(r"(\d+) ratings?</p>", first)
+    given = re.findall(r"</meter> (\d+) ", first)
+    assert sum(map(int, given)) == int(count)
+    query = "?condition=cond-1&page=9999"
+    assert owner.get(f"/studies/{study.key}/results/clips/{query}").status_code == 200
+    one = owner.get(f"/studies/{study.key}/results/clips/?condition=cond-1").content.decode()
+    assert len(one.split('class="card clip-row"')) < len(text.split('class="card clip-row"'))
+    nothing = owner.get(f"/studies/{study.key}/results/clips/?condition=nobody").content.decode()
+    assert "No rating of this choice counts yet" in nothing
+    client.logout()
+    assert client.get(f"/studies/{study.key}/results/clips/").status_code == 302

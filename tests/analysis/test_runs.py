@@ -13,7 +13,9 @@ from analysis.report import draws_file
 from analysis.statistics.options import Options
 from analysis.web import artifacts, cache, jobs
 from analysis.web.artifacts import Kind
+from analysis.web.first_runs import default_options
 from analysis.web.jobs import (
+    Growing,
     Teller,
     asked_file,
     asked_run,
@@ -24,8 +26,10 @@ from analysis.web.jobs import (
 )
 from listening import sessions
 from listening.models import Condition, Item, Rating, Session
-from listening.selectors import condition_labels, ratings_state
+from listening.selectors import condition_labels, ratings_state, still_open
+from listening.studies import close_study
 from tests.analysis.rated_study import rated_study, score_stimuli
+from tests.factories import make_study
 
 QUICK = Options(replicates=200)
 
@@ -254,11 +258,11 @@ def test_a_report_of_the_first_format_is_still_shown(client, study):
     run = made_run(study)
     run_analysis(run.pk)
     run.refresh_from_db()
-    older = {k: v for k, v in run.report().items() if k not in ("parts", "labels")}
+    older = {k: v for k, v in run.report().items() if k not in ("parts", "labels", "interim")}
     AnalysisRun.objects.update(result=json.dumps(older | {"format": 1}), brief="", ratings=None)
     client.force_login(study.owner)
     text = client.get(f"/studies/{study.key}/results/").content.decode()
-    assert "In short</h2>" in text
+    assert "There is no answer in one sentence; the estimates are below." in text
     assert "<svg" in text
     assert "Behind the numbers" in text
 
@@ -360,3 +364,57 @@ def test_the_mark_of_ratings_changes_with_whatever_their_rows_show(study):
     assert len({state["mark"] for state in seen}) == len(seen)
     assert seen[-1]["ratings"] == seen[0]["ratings"] - 13
     assert condition_labels(study.key) == {"cond-0": "", "cond-1": "Another", "cond-2": ""}
+
+
+@pytest.mark.slow
+def test_the_answer_is_stored_first_and_stays_as_it_was(study, monkeypatch):
+    """The verdict on the first screen must not change when the rest has come."""
+    stored, real = [], Growing.__call__
+
+    def grown(self, report):
+        real(self, report)
+        stored.append(AnalysisRun.objects.get().page_report())
+
+    monkeypatch.setattr(Growing, "__call__", grown)
+    monkeypatch.setattr(jobs, "TELL_EVERY_S", 0.0)
+    run = made_run(study)
+    run_analysis(run.pk)
+    run.refresh_from_db()
+    last = run.page_report()
+    assert [part["key"] for part in stored[0]["parts"]] == ["answer"]
+    assert [len(each["pending"]) for each in stored] == list(range(len(stored)))[::-1]
+    assert "pending" not in last
+    for each in stored:
+        found = {part["key"]: part for part in last["parts"]}
+        assert [found[part["key"]] for part in each["parts"]] == each["parts"]
+        for key in ("estimates", "contrasts", "shares", "warnings", "data", "interim"):
+            assert each[key] == last[key]
+    assert [p["key"] for p in last["parts"]].index("models") < len(last["parts"]) - 1
+
+
+def test_a_study_that_closes_is_analysed_without_bounds_for_looking(
+    study, monkeypatch, django_capture_on_commit_callbacks
+):
+    sent = []
+    monkeypatch.setattr(run_analysis, "delay", sent.append)
+    before = asked_run(study.pk, study.key, default_options(study.key))
+    AnalysisRun.objects.filter(pk=before.pk).update(
+        state="done", result="{}", code=cache.code_mark(), **cache.marks(study.key)
+    )
+    with django_capture_on_commit_callbacks(execute=True):
+        close_study(study)
+        assert sent == []
+    run = AnalysisRun.objects.first()
+    assert (sent, run.parameters) == ([run.pk], before.parameters)
+    assert run != before, "the same ratings, but now no more will come"
+    assert not still_open(study.key)
+
+
+def test_a_study_without_ratings_closes_without_an_analysis(db):
+    study = make_study(key="unheard")
+    close_study(study)
+    assert not AnalysisRun.objects.exists()
+
+
+def test_the_mark_of_code_knows_the_statistics():
+    assert (cache.ROOM / "statistics" / "intervals.py").is_file()

@@ -17,7 +17,7 @@ from listening.selectors import trap_plans
 from tests.factories import add_task, an_answer, arrive, current, make_study
 
 pytestmark = pytest.mark.usefixtures("without_models")
-NO_FIGURES = ["--figures", "none"]
+NO_FIGURES = ["--everything", "--figures", "none"]
 QUICK = ["--replicates", "200"]
 HUMANS = {
     "kinds": [{"kind": "human", "count": 2, "expected": ["Human"], "pass_at_least": 2}],

@@ -13,8 +13,10 @@ from listening.bots import Kind, Truth, send_crowd
 from listening.bots.knowledge import known_to_raters, roles_of
 from listening.bots.opinions import drawn_qualities
 from listening.models import Rating, Session, Study
+from tests.browser.axe import Report
 from tests.browser.moments import note_words
 from tests.factories import answer_all, arrive, make_study
+from tests.listening.folders import write_sound
 from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess
 
@@ -136,6 +138,66 @@ def test_the_link_is_copied(page, study, web):
     page.wait_for_function("() => window.said.includes('Copied')")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == f"{web.url}/r/{study.link}/"
+
+
+def written_in_two_windows_and_without_a_log_in(page, draft):
+    second = page.context.new_page()
+    second.goto(draft)
+    second.get_by_label("Heading").fill("Theirs")
+    expect(second.get_by_role("heading", name="As raters see it")).to_be_visible()
+    expect(second.frame_locator("iframe").get_by_role("heading", name="Theirs")).to_be_visible()
+    second.close()
+    page.get_by_label("Heading").fill("Mine")
+    page.get_by_role("button", name="Save mine all the same").click()
+    expect(page.locator("#trouble")).to_be_hidden()
+    kept = page.context.cookies()
+    page.context.clear_cookies()
+    page.get_by_label("Heading").fill("Written while logged out")
+    expect(page.get_by_text("You were logged out.")).to_be_visible()
+    page.context.add_cookies(kept)
+    page.get_by_role("button", name="Save again").click()
+    expect(page.locator("#trouble")).to_be_hidden()
+
+
+def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
+    """The whole way, with a lost log-in and a second window on it; every page is looked at."""
+    for n, clip in enumerate(f"{s}/line_{i}" for s in ("vits", "human") for i in (1, 2, 3)):
+        write_sound(tmp_path / "voices" / f"{clip}.wav", n, seconds=1)
+    (tmp_path / "voices" / "notes.txt").write_text("no sound")
+    report = Report()
+    page.goto(f"{web.url}/studies/")
+    page.get_by_role("link", name="New study").click()
+    report.look(page, "kinds")
+    page.get_by_role("button", name="Start: MOS").click()
+    report.look_in_both_schemes(page, "no sounds")
+    page.set_input_files("#choose-folder", tmp_path / "voices")
+    expect(page.get_by_text("2 systems, 3 sentences: the folder is the system.")).to_be_visible()
+    expect(page.get_by_text("is no sound file by its ending")).to_be_attached()
+    page.get_by_label("What human is").select_option("Reference")
+    expect(page.get_by_label("What human is")).to_have_value("reference")
+    report.look_in_both_schemes(page, "sounds")
+    page.get_by_role("link", name="Next: questions").click()
+    draft = page.url
+    page.get_by_label("Question", exact=False).first.fill("Is it natural?")
+    page.get_by_label("Heading").fill("How natural is it?")
+    expect(page.locator("#saved")).to_have_text("Saved")
+    shown = page.frame_locator("iframe")
+    expect(shown.get_by_role("heading", name="How natural is it?")).to_be_visible()
+    report.look(page, "questions")
+    written_in_two_windows_and_without_a_log_in(page, draft)
+    page.get_by_role("link", name="Next: raters").click()
+    page.get_by_label("Title").fill("Two voices")
+    page.get_by_label("Ratings per clip").fill("4")
+    report.look_in_both_schemes(page, "raters")
+    page.get_by_role("link", name="Next: review and open").click()
+    page.get_by_role("button", name="Check every clip").click()
+    report.look(page, "review")
+    page.get_by_role("button", name="Open for raters").click()
+    expect(page.get_by_text("The study is open: raters can start.")).to_be_visible()
+    made = Study.objects.get(title="Two voices")
+    task = made.tasks.get()
+    assert (task.title, task.ratings_per_stimulus) == ("Written while logged out", 4)
+    assert report.grave == []
 
 
 def test_without_scripts_the_page_stands_and_its_buttons_work(web, study, browser):

@@ -64,6 +64,24 @@ def is_too_wide(page: Page) -> bool:
     return found
 
 
+def look_at_a_link(maker: Page, readers: list[Page], report: Report) -> None:
+    """Makes a read-only link on the page, and opens it in each of the others."""
+    maker.locator("#sharing summary").press("Enter")
+    maker.get_by_label("Clips may be heard").check()
+    maker.get_by_role("button", name="Make a link").click()
+    expect(maker.get_by_role("button", name="Copy")).to_be_visible()
+    report.look(maker, "link made")
+    address = maker.get_by_label("Link", exact=True).input_value()
+    for n, each in enumerate(readers):
+        each.goto(address)
+        each.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = 1 })")
+        expect(each.locator("audio").first).to_be_visible()
+        report.look(each, f"shared results {n}")
+        assert not is_too_wide(each)
+    maker.goto(f"{address[:-9]}/")
+    report.look(maker, "no such link")
+
+
 def test_every_state_is_accessible(
     web: WebProcess, study: Study, new_page: Callable[..., Page]
 ) -> None:
@@ -81,6 +99,8 @@ def test_every_state_is_accessible(
     each.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
     report.look(each, "all open")
     assert not is_too_wide(each)
+    look_at_a_link(page, pages, report)
+    page.goto(f"{web.url}/studies/{study.key}/results/")
     states = {
         "running": {"state": "running", "share": 0.4, "doing": "Agreement between raters"},
         "failed": {"state": "failed", "error": "no ink"},
@@ -105,12 +125,16 @@ def test_contents_lead_to_their_parts_with_the_keyboard(
 ) -> None:
     analysed(study)
     page = log_in(new_page(viewport={"width": 1280, "height": 800}), web, study)
-    link = page.locator(".contents-beside a", has_text="Checks of the ratings")
+    link = page.locator(".contents-beside a", has_text="Agreement and raters")
     link.focus()
     page.keyboard.press("Enter")
-    heading = page.get_by_role("heading", name="Checks of the ratings")
+    heading = page.get_by_role("heading", name="Agreement and raters", exact=True)
     expect(heading).to_be_in_viewport()
+    expect(page.locator("#section-agreement")).to_have_attribute("open", "")
     expect(link).to_be_in_viewport()  # it stays beside what is read
+    expect(page.locator(".contents-beside a[aria-current]")).to_have_count(1)
+    page.goto(f"{page.url.split('#')[0]}#methods")
+    expect(page.locator("#methods-text")).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 800})
     expect(page.locator(".contents-beside")).to_be_hidden()
     page.locator(".contents-above > summary").press("Enter")
@@ -152,7 +176,7 @@ def test_who_fills_in_the_form_is_not_interrupted_when_an_analysis_ends(
     expect(link).to_be_visible()
     expect(page.get_by_label("Dimension")).to_be_checked()
     link.click()
-    expect(page.get_by_role("heading", name="The answer")).to_be_visible()
+    expect(page.locator("h2.headline")).to_be_visible()
 
 
 def test_without_scripts_the_page_is_narrowed_and_its_folds_open(
@@ -161,12 +185,41 @@ def test_without_scripts_the_page_is_narrowed_and_its_folds_open(
     analysed(study)
     context = browser.new_context(java_script_enabled=False)
     page = log_in(context.new_page(), web, study)
-    expect(page.get_by_role("heading", name="The answer")).to_be_visible()
+    expect(page.locator("h2.headline")).to_be_visible()
     page.get_by_label("Ratings", exact=True).select_option(label="poetry")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("This is about dimension: poetry only")).to_be_visible()
-    page.get_by_text("Made with").click()
+    page.get_by_role("heading", name="Behind the numbers").click()
+    page.get_by_text("Made with", exact=True).click()
     expect(page.get_by_text("Table hash")).to_be_visible()
-    page.get_by_role("link", name="Show everything").click()
-    expect(page.get_by_role("heading", name="The answer")).to_be_visible()
     context.close()
+
+
+def test_a_first_screen_answers_to_pointer_and_keys_and_clips_are_heard(
+    web: WebProcess, study: Study, new_page: Callable[..., Page]
+) -> None:
+    analysed(study)
+    page = log_in(new_page(viewport={"width": 1280, "height": 800}), web, study)
+    for shown in ("h2.headline", ".first-grid .on-wide svg", ".caveats", ".first-grid .actions"):
+        box = page.locator(shown).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800, shown
+    lines = page.locator(".on-wide .plot-line")
+    lines.first.focus()
+    readout = page.locator(".first-grid .readout")
+    first = readout.inner_text()
+    assert "ratings" in first
+    page.keyboard.press("ArrowDown")
+    expect(readout).not_to_have_text(first)
+    lines.last.hover()
+    expect(readout).to_contain_text(lines.last.get_attribute("aria-label") or "nothing")
+    readout.get_by_role("link", name="Hear its clips").click()
+    expect(page.get_by_role("heading", name="Clips", exact=True)).to_be_visible()
+    assert "condition=" in page.url
+    expect(page.locator(".clip-row audio").first).to_be_visible()
+    expect(page.locator(".clip-row .histogram").first).to_contain_text("%")
+    report = Report()
+    report.look(page, "clips")
+    assert report.grave == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert not is_too_wide(page)

@@ -18,6 +18,7 @@ from config.operations.logs import JsonFormatter, LineFormatter, RouteFilter, wi
         ("GET https://h.org/api/s/abc123/answers/ 500", "GET https://h.org/api/s/…/answers/ 500"),
         ("'/r/xyz/?PROLIFIC_PID=me&lang=en'", "'/r/…/?…'"),
         ("/c/AAAA-BBB_C and /k/t0ken", "/c/… and /k/…"),
+        ("/shared/to_k-en/ and /shared/to_k-en/clips/a", "/shared/…/ and /shared/…/clips/a"),
         ("File /srv/studies/demo.py, is it? yes", "File /srv/studies/demo.py, is it? yes"),
     ],
 )

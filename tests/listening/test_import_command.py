@@ -2,13 +2,15 @@
 
 import io
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from listening.models import Slot, Study
-from tests.listening.folders import CSV, TASK, TOML, make_folder
+from tests.listening.folders import CSV, STUDY, TASK, TOML, make_folder, write_sound
 from tests.listening.test_studies import media  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +75,7 @@ def test_mistakes_are_listed_by_file_and_the_command_fails(tmp_path: Path) -> No
     [
         ([], [], "Say whose study it is: --owner NAME"),
         (["ada", "bob"], [], "Say whose study it is: --owner NAME"),
-        (["ada"], ["--owner", "eve"], "no user “eve”"),
+        (["ada"], ["--owner", "eve"], "no account “eve”; there are: ada.*make_account eve"),
     ],
 )
 def test_a_study_needs_an_owner(
@@ -97,7 +99,50 @@ def test_a_second_import_needs_replace(tmp_path: Path) -> None:
     run("import_study", folder)
     with pytest.raises(CommandError, match=r"already.*--replace"):
         run("import_study", folder)
-    assert "Imported “small”" in run("import_study", folder, "--replace")
+    User.objects.create_user("ben")
+    said = run("import_study", folder, "--replace", "--owner", "ben")
+    assert "Imported “small”" in said
+    assert "still belongs to ada" in said
+
+
+def test_an_ordinary_account_is_made_and_its_password_set_by_the_link_that_is_printed(
+    client: Client,
+) -> None:
+    said = run("make_account", "eve", "--email", "eve@example.org")
+    eve = User.objects.get()
+    assert (eve.is_superuser, eve.is_staff, eve.has_usable_password()) == (False, False, False)
+    path = urlsplit(said.splitlines()[-1]).path
+    page = client.get(path, follow=True)
+    new = {"new_password1": "correct horse battery", "new_password2": "correct horse battery"}
+    short = {"new_password1": "short", "new_password2": "short"}
+    assert "too short" in client.post(page.request["PATH_INFO"], short).content.decode()
+    assert client.post(page.request["PATH_INFO"], new).url == "/login/"
+    assert client.login(username="eve", password="correct horse battery")
+    assert "works no more" in client.get(path).content.decode()
+    with pytest.raises(CommandError, match="already exists"):
+        run("make_account", "eve")
+    assert "/password/" in run("password_link", "eve")
+    with pytest.raises(CommandError, match="no account “mallory”"):
+        run("password_link", "mallory")
+
+
+def test_a_lost_password_is_mailed_where_there_is_a_mail_server(
+    client: Client, settings, mailoutbox
+) -> None:
+    user = User.objects.create_user("eve", "eve@example.org", "correct horse battery")
+    assert client.get("/password/lost/").status_code == 404
+    assert "Have a link mailed" not in client.get("/login/").content.decode()
+    settings.EARNEST_MAIL = {"backend": "django.core.mail.backends.locmem.EmailBackend"}
+    settings.EARNEST_PUBLIC_URL = "https://listen.example.org"
+    assert "Have a link mailed" in client.get("/login/").content.decode()
+    said = [
+        client.post("/password/lost/", {"email": email}, follow=True).context["messages"]
+        for email in ("eve@example.org", "nobody@example.org")
+    ]
+    assert len({str(next(iter(each))) for each in said}) == 1  # it tells nobody who has an account
+    (mail,) = mailoutbox
+    assert mail.to == [user.email]
+    assert "https://listen.example.org/password/" in mail.body
 
 
 def test_exporting(tmp_path: Path) -> None:
@@ -151,3 +196,31 @@ def test_the_demo_leaves_other_studies_alone(tmp_path: Path) -> None:
     run("import_study", make_folder(tmp_path))
     assert "There is a study already" in run("ensure_demo")
     assert Study.objects.get().key == "small"
+
+
+def test_a_folder_of_sounds_becomes_a_study_without_a_line_written_by_hand(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    for name in ("vits_s1", "vits_s2", "human_s1"):
+        write_sound(tmp_path / "wavs" / f"{name}.wav")
+    (tmp_path / "texts.txt").write_text("s1|Hello.\ns9|Nobody says this.\n")
+    said = run("scan_audio", tmp_path, "--texts", tmp_path / "texts.txt")
+    assert "Read so: names are system, then sentence." in said
+    assert "human  1 of 2 sentences" in said
+    assert "Missing: “human of s2”." in said
+    assert "Ignored: “texts.txt” is no sound file by its ending." in said
+    assert "No sentence has the name of this line: s9" in said
+    with pytest.raises(CommandError, match="was not touched"):
+        run("scan_audio", tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY + TASK + "allow_missing = true\n")
+    said = run("import_study", tmp_path)
+    assert "Only stimuli.csv names the conditions “human”, “vits”" in said
+    assert Study.objects.get().items.get(key="s1").text == "Hello."
+
+
+def test_names_that_can_be_read_in_two_ways_are_asked_for_a_pattern(tmp_path: Path) -> None:
+    for name in ("alice_hi", "alice_bye", "bob_hi", "bob_bye"):
+        write_sound(tmp_path / f"{name}.wav")
+    with pytest.raises(CommandError, match=r"(?s)in 2 ways.*--pattern '\{system:1\}_\{sentence\}'"):
+        run("scan_audio", tmp_path)
+    assert not (tmp_path / "stimuli.csv").exists()
+    assert "bob    2 of 2" in run("scan_audio", tmp_path, "--pattern", "{system}_{sentence}.wav")

@@ -31,7 +31,7 @@ from tests.listening.test_studies import media  # noqa: F401
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 PRESETS = presets(DEMO)
-ISSUE = {"att", "long_form", "lfs", "nvv", "mushra", "p808"}
+ISSUE = {"mos", "cmos", "ab", "att", "long_form", "lfs", "nvv", "mushra", "p808"}
 ASSIGNED = re.compile(r"^([A-Za-z_]+) = ")
 EXPLAINED = re.compile(r"#.*[^\W\d_]{2}")
 LATIN_WORD = re.compile(r"[A-Za-z]{3,}")

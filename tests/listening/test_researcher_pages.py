@@ -137,7 +137,7 @@ def test_the_list_shows_ratings_sessions_and_last_activity(owner, study):
     arrive(study)
     text = words_of(page_of(owner, "/studies/"))
     assert "3 of 60" in text
-    assert "2 2 simulated just now" in text
+    assert "2 2 simulated – just now" in text
 
 
 def test_last_activity_is_the_last_answer_and_not_the_arrival(owner, study):

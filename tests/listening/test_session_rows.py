@@ -220,6 +220,8 @@ def test_nobody_else_takes_it(client, study):
 @pytest.mark.slow
 def test_the_export_writes_it_beside_the_ratings(study, tmp_path, capsys):
     answer_all(through(arrive(study), {"age": 30}))
-    call_command("export_study", "asked", "--out", str(tmp_path), "--replicates", "200")
+    call_command(
+        "export_study", "asked", "--everything", "--out", str(tmp_path), "--replicates", "200"
+    )
     assert (tmp_path / "sessions.csv").read_bytes().decode() == "".join(sessions_csv("asked"))
     assert str(tmp_path / "sessions.csv") in capsys.readouterr().out

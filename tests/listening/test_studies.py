@@ -14,7 +14,7 @@ from django.utils import timezone
 from listening import audio, studies
 from listening.design.studyfile import read_folder
 from listening.design.studyfile.entries import OUTCOMES
-from listening.models import Block, Rater, Session, Stimulus, Study
+from listening.models import Block, Connection, Rater, Recruitment, Session, Stimulus, Study
 from listening.selectors import stimulus_rows
 from listening.studies import StudyError, StudyProblems, create_study, creating, export_study
 from listening.studies.prelaunch import check_study
@@ -193,31 +193,53 @@ def test_a_key_that_exists_is_refused_and_nothing_is_left(
     assert sorted(stored_files(media)) == before
 
 
-def test_replacing_removes_the_old_study_and_its_audio(
+def test_a_draft_is_replaced_in_place_and_its_old_audio_goes(
     owner: User, tmp_path: Path, media: Path, django_capture_on_commit_callbacks
 ) -> None:
     folder = make_folder(tmp_path / "study", TOML + CODES)
     old = create_study(folder, owner)
-    studies.open_study(old)
+    Session.objects.create(study=old, rater=Rater.objects.create(), status="withdrawn")
+    recruitment = Recruitment.objects.create(
+        study=old, connection=Connection.objects.create(owner=owner, token="t")
+    )
     before = set(stored_files(media))
     with django_capture_on_commit_callbacks(execute=True):
-        new = create_study(folder, owner, replace=True)
+        new = create_study(folder, User.objects.create_user("ben"), replace=True)
     assert list(Study.objects.all()) == [new]
-    assert not Block.objects.exists()
+    assert (new.pk, new.link, new.owner) == (old.pk, old.link, owner)
+    assert recruitment in new.recruitments.all()
     assert set(stored_files(media)).isdisjoint(before)
     assert len(stored_files(media)) == 8
 
 
-def test_a_study_with_ratings_or_raters_is_never_replaced(owner: User, tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", ["open", "paused", "closed"])
+def test_only_a_draft_is_replaced_so_that_no_link_changes(
+    owner: User, tmp_path: Path, state: str
+) -> None:
     folder = make_folder(tmp_path / "study")
     study = create_study(folder, owner)
+    Study.objects.update(state=state)
+    with pytest.raises(StudyError, match=rf"is {state}, .* manage\.py copy_study small"):
+        create_study(folder, owner, replace=True)
+    assert Study.objects.get().link == study.link
+    assert study.stimuli.count() == 4
+
+
+def test_a_study_without_ratings_is_deleted_with_its_plan(owner: User, tmp_path: Path) -> None:
+    study = create_study(make_folder(tmp_path / "study"), owner)
     studies.open_study(study)
-    session = arrive(study)
-    with pytest.raises(StudyError, match="Raters are taking the study"):
-        create_study(folder, owner, replace=True)
-    answer_all(session)
-    with pytest.raises(StudyError, match="has ratings, which are never thrown away"):
-        create_study(folder, owner, replace=True)
+    arrive(study)
+    study.delete()
+    assert not Stimulus.objects.exists()
+    assert not Block.objects.exists()
+
+
+def test_ratings_do_not_go_with_a_study_by_accident(owner: User, tmp_path: Path) -> None:
+    study = create_study(make_folder(tmp_path / "study"), owner)
+    studies.open_study(study)
+    answer_all(arrive(study))
+    with pytest.raises(IntegrityError, match="ratings are only added"):
+        study.delete()
 
 
 @pytest.mark.parametrize("name", ["nowhere", "notes.txt", "broken.zip"])
@@ -292,16 +314,6 @@ def test_a_study_whose_audio_is_gone_does_not_open(owner: User, tmp_path: Path) 
     assert study.state == "draft"
     assert not Block.objects.exists()
     assert studies.open_study(study, anyway=True) == 12
-
-
-def test_a_withdrawn_session_does_not_keep_a_study_from_being_replaced(
-    owner: User, tmp_path: Path
-) -> None:
-    folder = make_folder(tmp_path / "study")
-    study = create_study(folder, owner)
-    Session.objects.create(study=study, rater=Rater.objects.create(), status="withdrawn")
-    create_study(folder, owner, replace=True)
-    assert Study.objects.count() == 1
 
 
 @pytest.mark.slow

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from listening.design.studyfile import Problem, csvpart, read_folder
+from listening.design.studyfile import Problem, csvpart, mistakes, read_folder
 from tests.listening.folders import (
+    CONDITIONS,
     CSV,
     HEADER,
     ROWS,
@@ -43,7 +44,8 @@ def check(problem: Problem, row: int | None, place: str, what: str, remedy: str 
         (f"{'x' * 121},sys-b,i2,audio/b2.wav", "stimulus", "121 characters", "Shorten"),
         ("b2,sys-b,i2,audio/b2.wav,extra", "", "5 cells, the header 4", "double quotes"),
         ("b2,sys-b,i2", "", "only 3 cells, the header 4", "commas"),
-        ("b2,sys-b,i2,audio/b9.wav", "file", "no file", "Did you mean “audio/b"),
+        ("b2,sys-b,i2,audio/b9.wav", "file", "no file", "Copy it there"),  # no other item’s
+        ("b2,sys-b,i2,audio/bb2.flac", "file", "no file", "Did you mean “audio/b2.wav”?"),
         ("b2,sys-b,i2,b2.wav", "file", "no file", "Did you mean “audio/b2.wav”?"),
         ("b2,sys-b,i2,audio/B2.wav", "file", "no file", "mind the capitals"),
         ("b2,sys-b,i2,audio/B1.wav", "file", "differ only in capitals", "Rename"),
@@ -255,3 +257,54 @@ def test_what_a_problem_quotes_cannot_steer_a_terminal(tmp_path: Path) -> None:
     text = "".join(map(str, problems_of(tmp_path, toml, csv_with(*rows, header=header))))
     assert "\\x1b[31mred" in text
     assert not {c for c in text if not c.isprintable()}
+
+
+def test_a_mistake_of_a_thousand_rows_is_one_line_with_a_count(tmp_path: Path) -> None:
+    rows = [f"x{n},sys-bb,i{n},audio/none{n}.wav" for n in range(1000)]
+    found = mistakes(problems_of(tmp_path, csv=csv_with(*ROWS, *rows)))
+    lines = [str(mistake) for mistake in found]
+    assert len(lines) == 2
+    assert lines[0].startswith(
+        "rows 6, 7, 8 and 997 more, file: There is no file “audio/none0.wav”"
+    )
+    assert lines[1].startswith("rows 6, 7, 8 and 997 more, condition: “sys-bb” is no condition")
+
+
+def test_few_rows_with_one_mistake_are_named_one_by_one(tmp_path: Path) -> None:
+    rows = [f"x{n},sys-a,i{n + 1},audio/none{n}.wav" for n in (2, 3)]
+    found = mistakes(problems_of(tmp_path, csv=csv_with(*ROWS, *rows)))
+    files = [m for m in found if m.first.place == "file"]
+    assert [m.where for m in files] == ["row 6, file", "row 7, file"]
+
+
+def test_what_follows_from_an_unread_row_is_not_said_again(tmp_path: Path) -> None:
+    problem = the_problem(tmp_path, csv=csv_with(*MAIN, "b2,sys-b,i2,audio/b2.wav,a comma, too"))
+    check(problem, 5, "", "6 cells, the header 4", "double quotes")
+
+
+def test_a_row_that_stands_twice_is_one_mistake(tmp_path: Path) -> None:
+    check(the_problem(tmp_path, csv=csv_with(*ROWS, ROWS[1])), 6, "stimulus", "row 3 once more")
+
+
+def test_conditions_of_the_table_need_no_declaration_and_are_said(tmp_path: Path) -> None:
+    toml = TOML.replace(CONDITIONS, "")
+    reading = read_folder(make_folder(tmp_path / "none", toml))
+    assert reading.study is not None
+    assert [c.key for c in reading.study.conditions] == ["sys-a", "sys-b"]
+    assert "“sys-a”, “sys-b”: compared under these names." in reading.remarks[0]
+    extra = read_folder(
+        make_folder(
+            tmp_path / "one",
+            csv=csv_with(*ROWS, "r1,studio,i1,audio/a1.wav", "r2,studio,i2,audio/a2.wav"),
+        )
+    )
+    assert extra.study is not None
+    assert [c.key for c in extra.study.conditions] == ["sys-a", "sys-b", "studio"]
+    assert read_folder(make_folder(tmp_path / "all")).remarks == ()
+
+
+def test_a_folder_of_sounds_is_told_what_makes_a_study_of_it(tmp_path: Path) -> None:
+    write_sound(tmp_path / "vits" / "s1.wav")
+    told = "\n".join(map(str, read_folder(tmp_path).problems))
+    assert "manage.py scan_audio makes stimuli.csv of their names" in told
+    assert "manage.py new_study mos FOLDER" in told

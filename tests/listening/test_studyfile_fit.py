@@ -77,12 +77,15 @@ def cmos(options: str) -> str:
 
 def test_a_comparison_with_a_condition_that_is_not_there(tmp_path: Path) -> None:
     assert problems_of(tmp_path / "right", cmos('versus = "sys-a"')) == []
-    found = problems_of(tmp_path / "versus", cmos('versus = "sys-z"'))
-    assert any("No item makes a trial for “sys-a ~ sys-z”" in p.what for p in found)
-    found = problems_of(
+    problem = the_problem(tmp_path / "versus", cmos('versus = "reference"'))
+    assert (problem.place, problem.what) == (
+        "tasks[1].options.versus",
+        "“reference” is no condition.",
+    )
+    problem = the_problem(
         tmp_path / "pairs", cmos('pairs = [["sys-a", "sys-q"], ["sys-a", "sys-b"]]')
     )
-    assert any("No item makes a trial for “sys-a ~ sys-q”" in p.what for p in found)
+    assert (problem.place, problem.what) == ("tasks[1].options.pairs", "“sys-q” is no condition.")
     found = problems_of(tmp_path / "one", cmos('pairs = ["sys-a"]'))
     assert any(p.place == "tasks[1].options" for p in found)
 
@@ -160,8 +163,8 @@ def test_a_trap_condition_without_a_trap_kind(tmp_path: Path) -> None:
 
 
 def test_a_size_is_not_judged_where_nothing_is_there_to_rate(tmp_path: Path) -> None:
-    found = problems_of(tmp_path, cmos('pairs = [["sys-a", "sys-q"]]'))
-    assert any("No item makes a trial" in p.what for p in found)
+    apart = csv_with("a1,sys-a,i1,audio/a1.wav", "b2,sys-b,i2,audio/b2.wav")
+    found = problems_of(tmp_path, cmos('pairs = [["sys-a", "sys-b"]]'), apart)
     assert any("No trial can be made" in p.what for p in found)
     assert not any(p.place.endswith("block_size") for p in found)
 
@@ -210,3 +213,24 @@ def test_a_written_instruction_that_is_not_written_is_a_mistake_of_its_row(tmp_p
         *rows, "t1,bad,i1,audio/a1.wav,gold,Please choose 1.", header=f"{HEADER},trap,text"
     )
     assert problems_of(tmp_path / "with", toml, csv) == []
+
+
+@pytest.mark.parametrize(
+    ("toml", "place", "remedy"),
+    [
+        (TOML.replace("[[tasks]]", "[tasks]"), "tasks", "Write it as [[tasks]]."),
+        (TOML.replace("[study]", '[study]\nconsent = "Yes?"'), "study.consent", "[study.texts]"),
+        (TOML.replace("[study]", "[study]\npayment = 9"), "study.payment", "into Recruiting"),
+        (TOML + "[tasks.options]\nscale = 7\n", "tasks[1].options.scale", "“points”"),
+        (
+            TOML + '[[study.checks]]\nkey = "headphones"\n',
+            "study.checks[1].key",
+            "“huggins”, or by “antiphase”",
+        ),
+    ],
+)
+def test_what_newcomers_write_is_answered_with_what_they_meant(
+    tmp_path: Path, toml: str, place: str, remedy: str
+) -> None:
+    found = {p.place: p for p in problems_of(tmp_path, toml)}
+    assert remedy in found[place].remedy, found

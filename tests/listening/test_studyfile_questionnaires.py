@@ -67,7 +67,7 @@ def test_a_questionnaire_is_read_into_plain_json() -> None:
         ('{ question = "aid", answers', '{ question = "aids", answers',
          "[1].questions[3].show_if.question", "before this one", "“aid”"),
         ('{ question = "hearing", answers = ["loss"] }', '"hearing"', "[1].questions[2].show_if",
-         "no table", "table"),
+         "no table", "[questionnaires.questions.show_if]"),
         ('screen_out = ["loss"]', 'screen_out = ["deaf"]', "[1].questions[1].screen_out",
          "none of the answers", "“loss”"),
         ('screen_out = ["loss"]', 'screen_out = "loss"', "[1].questions[1].screen_out", "no list",

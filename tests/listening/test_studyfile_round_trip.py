@@ -150,6 +150,9 @@ def studies(draw: st.DrawFn) -> StudyFile:
         lease_minutes=draw(st.integers(1, 10_080) | st.floats(1, 10_080)),
         texts=draw(texts),
         completion_codes=draw(st.sampled_from([{}, {"complete": "C0-DE_1", "partial": "P"}])),
+        publication=draw(
+            st.sampled_from([{}, {"ratings_licence": "CC-BY-4.0", "audio_licence": "CC0-1.0"}])
+        ),
         break_every=draw(st.integers(0, 1000)),
         loudness_lufs=draw(st.none() | st.integers(-50, -10)),
         sample_rate_hz=draw(st.none() | st.integers(8_000, 192_000)),

@@ -34,6 +34,14 @@ def check(problem: Problem, place: str, what: str, remedy: str = "") -> None:
         ('key = "small"', 'key = "small"\nlease_minutes = nan', "study.lease_minutes", "no n", ""),
         ('key = "small"', 'key = "sm\\u0000all"', "study.key", "NUL", "Delete"),
         ('title = "A small study"', 'title = "a\\u0007b"', "study.title", "control", "Delete"),
+        (
+            *('key = "small"', 'key = "small"\npublication = { audio_licence = "my own" }'),
+            *("study.publication.audio_licence", "no short name of a licence", "CC-BY-4.0"),
+        ),
+        (
+            *('key = "small"', 'key = "small"\npublication = { consent_covers_ratings = true }'),
+            *("study.publication.consent_covers_ratings", "no consent text", "[study.texts]"),
+        ),
         ('key = "sys-a"', 'key = "sys a ~ b"', "conditions[1].key", "“ ~ ”", "another name"),
         ('key = "sys-a"', 'key = "sys-a\\u200b"', "conditions[1].key", "invisible", "anew"),
         ('key = "sys-a"', 'key = "sys-a"\nrole = "tset"', "conditions[1].role", "none of", ""),

@@ -7,16 +7,17 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle_options import add_bundle_options, write_bundle
+from analysis.management.bundle_options import add_bundle_options, told, write_bundle
 from analysis.management.command_options import add_options, chosen_options
+from analysis.management.summary import summary
 
 
 class Command(BaseCommand):
     """Export a study's ratings and results."""
 
     help = (
-        "Write a study's ratings, sessions, metric scores, estimates, figures and report into a "
-        "folder."
+        "Write what a paper needs of a study into a folder: plot, tables, methods, ratings; with "
+        "--everything sessions, metric scores, every figure, table and estimate, too."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,7 +30,9 @@ class Command(BaseCommand):
         from analysis.models import AnalysisRun
         from analysis.ratings.study_scores import study_scores
         from analysis.ratings.table import RatingsError
+        from analysis.report.writers.report_card import card_files
         from analysis.web.study_tables import study_report, study_rules
+        from listening.selectors import method_facts
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
@@ -40,10 +43,14 @@ class Command(BaseCommand):
             table, report = study_report(key, options)
         except (RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
+        for line in () if given["quiet"] else summary(report):
+            self.stdout.write(line)
         scores = study_scores(key)
-        extra = {} if given["no_ratings"] else _of_raters(key, table)
-        for path in write_bundle(given, key, report, table, scores, extra):
-            self.stdout.write(str(path))
+        wanted = given["everything"] and not given["no_ratings"]
+        extra = card_files(report, method_facts(key)) if given["everything"] else {}
+        extra |= _of_raters(key, table) if wanted else {}
+        for line in told(write_bundle(given, key, report, table, scores, extra), given):
+            self.stdout.write(line)
 
 
 def _of_raters(study: str, table: Any) -> dict[str, str]:

@@ -16,6 +16,7 @@ from analysis.report.report_schema import Report
 
 CLUSTERED = "raters and items crossed"
 MOST_LINES = 200
+ANSWER = "answer"  # the part that draws the overall means with their tiers
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,11 @@ class Plot:
 
 
 def plots(report: Report) -> list[Plot]:
-    """All figures of a report: overall estimates, then those of the parts."""
-    return [*estimate_plots(report), *part_plots(report)]
+    """All figures of a report: overall estimates that the answer does not draw, those of parts."""
+    of_parts = list(part_plots(report))
+    answered = {plot.figure.about for plot in of_parts if plot.about[0] == ANSWER}
+    rest = [plot for plot in estimate_plots(report) if plot.figure.about not in answered]
+    return [*rest, *of_parts]
 
 
 def estimate_plots(report: Report) -> list[Plot]:

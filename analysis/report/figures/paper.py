@@ -11,8 +11,9 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -24,9 +25,41 @@ from analysis.report.figures.palette import BOLD, LIGHT, MUTED, SIGNS, TINT
 SINGLE, DOUBLE = 3.35, 7.0  # inches: one column and two
 _POINTS = 7 / 12  # of paper for a px of the sheet: ticks are 7 points high
 _MARGIN = 10  # px
+_HEAD = 26  # px of a panel's title
+_HIGHEST_IN = 8.5  # of a figure in one column of a page
 _INK = "#1c2024"
 _DATES = {"pdf": "CreationDate", "svg": "Date", "png": "Software"}  # left out, as bytes are to stay
 _CJK = ("Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Zen Hei", "SimHei", "PingFang SC")
+
+
+Files = dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure laid out, at its place among others (px), below its title if it has one."""
+
+    laid_out: scene.Scene
+    sheet: scene.Sheet
+    title: str = ""
+    left: float = 0.0
+    top: float = 0.0
+
+    @property
+    def head(self) -> float:
+        """The height of the title, px."""
+        return _HEAD if self.title else 0.0
+
+    @property
+    def height(self) -> float:
+        """The height of all, px."""
+        return self.laid_out.height + self.head
+
+    def titled(self) -> Iterator[scene.Mark]:
+        """The title as a mark."""
+        if self.title:
+            words = self.sheet.shortened(self.title, self.sheet.line(50))
+            yield scene.Text(self.sheet.left, 20, words, "plot-group", size=13)
 
 
 def paper_files(figure: Figure, width_in: float | None = None) -> dict[str, bytes]:
@@ -35,21 +68,36 @@ def paper_files(figure: Figure, width_in: float | None = None) -> dict[str, byte
     ``width_in`` is `SINGLE` or `DOUBLE` or any other width in inches; None takes what fits. Raises
     KeyError for a drawing that is not known.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Drawn
-    from matplotlib.transforms import Affine2D
-
-    inch, sheet = _POINTS / 72, sheet_for(figure, width_in)
-    with matplotlib.rc_context(_settings(_is_wide(figure))), _no_word_of_missing_letters():
+    with _drawn_by_matplotlib([figure]):
+        sheet = sheet_for(figure, width_in)
         laid_out = DRAWINGS[figure.drawing](figure, sheet)
-        drawn = Drawn(figsize=(sheet.width * inch, laid_out.height * inch))
-        FigureCanvasAgg(drawn)
-        places = Affine2D().scale(inch, -inch).translate(0, laid_out.height * inch)
-        for artist in (each for mark in laid_out.marks for each in _artists(mark, _INK, sheet)):
-            artist.set_transform(places + drawn.dpi_scale_trans)
-            drawn.add_artist(artist)
-        return {kind: _written(drawn, kind) for kind in _DATES}
+        return _files([Panel(laid_out, sheet)], tuple(_DATES))
+
+
+def panel_files(figures: Sequence[Figure], kinds: Sequence[str] = ("pdf", "svg")) -> Files:
+    """Several figures as one, by format: each one column wide, below a letter and its title.
+
+    One below the other; on both columns of the page where one column would be higher than it. A
+    single figure has no letter, and its title is left for the caption.
+    """
+    with _drawn_by_matplotlib(figures):
+        made = []
+        for place, figure in enumerate(figures):
+            sheet = sheet_for(figure, SINGLE)
+            laid_out = DRAWINGS[figure.drawing](figure, sheet)
+            title = f"{_letter(place)}   {figure.title}" if len(figures) > 1 else ""
+            made.append(Panel(laid_out, sheet, title))
+        return _files(_arranged(made), kinds)
+
+
+def missing_letters(figures: Iterable[Figure]) -> str:
+    """The letters that no font of this machine has, in order: they are drawn as boxes."""
+    missing: set[str] = set()
+    for figure in figures:
+        letters = set("".join(_texts(figure))) - set("\n\t ")
+        known = _faces(fonts(_is_wide(figure)))
+        missing |= {x for x in letters if not any(each.get_char_index(ord(x)) for each in known)}
+    return "".join(sorted(missing))
 
 
 def sheet_for(figure: Figure, width_in: float | None = None) -> scene.Sheet:
@@ -62,11 +110,6 @@ def width_for(figure: Figure) -> float:
     """One column, or two where a heatmap has more cells side by side than one column holds."""
     across = len({str(row["column"]) for row in figure.rows}) if figure.drawing == "heatmap" else 0
     return DOUBLE if across > 8 else SINGLE
-
-
-def has_fonts_for(figure: Figure) -> bool:
-    """Whether this machine has letters for all names (Chinese ones need a font of their own)."""
-    return not _is_wide(figure) or len(fonts(True)) > 1
 
 
 @cache
@@ -155,9 +198,7 @@ def _outline(data: str) -> Any:
 
 def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
     """How many columns (half ems) a letter takes in the first of the fonts that has it."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    known = [get_font(findfont(FontProperties(family=[name]))) for name in families]
+    known = _faces(families)
 
     @cache
     def columns(letter: str) -> float:
@@ -169,9 +210,22 @@ def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
     return columns
 
 
+def _faces(families: tuple[str, ...]) -> list[Any]:
+    """The fonts of these families."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return [get_font(findfont(FontProperties(family=[name]))) for name in families]
+
+
+def _texts(figure: Figure) -> Iterator[str]:
+    """What is written in a figure, with the title that a panel has."""
+    yield from (figure.title, figure.x, figure.y)
+    for row in figure.rows:
+        yield from (value for value in row.values() if isinstance(value, str))
+
+
 def _is_wide(figure: Figure) -> bool:
-    words = [figure.x, figure.y, *(value for row in figure.rows for value in row.values())]
-    letters = {letter for each in words if isinstance(each, str) for letter in each}
+    letters = {letter for text in _texts(figure) for letter in scene.plain(text)}
     return any(scene.letter_columns(letter) > 1 for letter in letters)
 
 
@@ -189,6 +243,63 @@ def _settings(wide_letters: bool) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def _drawn_by_matplotlib(figures: Iterable[Figure]) -> Iterator[None]:
+    """With the fonts that the figures need."""
+    import matplotlib
+
+    wide = any(map(_is_wide, figures))
+    with matplotlib.rc_context(_settings(wide)), _no_word_of_missing_letters():
+        yield
+
+
+def _letter(place: int) -> str:
+    """Of a panel: a to z, then aa."""
+    rest, last = divmod(place, 26)
+    return ("" if not rest else _letter(rest - 1)) + "abcdefghijklmnopqrstuvwxyz"[last]
+
+
+def _arranged(panels: Sequence[Panel]) -> list[Panel]:
+    """One below the other, or in two columns of about the same height."""
+    total, columns = sum(panel.height for panel in panels), 1
+    if total > _HIGHEST_IN * 72 / _POINTS:
+        columns = 2
+    placed: list[Panel] = []
+    left, top, before = 0.0, 0.0, 0.0
+    for panel in panels:
+        if columns == 2 and not left and placed and before + panel.height / 2 > total / 2:
+            left, top = (DOUBLE - SINGLE) * 72 / _POINTS, 0.0
+        placed.append(replace(panel, left=left, top=top))
+        top, before = top + panel.height, before + panel.height
+    return placed
+
+
+def _files(panels: Sequence[Panel], kinds: Iterable[str]) -> dict[str, bytes]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Drawn
+    from matplotlib.transforms import Affine2D
+
+    inch = _POINTS / 72
+    width = max(panel.left + panel.sheet.width for panel in panels)
+    height = max(panel.top + panel.height for panel in panels)
+    drawn = Drawn(figsize=(width * inch, height * inch))
+    FigureCanvasAgg(drawn)
+    for panel in panels:
+        x, y = panel.left * inch, (height - panel.top) * inch
+        moved = Affine2D().scale(inch, -inch).translate(x, y) + drawn.dpi_scale_trans
+        for mark in panel.titled():
+            for artist in _artists(mark, _INK, panel.sheet):
+                artist.set_transform(moved)
+                drawn.add_artist(artist)
+        inside = Affine2D().translate(0, -panel.head * inch) + drawn.dpi_scale_trans
+        places = Affine2D().scale(inch, -inch).translate(x, y) + inside
+        for mark in panel.laid_out.marks:
+            for artist in _artists(mark, _INK, panel.sheet):
+                artist.set_transform(places)
+                drawn.add_artist(artist)
+    return {kind: _written(drawn, kind) for kind in kinds}
+
+
 def _written(drawn: Any, kind: str) -> bytes:
     buffer = io.BytesIO()
     drawn.savefig(buffer, format=kind, metadata={_DATES[kind]: None})
@@ -197,7 +308,7 @@ def _written(drawn: Any, kind: str) -> bytes:
 
 @contextmanager
 def _no_word_of_missing_letters() -> Iterator[None]:
-    """Letters that no font has are drawn as boxes; `has_fonts_for` says so beforehand."""
+    """Letters that no font has are drawn as boxes; `missing_letters` names them."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a line for each step
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+")

@@ -34,7 +34,8 @@ def _compared(part: PartRecord, link: Link) -> str:
     shown = content_from(part)
     names = part_keys(part["key"], [table.key for table in shown.tables])
     named = list(zip(shown.tables, names, strict=True))
-    reference = [_short(table) for table, _ in named if "reference" in table.key.split("-")]
+    against = [table for table, _ in named if "reference" in table.key.split("-")]
+    reference = [_to_reference(_short(table)) for table in against]
     every = [_short(table) for table, _ in named if "all" in table.key.split("-")]
     if reference:
         every = [_without_reference(table, reference) for table in every]
@@ -60,6 +61,13 @@ def _short(table: Table) -> Table:
     columns = [column for column in table.columns if column.key in SHORT]
     title = table.title.replace("All pairs", "Among all")
     return replace(table, title=title, columns=columns, note="")
+
+
+def _to_reference(table: Table) -> Table:
+    """Of the reference's table the title names it, not every row."""
+    names = list(dict.fromkeys(str(row["versus"]) for row in table.rows))
+    columns = [column for column in table.columns if column.key != "versus"]
+    return replace(table, title=f"Against {', '.join(names)}, the reference", columns=columns)
 
 
 def _without_reference(table: Table, reference: Sequence[Table]) -> Table:

@@ -7,18 +7,20 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
+from analysis.report.condition_labels import condition_names
 from analysis.report.content import Figure, Headline, content_from
 from analysis.report.figures import figure_svg, scene
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.part_html import Link
 from analysis.report.html.section import Section
-from analysis.report.report_schema import Counts, PartRecord, Report
+from analysis.report.interim_answer import LOOKING, OPEN, interim_figure, interim_sentence
+from analysis.report.report_schema import Counts, InterimRow, PartRecord, Report
 
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20
 MOST_CAVEATS = 3
-METHODS = "methods.txt"
-MOST_ABOVE = 8  # rows of a plot with names above their data, which a phone's screen has room for
+METHODS, PAPER = "methods.txt", "paper.zip"
+MOST_ABOVE = 5  # rows of a plot with names above their data, which a phone's screen has room for
 
 
 def first_screen(
@@ -34,11 +36,22 @@ def first_screen(
         said = f'<p class="notice">This is about {escape(name)} only. The answer, its caveats and '
         return Section(number, title, f"{said}the parts below are about all ratings.</p>")
     headline = next(iter(headlines(answer, about)), Headline(about, ""))
-    warned = caveats(report, headline)
     figure, name = _figure(answer, about)
-    plot = _plot(figure, name) if figure else ""
+    looked = next((row for row in report.get("interim", ()) if row["title"] == about), None)
+    if looked is not None:
+        names = condition_names(report)
+        headline = _while_open(headline, looked, names)
+        figure = interim_figure(looked, names, figure)
+    warned = caveats(report, headline)
+    plot = _plot(figure, name, report["provenance"]["level"]) if figure else ""
     body = _grid(plot, _caveats(warned, place), _actions(place, name, link))
     return Section(number, title, body, headline=headline.sentence or _nothing(report))
+
+
+def _while_open(headline: Headline, row: InterimRow, names: Mapping[str, str]) -> Headline:
+    """What may be said while raters are still listening; one caveat says why it is less."""
+    rest = [text for text in headline.caveats if "still running" not in text]
+    return replace(headline, sentence=interim_sentence(row, names), caveats=[OPEN, *rest])
 
 
 def caveats(report: Report, headline: Headline) -> list[str]:
@@ -91,10 +104,13 @@ def _figure(answer: PartRecord | None, about: str) -> tuple[Figure | None, str]:
     return next(mine, (None, ""))
 
 
-def _plot(figure: Figure, name: str) -> str:
+def _plot(figure: Figure, name: str, level: float) -> str:
     """Twice: with names beside the data where the screen is wide, and for a phone."""
     plain = replace(figure, rows=[_without_naive(row) for row in figure.rows], interval="")
-    caption = f'<figcaption class="muted small">{escape(_caption(figure))}</figcaption>'
+    wait = "" if figure.rows else "There are no bounds yet."
+    if wait:
+        return f'<p class="muted">{wait}</p>'
+    caption = f'<figcaption class="muted small">{escape(_caption(figure, level))}</figcaption>'
     if figure.drawing != "intervals":
         return f'<figure class="chart">{figure_svg(plain, name)}{caption}</figure>'
     narrow = scene.PAGE if len(figure.rows) <= MOST_ABOVE else scene.CLOSE
@@ -110,24 +126,36 @@ def _without_naive(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "naive_low": None, "naive_high": None}
 
 
-def _caption(figure: Figure) -> str:
-    texts = [figure.note]
-    if figure.drawing == "intervals":
-        texts.insert(0, f"Means and intervals ({figure.interval}).".replace(" ()", ""))
+def _caption(figure: Figure, level: float) -> str:
+    """What is drawn, in a line or two; the note of the table says the rest."""
+    if figure.drawing != "intervals":
+        return figure.note
+    if figure.interval == LOOKING:
+        return figure.note
+    texts = [f"Means and {level * 100:g} % intervals; raters and items both vary."]
+    if any(row.get("mark") for row in figure.rows) and any(row.get("tier") for row in figure.rows):
+        texts.append("Systems that share a letter cannot be told apart.")
+    elif figure.note:
+        texts.append(figure.note)
     if len({row.get("tier") for row in figure.rows if row.get("tier")}) > 1:
-        texts.append("A dashed line begins another tier.")
-    if any(row.get("role") == "reference" for row in figure.rows):
-        texts.append("ref.: the reference.")
-    return " ".join(filter(None, texts))
+        texts.append("Dashed line: next tier.")
+    return " ".join(texts)
 
 
 def _caveats(warned: Sequence[str], place: int) -> str:
     if not warned:
         return '<p class="muted small">Nothing was found that makes this answer weak.</p>'
-    lines = "".join(f"<li>{escape(text)}</li>" for text in warned[:MOST_CAVEATS])
+    lines = "".join(f"<li>{escape(_first(text))}</li>" for text in warned[:MOST_CAVEATS])
     more = len(warned) - MOST_CAVEATS
-    rest = f'<p class="small"><a href="#in-full-{place}">and {more} more</a></p>' * (more > 0)
+    words = f"and {more} more" if more > 0 else "More about it"
+    rest = f'<p class="small"><a href="#in-full-{place}">{words}</a></p>'
     return f'<div class="caveats"><h3>Before you rely on it</h3><ul>{lines}</ul>{rest}</div>'
+
+
+def _first(text: str) -> str:
+    """The first sentence; all of it stands in the family's full part."""
+    head, stop, _ = text.partition(". ")
+    return head + stop.strip()
 
 
 def _actions(place: int, figure: str, link: Link) -> str:
@@ -140,12 +168,12 @@ def _actions(place: int, figure: str, link: Link) -> str:
     return (
         f'<div class="row actions">{copy}Copy table</button>{shown}'
         '<a class="button" href="#methods">Methods paragraph</a>'
-        '<a class="button" href="#files">Paper files</a></div>'
+        f'<a class="button" href="{escape(link(PAPER), quote=True)}">Paper files</a></div>'
     )
 
 
 def _grid(plots: str, caveats_: str, actions: str) -> str:
     return (
         f'<div class="first-grid"><div class="first-plot">{plots}</div>'
-        f'<div class="first-side">{caveats_}{actions}</div></div>'
+        f'<div class="first-side">{caveats_}</div>{actions}</div>'
     )

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from analysis.formatting import listed
-from analysis.report.condition_labels import family_labels, labelled
+from analysis.report.condition_labels import family_labels, labelled, without_label
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.html.brief import brief_of
 from analysis.report.html.differences import COMPARED, PAIRS, differences
@@ -19,7 +19,6 @@ from analysis.report.html.part_html import Link, no_link, part_html
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, titles, viewed
 from analysis.report.report_schema import InputNotes, PartRecord, Report
-from analysis.report.writers.methods_text import methods_text
 
 MOST_KEPT = 400  # rows per table on the page to keep
 # What follows the answer, folded: the id and title of each group, and the parts that stand in it
@@ -68,26 +67,35 @@ dd{margin:0;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhe
 
 
 def sections(
-    report: Report, view: View | None = None, link: Link = no_link, most: int = 400
+    report: Report,
+    view: View | None = None,
+    link: Link = no_link,
+    most: int = 400,
+    methods: str = "",
 ) -> list[Section]:
     """The report in order: each family's first screen, its differences and all of it; the rest.
 
-    ``view`` chooses what is shown, ``link`` says where files are, ``most`` rows stand in a table.
-    What has no content is left out. All but first screens and differences is folded.
+    ``view`` chooses what is shown, ``link`` says where files are, ``most`` rows stand in a table,
+    ``methods`` is the paragraph for papers (`analysis.report.writers.methods_text`). What has no
+    content is left out. All but first screens and differences is folded.
     """
     report = viewed(report, view or View())
     names = family_labels(report)
-    abouts = titles(report) if "within" in report or not view or not view.about else [view.about]
+    abouts = titles(report)
+    if view and view.about in abouts:
+        abouts = [view.about]
     said: set[str] = set()
     every: list[Section] = []
     for place, about in enumerate(abouts or [""], start=1):
-        called = f": {names.get(about, about)}" if len(abouts) > 1 else ""
-        every += _family(report, about, place, called, said, link, most)
+        label = names.get(about, about)
+        every += _family(report, about, place, label, said, link, most, len(abouts) > 1)
     whole = labelled(report)
+    if len(abouts) == 1:
+        whole = without_label(whole, names.get(abouts[0], ""))
     parts = [part for part in whole.get("parts", ()) if _shown(part)]
     every += _groups(parts, link)
     every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
-    behind = _methods_paragraph(report) + _methods(parts) + _input(report) + _provenance(report)
+    behind = _methods_paragraph(methods) + _methods(parts) + _input(report) + _provenance(report)
     every.append(Section("behind", "Behind the numbers", behind, folded=True, line=_origin(report)))
     return [section for section in every if section.html or section.headline]
 
@@ -96,13 +104,15 @@ def _family(
     report: Report,
     about: str,
     place: int,
-    called: str,
+    label: str,
     said: set[str],
     link: Link,
     most: int,
+    several: bool,
 ) -> Iterator[Section]:
-    """The sections of one family; ``called`` follows their titles where there are several."""
-    of_family = labelled(viewed(report, View(about)) if about else report)
+    """The sections of one family; its label follows their titles where there are several."""
+    called = f": {label}" if several else ""
+    of_family = without_label(labelled(viewed(report, View(about)) if about else report), label)
     parts = [part for part in of_family.get("parts", ()) if _shown(part)]
     answer = next((part for part in parts if part["key"] == ANSWER), None)
     first = first_screen(of_family, answer, about, place, link)
@@ -122,7 +132,7 @@ def _groups(parts: Sequence[PartRecord], link: Link) -> Iterator[Section]:
     for name, (title, keys) in GROUPS.items():
         there = [by_key[key] for key in keys if key in by_key]
         html = "".join(_in_group(part, link, alone=len(there) == 1) for part in there)
-        yield Section(name, title, html, folded=True, line=_line(there))
+        yield Section(f"section-{name}", title, html, folded=True, line=_line(there))
     for key, part in by_key.items():
         if key in known:
             continue
@@ -141,14 +151,14 @@ def _line(there: Sequence[PartRecord]) -> str:
     return listed([part["title"] for part in there])
 
 
-def page_html(report: Report, link: Link = no_link) -> str:
+def page_html(report: Report, link: Link = no_link, methods: str = "") -> str:
     """A whole page that needs no other file, no network and no script.
 
-    ``link`` says where files are that lie beside it, as in a bundle.
+    ``link`` says where files are that lie beside it, as in a bundle; ``methods``: see `sections`.
     """
     studies = ", ".join(report["provenance"]["studies"]) or "ratings"
     title = escape(f"Results of {studies}")
-    every = sections(brief_of(report, MOST_KEPT), link=link, most=MOST_KEPT)
+    every = sections(brief_of(report, MOST_KEPT), None, link, MOST_KEPT, methods)
     parts = "".join(map(_section_html, every))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
@@ -204,10 +214,10 @@ def _not_made(parts: Iterable[PartRecord]) -> str:
     return f'{why}<dl class="facts">{reasons}</dl>' if reasons else ""
 
 
-def _methods_paragraph(report: Report) -> str:
-    if not report["estimates"]:
+def _methods_paragraph(methods: str) -> str:
+    if not methods:
         return ""
-    words = "".join(f"<p>{escape(text)}</p>" for text in methods_text(report).split("\n\n"))
+    words = "".join(f"<p>{escape(text)}</p>" for text in methods.strip().split("\n\n"))
     copy = '<button class="button" type="button" data-copy="#methods-text" hidden>Copy</button>'
     body = f'<div id="methods-text">{words}</div>{copy}'
     return f'<div id="methods">{fold("Methods paragraph", METHODS, body)}</div>'

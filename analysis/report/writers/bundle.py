@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from analysis.report.condition_labels import labelled
-from analysis.report.content import content_from
 from analysis.report.figures.all_figures import Plot, plots
+from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
@@ -24,10 +25,12 @@ from analysis.report.writers.exports import (
     scores_csv,
     table_csv,
 )
-from analysis.report.writers.latex import latex_table
+from analysis.report.writers.latex import PACKAGES, latex_table
 from analysis.report.writers.markdown import FIGURES, report_markdown, table_markdown
-from analysis.report.writers.methods_text import methods_text
-from analysis.report.writers.paper_tables import paper_tables
+from analysis.report.writers.methods_text import methods_tex, methods_text
+from analysis.report.writers.paper_bundle import README, boxes, file_list, paper_bundle
+from analysis.report.writers.paper_tables import paper_tables, part_tables
+from analysis.report.writers.report_card import CARD, card_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,30 +45,47 @@ _MORE = {
     "sessions.csv": "sessions with checks, answers to questions and comments",
     "questionnaires.csv": "the same answers, a row for each, with task and block",
 }
-_README = """Results of {studies}
+_README = """Everything about {studies}
 {line}
 
 Everything here comes from one report; made again from the same ratings, options and code, every
 file has the same bytes. Times are those of the newest rating ({until}).
 
-report.html        the whole report; opens in a browser, without a network
+{paper}report.html        the whole report; opens in a browser, without a network
 report.md          the same as Markdown, its pictures in figures/
-methods.txt        a methods paragraph in words, to be edited
+methods.tex        the methods paragraph for LaTeX: it cites references.bib by \\cite
+report-card.md     how the study was run, for readers and reviewers: raters, instructions, scales,
+                   checks, exclusions, pay, plan; the same as .tex and .json
 report.json        every number, with its provenance
 estimates.json     the same without metrics
 estimates.csv      every estimate with every interval; likewise contrasts.csv, shares.csv,
                    exclusions.csv and screening.csv
-tables/            each table as papers print it: .md (Markdown), .tex (LaTeX, package booktabs,
-                   long ones longtable); .csv of those that the parts of the report add
-figures/           each figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers),
+tables/            every table: .md (Markdown), .tex (LaTeX, \\usepackage{{{packages}}}, for a
+                   two-column article); .csv of those that the parts of the report add
+figures/           every figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers),
                    unless none were asked for
 more/              further files of single analyses, if any
 clips.csv, .json   scores of single clips, and items.csv of texts, if they were asked for
-{ratings}{more}
+{more}{notes}
 Table of ratings, SHA-256: {table_hash}
 Code: {code}
 Again: {again}
-{fonts}"""
+"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a bundle is to hold: the paper files alone or everything, and beside them.
+
+    ``extra`` are more files by their names; ``width_in`` see
+    `analysis.report.figures.paper.paper_files`; without ``figures`` none is drawn for papers,
+    which is quicker (the page has its own).
+    """
+
+    everything: bool = True
+    extra: Mapping[str, str] = field(default_factory=dict)
+    width_in: float | None = None
+    figures: bool = True
 
 
 def bundle(
@@ -73,22 +93,16 @@ def bundle(
     table: pd.DataFrame | None,
     scores: Any,
     folder: Path,
-    *,
-    extra: Mapping[str, str] | None = None,
-    width_in: float | None = None,
-    figures: bool = True,
+    wanted: Wanted | None = None,
     progress: Say = lambda share, words: None,
 ) -> list[Path]:
     """Write the bundle into the folder, which is made when absent; what was written.
 
     ``table`` holds the ratings (None leaves them out; so does a table with another hash than the
-    report's), ``scores`` metric scores, as a table likewise or as rows (None: none), ``extra``
-    more files by their names. ``width_in``: see `analysis.report.figures.paper.paper_files`;
-    without ``figures`` none is drawn for papers, which is quicker (the page has its own).
+    report's), ``scores`` metric scores, as a table likewise or as rows (None: none).
     """
     written = []
-    files = bundle_files(report, table, scores, extra, width_in, figures, progress)
-    for name, content in files:
+    for name, content in bundle_files(report, table, scores, wanted, progress):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -105,16 +119,17 @@ def bundle_zip(
     report: Report,
     table: pd.DataFrame | None = None,
     scores: Any = None,
-    *,
-    extra: Mapping[str, str] | None = None,
-    width_in: float | None = None,
-    figures: bool = True,
+    wanted: Wanted | None = None,
     progress: Say = lambda share, words: None,
 ) -> bytes:
-    """The bundle as a zip file: names in order, no dates, so the same bytes again."""
+    """The bundle as a zip file."""
+    return zipped(bundle_files(report, table, scores, wanted, progress))
+
+
+def zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """Files as a zip file: names in order, no dates, so the same bytes again."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        files = bundle_files(report, table, scores, extra, width_in, figures, progress)
         for name, content in sorted(files):
             entry = zipfile.ZipInfo(name, _FIRST_DAY)
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -128,37 +143,49 @@ def bundle_files(
     report: Report,
     table: pd.DataFrame | None = None,
     scores: Any = None,
-    extra: Mapping[str, str] | None = None,
-    width_in: float | None = None,
-    figures: bool = True,
+    wanted: Wanted | None = None,
     progress: Say = lambda share, words: None,
 ) -> Iterator[tuple[str, bytes]]:
-    """Each file's name, with its folder, and its content."""
-    report = undated(report)
-    shown = labelled(report)
+    """Each file's name, with its folder, and its content: of everything, the paper files too."""
+    wanted, report = wanted or Wanted(), undated(report)
     ratings = _ratings_csv(report, table)
+    why = "they were not asked for" if table is None else "there are other ones by now"
+    paper = paper_bundle(report, ratings, why, wanted.figures, dict(_clips(report)))
+    if not wanted.everything:
+        yield from paper.items()
+        return
+    del paper[README]
+    yield from paper.items()
     rows = _score_rows(report, scores)
-    fonts = True
-    drawn = plots(shown)
-    yield "report.html", page_html(report, _beside(drawn, figures)).encode()
-    for name, text in _texts(report, shown, figures):
+    drawn = plots(labelled(report))
+    link = _beside(drawn, wanted.figures)
+    yield "report.html", page_html(report, link, methods_text(report)).encode()
+    for name, text in _texts(report, wanted.figures):
         yield name, text.encode()
-    for place, plot in enumerate(drawn if figures else ()):
-        from analysis.report.figures.paper import has_fonts_for, paper_files
+    notes = ""
+    if wanted.figures:
+        yield from _drawn(report, drawn, wanted.width_in, progress)
+        notes = boxes([plot.figure for plot in drawn])
+    if rows:
+        yield "scores.csv", scores_csv(rows).encode()
+    for name, text in {**card_files(report), **wanted.extra}.items():
+        yield name, text.encode()
+    more = [*["scores.csv"] * bool(rows), *(name for name in wanted.extra if name not in CARD)]
+    files = file_list(paper, why, wanted.figures)
+    yield README, _readme(report, files, more, notes).encode()
 
+
+def _drawn(
+    report: Report, drawn: Sequence[Plot], width_in: float | None, progress: Say
+) -> Iterator[tuple[str, bytes]]:
+    """Each figure of the report, in every format."""
+    from analysis.report.figures.paper import paper_files
+
+    for place, plot in enumerate(drawn):
         progress(place / len(drawn), f"Drawing {plot.title}")
-        fonts = fonts and has_fonts_for(plot.figure)
         yield f"{FIGURES}/{plot.key}.csv", figure_csv(report, plot.figure).encode()
         for kind, content in paper_files(plot.figure, width_in).items():
             yield f"{FIGURES}/{plot.key}.{kind}", content
-    if ratings is not None:
-        yield "ratings.csv", ratings.encode()
-    if rows:
-        yield "scores.csv", scores_csv(rows).encode()
-    for name, text in (extra or {}).items():
-        yield name, text.encode()
-    more = [*["scores.csv"] * bool(rows), *(extra or {})]
-    yield "README.txt", _readme(report, table, ratings is not None, more, fonts).encode()
 
 
 def undated(report: Report) -> Report:
@@ -171,6 +198,8 @@ def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
     names = frozenset(plot.key for plot in drawn)
 
     def link(name: str) -> str:
+        if name in (METHODS, PAPER):
+            return ""  # they lie beside the page already
         if name.rpartition(".")[0] not in names:
             return f"{SHOWN}/{name}"
         return f"{FIGURES}/{name}" if figures else ""
@@ -178,27 +207,31 @@ def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
     return link
 
 
-def _texts(report: Report, shown: Report, figures: bool) -> Iterator[tuple[str, str]]:
-    yield "report.md", report_markdown(shown, figures)
+def _texts(report: Report, figures: bool) -> Iterator[tuple[str, str]]:
+    yield "report.md", report_markdown(report, figures)
     yield "report.json", report_json(report)
     yield "estimates.json", estimates_json(report)
-    yield "methods.txt", methods_text(report)
+    yield "methods.tex", methods_tex(report)
     for name in ROWS:
         if report[name] or name == ESTIMATES:
             yield f"{name}.csv", table_csv(report, name)
-    for named in paper_tables(shown):
+    for named in paper_tables(report):
         yield f"{SHOWN}/{named.key}.md", table_markdown(named.table)
         yield f"{SHOWN}/{named.key}.tex", latex_table(named)
+    for named in part_tables(labelled(report)):  # data name conditions by their keys too
         if named.part is not None:
             yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
     for part in report.get("parts", ()):
-        if part["problem"]:
-            continue
-        if part["key"] == CLIPS:
+        if not part["problem"] and part["key"] != CLIPS:
+            for file, text in part["files"].items():
+                yield f"{EXTRA}/{part['key']}-{PurePosixPath(file).name}", text
+
+
+def _clips(report: Report) -> Iterator[tuple[str, str]]:
+    """Scores of single clips, where they were asked for."""
+    for part in report.get("parts", ()):
+        if part["key"] == CLIPS and not part["problem"]:
             yield from clip_files(report, part).items()
-            continue
-        for file, text in content_from(part).files.items():
-            yield f"{EXTRA}/{part['key']}-{PurePosixPath(file).name}", text
 
 
 def _ratings_csv(report: Report, table: pd.DataFrame | None) -> str | None:
@@ -221,22 +254,19 @@ def _score_rows(report: Report, scores: Any) -> list[Mapping[str, Any]]:
     return list(scores.to_dict("records")) if same else []
 
 
-def _readme(report: Report, table: Any, has_ratings: bool, more: Iterable[str], fonts: bool) -> str:
+def _readme(report: Report, paper: str, more: Iterable[str], notes: str) -> str:
+    """What the paper files are, and what is beside them."""
     origin = report["provenance"]
     studies = ", ".join(origin["studies"]) or "ratings"
-    ratings = "ratings.csv        all ratings; raters are random codes\n"
-    if not has_ratings:
-        why = "they were not asked for" if table is None else "there are other ones by now"
-        ratings = f"(no ratings.csv: {why})\n"
-    boxes = "Some names are drawn as boxes: this machine has no font for them (Noto Sans CJK)."
     return _README.format(
         studies=studies,
-        line="=" * (len(studies) + 11),
+        line="=" * (len(studies) + 17),
         until=report["made_at"] or "none has a date",
-        ratings=ratings,
-        more="".join(f"{name:<19}{_MORE.get(name, 'a further file')}\n" for name in more),
+        paper=paper,
+        packages=",".join(PACKAGES),
+        more="".join(f"{name:<18} {_MORE.get(name, 'a further file')}\n" for name in more),
+        notes=f"\n{notes}" if notes else "",
         table_hash=origin["table_hash"],
         code=origin["code"],
         again=origin["again"],
-        fonts="" if fonts else f"{boxes}\n",
     )

@@ -1,133 +1,111 @@
-"""Tables as LaTeX for papers: booktabs, every character of names escaped."""
+"""Tables as LaTeX for two-column papers: booktabs and array, nothing wider than its place."""
 
 from __future__ import annotations
 
-import unicodedata
+from collections.abc import Iterator, Sequence
 
-from analysis.formatting import PAST_HIGH, PAST_LOW
-from analysis.report.content import Table
+from analysis.report.writers.latex_layout import COLUMN_PT, GAP_PT, Grid, Sheet, sheets
+from analysis.report.writers.latex_text import breakable, escaped, letters_not_set, width_pt
 from analysis.report.writers.paper_tables import Named, cells_of, is_number
 
-MOST_ON_A_PAGE = 45
-MOST_IN_A_COLUMN = (
-    7  # columns; a table with more goes over both columns of the page, in small print
-)
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    "≈": r"$\approx$",
-    "∞": r"$\infty$",
-    "Δ": r"$\Delta$",
-    "√": r"$\surd$",
-    "²": "$^2$",
-    "−": "$-$",
-    "–": "--",
-    "—": "---",
-    "·": r"\textperiodcentered{}",
-    "…": r"\ldots{}",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "→": r"$\rightarrow$",
-    "\u202f": r"\,",
-    "\u00a0": "~",
-    PAST_LOW: r"$\triangleleft$",
-    PAST_HIGH: r"$\triangleright$",
-}
-_GREEK = {
-    letter: rf"$\{name}$"
-    for letter, name in zip(
-        "αβγδκλμπρστφχ",
-        (
-            "alpha",
-            "beta",
-            "gamma",
-            "delta",
-            "kappa",
-            "lambda",
-            "mu",
-            "pi",
-            "rho",
-            "sigma",
-            "tau",
-            "phi",
-            "chi",
-        ),
-        strict=True,
-    )
-}
-_ESCAPES = {**_SPECIAL, **_GREEK}
+PACKAGES = ("booktabs", "array")
+MOST_WAITING = 8  # tables that LaTeX is given before it must print them; it holds 18 in old ones
 
 
 def latex_table(named: Named) -> str:
-    """One table with its caption, label (``tab:`` and the table's key) and note.
+    """A table of the report as LaTeX; see `latex_grid`. Its key, after ``tab:``, is its label."""
+    return latex_grid(grid_of(named))
 
-    Needs the package booktabs; a table longer than a page also longtable; names in Chinese a
-    class or package for them, such as ctex.
+
+def grid_of(named: Named) -> Grid:
+    """A table of the report as texts."""
+    table = named.table
+    numeric = [is_number(column) for column in table.columns]
+    heads = [column.heading for column in table.columns]
+    return Grid(named.key, sentence(table.title), heads, numeric, cells_of(table), table.note)
+
+
+def sentence(text: str) -> str:
+    """The text with a full stop, if it has none."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def latex_grid(grid: Grid) -> str:
+    """The table in as many floats as it needs (`latex_layout`), with caption, label and note.
+
+    Needs the `PACKAGES`. Names in letters that pdfLaTeX does not know need XeLaTeX or LuaLaTeX
+    with a font that has them; then the first line says so.
     """
-    table = named.table
-    if len(table.rows) > MOST_ON_A_PAGE:
-        return _long(named)
-    note = f"\\\\[2pt]\n  \\footnotesize {escaped(table.note)}" if table.note else ""
-    wide = len(table.columns) > MOST_IN_A_COLUMN
-    kind, size = ("table*", "\\scriptsize") if wide else ("table", "\\small")
+    made = sheets(grid)
+    floats = [_float(grid, sheet, n, len(made)) for n, sheet in enumerate(made)]
+    for n in range(MOST_WAITING, len(floats), MOST_WAITING):
+        floats[n] = f"\\clearpage\n{floats[n]}"
+    return "".join([*other_engine(letters_not_set(grid.texts())), *floats])
+
+
+def other_engine(letters: str) -> Iterator[str]:
+    """A comment for a file with letters that pdfLaTeX does not know."""
+    if letters:
+        some = letters[:12] + "…" * (len(letters) > 12)
+        yield f"% XeLaTeX or LuaLaTeX, and a font that has these letters (as ctex sets): {some}\n"
+
+
+def _float(grid: Grid, sheet: Sheet, number: int, of: int) -> str:
+    kind = "table*" if sheet.wide else "table"
+    more = "" if number == 0 else " (continued)"
+    again = "  \\addtocounter{table}{-1}%\n" if number else ""
+    label = "" if number else f"\n  \\label{{tab:{grid.key}}}"
+    ends = number == of - 1 and grid.note
+    words = f"\\raggedright\\footnotesize {breakable(grid.note)}"
+    note = f"\n  \\par\\smallskip\\parbox{{\\linewidth}}{{{words}}}" if ends else ""
     return (
-        f"\\begin{{{kind}}}[t]\n  \\centering\n"
-        f"  \\caption{{{_caption(table)}}}\n  \\label{{tab:{named.key}}}\n"
-        f"  {size}\n  \\begin{{tabular}}{{@{{}}{_shape(table)}@{{}}}}\n"
-        f"    \\toprule\n    {_heads(table)} \\\\\n    \\midrule\n"
-        f"{_body(table)}    \\bottomrule\n  \\end{{tabular}}{note}\n\\end{{{kind}}}\n"
+        f"\\begin{{{kind}}}[tbp]\n  \\centering\\sloppy\n{again}"
+        f"  \\caption{{{breakable(grid.caption[:-1] + more + grid.caption[-1:])}}}{label}\n"
+        f"  \\{sheet.size.name}\\setlength{{\\tabcolsep}}{{{GAP_PT / 2:g}pt}}\n"
+        f"  \\begin{{tabular}}{{@{{}}{_shape(grid, sheet)}@{{}}}}\n"
+        f"    \\toprule\n    {_heads(sheet)} \\\\\n    \\midrule\n"
+        f"{_body(sheet)}    \\bottomrule\n  \\end{{tabular}}{note}\n\\end{{{kind}}}\n"
     )
 
 
-def escaped(text: str) -> str:
-    """Text in which every character that LaTeX takes for a command stands for itself."""
-    plain = "".join(c if c in _ESCAPES or unicodedata.category(c)[0] != "C" else " " for c in text)
-    return "".join(_ESCAPES.get(letter, letter) for letter in plain)
+def _shape(grid: Grid, sheet: Sheet) -> str:
+    kinds = []
+    for column, width in zip(sheet.columns, sheet.widths, strict=True):
+        wrapped = f">{{\\raggedright\\arraybackslash}}p{{{width:g}pt}}" if width else "l"
+        kinds.append("r" if grid.numeric[column] else wrapped)
+    return "".join(kinds)
 
 
-def _long(named: Named) -> str:
-    table = named.table
-    note = f"\n{{\\footnotesize {escaped(table.note)}}}\n" if table.note else ""
-    heads = f"\\toprule\n{_heads(table)} \\\\\n\\midrule\n"
-    return (
-        f"{{\\small\n\\begin{{longtable}}{{@{{}}{_shape(table)}@{{}}}}\n"
-        f"\\caption{{{_caption(table)}}}\\label{{tab:{named.key}}}\\\\\n{heads}\\endfirsthead\n"
-        f"{heads}\\endhead\n\\bottomrule\n\\endfoot\n{_body(table)}\\end{{longtable}}{note}}}\n"
-    )
+def _heads(sheet: Sheet) -> str:
+    shown = zip(sheet.heads, sheet.widths, strict=True)
+    return " & ".join(_head(lines, width) for lines, width in shown)
 
 
-def _caption(table: Table) -> str:
-    about = f" ({table.about})" if table.about and table.about not in table.title else ""
-    return escaped(f"{table.title}{about}.")
+def _head(lines: Sequence[str], width: float | None) -> str:
+    if len(lines) == 1:
+        return breakable(lines[0]) if width else escaped(lines[0])
+    stacked = "\\\\".join(map(escaped, lines))
+    return f"\\begin{{tabular}}[b]{{@{{}}r@{{}}}}{stacked}\\end{{tabular}}"
 
 
-def _shape(table: Table) -> str:
-    return "".join("r" if is_number(column) else "l" for column in table.columns)
+def _body(sheet: Sheet) -> str:
+    return "".join(f"    {line}\n" for line in _lines(sheet))
 
 
-def _heads(table: Table) -> str:
-    return " & ".join(escaped(column.heading) for column in table.columns)
+def _lines(sheet: Sheet) -> Iterator[str]:
+    across = len(sheet.columns)
+    for place, row in enumerate(sheet.rows):
+        if isinstance(row, str):
+            space = "\\addlinespace " * (place > 0)
+            width = min(width_pt(row), COLUMN_PT)
+            shape = f"@{{}}>{{\\raggedright}}p{{{width:.1f}pt}}@{{}}"
+            yield f"{space}\\multicolumn{{{across}}}{{{shape}}}{{\\itshape {breakable(row)}}} \\\\"
+        else:
+            cells = zip(row, sheet.widths, strict=True)
+            yield " & ".join(_cell(text, width) for text, width in cells) + " \\\\"
 
 
-def _body(table: Table) -> str:
-    lines = (" & ".join(_cell(text) for text in cells) for cells in cells_of(table))
-    return "".join(f"    {line} \\\\\n" for line in lines)
-
-
-def _cell(text: str) -> str:
+def _cell(text: str, width: float | None) -> str:
     """A cell; one that begins with a bracket is held apart from the row's end before it."""
-    return f"{{}}{escaped(text)}" if text.startswith("[") else escaped(text)
+    made = breakable(text) if width else escaped(text)
+    return f"{{}}{made}" if text.startswith("[") else made

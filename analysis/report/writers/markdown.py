@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from analysis.report.condition_labels import labelled
 from analysis.report.content import Table, content_from
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.report_schema import PartRecord, Report
-from analysis.report.writers.methods_text import methods_text
+from analysis.report.works import works_in
+from analysis.report.writers.methods_text import methods_in_full
 from analysis.report.writers.paper_tables import Named, cells_of, is_number, paper_tables
 
 MOST_ROWS = 200
@@ -38,7 +40,8 @@ def table_markdown(table: Table, most: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(report: Report, figures: bool) -> Iterator[str]:
+def _lines(whole: Report, figures: bool) -> Iterator[str]:
+    report = labelled(whole)
     origin = report["provenance"]
     yield f"# Results of {_escaped(', '.join(origin['studies']) or 'ratings')}\n"
     if report["made_at"]:
@@ -49,7 +52,7 @@ def _lines(report: Report, figures: bool) -> Iterator[str]:
         f"{data['items_kept']} items in {data['conditions_kept']} conditions.\n"
     )
     yield from (f"- {_escaped(text)}" for text in report["warnings"])
-    tables, drawn = paper_tables(report), plots(report) if figures else []
+    tables, drawn = paper_tables(whole), plots(report) if figures else []
     parts = report.get("parts", ())
     for part in parts:
         if part["key"] == FIRST:
@@ -61,7 +64,12 @@ def _lines(report: Report, figures: bool) -> Iterator[str]:
         if part["key"] != FIRST:
             yield from _part(part, tables, drawn)
     yield "## Methods\n"
-    yield methods_text(report)
+    methods = methods_in_full(report)
+    yield from (f"{_escaped(text)}\n" for text in methods)
+    if works := works_in(methods):
+        yield "### References\n"
+        yield from (f"- {_escaped(work.reference)}" for work in works)
+        yield ""
     unused = report.get("input", {}).get("columns_not_used", ())
     if unused:
         names = ", ".join(name or "(without a name)" for name in unused)

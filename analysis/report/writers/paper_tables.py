@@ -1,18 +1,22 @@
-"""Every table of a report as papers print it: estimates, differences, labels, those of parts."""
+"""Every table of a report, for those who need more than the paper's two: labels, not keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from analysis.formatting import enumerated
+from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
+from analysis.report.condition_labels import labelled
 from analysis.report.content import Column, Table, content_from
-from analysis.report.figures.all_figures import falling, part_keys, slug
+from analysis.report.figures.all_figures import ANSWER, falling, part_keys, slug
 from analysis.report.html.html_tables import percent
 from analysis.report.html.part_html import cell
 from analysis.report.pivot import Line, lines_of
 from analysis.report.report_schema import EstimateRow, PartRecord, Report
+from analysis.report.writers.captions import Families
 from analysis.statistics.estimator import OF_CONTRASTS
 
 OVERALL = "condition:"
@@ -29,8 +33,23 @@ class Named:
 
 
 def paper_tables(report: Report) -> list[Named]:
-    """All tables in the order of the page; notes of rows are gathered below their table."""
-    return [*_estimates(report), *_contrasts(report), *_shares(report), *part_tables(report)]
+    """All tables in the order of the page; notes of rows are gathered below their table.
+
+    Conditions have their labels, captions say in words what they are about. The overall means of
+    what the answer has a table for are there alone.
+    """
+    shown, families = labelled(report), Families(report)
+    parts = [
+        Named(named.key, replace(named.table, title=_titled(families, named.table)), named.part)
+        for named in part_tables(shown)
+    ]
+    answered = {n.table.about for n in parts if n.part is not None and n.part["key"] == ANSWER}
+    return [
+        *_estimates(shown, families, answered),
+        *_contrasts(shown, families),
+        *_shares(shown, families),
+        *parts,
+    ]
 
 
 def part_tables(report: Report) -> Iterator[Named]:
@@ -43,6 +62,13 @@ def part_tables(report: Report) -> Iterator[Named]:
             yield Named(key, table, part)
 
 
+def _titled(families: Families, table: Table) -> str:
+    """The table's title in words, with what it is about where it does not say so."""
+    title = families.spoken(table.title)
+    about = families.of_title(table.about)
+    return f"{title} ({about})" if about and about not in title else title
+
+
 def cells_of(table: Table) -> list[list[str]]:
     """The table's cells as people read them, a list per row."""
     return [[cell(column, row) for column in table.columns] for row in table.rows]
@@ -53,27 +79,30 @@ def is_number(column: Column) -> bool:
     return column.kind not in ("text", "mark")
 
 
-def _estimates(report: Report) -> Iterator[Named]:
+def _estimates(report: Report, families: Families, answered: Collection[str]) -> Iterator[Named]:
     for breakdown in report["provenance"]["breakdowns"]:
         rows = [row for row in report["estimates"] if row["breakdown"] == breakdown]
         compare, _, rest = breakdown.partition(":")
         by = [name for name in rest.split(",") if name]
         kind = "-".join(["means", *([compare] if compare != "condition" else []), *by])
         for number, (title, lines) in enumerate(_families(rows), start=1):
-            words = f"{title} by {' and '.join(by)}" if by else title
-            words += f", per {compare}" if compare != "condition" else ""
+            if breakdown == OVERALL and title in answered:
+                continue
+            words = f"{families.words(lines[0].row)} per {compare}"
+            words += f" by {enumerated(by)}" if by else ""
             key = slug(f"{kind}-{number}-{title}")
             yield Named(key, _means(key, words, lines if by else falling(lines), by))
 
 
 def _means(key: str, title: str, lines: Sequence[Line], by: Sequence[str]) -> Table:
     level = f"{lines[0].row['level'] * 100:g} % interval"
+    what = estimand_of(lines[0].row["estimand"])
     columns = [
         *_places(lines),
         *(Column(name, name.capitalize()) for name in by),
-        Column("value", "Mean", "number"),
-        Column("interval", level, "interval"),
-        Column("naive", "Naive", "interval"),
+        Column("value", what.name, "number", what.decimals),
+        Column("interval", level, "interval", what.decimals),
+        Column("naive", "Naive", "interval", what.decimals),
         Column("n_ratings", "Ratings", "count"),
         Column("n_raters", "Raters", "count"),
         Column("n_items", "Items", "count"),
@@ -82,32 +111,35 @@ def _means(key: str, title: str, lines: Sequence[Line], by: Sequence[str]) -> Ta
     return Table(key, title, columns, [_row(line) for line in lines], note)
 
 
-def _contrasts(report: Report) -> Iterator[Named]:
+def _contrasts(report: Report, families: Families) -> Iterator[Named]:
     rows = [row for row in report["contrasts"] if row["breakdown"] == OVERALL]
     for number, (title, lines) in enumerate(_families(rows), start=1):
         key = slug(f"differences-{number}-{title}")
+        what = estimand_of(lines[0].row["estimand"])
+        level = f"{lines[0].row['level'] * 100:g} %"
         columns = [
             Column("pair", "Difference"),
-            Column("value", "Value", "number", sign=True),
+            Column("value", f"Δ {what.name}", "number", what.decimals, sign=True),
             Column("family", "Family"),
-            Column("all", f"{lines[0].row['level'] * 100:g} %, adjusted", "interval"),
+            Column("all", f"{level}, adjusted", "interval", what.decimals),
             Column("p_adjusted", "p, adjusted", "p"),
-            Column("interval", "This one alone", "interval"),
+            Column("interval", "This one alone", "interval", what.decimals),
             Column("p", "p, alone", "p"),
-            Column("naive", "Naive (Welch)", "interval"),
+            Column("naive", "Naive (Welch)", "interval", what.decimals),
         ]
         made = [{**_row(x), "pair": f"{x.row['condition']} − {x.row['versus']}"} for x in lines]
         note = f"Interval: {_kind(lines)}. {_notes(lines)}".strip()
-        yield Named(key, Table(key, f"Differences: {title}", columns, made, note))
+        words = f"Differences of {families.words(lines[0].row)}"
+        yield Named(key, Table(key, words, columns, made, note))
 
 
-def _shares(report: Report) -> Iterator[Named]:
+def _shares(report: Report, families: Families) -> Iterator[Named]:
     """A row per condition, a column per label; the estimand of a share is its label."""
-    families: dict[str, list[Line]] = {}
+    found: dict[str, list[Line]] = {}
     for line in lines_of(report["shares"]):
         title = family_title({**line.row, "estimand": "", "versus_condition": ""})
-        families.setdefault(title.removeprefix(" · ") or "ratings", []).append(line)
-    for number, (title, lines) in enumerate(families.items(), start=1):
+        found.setdefault(title.removeprefix(" · ") or "ratings", []).append(line)
+    for number, (title, lines) in enumerate(found.items(), start=1):
         key = slug(f"labels-{number}-{title}")
         labels = list(dict.fromkeys(str(line.row["estimand"]) for line in lines))
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -119,7 +151,8 @@ def _shares(report: Report) -> Iterator[Named]:
             *_places(lines),
             *(Column(f"label {name}", name.removeprefix("share:"), "text") for name in labels),
         ]
-        yield Named(key, Table(key, f"Labels given: {title}", columns, list(rows.values())))
+        asked = families.asked(lines[0].row)
+        yield Named(key, Table(key, f"Labels given for {asked}", columns, list(rows.values())))
 
 
 def _families(rows: Sequence[EstimateRow]) -> Iterator[tuple[str, list[Line]]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from listening.design.scanning import EXTENSIONS
 from listening.design.studyfile.archive import Limits, study_folder, unpack
+from listening.design.studyfile.conditionpart import with_undeclared
 from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of
 from listening.design.studyfile.entries import (
     ConditionEntry,
@@ -24,6 +26,7 @@ from listening.design.studyfile.problems import (
     Problem,
     StudyProblems,
     did_you_mean,
+    mistakes,
 )
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
@@ -44,6 +47,7 @@ __all__ = [
     "TaskEntry",
     "csv_text",
     "did_you_mean",
+    "mistakes",
     "read_folder",
     "study_folder",
     "toml_text",
@@ -58,6 +62,7 @@ class Reading:
     study: StudyFile | None
     problems: tuple[Problem, ...]
     audio: dict[str, AudioUse]  # whether they hold sound is for listening.audio to say
+    remarks: tuple[str, ...] = ()  # what was taken for granted
 
 
 def read_folder(folder: Path, sounds: Path | None = None) -> Reading:
@@ -72,11 +77,12 @@ def read_folder(folder: Path, sounds: Path | None = None) -> Reading:
     stimuli = stimuli_of(rows, notes)
     items = items_of(rows, study.language if study else "", notes)
     audio = audio_of(sounds or folder, rows, notes)
+    remarks: tuple[str, ...] = ()
     if study:
-        study = replace(study, items=items, stimuli=stimuli)
+        study, remarks = with_undeclared(replace(study, items=items, stimuli=stimuli))
         check_fit(study, rows, notes)
     problems = tuple(notes.in_order())
-    return Reading(None if problems else study, problems, audio)
+    return Reading(None if problems else study, problems, audio, remarks)
 
 
 def _content(folder: Path, name: str, notes: Notebook) -> bytes | None:
@@ -89,5 +95,18 @@ def _content(folder: Path, name: str, notes: Notebook) -> bytes | None:
     except (OSError, RuntimeError) as error:
         words = getattr(error, "strerror", None) or "it is a link to itself"
         what = f"The file cannot be read ({words})."
-        notes.note(Problem(name, "", what, f"A study folder holds {TOML} and {CSV}."))
+        notes.note(Problem(name, "", what, _remedy(folder, name)))
         return None
+
+
+def _remedy(folder: Path, name: str) -> str:
+    """Who names a folder of sounds is told what makes a study of it."""
+    sounds = any(path.suffix[1:].casefold() in EXTENSIONS for path in folder.rglob("*"))
+    if not sounds:
+        return f"A study folder holds {TOML} and {CSV}."
+    if name == CSV:
+        return f"The folder holds sounds: manage.py scan_audio makes {CSV} of their names."
+    return (
+        f"manage.py new_study mos FOLDER writes a {TOML} to start from; or make a study of these "
+        "sounds in the browser: New study."
+    )

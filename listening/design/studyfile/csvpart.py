@@ -92,6 +92,7 @@ def _numbered(content: str, notes: Notebook) -> Iterator[tuple[int, list[str]]]:
             notes.csv(number, "", f"The quotes do not match, or a cell has more than "
                       f"{LONGEST_CELL:,} characters ({error}).",
                       "Nothing below this row was read: correct it, then try again.")  # fmt: skip
+            notes.cut_off = True
             return
         if number > MAX_ROWS + 1:
             notes.csv(number, "", f"There are more than {MAX_ROWS:,} rows.", "Split the study.")
@@ -162,6 +163,7 @@ def _row(number: int, cells: list[str], columns: list[str], notes: Notebook) -> 
             what = f"The row has only {len(cells)} cells, the header {len(columns)}."
             remedy = "Write the commas of empty cells too."
         notes.csv(number, "", what, remedy)
+        notes.unread.update(cells)
         return None
     row = Row(number, {}, {}, dict(zip(columns, cells, strict=True)))
     usable = True
@@ -180,7 +182,10 @@ def _row(number: int, cells: list[str], columns: list[str], notes: Notebook) -> 
             row.cells[column] = value
         elif value:
             row.attributes[column] = value
-    return row if usable else None
+    if not usable:
+        notes.unread.update(cells)
+        return None
+    return row
 
 
 def _check_encoding(cell: str) -> None:
@@ -210,11 +215,14 @@ def stimuli_of(rows: Sequence[Row], notes: Notebook) -> tuple[StimulusEntry, ...
         if any(char.isspace() for char in entry.key):
             what = f"The id “{entry.key}” holds a space."
             notes.csv(row.number, "stimulus", what, "Use - or _ instead.")
-        if entry.key in first_key:
+        cell = (entry.condition, entry.item, entry.trap)
+        if cell in first_cell and first_cell[cell] == first_key.get(entry.key):
+            what = f"The row is that of row {first_cell[cell]} once more."
+            notes.csv(row.number, "stimulus", what, "Remove one of them.")
+        elif entry.key in first_key:
             what = f"The id “{entry.key}” stands already in row {first_key[entry.key]}."
             notes.csv(row.number, "stimulus", what, "Give every stimulus an id of its own.")
-        cell = (entry.condition, entry.item, entry.trap)
-        if cell in first_cell:
+        elif cell in first_cell:
             what = f"Row {first_cell[cell]} has the same condition, item and trap."
             notes.csv(row.number, "condition", what, "Remove one, or make them two conditions.")
         first_key.setdefault(entry.key, row.number)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from listening.design.studyfile.csvpart import Row
-from listening.design.studyfile.problems import Notebook, did_you_mean
+from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.shapes import Wrong
 
 MAX_FILES = 400_000
@@ -85,9 +87,28 @@ class Shelf:
         same = [known for known in self.names if known.rpartition("/")[2] == last]
         if same:
             return f"Did you mean “{same[0]}”?"
-        if len(self.names) <= 5000 and (hint := did_you_mean(name, self.names)).startswith("Did"):
-            return hint
+        if near := next((known for known in self.names if _is_a_slip(known, name)), ""):
+            return f"Did you mean “{near}”?"
         return "Copy it there, or correct the name."
+
+
+def _is_a_slip(known: str, name: str) -> bool:
+    """Other separators, leading zeros or ending; a letter too many or too few; two exchanged.
+
+    Another number or another system is no slip: that file belongs to another row.
+    """
+    one, other = sorted((_written(known), _written(name)), key=len)
+    if re.findall(r"\d+", one) != re.findall(r"\d+", other) or len(other) - len(one) > 1:
+        return False
+    if len(one) == len(other):
+        return one == other or sorted(one) == sorted(other)
+    return any(other[:k] + other[k + 1 :] == one for k in range(len(other)))
+
+
+@lru_cache(maxsize=4096)
+def _written(name: str) -> str:
+    stem = name.casefold().rpartition(".")[0] or name.casefold()
+    return re.sub(r"[-_ .]+", "", re.sub(r"\d+", lambda n: str(int(n[0])), stem))
 
 
 def check_relative(name: str) -> None:

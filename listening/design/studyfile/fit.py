@@ -8,10 +8,12 @@ from typing import Any
 from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
+from listening.design.studyfile.watched import Layered, WatchedOptions
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.together import ItemsError
 
+MEANT = {"scale": "points", "range": "points", "steps": "step", "labels": "names"}  # other words
 MAX_PLANNED = 20_000_000  # presentations of one task
 
 
@@ -65,7 +67,7 @@ def _check_conditions(study: StudyFile, rows: Sequence[Row], notes: Notebook) ->
             notes.csv(row.number, "trap", what, remedy)
     used = {s.condition for s in study.stimuli}
     for n, condition in enumerate(study.conditions, start=1):
-        if condition.key not in used:
+        if condition.key not in used and not notes.follows_from_unread(condition.key):
             what = f"No stimulus belongs to the condition “{condition.key}”."
             notes.toml(f"conditions[{n}].key", what, "Add its rows to stimuli.csv, or remove it.")
 
@@ -76,44 +78,6 @@ def _check_traps_used(study: StudyFile, rows: Sequence[Row], notes: Notebook) ->
         if s.trap and s.trap not in kinds and s.trap != TRAINING:
             remedy = did_you_mean(s.trap, kinds) or "Describe it in [[tasks.traps.kinds]]."
             notes.csv(row.number, "trap", f"No task has traps of the kind “{s.trap}”.", remedy)
-
-
-class WatchedOptions(dict[str, Any]):
-    """Options that remember what was asked of them, so that unused ones can be named."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self.asked: dict[str, None] = {}
-
-    def __getitem__(self, key: str) -> Any:
-        self.asked[key] = None
-        return super().__getitem__(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        self.asked[key] = None
-        return super().get(key, default)
-
-    def __contains__(self, key: object) -> bool:
-        self.asked[str(key)] = None
-        return super().__contains__(key)
-
-
-class Layered(dict[str, Any]):
-    """A criterion's own options over those of its task; each notes what was asked of it."""
-
-    def __init__(self, own: WatchedOptions, shared: WatchedOptions) -> None:
-        super().__init__({**shared, **own})
-        self.layers = (own, shared)
-
-    def __getitem__(self, key: str) -> Any:
-        return self.get(key) if key in self else super().__getitem__(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        values = [layer.get(key) for layer in self.layers if key in layer]
-        return values[0] if values else default
-
-    def __contains__(self, key: object) -> bool:
-        return any(layer.__contains__(key) for layer in self.layers)
 
 
 class TaskFit:
@@ -139,8 +103,10 @@ class TaskFit:
         self._check_limits()
         scales = self._scales()
         self._check_playback()
-        trials = self._trials()
-        self._check_unused_options()
+        unknown = self._unknown_conditions()
+        trials = None if unknown else self._trials()
+        if not unknown:
+            self._check_unused_options()
         self._check_traps(scales)
         self._check_training(scales)
         self._check_examples()
@@ -205,6 +171,21 @@ class TaskFit:
             what = f"The options do not fit the method “{self.task.method}”: {error}."
             self.say("options", what, "Correct or remove the option.")
 
+    def _unknown_conditions(self) -> bool:
+        """Whether an option names what is no condition: all else would only follow from it."""
+        named = self.task.options
+        pairs = named.get("pairs")
+        pairs = pairs if isinstance(pairs, list) else []
+        asked: list[tuple[str, Any]] = [
+            (key, named[key]) for key in ("versus", "reference") if key in named
+        ]
+        asked += [("pairs", key) for pair in pairs if isinstance(pair, list) for key in pair]
+        unknown = {(at, k): None for at, k in asked if isinstance(k, str) and k not in self.roles}
+        for at, key in unknown:
+            what = f"“{key}” is no condition."
+            self.say(f"options.{at}", what, did_you_mean(key, self.roles))
+        return bool(unknown)
+
     def _trials(self) -> tuple[list[str], list[PlannedTrial]] | None:
         """Columns and trials of one replicate; pk and item are places in lists here."""
         if not self.material:
@@ -239,7 +220,9 @@ class TaskFit:
         for key in options:
             if key not in options.asked:
                 what = f"The method “{self.task.method}” does not use the option “{key}” here."
-                self.say(f"{where}.{key}", what, did_you_mean(key, options.asked))
+                meant = MEANT.get(key)
+                own = f"Did you mean “{meant}”?" if meant in options.asked else ""
+                self.say(f"{where}.{key}", what, own or did_you_mean(key, options.asked))
 
     def _check_cells(self, columns: list[str], trials: list[PlannedTrial]) -> None:
         """Every item in every column, unless the study says that some may be missing."""
@@ -258,7 +241,9 @@ class TaskFit:
         first = {s.item: s for s in reversed(self.material)}
         needed = {c for c in filled if self.derived.isdisjoint(c.split(" ~ "))}
         for place, item in enumerate(self.study.items):
-            if item.key in first and (lacks := needed - present.get(place, set())):
+            if item.key not in first or self.notes.follows_from_unread(item.key):
+                continue
+            if lacks := needed - present.get(place, set()):
                 self._say_missing(first[item.key], sorted(lacks))
 
     def _say_missing(self, example: StimulusEntry, lacks: list[str]) -> None:

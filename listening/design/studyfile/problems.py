@@ -9,6 +9,8 @@ from difflib import get_close_matches
 
 TOML = "study.toml"
 CSV = "stimuli.csv"
+FEW = 3  # rows of one mistake that are named
+QUOTED = re.compile(r"“[^”]*”|\b[\d,.]+\b")
 CONTROL = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
@@ -35,6 +37,50 @@ class Problem:
         return f"{self.file}{row}{place}: {self.what} {self.remedy}".rstrip()
 
 
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake, however often it was made: its first problem, and all rows that have it."""
+
+    first: Problem
+    rows: tuple[int, ...]
+
+    @property
+    def where(self) -> str:
+        shown, more = ", ".join(f"{row:,}" for row in self.rows[:FEW]), len(self.rows) - FEW
+        rows = f"row{'s' if len(self.rows) > 1 else ''} {shown}" if self.rows else ""
+        rows += f" and {more:,} more" if more > 0 else ""
+        return ", ".join(filter(None, [rows, self.first.place]))
+
+    @property
+    def words(self) -> str:
+        return f"{self.first.what} {self.first.remedy}".rstrip()
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.words}" if self.where else self.words
+
+
+def mistakes(problems: Iterable[Problem]) -> list[Mistake]:
+    """Problems of a table that differ in their row and in what they quote are one mistake.
+
+    Up to FEW rows are listed one by one: there, each has its own words.
+    """
+    alike: dict[tuple[str, ...], list[Problem]] = {}
+    for n, problem in enumerate(problems):
+        words = (QUOTED.sub("“”", problem.what), QUOTED.sub("“”", problem.remedy))
+        apart = () if problem.row else (str(n),)
+        alike.setdefault((problem.file, problem.place, *words, *apart), []).append(problem)
+    found = []
+    for group in alike.values():
+        if len(group) > FEW:
+            found.append(Mistake(group[0], tuple(p.row for p in group if p.row)))
+        else:
+            found += [Mistake(p, (p.row,) if p.row else ()) for p in group]
+    order = {problem: n for n, problem in enumerate(p for each in alike.values() for p in each)}
+    return sorted(
+        found, key=lambda m: (m.first.file != TOML, m.first.file, m.rows[:1], order[m.first])
+    )
+
+
 class StudyProblems(ValueError):
     """The study folder cannot be used; `problems` is the complete list."""
 
@@ -48,6 +94,12 @@ class Notebook:
 
     def __init__(self) -> None:
         self._found: dict[Problem, None] = {}
+        self.unread: set[str] = set()  # cells of rows that could not be read
+        self.cut_off = False  # nothing was read below some row
+
+    def follows_from_unread(self, name: str) -> bool:
+        """Whether what is missing of this name may stand in rows that could not be read."""
+        return self.cut_off or name in self.unread
 
     def toml(self, place: str, what: str, remedy: str = "") -> None:
         self._found[Problem(TOML, place, what, remedy)] = None

@@ -16,6 +16,20 @@ LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 CODE = re.compile(r"[A-Za-z0-9_-]+")
 INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 LONGEST_TEXT = 20_000
+TEXTS = "[study.texts]"
+ELSEWHERE = {  # (table, field) -> where newcomers look for it, and where it is
+    **{
+        ("study", key): TEXTS
+        for key in (
+            *("welcome", "consent", "consent_version", "end", "contact", "debrief"),
+            "comment_prompt",
+        )
+    },
+    ("study", "payment"): f"the consent in {TEXTS} as words, and into Recruiting as an amount",
+    ("study", "method"): "[[tasks]]",
+    ("study", "conditions"): "[[conditions]] tables of their own",
+    ("study", "options"): "[tasks.options]",
+}
 
 
 class Wrong(ValueError):
@@ -49,7 +63,9 @@ def read_table(table: Any, shape: Shape, where: str, notes: Notebook) -> dict[st
         table = {}
     for key in table:
         if key not in shape:
-            notes.toml(path(where, key), f"There is no field “{key}”.", did_you_mean(key, shape))
+            where_else = ELSEWHERE.get((where, key))
+            remedy = f"It belongs into {where_else}." if where_else else did_you_mean(key, shape)
+            notes.toml(path(where, key), f"There is no field “{key}”.", remedy)
     return {key: _read_field(table, key, field, where, notes) for key, field in shape.items()}
 
 
@@ -65,7 +81,9 @@ def _read_field(table: dict[str, Any], key: str, field: Field, where: str, notes
     try:
         return field.kind(table[key], field)
     except Wrong as wrong:
-        notes.toml(path(where, key), wrong.what, wrong.remedy)
+        own = path(re.sub(r"\[\d+\]", "", where), key)
+        remedy = wrong.remedy.replace("[table]", f"[{own}]").replace("[[tables]]", f"[[{own}]]")
+        notes.toml(path(where, key), wrong.what, remedy)
         return field.default
 
 

@@ -17,6 +17,7 @@ from listening.design.studyfile.entries import (
 )
 from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
+from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
@@ -34,7 +35,7 @@ SMALL = 32_767  # the largest number of a small column of the database
 
 TOP = {
     "study": Field(shapes.raw_table, required=True, default={}),
-    "conditions": Field(shapes.raw_tables, required=True, default=()),
+    "conditions": Field(shapes.raw_tables, default=()),
     "tasks": Field(shapes.raw_tables, required=True, default=()),
     "questionnaires": Field(shapes.raw_tables, default=()),
     "settings": Field(shapes.raw_tables, default=()),
@@ -56,6 +57,7 @@ STUDY = {
     "texts": Field(shapes.raw_table, default={}),
     "translations": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
+    "publication": Field(shapes.raw_table, default={}),
     "checks": Field(shapes.raw_tables, default=()),
 }
 TEXT_KEYS = (
@@ -137,6 +139,7 @@ KIND = {
 }
 CHECK_KEY = Field(shapes.slug, required=True, longest=40, default="")
 ANYTHING = Field(shapes.plain)  # the settings of a check are its own affair
+HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
 CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
 
 
@@ -151,6 +154,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
         return None
     study["texts"] = _without_blanks(read_table(study["texts"], TEXTS, "study.texts", notes))
     study["completion_codes"] = _codes(study["completion_codes"], notes)
+    study["publication"] = read_publication(study["publication"], study["texts"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)
@@ -217,7 +221,8 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
         check = {name: value for name, value in fields.items() if value is not None}
         key = check.get("key", "")
         if key and key not in Check.registry:
-            known = did_you_mean(key, Check.registry)
+            named = HEADPHONES if "headphone" in key.casefold() else ""
+            known = named or did_you_mean(key, Check.registry)
             notes.toml(f"{where}.key", f"There is no check “{key}”.", known)
         elif key in [other["key"] for other in checks]:
             notes.toml(f"{where}.key", f"The check “{key}” stands here twice.", "Remove one.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -35,6 +35,7 @@ def toml_text(study: StudyFile) -> str:
         "texts": study.texts,
         "translations": study.translations,
         "completion_codes": study.completion_codes,
+        "publication": study.publication,
         "checks": list(study.checks),
     }
     top = {
@@ -50,19 +51,26 @@ def toml_text(study: StudyFile) -> str:
 
 def csv_text(study: StudyFile) -> str:
     """stimuli.csv: our columns in their order, then the attributes by name."""
-    attributes = sorted({name for s in study.stimuli for name in s.attributes})
     items = {item.key: item for item in study.items}
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*COLUMNS, *attributes])
+    attributes = sorted({name for s in study.stimuli for name in s.attributes})
+    rows = []
     for s in study.stimuli:
         item = asdict(items[s.item])
         cells: dict[str, Any] = {column: item[column] for column in ITEM_COLUMNS}
         cells |= {"stimulus": s.key, "condition": s.condition, "item": s.item, "file": s.file}
-        cells["trap"] = s.trap
-        row = [cells[column] for column in COLUMNS]
-        row += [s.attributes.get(name, "") for name in attributes]
-        writer.writerow(["" if cell is None else cell for cell in row])
+        rows.append({**cells, "trap": s.trap, **s.attributes})
+    return rows_text(rows, [*COLUMNS, *attributes])
+
+
+def rows_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+    """Rows as CSV; without names of columns, all that the rows have."""
+    columns = columns or list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        cells = (row.get(column) for column in columns)
+        writer.writerow(["" if cell is None else cell for cell in cells])
     return out.getvalue()
 
 

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
 from listening import studies
-from listening.design.studyfile import Problem
+from listening.design.studyfile import Problem, mistakes
 from listening.models import Study
 
 
@@ -26,19 +26,24 @@ class Command(BaseCommand):
         parser.add_argument("--owner", default="", help="user name of the researcher it belongs to")
         parser.add_argument("--open", action="store_true", help="let raters in at once")
         parser.add_argument(
-            "--replace", action="store_true", help="replace a study of this key without ratings"
+            "--replace", action="store_true", help="replace a draft of this key; its link stays"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = owner_named(options["owner"])
         try:
-            study = studies.create_study(options["source"], owner, replace=options["replace"])
+            study = studies.create_study(
+                options["source"], owner, replace=options["replace"], tell=self.stdout.write
+            )
         except studies.StudyProblems as error:
             self._list(error.problems)
             raise SystemExit(1) from None
         except studies.StudyError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(imported(study))
+        if study.owner_id != owner.pk:
+            name = study.owner.get_username()
+            self.stdout.write(f"It still belongs to {name}: replacing a draft changes no owner.")
         if made := studies.what_was_derived(studies.study_as_file(study)):
             self.stdout.write(f"Settings: {made}")
         for finding in studies.check_study(study):
@@ -47,14 +52,14 @@ class Command(BaseCommand):
             self.stdout.write(opened(study))
 
     def _list(self, problems: tuple[Problem, ...]) -> None:
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        self.stderr.write(f"Nothing was imported: {count}.")
-        for file, group in groupby(problems, key=lambda p: p.file):
+        found = mistakes(problems)
+        count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+        places = f" in {len(problems):,} places" if len(problems) > len(found) else ""
+        self.stderr.write(f"Nothing was imported: {count}{places}.")
+        for file, group in groupby(found, key=lambda mistake: mistake.first.file):
             self.stderr.write(file)
-            for p in group:
-                where = ", ".join(filter(None, [f"row {p.row}" if p.row else "", p.place]))
-                words = f"{p.what} {p.remedy}".rstrip()
-                self.stderr.write(f"  {where}: {words}" if where else f"  {words}")
+            for mistake in group:
+                self.stderr.write(f"  {mistake}")
 
 
 def owner_named(name: str) -> AbstractUser:
@@ -63,7 +68,11 @@ def owner_named(name: str) -> AbstractUser:
     if name:
         user = users.filter(username=name).first()
         if user is None:
-            raise CommandError(f"There is no user “{name}”. Make one: manage.py createsuperuser")
+            known = ", ".join(users.order_by("username").values_list("username", flat=True)[:10])
+            raise CommandError(
+                f"There is no account “{name}”; there are: {known or 'none'}. Make it, for "
+                f"their own studies only: manage.py make_account {name}"
+            )
         return user
     user = users.filter(username="researcher").first()
     if user is None and users.count() == 1:

@@ -1,6 +1,7 @@
 // The live page of one study: numbers and bars follow the server's ticks; without this file the page stands still.
 
 import { backoffMs } from "../shared/backoff.js";
+import "./copying.js";
 import { byId, setText } from "../shared/dom.js";
 
 const HEARTBEAT_LIMIT_MS = 40_000; // the server speaks at least every 15 s
@@ -201,22 +202,4 @@ function watch(attempt = 0) {
   });
 }
 
-function offerCopying() {
-  for (const button of all("[data-copy]")) {
-    const field = /** @type {HTMLInputElement} */ (byId(button.dataset.copy ?? ""));
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      field.select();
-      try {
-        await navigator.clipboard.writeText(field.value);
-        button.textContent = "Copied";
-      } catch {
-        button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
-      }
-      setTimeout(() => (button.textContent = "Copy"), 2000);
-    });
-  }
-}
-
-offerCopying();
 watch();

@@ -49,7 +49,7 @@ async function copy(source) {
   const text = source instanceof HTMLTableElement ? asText(source) : (source.textContent ?? "").trim();
   const kinds = { "text/plain": new Blob([text], { type: "text/plain" }) };
   if (source instanceof HTMLTableElement && typeof ClipboardItem === "function") {
-    const html = new Blob([source.outerHTML], { type: "text/html" });
+    const html = new Blob([new XMLSerializer().serializeToString(source)], { type: "text/html" });
     await navigator.clipboard.write([new ClipboardItem({ ...kinds, "text/html": html })]);
   } else {
     await navigator.clipboard.writeText(text);
@@ -100,7 +100,7 @@ class Readout {
   }
 
   rest() {
-    this.line.textContent = "Point at a line, or use the arrow keys, for its numbers.";
+    this.line.textContent = "";
     for (const mark of this.marks) mark.classList.remove("is-read");
   }
 

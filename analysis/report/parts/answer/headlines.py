@@ -169,18 +169,25 @@ def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
     claimed = [gap for gap in gaps if gap.claimed]
     better = sum((gap.value < 0) if s.low_is_best else (gap.value > 0) for gap in claimed)
     counts = {
-        _over(s): better,
-        "not told apart from": len(gaps) - len(claimed),
-        _under(s): len(claimed) - better,
+        f"{_over(s)} {{}}": better,
+        "not told apart from {}": len(gaps) - len(claimed),
+        f"{_under(s)} {{}}": len(claimed) - better,
     }
     there = {words: count for words, count in counts.items() if count}
     name = isolated(s.reference.name)
     full = f"{name} ({_value(s, s.reference.name)})"
     if len(there) == 1:
         (words,) = there
-        return [f"; {_all(len(gaps))} are {words} {reference}" for reference in (full, name)]
-    some = enumerated(f"{count} {words}" for words, count in there.items())
-    return [f"; {some} {reference}" for reference in (full, name)]
+        return [f"; {_all(len(gaps))} are {words.format(reference)}" for reference in (full, name)]
+    return [_mixed(there, reference) for reference in (full, name)]
+
+
+def _mixed(counts: Mapping[str, int], reference: str) -> str:
+    """So many above the reference, so many below it: it is named once."""
+    (first, count), *rest = counts.items()
+    verb = "is" if count == 1 else "are"
+    more = enumerated(f"{number_of} {words.format('it')}" for words, number_of in rest)
+    return f"; {count} {verb} {first.format(reference)}, {more}"
 
 
 def _heard(pairs: Sequence[Pair], decided: Sequence[Pair]) -> str:

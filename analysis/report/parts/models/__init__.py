@@ -51,6 +51,7 @@ class Models(Part):
     version = "2"
     title = "Mixed models and ranking"
     order = 30
+    late = True
 
     def applies(self, inputs: PartInput) -> bool:
         """Whether some ratings are about one condition each."""

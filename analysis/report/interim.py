@@ -1,0 +1,250 @@
+"""What may be said while a study is open: bounds that allow looking, as plain data.
+
+A claim needs two things: the bounds over raters decide it (`analysis.statistics.planning.interim`),
+and the comparison that the closed study will have says so of the same ratings. So nothing is said
+early that would not be said if the study ended now, and looking often does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analysis.arrays import Floats
+from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.ratings.estimands import estimand_of
+from analysis.report.parts.answer.pair_answer import pairs_of
+from analysis.report.ranking import Ranking, rankings
+from analysis.report.report_schema import InterimMean, InterimPair, InterimRow
+from analysis.statistics.planning.confidence_sequences import bounded_sequence
+from analysis.statistics.planning.interim import MOST_PAIRED, TRUNCATION
+
+if TYPE_CHECKING:
+    from analysis.report.part import PartInput
+    from listening.selectors import InterimQuestion
+
+FINISHED = "finished"  # as listening calls a session that came to its end
+Ends = tuple[float, float]
+Names = tuple[str, str]
+
+
+def interim_families(inputs: PartInput, questions: Sequence[InterimQuestion]) -> list[InterimRow]:
+    """The bounds so far of each family of the kept ratings, in the order of the families.
+
+    ``questions`` give each task and criterion's ends of the scale (score units) and planned
+    comparisons, which the level is shared by. Where a question is missing, or answers are no
+    numbers, ``kind`` is none. Bounds are betting confidence sequences over raters: Waudby-Smith and
+    Ramdas (2024), J. Royal Stat. Soc. B 86(1).
+    """
+    asked = {(q["task"], q["criterion"]): q for q in questions}
+    stand = {s.family_key: s for s in rankings(inputs)}
+    rows = []
+    for family in families(inputs.kept):
+        question = asked.get((family.group["task"], family.group["criterion"]))
+        if question is None or not _inside(family, question["ends"]):
+            rows.append(_row(family, inputs.options.level))
+        elif family.in_pairs:
+            rows.append(_of_pairs(family, question, inputs.options.level))
+        else:
+            ranking = stand[int(family.table.index[0])]
+            rows.append(_of_systems(ranking, question))
+    return rows + [_row(each, inputs.options.level) for each in labelled_families(inputs.kept)]
+
+
+def _row(family: Family, level: float) -> InterimRow:
+    """A family of which nothing may be claimed."""
+    return InterimRow(
+        title=family.title,
+        estimand=family.estimand,
+        task=family.group["task"],
+        criterion=family.group["criterion"],
+        kind="none",
+        level=level,
+        neutral=0.0,
+        raters=len(first_sessions(family.table)),
+        reference="",
+        means=[],
+        pairs=[],
+    )
+
+
+def _inside(family: Family, ends: Ends) -> bool:
+    scores = family.table["score"]
+    return bool(ends[0] <= scores.min() and scores.max() <= ends[1])
+
+
+# --- Raters in the order in which they finished ---------------------------------------------------
+
+
+def first_sessions(table: pd.DataFrame) -> list[str]:
+    """The session with which each rater counts, in the order in which they finished.
+
+    Who is still listening has no final mean; who came back counts once, with the first session.
+    """
+    done = table[table["session_status"] == FINISHED]
+    ended = done.groupby("session", sort=True)["rated_at"].max().sort_values(kind="stable")
+    rater_of = done.drop_duplicates("session").set_index("session")["rater"]
+    return ended.index[~rater_of.loc[ended.index].duplicated()].tolist()
+
+
+def _by_rater(table: pd.DataFrame, columns: str | list[str]) -> pd.DataFrame:
+    """Mean scores: raters in the order of finishing down, conditions (or pairs) across."""
+    order = first_sessions(table)
+    mine = table[table["session"].isin(order)]
+    means = mine.groupby(["session", *([columns] if isinstance(columns, str) else columns)])
+    return means["score"].mean().unstack(columns).reindex(order)
+
+
+# --- Conditions rated one by one ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """Bounds of a mean over raters, or of a difference; ``None`` while nobody has finished."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    raters: int
+
+    def minus(self, other: _Bounds) -> _Bounds:
+        """The difference of two means by the ends of their bounds."""
+        both = (self.value, self.low, self.high, other.value, other.low, other.high)
+        raters = min(self.raters, other.raters)
+        if any(each is None for each in both):
+            return _Bounds(None, None, None, raters)
+        a, a_low, a_high, b, b_low, b_high = (float(each or 0.0) for each in both)
+        return _Bounds(a - b, a_low - b_high, a_high - b_low, raters)
+
+
+def _bounds(x: Floats, ends: Ends, level: float) -> _Bounds:
+    x = x[~np.isnan(x)]
+    if not len(x):
+        return _Bounds(None, None, None, 0)
+    made = bounded_sequence(x, ends, level=level, truncation=TRUNCATION).last()
+    return _Bounds(made["value"], made["low"], made["high"], len(x))
+
+
+def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
+    table, ends = _by_rater(s.family.table, "condition"), question["ends"]
+    reference = s.reference.name
+    means = {str(name): _bounds(table[name].to_numpy(), ends, s.level) for name in table}
+    aside = {reference, *s.anchors}
+    planned = {column["condition"] for column in question["columns"]} | set(means)
+    candidates = len(planned - aside)
+    systems = [name for name in s.systems if name in means]
+    against = [(name, reference) for name in systems] if reference in means else []
+    pairs = [
+        *_differences(table, against, candidates, candidates + 1, ends, s.level),
+        *_differences(
+            table,
+            list(combinations(systems, 2)),
+            candidates * (candidates - 1) // 2,
+            candidates,
+            ends,
+            s.level,
+        ),
+    ]
+    return {
+        **_row(s.family, s.level),
+        "kind": "systems",
+        "reference": reference,
+        "means": _in_order(means, s.low_is_best),
+        "pairs": [_pair(names, made, 0.0, s.differ(*names)) for names, made in pairs],
+    }
+
+
+def _differences(
+    table: pd.DataFrame,
+    pairs: Sequence[Names],
+    comparisons: int,
+    conditions: int,
+    ends: Ends,
+    level: float,
+) -> Iterator[tuple[Names, _Bounds]]:
+    """Bounds of differences that hold for all ``comparisons`` planned at once (Bonferroni).
+
+    Within raters; where there are too many, or raters who gave both are lacking, by the bounds of
+    the two means, which then share the level among the ``conditions`` planned.
+    """
+    given = table.notna()
+    paired = conditions <= MOST_PAIRED and all((given[a] & given[b]).any() for a, b in pairs)
+    if paired:
+        each, span = 1 - (1 - level) / max(comparisons, 1), ends[1] - ends[0]
+        for a, b in pairs:
+            x = (table[a] - table[b]).to_numpy()
+            yield (a, b), _bounds(x, (-span, span), each)
+        return
+    each = 1 - (1 - level) / max(conditions, 1)
+    alone = {
+        name: _bounds(table[name].to_numpy(), ends, each)
+        for name in dict.fromkeys(name for pair in pairs for name in pair)
+    }
+    yield from (((a, b), alone[a].minus(alone[b])) for a, b in pairs)
+
+
+def _in_order(means: Mapping[str, _Bounds], low_is_best: bool) -> list[InterimMean]:
+    def place(item: tuple[str, _Bounds]) -> tuple[bool, float, str]:
+        value = item[1].value
+        return value is None, (value or 0.0) * (1 if low_is_best else -1), item[0]
+
+    return [
+        InterimMean(
+            condition=name, value=made.value, low=made.low, high=made.high, raters=made.raters
+        )
+        for name, made in sorted(means.items(), key=place)
+    ]
+
+
+def _pair(names: Names, made: _Bounds, neutral: float, told: bool) -> InterimPair:
+    decided = bool(
+        made.low is not None
+        and made.high is not None
+        and (made.low > neutral or made.high < neutral)
+    )
+    return InterimPair(
+        condition=names[0],
+        versus=names[1],
+        value=made.value,
+        low=made.low,
+        high=made.high,
+        raters=made.raters,
+        decided=decided,
+        claimed=decided and told,
+    )
+
+
+# --- Clips heard in pairs -------------------------------------------------------------------------
+
+
+def _of_pairs(family: Family, question: InterimQuestion, level: float) -> InterimRow:
+    """Each pair's mean for the one named first, as `pairs_of` turns it."""
+    neutral = float(estimand_of(family.estimand).neutral or 0.0)
+    table = _by_rater(family.table, ["condition", "versus_condition"])
+    columns = [(c["condition"], c["versus_condition"]) for c in question["columns"]]
+    planned = _unordered([*columns, *map(tuple, table.columns)])
+    each = 1 - (1 - level) / max(len(planned), 1)
+    rows = []
+    for pair in pairs_of(family, level):
+        names = (pair.condition, pair.versus)
+        made = _bounds(_turned(table, names, neutral), question["ends"], each)
+        told = pair.p is not None and pair.p < 1 - level
+        rows.append(_pair(names, made, neutral, told))
+    return {**_row(family, level), "kind": "pairs", "neutral": neutral, "pairs": rows}
+
+
+def _turned(table: pd.DataFrame, names: Names, neutral: float) -> Floats:
+    """Rater means of a pair, whichever side a rating names first; both add up to a whole."""
+    nothing = pd.Series(np.nan, index=table.index)
+    one = table.get(names, nothing)
+    other = 2 * neutral - table.get(names[::-1], nothing)
+    return pd.concat([one, other], axis=1).mean(axis=1).to_numpy(dtype=np.float64)
+
+
+def _unordered(pairs: Iterable[Sequence[str]]) -> set[frozenset[str]]:
+    return {frozenset(pair) for pair in pairs}

@@ -1,0 +1,40 @@
+"""What raters were given in each task, counted from the ratings that the estimates rest on."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.report.report_schema import TaskDesign
+
+_HEARD = ["stimulus", "versus_stimulus", "context"]
+
+
+def task_designs(known: pd.DataFrame) -> list[TaskDesign]:
+    """One row per family of ratings (task, criterion, estimand), in the order of the page.
+
+    ``known`` holds the ratings after screening. Ratings per clip and per rater are medians; a pair
+    that was compared, or a clip after another context, counts as a clip of its own.
+    """
+    return [_design(family) for family in (*families(known), *labelled_families(known))]
+
+
+def _design(family: Family) -> TaskDesign:
+    table = family.table
+    heard = [name for name in _HEARD if name in table]
+    per_clip = table.groupby(heard, sort=False).size()
+    return {
+        "study": family.group.get("study", ""),
+        "task": family.group["task"],
+        "criterion": family.group["criterion"],
+        "estimand": family.estimand,
+        "method": str(table["method"].iloc[0]),
+        "in_pairs": family.in_pairs,
+        "ratings": len(table),
+        "raters": family.n_raters,
+        "clips": len(per_clip),
+        "items": family.n_items,
+        "conditions": len(set(table["condition"]) | set(table["versus_condition"]) - {""}),
+        "ratings_per_clip": float(per_clip.median()),
+        "ratings_per_rater": float(table.groupby("rater", sort=False).size().median()),
+    }

@@ -1,0 +1,80 @@
+"""What tables and figures are about as a paper says it: "MOS for naturalness", not keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.ratings.estimands import name_of
+from analysis.ratings.scales import family_title
+from analysis.report.condition_labels import condition_names
+from analysis.report.report_schema import Report
+
+
+class Families:
+    """The words for each family of a report: what was asked, and the task where it must be told."""
+
+    def __init__(self, report: Report) -> None:
+        self.names = condition_names(report)
+        rows = [*report["estimates"], *report["contrasts"], *report["shares"]]
+        self.known: dict[str, Mapping[str, Any]] = {family_title(row): row for row in rows}
+        bare = [{**row, "versus_condition": ""} for row in rows]
+        self.known |= {family_title(row): row for row in bare}
+        asked: dict[str, set[tuple[str, str]]] = {}
+        for row in rows:
+            asked.setdefault(_asked(row), set()).add(_place(row))
+        self.several = {words for words, places in asked.items() if len(places) > 1}
+
+    def words(self, row: Mapping[str, Any]) -> str:
+        """What a row is about: "MOS for naturalness", and against what, where it is of pairs."""
+        asked = _asked(row)
+        study, task = _place(row)
+        if asked in self.several:
+            asked += f" in the task {_spoken(task)}" if task else ""
+            asked += f" of {study}" if study else ""
+        versus = row.get("versus_condition")
+        return f"{asked}, against {self.names.get(versus, versus)}" if versus else asked
+
+    def name(self, key: str) -> str:
+        """A condition's label, of two that were compared both."""
+        first, versus, second = key.partition(" versus ")
+        if versus and key not in self.names:
+            return f"{self.names.get(first, first)}{versus}{self.names.get(second, second)}"
+        return self.names.get(key, key)
+
+    def asked(self, row: Mapping[str, Any]) -> str:
+        """What was asked, without a quantity: the criterion or the task, and where."""
+        task, criterion = _spoken(row.get("task", "")), _spoken(row.get("criterion", ""))
+        where = f" in the task {task}" if criterion and task not in ("", criterion) else ""
+        return f"{criterion or task or 'the question'}{where}"
+
+    def of_title(self, title: str) -> str:
+        """The words for a family's title; other titles as they are."""
+        return self.words(self.known[title]) if title in self.known else title
+
+    def spoken(self, text: str) -> str:
+        """The text with words in the place of each family's title."""
+        for title in sorted(self.known, key=len, reverse=True):
+            if " · " in title:
+                text = text.replace(title, self.words(self.known[title]))
+        return text
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    name, criterion = name_of(row["estimand"]), _spoken(row.get("criterion", ""))
+    return f"{name} for {criterion}" if criterion and criterion != name else name
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row.get("study", ""), row.get("task", "")
+
+
+def _spoken(key: str) -> str:
+    """A key as words: human_likeness is human likeness."""
+    return key.replace("_", " ").replace("-", " ").strip()
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence: a capital letter before, a full stop behind."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."

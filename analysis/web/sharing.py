@@ -1,0 +1,218 @@
+"""Read-only links to results: made, listed and ended by who may see them; opened by anybody."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import F
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from analysis.models import AnalysisRun, ResultsLink
+from analysis.web.results_links import MOST_LINK_DAYS, links_of
+from analysis.web.views import ALL, asked_view, shown_run
+from listening.selectors import study_head_or_404
+
+if TYPE_CHECKING:
+    from analysis.report.html.section import Section
+    from analysis.report.report_schema import Report
+    from analysis.report.shared_report import Private
+
+MOST_OPEN = 50  # links of one study; a list that nobody reads protects nobody
+TOKEN_BYTES = 24
+Answer = TypeVar("Answer", bound=HttpResponseBase)
+log = logging.getLogger(__name__)
+
+
+def hash_of(token: str) -> str:
+    """What is kept of an address: 192 random bits need no salt."""
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+
+
+# --- By who may see the study --------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def share(request: HttpRequest, key: str) -> HttpResponse:
+    """Make a link; its address is on the answer to this and nowhere else."""
+    head = study_head_or_404(key, request.user, "edit")
+    days, problem = _days(request.POST.get("days", ""))
+    open_ones = [link for link in links_of(key) if link.is_open]
+    if len(open_ones) >= MOST_OPEN:
+        problem = f"This study has {MOST_OPEN} open links. End one before you make another."
+    if problem:
+        return render(
+            request, "analysis/shared_made.html", {"study": head, "problem": problem}, status=400
+        )
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    link = ResultsLink.objects.create(
+        study_id=head["pk"],
+        made_by_id=request.user.pk,
+        name=request.POST.get("name", "").strip()[:80],
+        token_hash=hash_of(token),
+        run=_pinned(key, request.POST.get("run", "")),
+        audio=request.POST.get("audio") == "1",
+        reasons=request.POST.get("reasons") == "1",
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    log.info("account %s made results link %s of study %s", request.user.pk, link.pk, key)
+    address = request.build_absolute_uri(reverse("shared-results", args=[token]))
+    response = render(
+        request, "analysis/shared_made.html", {"study": head, "link": link, "address": address}
+    )
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@login_required
+@require_POST
+def unshare(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """End a link at once; it stays in the list."""
+    study_head_or_404(key, request.user, "edit")
+    link = get_object_or_404(ResultsLink, pk=pk, study__key=key)
+    ended = ResultsLink.objects.filter(pk=link.pk, revoked_at=None)
+    if ended.update(revoked_at=timezone.now()):
+        log.info("account %s ended results link %s of study %s", request.user.pk, pk, key)
+    return redirect(f"{reverse('results', args=[key])}#sharing-title")
+
+
+def _days(given: str) -> tuple[int, str]:
+    days = int(given) if given.isascii() and given.isdecimal() and len(given) < 5 else 0
+    if 1 <= days <= MOST_LINK_DAYS:
+        return days, ""
+    return 0, f"A link lasts 1 to {MOST_LINK_DAYS} whole days."
+
+
+def _pinned(key: str, asked: str) -> AnalysisRun | None:
+    return shown_run(key, asked) if asked else None
+
+
+# --- By anybody who has the address --------------------------------------------------------------
+
+
+@require_safe
+def shared_results(request: HttpRequest, token: str) -> HttpResponse:
+    """The results of one study, as far as the link shows them."""
+    link = ResultsLink.objects.filter(token_hash=hash_of(token)).select_related("study").first()
+    if link is None:
+        return _closed(render(request, "analysis/shared_over.html", status=404))
+    if not link.is_open:
+        return _closed(render(request, "analysis/shared_over.html", {"link": link}, status=410))
+    if request.method == "GET":
+        counted = ResultsLink.objects.filter(pk=link.pk)
+        counted.update(opened=F("opened") + 1, last_opened_at=timezone.now())
+        log.info("results link %s of study %s was opened", link.pk, link.study_id)
+    return _closed(render(request, "analysis/shared.html", _page(request, link, token)))
+
+
+@require_safe
+def shared_clip(request: HttpRequest, token: str, stimulus: str) -> HttpResponseBase:
+    """A rated clip of the study, where the link lets clips be heard."""
+    from listening.selectors import served_clip_response
+
+    link = ResultsLink.objects.filter(token_hash=hash_of(token)).select_related("study").first()
+    if link is None or not link.is_open or not link.audio or "\0" in stimulus:
+        raise Http404
+    wanted = request.headers.get("Range", "")
+    response = served_clip_response(link.study.key, stimulus, wanted)
+    if response is None:
+        raise Http404
+    return _closed(response)
+
+
+def _closed(response: Answer) -> Answer:
+    """Kept by nothing, found by no search, and its address told to no other site."""
+    response["Cache-Control"] = "private, no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    return response
+
+
+def _page(request: HttpRequest, link: ResultsLink, token: str) -> dict[str, Any]:
+    from analysis.report.shared_report import held_back, shared_report
+    from listening.selectors import ratings_state
+
+    run = _shown(link)
+    context: dict[str, Any] = {"study": link.study, "link": link, "shown": run}
+    if run is None:
+        return context
+    private = _private(link)
+    whole = run.page_report()
+    report = shared_report(whole, private)
+    return {
+        **context,
+        **_choices(request, report),
+        "sections": _sections(request, report, private),
+        "held_back": held_back(whole, private),
+        "in_words": private.words and bool(private.questions),
+        "is_older": ratings_state(link.study.key)["mark"] != run.ratings_mark,
+        "clips": _clips(link, token) if link.audio else [],
+    }
+
+
+def _shown(link: ResultsLink) -> AnalysisRun | None:
+    """The analysis that the link names, else the newest finished one; none once it was deleted."""
+    done = AnalysisRun.objects.filter(study_id=link.study_id, state=AnalysisRun.State.DONE)
+    return done.filter(pk=link.run_id).first() if link.run_id else done.first()
+
+
+def _private(link: ResultsLink) -> Private:
+    from analysis.report.shared_report import Private
+    from listening.selectors import RATER_CODE, questions_in_words
+
+    return Private(RATER_CODE, not link.reasons, questions_in_words(link.study.key))
+
+
+def _sections(request: HttpRequest, report: Report, private: Private) -> list[Section]:
+    """The page's sections; a code that no rule foresaw is still taken out of them."""
+    from dataclasses import replace
+
+    from analysis.report.html.brief import MOST_ROWS
+    from analysis.report.html.page import sections
+    from analysis.report.shared_report import without_codes
+
+    if not report["data"]["ratings"]:
+        return []
+    made = sections(report, asked_view(request, report), most=MOST_ROWS)
+    return [
+        replace(
+            each,
+            html=without_codes(each.html, private),
+            line=without_codes(each.line, private),
+            headline=without_codes(each.headline, private),
+        )
+        for each in made
+    ]
+
+
+def _choices(request: HttpRequest, report: Report) -> dict[str, Any]:
+    """What the page can be narrowed to, as links: it has no forms."""
+    from analysis.report.condition_labels import family_labels
+    from analysis.report.html.view import titles
+
+    labels = family_labels(report)
+    families = [(title, labels.get(title, title)) for title in titles(report)]
+    return {"families": families, "view": asked_view(request, report), "all": ALL}
+
+
+def _clips(link: ResultsLink, token: str) -> list[dict[str, Any]]:
+    """Each item with its clips, and where these are heard."""
+    from listening.selectors import served_clips
+
+    items: dict[str, dict[str, Any]] = {}
+    for clip in served_clips(link.study.key):
+        name = clip["item"]
+        item = items.setdefault(name, {"name": name, "text": clip["text"], "clips": []})
+        address = reverse("shared-clip", args=[token, clip["stimulus"]])
+        item["clips"].append({"label": clip["label"], "address": address})
+    return list(items.values())

@@ -1,0 +1,390 @@
+"""Which system says which sentence, guessed from the names of sound files; never in silence.
+
+Nothing but names is looked at. A reading of the names is a rule that splits each of them into a
+system and a sentence; the reading is right where systems and sentences then make a full table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
+
+EXTENSIONS = (  # the first of these is kept where one name has several
+    *("wav", "flac", "aif", "aiff", "caf", "au", "snd", "ogg", "oga", "opus"),
+    *("m4a", "mp4", "webm", "mp3", "aac"),
+)
+SEPARATORS = ("__", "--", "_", "-", ".", " ")
+MOST_SPLITS = 4  # places in a name, counted from either end
+COVERED = 0.8  # a reading fits at least so many of the files; the others are named
+FILLED = 0.5  # and fills at least so much of its table
+LONGEST_ID = 120
+CLEARLY = 1.0  # so much better than the next reading, or it is not clear
+NUMBERED = re.compile(r"([^\d]{0,16})(\d+)")
+SYSTEM_WORDS = {"sys", "system", "model", "method", "voice", "cond", "condition", "tts", "spk"}
+SENTENCE_WORDS = {
+    *("s", "u", "utt", "utterance", "sent", "sentence", "line", "text", "item", "prompt"),
+    *("para", "paragraph", "stim", "sample", "clip", "id", ""),
+}
+PLACE = re.compile(r"\{(system|sentence|\*)(?::([1-9]))?\}")
+
+
+class UnclearNames(ValueError):
+    """The names can be read in several ways, or in none: what was seen, and patterns to choose."""
+
+    def __init__(self, what: str, patterns: Sequence[str] = ()) -> None:
+        self.what, self.patterns = what, tuple(patterns)
+        super().__init__(what)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Systems and sentences of a folder, in natural order, and the file of each cell."""
+
+    cells: Mapping[tuple[str, str], str]  # (system, sentence) -> path, with forward slashes
+    how: str  # how the names were read, in words
+    ignored: tuple[tuple[str, str], ...] = ()  # path, why
+
+    @property
+    def systems(self) -> list[str]:
+        return sorted({system for system, _ in self.cells}, key=natural)
+
+    @property
+    def sentences(self) -> list[str]:
+        return sorted({sentence for _, sentence in self.cells}, key=natural)
+
+    @property
+    def holes(self) -> list[tuple[str, str]]:
+        every = ((system, sentence) for system in self.systems for sentence in self.sentences)
+        return [cell for cell in every if cell not in self.cells]
+
+
+@dataclass
+class _Reading:
+    how: str
+    pattern: str
+    cells: dict[tuple[str, str], str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    twice: bool = False
+    usual: float = 0.0  # evidence of custom: the outermost folder is the system
+
+    def add(self, path: str, names: tuple[str, str] | None) -> None:
+        if names is None or not all(names):
+            self.left_out.append(path)
+        else:
+            self.twice |= self.cells.setdefault(names, path) != path
+
+    @property
+    def axes(self) -> tuple[list[str], list[str]]:
+        return sorted({cell[0] for cell in self.cells}), sorted({cell[1] for cell in self.cells})
+
+    @property
+    def filled(self) -> float:
+        systems, sentences = self.axes
+        return len(self.cells) / max(len(systems) * len(sentences), 1)
+
+    @property
+    def is_table(self) -> bool:
+        return min(map(len, self.axes)) > 1
+
+    @property
+    def partition(self) -> tuple[frozenset[frozenset[str]], ...]:
+        """Which files are of one system and which of one sentence, whatever these are called."""
+        groups: tuple[dict[str, set[str]], ...] = (defaultdict(set), defaultdict(set))
+        for cell, path in self.cells.items():
+            for axis, name in zip(groups, cell, strict=True):
+                axis[name].add(path)
+        return tuple(frozenset(map(frozenset, axis.values())) for axis in groups)
+
+    @property
+    def evidence(self) -> float:
+        """How plainly the names say which axis is which; only differences count."""
+        systems, sentences = self.axes
+        return (
+            self.usual
+            + 2.0 * _numbered(sentences, SENTENCE_WORDS)
+            - 2.0 * _numbered(systems, SENTENCE_WORDS)
+            + 1.0 * _named(systems, SYSTEM_WORDS)
+            - 1.0 * _named(sentences, SYSTEM_WORDS)
+            + 0.5 * (len(sentences) > len(systems))
+        )
+
+
+def scan(paths: Iterable[str], pattern: str = "") -> Scan:
+    """The table that the names make. UnclearNames says what to choose where it is not plain.
+
+    `paths` are relative, with forward slashes; `pattern` is like ``{system}/{sentence}.wav``, with
+    ``{*}`` for what does not matter. ``{system:2}_{sentence}`` is a system of two words with “_”.
+    """
+    sounds, ignored = _sounds(paths)
+    if not sounds:
+        raise UnclearNames("There is no sound file.")
+    found = _by_pattern(sounds, pattern) if pattern else _best(sounds)
+    why = "does not fit " + (f"the pattern {pattern}" if pattern else "the names of the others")
+    odd = [(path, why) for path in found.left_out]
+    return Scan(found.cells, found.how, (*ignored, *odd))
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key for sorting in which 2 comes before 10."""
+    pieces = re.findall(r"\d+|\D+", name)
+    return tuple((0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in pieces)
+
+
+def stimuli_of(found: Scan) -> list[dict[str, str]]:
+    """Rows of stimuli.csv, sentence after sentence, with an id of its own for each."""
+    rows: dict[str, dict[str, str]] = {}
+    for sentence in found.sentences:
+        for system in found.systems:
+            if file := found.cells.get((system, sentence)):
+                key = re.sub(r"\s+", "_", f"{system}-{sentence}")[-LONGEST_ID:]
+                while key in rows:
+                    key = f"{len(rows) + 1}-{key}"[:LONGEST_ID]
+                rows[key] = {"stimulus": key, "condition": system, "item": sentence, "file": file}
+    return list(rows.values())
+
+
+def texts_in(pasted: str, sentences: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Sentence -> text, of lines ``name<tab>text`` or ``name|text``, and what was not understood.
+
+    Lines without names are taken in order where there are as many as sentences.
+    """
+    lines = [line.strip() for line in pasted.splitlines() if line.strip()]
+    folded = {name.casefold(): name for name in sentences}
+    texts, unknown = {}, []
+    for line in lines:
+        name, _, text = re.sub(r"\t|\|", "\0", line, count=1).partition("\0")
+        known = folded.get(re.sub(r"\.\w{2,4}$", "", name.strip()).casefold())
+        if known and text.strip():
+            texts[known] = text.strip().rpartition("|")[2] or text.strip()
+        else:
+            unknown.append(line)
+    if not texts and len(lines) == len(sentences):
+        return dict(zip(sentences, lines, strict=True)), []
+    return texts, unknown
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def _sounds(paths: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """One sound file of each name, below the folder that all share; and the others with why."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    ignored = []
+    for path in sorted(paths, key=natural):
+        stem, _, extension = path.rpartition(".")
+        if path.rpartition("/")[2].startswith(".") or "/__MACOSX/" in f"/{path}":
+            ignored.append((path, "is a hidden file"))
+        elif extension.casefold() in EXTENSIONS and stem:
+            by_name[stem].append(path)
+        else:
+            ignored.append((path, "is no sound file by its ending"))
+    kept = []
+    for same in by_name.values():
+        first, *others = sorted(
+            same, key=lambda p: EXTENSIONS.index(p.rpartition(".")[2].casefold())
+        )
+        kept.append(first)
+        ignored += [(other, f"has the name of {first}, which is taken") for other in others]
+    return kept, ignored
+
+
+def _parts(sounds: Sequence[str]) -> tuple[str, list[tuple[str, tuple[str, ...], str]]]:
+    """The folder that all share; and of each file its path, its other folders, and its stem."""
+    folders = [path.split("/")[:-1] for path in sounds]
+    levels = zip(*folders, strict=False)
+    top = [names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels)]
+    return "/".join(top), [
+        (path, tuple(path.split("/")[len(top) : -1]), path.rpartition("/")[2].rpartition(".")[0])
+        for path in sounds
+    ]
+
+
+# --- Readings -------------------------------------------------------------------------------------
+
+
+def _best(sounds: Sequence[str]) -> _Reading:
+    """The reading that makes a full table; where two do, the one whose names say so plainly."""
+    readings = [
+        reading
+        for reading in _readings(sounds)
+        if not reading.twice and len(reading.cells) >= COVERED * len(sounds)
+    ]
+    tables = [r for r in readings if r.is_table and r.filled >= FILLED] or [
+        r for r in readings if _is_single(r)
+    ]
+    if not tables:
+        raise UnclearNames(
+            f"The names of {len(sounds)} sound files make no table of systems and sentences, like "
+            f"“{sounds[0]}”.",
+            ["{system}/{sentence}", "{system}_{sentence}", "{sentence}_{system}"],
+        )
+    most = max(r.filled * len(r.cells) for r in tables)
+    full = [r for r in tables if r.filled * len(r.cells) > most - 1e-9]
+    distinct: dict[object, _Reading] = {}
+    for reading in sorted(full, key=lambda r: sum(map(len, r.axes[0]))):
+        distinct.setdefault(reading.partition, reading)  # the shortest names of systems
+    best, *others = sorted(distinct.values(), key=lambda r: -r.evidence)
+    rivals = [r for r in others if best.evidence - r.evidence < CLEARLY]
+    if rivals:
+        each = "; ".join(f"{r.pattern}: {_shown(r)}" for r in (best, *rivals))
+        what = f"The names can be read in {1 + len(rivals)} ways. {each}."
+        raise UnclearNames(what, [r.pattern for r in (best, *rivals)])
+    return best
+
+
+def _shown(reading: _Reading) -> str:
+    systems, sentences = reading.axes
+    return (
+        f"{len(systems)} systems ({_few(systems)}), {len(sentences)} sentences ({_few(sentences)})"
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    ordered = sorted(names, key=natural)
+    return ", ".join(ordered[:3]) + (" …" if len(ordered) > 3 else "")
+
+
+def _readings(sounds: Sequence[str]) -> Iterator[_Reading]:
+    top, parts = _parts(sounds)
+    depths = {len(folders) for _, folders, _ in parts}
+    prefix = f"{top}/" if top else ""
+    if depths != {0}:
+        yield from _of_folders(prefix, parts, min(depths))
+    if depths == {0}:
+        yield from _of_names(prefix, parts)
+        name = top.rpartition("/")[2] or "system"
+        alone = _Reading(f"all are of one system, called “{name}”", f"{prefix}{{sentence}}")
+        for path, _, stem in parts:
+            alone.add(path, (name, stem))
+        yield alone
+
+
+def _of_folders(
+    prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]], depth: int
+) -> Iterator[_Reading]:
+    for level in range(depth):
+        before, after = "{*}/" * level, "/{*}" * (depth - level - 1)
+        system = _Reading(
+            "the folder is the system", f"{prefix}{before}{{system}}{after}/{{sentence}}"
+        )
+        sentence = _Reading(
+            "the folder is the sentence", f"{prefix}{before}{{sentence}}{after}/{{system}}"
+        )
+        both = _Reading(
+            "the folder is the system, and stands in the file’s name once more",
+            f"{prefix}{before}{{system}}{after}/{{system}}_{{sentence}}",
+        )
+        system.usual = both.usual = float(level == 0)
+        for path, folders, stem in parts:
+            own = folders[level] if len(folders) > level else ""
+            rest = "-".join((*folders[:level], *folders[level + 1 :], stem))
+            system.add(path, (own, rest))
+            sentence.add(path, (rest, own))
+            both.add(path, (own, _without(stem, own)) if own in stem else None)
+        yield from (system, sentence, both)
+
+
+def _without(stem: str, name: str) -> str:
+    return re.sub(r"^[-_. ]+|[-_. ]+$", "", stem.replace(name, "", 1))
+
+
+def _of_names(prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]]) -> Iterator[_Reading]:
+    for separator in SEPARATORS:
+        for place in (*range(1, MOST_SPLITS + 1), *range(-1, -MOST_SPLITS - 1, -1)):
+            first, second = (f":{place}", "") if place > 0 else ("", f":{-place}")
+            left = _Reading(
+                "names are system, then sentence",
+                f"{prefix}{{system{first}}}{separator}{{sentence{second}}}",
+            )
+            right = _Reading(
+                "names are sentence, then system",
+                f"{prefix}{{sentence{first}}}{separator}{{system{second}}}",
+            )
+            for path, _, stem in parts:
+                halves = _halves(stem, separator, place)
+                left.add(path, halves)
+                right.add(path, (halves[1], halves[0]) if halves else None)
+            yield from (left, right)
+
+
+def _halves(stem: str, separator: str, place: int) -> tuple[str, str] | None:
+    pieces = stem.split(separator)
+    at = place if place > 0 else len(pieces) + place
+    if not 0 < at < len(pieces):
+        return None
+    return separator.join(pieces[:at]), separator.join(pieces[at:])
+
+
+def _is_single(reading: _Reading) -> bool:
+    """One system only: a folder of numbered sentences."""
+    systems, sentences = reading.axes
+    return len(systems) == 1 and len(sentences) > 1 and _numbered(sentences, SENTENCE_WORDS) == 1
+
+
+def _numbered(names: Sequence[str], words: set[str]) -> float:
+    """1 where all names are one word and a number, such as s01, s02; a half for a word unknown."""
+    found = [NUMBERED.fullmatch(name) for name in names]
+    if not names or not all(found):
+        return 0.0
+    heads = {match[1].strip("-_. ").casefold() for match in found if match}
+    return 0.0 if len(heads) > 1 else 1.0 if heads <= words else 0.5
+
+
+def _named(names: Sequence[str], words: set[str]) -> float:
+    heads = [re.split(r"[\d_\-. ]", name.casefold(), maxsplit=1)[0] for name in names]
+    return float(all(head in words for head in heads))
+
+
+# --- Patterns -------------------------------------------------------------------------------------
+
+
+def _by_pattern(sounds: Sequence[str], pattern: str) -> _Reading:
+    expression = _expression(pattern)
+    has_ending = pattern.rpartition(".")[2].casefold() in EXTENSIONS
+    reading = _Reading(f"by the pattern {pattern}", pattern)
+    taken: dict[tuple[str, str], str] = {}
+    for path in sounds:
+        match = expression.fullmatch(path if has_ending else path.rpartition(".")[0])
+        names = (match["system"], match["sentence"]) if match else None
+        if names and names in taken:
+            what = f"By {pattern}, “{path}” and “{taken[names]}” are the same system and sentence."
+            raise UnclearNames(what)
+        if names:
+            taken[names] = path
+        reading.add(path, names)
+    if not reading.cells:
+        raise UnclearNames(f"No file fits {pattern}. The first is “{sounds[0]}”.")
+    return reading
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    """What is named twice must be equal; a name ends at the first place where it can."""
+    places = list(PLACE.finditer(pattern))
+    if {"system", "sentence"} - {place[1] for place in places}:
+        raise UnclearNames(
+            f"The pattern “{pattern}” must hold {{system}} and {{sentence}}, like "
+            "{system}/{sentence}.wav."
+        )
+    between = [pattern[a.end() : b.start()] for a, b in pairwise(places)]
+    pieces = [re.escape(pattern[: places[0].start()])]
+    seen: set[str] = set()
+    for n, place in enumerate(places):
+        name, count = place[1], int(place[2] or 0)
+        literal = [*between[n : n + 1], *between[n - 1 : n]][0]
+        if name in seen:
+            pieces.append(f"(?P={name})")
+        else:
+            matched = _words(count, literal) if count else "[^/]*" if name == "*" else "[^/]+?"
+            pieces.append(f"({matched})" if name == "*" else f"(?P<{name}>{matched})")
+            seen |= {name} - {"*"}
+        pieces.append(re.escape(between[n] if n < len(between) else pattern[place.end() :]))
+    return re.compile("(?:.*/)?" + "".join(pieces))
+
+
+def _words(count: int, separator: str) -> str:
+    """So many words with the separator between them."""
+    word, gap = f"(?:(?!{re.escape(separator)})[^/])+", re.escape(separator)
+    return f"{word}(?:{gap}{word}){{{count - 1}}}"

@@ -1,0 +1,155 @@
+"""The folder of a draft, and its only writer: one change after another, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+from django.conf import settings
+from django.db import transaction
+
+from listening.design.draft_toml import KINDS, Table, begun, fit_to
+from listening.design.presets import presets
+from listening.design.studyfile import CSV, TOML
+from listening.design.studyfile.writer import rows_text
+from listening.models import Draft, Study
+from listening.studies import export_study
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractUser
+
+Rows = list[dict[str, str]]
+
+
+class ChangedMeanwhile(Exception):
+    """Somebody else, or the same person in another tab, has changed the draft since."""
+
+
+class Unreadable(Exception):
+    """A table of the draft was uploaded and is not in the form that these pages can change."""
+
+
+def place_of(draft: Draft) -> Path:
+    """All that belongs to the draft: its study folder, what is known of its sounds, uploads."""
+    return Path(settings.EARNEST_VAR) / "drafts" / draft.code
+
+
+def folder_of(draft: Draft) -> Path:
+    return place_of(draft) / "study"
+
+
+def begin(owner: AbstractUser, kind: str) -> Draft:
+    """A draft of one of the kinds; its sounds are still to come."""
+    chosen = KINDS[kind]
+    preset = presets(Path(settings.BASE_DIR) / "demo")[chosen.preset]
+    draft = Draft(owner_id=owner.pk, wishes={})
+    top = begun(preset.toml, chosen, f"{kind}-{draft.code[:5]}")
+    draft.title = top["study"]["title"]
+    (folder_of(draft) / "audio").mkdir(parents=True)
+    _write(folder_of(draft) / TOML, tomli_w.dumps(top, multiline_strings=True))
+    draft.save()
+    return draft
+
+
+def begin_empty(owner: AbstractUser) -> Draft:
+    """A draft into which a whole study folder is uploaded."""
+    draft = Draft(owner_id=owner.pk, title="A study folder")
+    (folder_of(draft) / "audio").mkdir(parents=True)
+    draft.save()
+    return draft
+
+
+def begin_copy(owner: AbstractUser, study: Study) -> Draft:
+    """A draft with all that a study has, under a key of its own."""
+    draft = Draft(owner_id=owner.pk, title=study.title)
+    export_study(study, folder_of(draft))
+    draft.save()
+
+    def renamed(top: Table, _: Rows) -> None:
+        top["study"]["key"] = f"{study.key[:70]}-{draft.code[:5]}"
+        top["study"].pop("completion_codes", None)  # no two studies share them
+
+    change(draft, renamed, draft.revision)
+    return draft
+
+
+def delete(draft: Draft) -> None:
+    shutil.rmtree(place_of(draft), ignore_errors=True)
+    draft.delete()
+
+
+def table_of(draft: Draft) -> Table:
+    """study.toml as it is; empty where there is none yet. Unreadable where it is no TOML."""
+    path = folder_of(draft) / TOML
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig")) if path.exists() else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Unreadable(f"study.toml cannot be changed here: {error}.") from None
+
+
+def rows_of(draft: Draft) -> Rows:
+    """stimuli.csv as it is; empty where there is none yet."""
+    path = folder_of(draft) / CSV
+    if not path.exists():
+        return []
+    try:
+        rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise Unreadable(f"stimuli.csv cannot be changed here: {error}.") from None
+    needed = {"stimulus", "condition", "item", "file"}
+    if rows and (
+        not needed <= rows[0].keys() or any(None in r or None in r.values() for r in rows)
+    ):
+        raise Unreadable("stimuli.csv cannot be changed here: some rows lack cells or columns.")
+    return rows
+
+
+def change(
+    draft: Draft, make: Callable[[Table, Rows], object], seen: int, *, anyway: bool = False
+) -> None:
+    """Changes both tables together. ChangedMeanwhile unless `seen` is the newest revision."""
+    with transaction.atomic():
+        row = Draft.objects.select_for_update().get(pk=draft.pk)
+        if row.revision != seen and not anyway:
+            draft.revision = row.revision
+            raise ChangedMeanwhile
+        top, rows = table_of(row), rows_of(row)
+        before = _sizes(top)
+        make(top, rows)
+        if row.wishes is not None:
+            asked = {k: n for k, n in _sizes(top).items() if before.get(k, n) != n}
+            row.wishes |= {key: size for key, size in asked.items() if isinstance(size, int)}
+            fit_to(top, rows, row.wishes)
+        _write(folder_of(row) / TOML, tomli_w.dumps(top, multiline_strings=True))
+        if rows or (folder_of(row) / CSV).exists():
+            _write(folder_of(row) / CSV, rows_text(rows))
+        noted(draft, row, top)
+
+
+def _sizes(top: Table) -> dict[str, Any]:
+    return {str(task.get("key")): task.get("block_size") for task in top.get("tasks", [])}
+
+
+def noted(draft: Draft, row: Draft, top: Mapping[str, Any]) -> None:
+    """Counts a change of the locked row, and shows it in the caller's object too."""
+    row.title = str(top.get("study", {}).get("title", ""))[:200]
+    row.pattern = draft.pattern
+    row.revision += 1
+    row.save()
+    draft.title, draft.revision = row.title, row.revision
+
+
+def _write(path: Path, content: str) -> None:
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, encoding="utf-8", newline="", delete=False
+    ) as file:
+        file.write(content)
+    os.replace(file.name, path)

@@ -1,0 +1,59 @@
+"""A draft made into a study, by the same import as every folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from listening.access import EDIT, rights_in
+from listening.drafts.folder import delete, folder_of
+from listening.models import Draft, Study
+from listening.studies import Finding, StudyError, check_study, create_study, open_study
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractUser
+
+
+def is_made(draft: Draft) -> bool:
+    """Whether its study is that of the newest revision, and not opened yet."""
+    study = draft.study
+    return study is not None and draft.made_revision == draft.revision
+
+
+def make(draft: Draft, owner: AbstractUser) -> Study:
+    """Imports the folder; what was made of it before is replaced, as nobody was let in yet.
+
+    StudyProblems lists what is wrong, StudyError says why it cannot be.
+    """
+    old = draft.study
+    if old is not None and old.state != Study.State.DRAFT:
+        raise StudyError(f"The study “{old.key}” was opened already. Copy it to change it.")
+    if old is not None and EDIT not in rights_in(old, owner):
+        raise StudyError(f"The study “{old.key}” is in a project where you may not change it.")
+    seen = draft.revision
+    replace = _is_own(draft, old)
+    study = create_study(folder_of(draft), owner, replace=replace, by=owner.get_username())
+    draft.study, draft.made_revision = study, seen
+    draft.save(update_fields=["study", "made_revision"])
+    return study
+
+
+def _is_own(draft: Draft, old: Study | None) -> bool:
+    """Only the draft's own study may be replaced: another one of that key is refused."""
+    from listening.drafts.folder import table_of
+
+    key = table_of(draft).get("study", {}).get("key")
+    return old is not None and old.key == key
+
+
+def findings_of(draft: Draft) -> list[Finding]:
+    return check_study(draft.study) if draft.study else []
+
+
+def open_made(draft: Draft, *, anyway: bool) -> Study:
+    """Lets raters in; the draft has served and goes, its folder can be exported from the study."""
+    study = draft.study
+    if study is None or not is_made(draft):
+        raise StudyError("The draft has changed since it was checked. Check it again.")
+    open_study(study, anyway=anyway, by=draft.owner.get_username())
+    delete(draft)
+    return study

@@ -1,0 +1,95 @@
+"""The log of a study: who opened, paused, rejected, changed, exported, deleted.
+
+It is only added to: the database refuses the rest (migration 0016). A line names people by user
+name, raters by their code here, and never what raters wrote.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from listening.models import Study, StudyEvent
+from listening.spreadsheets import safe_cell
+
+COMMAND_LINE = "command line"  # whoever has a shell on the server
+SAID = {
+    "made": "Made",
+    "replaced": "Replaced by another folder",
+    "copied": "Copied",
+    "made_as_copy": "Made as a copy",
+    "opened": "Opened",
+    "paused": "Paused",
+    "closed": "Closed for good",
+    "renamed": "Renamed",
+    "tagged": "Tags changed",
+    "archived": "Archived",
+    "unarchived": "Taken out of the archive",
+    "rejected": "Session rejected",
+    "simulated_deleted": "Simulated raters deleted",
+    "quota": "Quota changed",
+    "recruiting": "Recruiting",
+    "invited": "Panel changed",
+    "exported": "Taken out",
+    "analysed": "Analysis asked for",
+    "scored": "Metrics asked for",
+    "scores_imported": "Scores imported",
+    "erased": "What names raters erased",
+    "moved": "Moved",
+    "deleted": "Deleted",
+}
+
+
+def note(study: Study, what: str, by: str, **details: Any) -> None:
+    """Adds a line, inside the transaction of what it tells of: neither is without the other."""
+    if what not in SAID:
+        raise ValueError(f"{what!r} is no event of a study")
+    StudyEvent.objects.create(
+        study_id=study.pk,
+        key=study.key,
+        owner_id=study.owner_id,
+        by=by or COMMAND_LINE,
+        what=what,
+        details=details,
+    )
+
+
+def note_of_room(
+    study_id: int, by: str, what: str, details: dict[str, Any], **_signal: Any
+) -> None:
+    """Receives `listening.signals.acted`."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is not None:
+        note(study, what, by, **details)
+
+
+def said(event: StudyEvent) -> str:
+    return SAID.get(event.what, event.what)
+
+
+def details_said(event: StudyEvent) -> str:
+    """The details as a person reads them: "title: old → new, sessions: 12"."""
+    return ", ".join(f"{name.replace('_', ' ')}: {_value(v)}" for name, v in event.details.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict) and set(value) == {"from", "to"}:
+        return f"{_value(value['from'])} → {_value(value['to'])}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value) or "none"
+
+
+def as_csv(study: int) -> str:
+    """Every line of a study's log, the oldest first."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["time_utc", "study", "by", "what", "details"])
+    for event in StudyEvent.objects.filter(study_id=study).order_by("at", "pk"):
+        at = event.at.strftime("%Y-%m-%d %H:%M:%S")
+        cells = (event.by, said(event), details_said(event))
+        writer.writerow([at, event.key, *map(safe_cell, cells)])
+    return out.getvalue()

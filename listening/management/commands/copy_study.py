@@ -1,0 +1,44 @@
+"""Copies a study as a draft: on its own, or as the next version."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening import studies
+from listening.management.commands.import_study import owner_named
+from listening.management.commands.open_study import study_named
+
+
+class Command(BaseCommand):
+    help = "Copies a study as a draft, without raters and answers; --as-version keeps the lineage."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="the key of the study")
+        parser.add_argument("--key", default="", help="of the copy; else one is made up")
+        parser.add_argument("--owner", default="", help="whose copy it is; else the study's owner")
+        parser.add_argument("--as-version", action="store_true", help="the next version of it")
+        parser.add_argument(
+            "--let-in",
+            action="store_true",
+            help="with --as-version: who took part in an earlier version may take part again",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = study_named(options["study"])
+        if options["let_in"] and not options["as_version"]:
+            raise CommandError("--let-in is for versions: add --as-version.")
+        owner = owner_named(options["owner"]) if options["owner"] else study.owner
+        try:
+            copy = studies.copy_study(
+                study,
+                owner,
+                key=options["key"],
+                as_version=options["as_version"],
+                keep_out=not options["let_in"],
+            )
+        except studies.StudyError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"Made “{copy.key}”, version {copy.version}, a draft. Its codes are new.")

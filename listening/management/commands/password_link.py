@@ -1,0 +1,24 @@
+"""Prints a link by which somebody who lost their password sets a new one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+
+from listening.accounts import password_link, said_of_link
+
+
+class Command(BaseCommand):
+    help = "Prints a link by which somebody who lost their password sets a new one."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="the user name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = get_user_model().objects.filter(username=options["name"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no account “{options['name']}” that may log in.")
+        self.stdout.write(said_of_link(password_link(user)))

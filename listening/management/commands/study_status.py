@@ -1,0 +1,39 @@
+"""Says how one study stands: link, ratings of each task, sessions, pace, what was paid."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from listening.management.commands.list_studies import facts, line
+from listening.management.commands.open_study import study_named
+from listening.selectors import study_progress
+from listening.studies.overview import overviews
+
+
+class Command(BaseCommand):
+    help = "Says how one study stands: link, ratings of each task, sessions, pace, what was paid."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="the key of the study")
+        parser.add_argument("--json", action="store_true", help="as one object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        (row,) = overviews([study_named(options["study"])])
+        progress = study_progress(row.study.key)
+        link = f"{settings.EARNEST_PUBLIC_URL}/r/{row.study.link}/"
+        if options["json"]:
+            self.stdout.write(json.dumps(facts(row) | {"link": link, "progress": progress}))
+            return
+        self.stdout.write(line(row))
+        self.stdout.write(f"Link for raters: {link}")
+        for task in progress["tasks"]:
+            self.stdout.write(
+                f"Task “{task['title']}”: {task['rated']:,} of {task['planned']:,} ratings"
+            )
+        sessions = ", ".join(f"{n:,} {status}" for status, n in progress["sessions"].items() if n)
+        self.stdout.write(f"Sessions: {sessions or 'none yet'}")

@@ -1,0 +1,379 @@
+"""What a study was: words, scales, traps, checks, ways in, pay, dates, and who took part, counted.
+
+No rater's code, id or text leaves here. Counts are exact: whoever publishes them hides small ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from statistics import median
+from typing import Any, TypedDict
+
+from django.db import connection
+from django.utils.translation import gettext
+
+from listening.checks import check_named
+from listening.design.occasions import is_between
+from listening.design.questionnaires import default_title
+from listening.design.sources import sources_of
+from listening.design.traps import TrapPlan
+from listening.languages import name_of, speaking
+from listening.leases import ANSWERED
+from listening.methods import method_named
+from listening.models import LedgerEntry, Recruitment, Study, Task
+from listening.recruitment.plan import Plan
+from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
+from listening.selectors.progress import TaskProgress, study_progress
+from listening.selectors.ratings import HEARING
+from listening.selectors.studies import PlannedTrap, trap_plans
+from listening.studies.length import session_length
+
+
+class ScaleFacts(TypedDict):
+    """A criterion as raters read it, in the study's language."""
+
+    question: str
+    help: str
+    widget: str
+    steps: list[tuple[str, str]]  # what is stored, and the words
+    span: list[float] | None  # low, high, step
+    longest: int
+
+
+class TrapFacts(TypedDict):
+    kind: str
+    count: int
+    pass_at_least: int
+    answered: int
+    passed: int
+
+
+class TaskFacts(TypedDict):
+    task: str
+    title: str
+    method: str
+    instructions: str
+    criteria: list[ScaleFacts]
+    heard: float | None  # share of every clip before an answer; None: its first two seconds
+    show_text: bool
+    examples: int
+    training: int
+    repeats: int
+    justification: dict[str, Any]
+    ratings_per_clip: int
+    trials_per_block: int
+    planned: int
+    filled: int
+    traps: list[TrapFacts]
+    traps_per: int
+    guessed: float | None  # chance that a guesser passes a set of the traps
+    not_guessed_because: str
+    reopens: bool  # blocks that fail their traps are given to others
+
+
+class CheckFacts(TypedDict):
+    title: str
+    trials: int  # 0: nobody can fail
+    pass_at_least: int
+    attempts: int
+    on_fail: str
+    guessed: float
+    passed: int
+    failed: int
+    screened: int
+
+
+class QuestionFacts(TypedDict):
+    """A question around the trials; ``counts`` by answer, of raters with ratings."""
+
+    question: str
+    kind: str
+    counts: dict[str, int]
+    numbers: list[float]
+    answered: int
+
+
+class FormFacts(TypedDict):
+    title: str
+    when: str
+    answered: int
+    screened: int
+    questions: list[QuestionFacts]
+
+
+class SourceFacts(TypedDict):
+    name: str
+    kind: str
+    quota: int
+    invited_only: bool
+
+
+class RecruitmentFacts(TypedDict):
+    """A study at Prolific; money in minor units."""
+
+    places: int
+    minutes: float
+    hourly_minor: int
+    reward_minor: int
+    currency: str
+    devices: list[str]
+    filters: list[str]
+    published_on: str
+    rewards: int  # how many were paid
+    bonuses: int
+    bonuses_minor: float
+
+
+class PeopleFacts(TypedDict):
+    """Raters with an answered clip; the last session of each, but for times."""
+
+    raters: int
+    scripted: int
+    devices: dict[str, int]
+    headphones: dict[str, int]
+    languages: dict[str, int]
+    sources: dict[str, int]
+    timed: int  # finished sessions of people, of which the medians are
+    minutes: float | None
+    clips: float | None
+
+
+class StudyFacts(TypedDict):
+    """All that a report card of the method says of a study; dates are days in UTC."""
+
+    study: str
+    title: str
+    state: str
+    language: str
+    translations: list[str]
+    texts: dict[str, str]
+    created_on: str
+    opened_on: str
+    closed_on: str
+    first_answer_on: str
+    last_answer_on: str
+    sample_rate_hz: int | None
+    loudness_lufs: float | None
+    sessions: dict[str, int]
+    tasks: list[TaskFacts]
+    trap_plans: dict[str, list[PlannedTrap]]
+    checks: list[CheckFacts]
+    forms: list[FormFacts]
+    sources: list[SourceFacts]
+    recruitments: list[RecruitmentFacts]
+    people: PeopleFacts
+
+
+PEOPLE = f"""
+SELECT s.rater_id, s.device, coalesce(nullif(s.language, ''), st.language), s.source, r.simulated,
+    w.headphones, s.questionnaires::text, count(*),
+    CASE WHEN s.status = 'finished' AND NOT r.simulated
+        THEN extract(epoch FROM s.finished_at - s.started_at)::float8 / 60 END,
+    min(t.answered_at), max(t.answered_at)
+FROM listening_session s JOIN hearing w ON w.id = s.id
+JOIN listening_rater r ON r.id = s.rater_id JOIN listening_study st ON st.id = s.study_id
+JOIN listening_trial t ON t.session_id = s.id AND t.{ANSWERED} AND t.trap = ''
+GROUP BY s.id, r.id, st.id, w.headphones ORDER BY s.id
+"""
+TEXTS = ("welcome", "consent", "consent_version", "payment")
+HEADPHONES = {True: "headphones", False: "loudspeakers, or a headphone check failed"}
+
+
+def method_facts(study: str) -> StudyFacts:
+    """The study as it stands now; words in its own language."""
+    row = Study.objects.get(key=study)
+    with connection.cursor() as cursor:
+        cursor.execute(HEARING + PEOPLE, [study])
+        sessions = cursor.fetchall()
+    progress = study_progress(study)
+    last = {each[0]: each for each in sessions}
+    answers = [json.loads(each[6]) for each in last.values()]
+    with speaking(row.language):
+        return StudyFacts(
+            study=row.key,
+            title=row.title,
+            state=row.state,
+            language=name_of(row.language),
+            translations=[name_of(tag) for tag in row.translations],
+            texts=_texts(row),
+            created_on=_day(row.created_at),
+            opened_on=_day(row.opened_at),
+            closed_on=_day(row.closed_at),
+            first_answer_on=_day(min((each[9] for each in sessions), default=None)),
+            last_answer_on=_day(max((each[10] for each in sessions), default=None)),
+            sample_rate_hz=row.sample_rate_hz,
+            loudness_lufs=row.loudness_lufs,
+            sessions=progress["sessions"],
+            tasks=[
+                _task(task, done)
+                for task, done in zip(row.tasks.order_by("order"), progress["tasks"], strict=True)
+            ],
+            trap_plans=trap_plans(study),
+            checks=_checks(row),
+            forms=_forms(row, answers),
+            sources=[
+                SourceFacts(
+                    name=source.name,
+                    kind=source.facts.title,
+                    quota=source.quota,
+                    invited_only=source.invited_only,
+                )
+                for source in sources_of(row.sources)
+            ],
+            recruitments=[_recruitment(each) for each in row.recruitments.order_by("pk")],
+            people=_people(row, sessions, list(last.values())),
+        )
+
+
+def _texts(row: Study) -> dict[str, str]:
+    length = session_length(row)
+    return {name: length.fill(row.texts[name]) for name in TEXTS if row.texts.get(name)}
+
+
+def _day(at: datetime | None) -> str:
+    return at.strftime("%Y-%m-%d") if at else ""
+
+
+def _task(task: Task, done: TaskProgress) -> TaskFacts:
+    plan = TrapPlan.from_dict(task.traps)
+    odds, trouble = odds_of_traps(task, plan) if plan.kinds else (None, "")
+    met = {trap["kind"]: trap for trap in done["traps"]}
+    method = method_named(task.method)
+    return TaskFacts(
+        task=task.key,
+        title=task.title or task.key,
+        method=method.title,
+        instructions=task.instructions,
+        criteria=[
+            ScaleFacts(
+                question=_said(each.question),
+                help=each.help_text,
+                widget=each.scale["widget"],
+                steps=[(step["label"], _said(step["text"])) for step in each.scale["steps"]],
+                span=each.scale.get("span"),
+                longest=each.scale.get("longest", 0),
+            )
+            for each in task.criteria.order_by("order")
+        ],
+        heard=method.playback(task.options).share,
+        show_text=task.show_text,
+        examples=len(task.examples),
+        training=len(task.training),
+        repeats=task.repeats,
+        justification=task.justification,
+        ratings_per_clip=task.ratings_per_stimulus,
+        trials_per_block=task.block_size,
+        planned=done["planned"],
+        filled=done["rated"],
+        traps=[
+            TrapFacts(
+                kind=kind.kind,
+                count=kind.count,
+                pass_at_least=kind.pass_at_least,
+                answered=met[kind.kind]["answered"] if kind.kind in met else 0,
+                passed=met[kind.kind]["passed"] if kind.kind in met else 0,
+            )
+            for kind in plan.kinds
+        ],
+        traps_per=plan.per,
+        guessed=odds.guessing if odds else None,
+        not_guessed_because=trouble,
+        reopens=task.reopen_invalid,
+    )
+
+
+def _said(words: str) -> str:
+    return gettext(words) if words else ""
+
+
+def _checks(row: Study) -> list[CheckFacts]:
+    counts, facts = check_counts(row.pk) if row.checks else {}, []
+    for asked in row.checks:
+        check, count = check_named(asked["key"]), counts.get(asked["key"])
+        settings = check.settings(asked, language=row.language)
+        facts.append(
+            CheckFacts(
+                title=f"{_said(settings.title)} ({check.key})",
+                trials=settings.trials,
+                pass_at_least=settings.pass_at_least,
+                attempts=settings.attempts,
+                on_fail=settings.on_fail,
+                guessed=check.odds(settings) if settings.trials else 1.0,
+                passed=count.passed if count else 0,
+                failed=count.failed if count else 0,
+                screened=count.screened if count else 0,
+            )
+        )
+    return facts
+
+
+def _forms(row: Study, answers: list[dict[str, Any]]) -> list[FormFacts]:
+    counts = questionnaire_counts(row.pk) if row.questionnaires else {}
+    facts = []
+    for form in row.questionnaires:
+        count, between = counts.get(form["key"]), is_between(form)
+        given = [each.get(form["key"], {}).get("answers", {}) for each in answers]
+        facts.append(
+            FormFacts(
+                title=form["title"] or _said(default_title(form.get("use", ()))),
+                when="between trials" if between else f"{form['when']} the trials",
+                answered=count.answered if count else 0,
+                screened=count.screened if count else 0,
+                questions=[] if between else [_question(q, given) for q in form["questions"]],
+            )
+        )
+    return facts
+
+
+def _question(question: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -> QuestionFacts:
+    said = [a for each in given if (a := each.get(question["key"])) is not None]
+    words = {option["value"]: _said(option["text"]) for option in question["options"]}
+    chosen = [v for a in said for v in (a if isinstance(a, list) else [a])]
+    counts = Counter(words[str(value)] for value in chosen if str(value) in words)
+    return QuestionFacts(
+        question=_said(question["question"]),
+        kind=question["kind"],
+        counts={text: counts[text] for text in words.values() if counts[text]},
+        numbers=[float(a) for a in said if question["kind"] == "number" and not isinstance(a, str)],
+        answered=len(said),
+    )
+
+
+def _recruitment(each: Recruitment) -> RecruitmentFacts:
+    plan, kind = Plan.from_dict(each.plan), LedgerEntry.Kind
+    paid = LedgerEntry.objects.filter(recruitment=each)
+    bonuses = list(paid.filter(kind=kind.BONUS).values_list("minor", flat=True))
+    return RecruitmentFacts(
+        places=each.places or plan.places,
+        minutes=plan.minutes,
+        hourly_minor=plan.hourly_minor,
+        reward_minor=plan.reward_minor,
+        currency=each.currency or plan.currency,
+        devices=list(plan.devices),
+        filters=[str(words) for words in plan.words.values()],
+        published_on=_day(each.published_at),
+        rewards=paid.filter(kind=kind.REWARD).count(),
+        bonuses=len(bonuses),
+        bonuses_minor=float(sum(bonuses)),
+    )
+
+
+def _people(
+    row: Study, sessions: list[tuple[Any, ...]], last: list[tuple[Any, ...]]
+) -> PeopleFacts:
+    names = {source.key: source.name for source in sources_of(row.sources)}
+    timed = [(each[8], each[7]) for each in sessions if each[8] is not None]
+    return PeopleFacts(
+        raters=len(last),
+        scripted=sum(each[4] for each in last),
+        devices=Counter(each[1] or "not known" for each in last),
+        headphones=Counter(HEADPHONES.get(each[5], "not asked") for each in last),
+        languages=Counter(name_of(each[2]) for each in last),
+        sources=Counter(names.get(each[3], "the study's link or Prolific") for each in last),
+        timed=len(timed),
+        minutes=median(minutes for minutes, _ in timed) if timed else None,
+        clips=median(clips for _, clips in timed) if timed else None,
+    )

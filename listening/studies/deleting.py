@@ -1,0 +1,114 @@
+"""A study deleted for good, after a count of what goes; a line in the log stays."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from listening.events import COMMAND_LINE, note
+from listening.models import (
+    Justification,
+    LedgerEntry,
+    Rater,
+    Rating,
+    Recruitment,
+    Session,
+    Study,
+    Submission,
+)
+from listening.sessions import deleting_ratings
+from listening.studies.emptying import audio_of, empty, forget_unused
+from listening.studies.errors import StudyError
+
+RUNS = (Study.State.OPEN, Study.State.PAUSED)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """How much goes with a study."""
+
+    clips: int
+    sessions: int
+    listening_now: int
+    raters: int  # who took part in no other study
+    ratings: int
+    reasons: int
+    analyses: int
+    invitations: int
+
+    def rows(self) -> list[tuple[str, int]]:
+        words = {
+            "clips": "clips, with their audio where no copy of the study uses it",
+            "sessions": "sessions",
+            "listening_now": "of them not over yet",
+            "raters": "raters who took part in nothing else",
+            "ratings": "ratings",
+            "reasons": "reasons that raters wrote",
+            "analyses": "analyses with their reports",
+            "invitations": "invitations of panels",
+        }
+        return [(words[name], count) for name, count in asdict(self).items()]
+
+
+def contents_of(study: Study) -> Contents:
+    ratings = Rating.objects.filter(trial__session__study=study)
+    sessions = study.sessions.all()
+    return Contents(
+        clips=study.stimuli.count(),
+        sessions=sessions.count(),
+        listening_now=sessions.filter(status="started").count(),
+        raters=_raters_of(study).count(),
+        ratings=ratings.count(),
+        reasons=Justification.objects.filter(trial__session__study=study).count(),
+        analyses=study.analysis_runs.count(),
+        invitations=study.invitations.count(),
+    )
+
+
+def why_not(study: Study) -> str:
+    """What stands against deleting it, with the way out; "" where nothing does."""
+    if study.state in RUNS:
+        return f"The study “{study.key}” is {study.state}. Close it first."
+    ledger = LedgerEntry.objects.filter(recruitment__study=study).exists()
+    came = Submission.objects.filter(recruitment__study=study).exists()
+    unsent = (Recruitment.State.PLANNED, Recruitment.State.DISCARDED)
+    at_prolific = study.recruitments.exclude(state__in=unsent).exists()
+    if ledger or came:
+        return (
+            "People were paid through this study, and what was decided and paid is kept. Archive "
+            f"it; manage.py erase_raters {study.key} forgets who took part."
+        )
+    if at_prolific:
+        return "Its draft is at Prolific. Discard the draft on the page Recruiting first."
+    return ""
+
+
+def delete_study(study: Study, typed: str, *, by: str = COMMAND_LINE) -> Contents:
+    """Deletes all of it where its key is typed; how much that was stays in the log."""
+    if typed.strip() != study.key:
+        raise StudyError(f"Nothing was deleted: type the key “{study.key}” to delete the study.")
+    with transaction.atomic():
+        row = Study.objects.select_for_update().get(pk=study.pk)
+        if reason := why_not(row):
+            raise StudyError(f"Nothing was deleted. {reason}")
+        went = contents_of(row)
+        names = audio_of(row)
+        note(row, "deleted", by, title=row.title, state=row.state, **asdict(went))
+        raters = list(_raters_of(row).values_list("pk", flat=True))
+        with deleting_ratings():
+            empty(row)
+        row.recruitments.all().delete()
+        row.delete()
+        Rater.objects.filter(pk__in=raters).delete()
+        transaction.on_commit(partial(forget_unused, names))
+    return went
+
+
+def _raters_of(study: Study) -> QuerySet[Rater]:
+    sessions = Session.objects.filter(rater=OuterRef("pk"))
+    return Rater.objects.filter(
+        Exists(sessions.filter(study=study)), ~Exists(sessions.exclude(study=study))
+    )

@@ -1,0 +1,73 @@
+"""What colleagues call a study, its tags, and whether it is put away: nothing that raters see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.utils import timezone
+
+from listening.events import COMMAND_LINE, note
+from listening.models import Study
+from listening.studies.errors import StudyError
+
+LONGEST_NAME = 120
+LONGEST_TAG = 40
+MOST_TAGS = 12
+
+
+def rename_study(study: Study, name: str, *, by: str = COMMAND_LINE) -> bool:
+    """The name for colleagues, beside the title that raters see; "" is none. Whether it changed."""
+    name = " ".join(name.split())
+    if len(name) > LONGEST_NAME:
+        raise StudyError(f"A name has at most {LONGEST_NAME} characters; this has {len(name)}.")
+    with transaction.atomic():
+        row = Study.objects.select_for_update().get(pk=study.pk)
+        old, row.name = row.name, name
+        if old == name:
+            return False
+        row.save(update_fields=["name"])
+        note(row, "renamed", by, name={"from": old, "to": name})
+    study.name = name
+    return True
+
+
+def tags_in(text: str) -> list[str]:
+    """Tags as they are typed, between commas: in lower case, each once, in their order."""
+    words = (" ".join(word.split()).casefold() for word in text.split(","))
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def tag_study(study: Study, tags: Iterable[str], *, by: str = COMMAND_LINE) -> bool:
+    """All the tags that the study has from now on; whether they changed."""
+    tags = list(tags)
+    for tag in tags:
+        if len(tag) > LONGEST_TAG:
+            raise StudyError(f"A tag has at most {LONGEST_TAG} characters: “{tag[:50]}” has more.")
+    if len(tags) > MOST_TAGS:
+        raise StudyError(f"A study has at most {MOST_TAGS} tags; these are {len(tags)}.")
+    with transaction.atomic():
+        row = Study.objects.select_for_update().get(pk=study.pk)
+        old, row.tags = row.tags, tags
+        if old == tags:
+            return False
+        row.save(update_fields=["tags"])
+        note(row, "tagged", by, tags={"from": old, "to": tags})
+    study.tags = tags
+    return True
+
+
+def archive_study(study: Study, *, archived: bool = True, by: str = COMMAND_LINE) -> None:
+    """Puts a study out of the list, or back into it. One that raters can enter stays in sight."""
+    with transaction.atomic():
+        row = Study.objects.select_for_update().get(pk=study.pk)
+        if archived and row.state == Study.State.OPEN:
+            raise StudyError(
+                f"The study “{row.key}” is open. Pause or close it before it is archived."
+            )
+        if archived == (row.archived_at is not None):
+            return
+        row.archived_at = timezone.now() if archived else None
+        row.save(update_fields=["archived_at"])
+        note(row, "archived" if archived else "unarchived", by)
+    study.archived_at = row.archived_at

@@ -1,0 +1,126 @@
+"""What a list of studies says of each: how far it is, when it is full, what was paid."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.db.models import F, Sum
+from django.utils import timezone
+
+from listening.models import LedgerEntry, Study
+from listening.monitor import page_progress
+from listening.recruitment.ledger import PAID
+from listening.recruitment.plan import money
+
+MAX_AGE_S = 20.0  # a list need not be as fresh as the monitor
+PACE = timedelta(days=3)  # of these the pace is that of
+SESSIONS_FOR_A_PACE = 5  # fewer tell nothing
+SHORTEST = timedelta(hours=1)
+# Answers extend leases: the last one was when a lease began that is not over yet.
+ACTIVITY = """
+SELECT t.id,
+    count(s.id) FILTER (WHERE s.status = 'finished'),
+    count(s.id) FILTER (WHERE s.status = 'finished' AND NOT r.simulated
+        AND s.finished_at > %(since)s),
+    greatest(max(s.started_at), max(s.finished_at),
+        (SELECT max(b.lease_until) - t.lease_s * interval '1 second' FROM listening_task k
+         JOIN listening_block b ON b.task_id = k.id AND b.state = 1 WHERE k.study_id = t.id))
+FROM listening_study t LEFT JOIN listening_session s ON s.study_id = t.id
+LEFT JOIN listening_rater r ON r.id = s.rater_id WHERE t.id = ANY(%(studies)s) GROUP BY t.id
+"""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One study at a glance. Sessions are those of people; ratings count simulated ones too."""
+
+    study: Study
+    rated: int
+    planned: int
+    sessions: int
+    simulated: int
+    last_activity: datetime | None
+    full_in: timedelta | None  # at the pace of the last days; None where that says nothing
+    paid: tuple[str, ...]  # with fees, one for each currency
+
+    @property
+    def just_now(self) -> bool:
+        last = self.last_activity
+        return last is not None and timezone.now() - last < timedelta(minutes=1)
+
+    @property
+    def full_in_words(self) -> str:
+        """Rounded up, so that no page promises what is not kept."""
+        if self.full_in is None:
+            return ""
+        hours = -(-self.full_in // timedelta(hours=1))
+        if hours > 90 * 24:
+            return "more than 90 days"
+        count, word = (hours, "hour") if hours < 24 else (-(-hours // 24), "day")
+        return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def overviews(studies: Iterable[Study]) -> list[Overview]:
+    """One for each study, in their order; a few queries for all of them, and cached progress."""
+    studies = list(studies)
+    now = timezone.now()
+    activity = _activity([study.pk for study in studies], now - PACE)
+    paid = _paid(studies)
+    found = []
+    for study in studies:
+        progress = page_progress(study.key, max_age_s=MAX_AGE_S)
+        finished, lately, last = activity.get(study.pk, (0, 0, None))
+        by_status = {k: n for k, n in progress["sessions"].items() if k != "simulated"}
+        found.append(
+            Overview(
+                study=study,
+                rated=progress["total"]["rated"],
+                planned=progress["total"]["planned"],
+                sessions=sum(by_status.values()),
+                simulated=progress["sessions"]["simulated"],
+                last_activity=last,
+                full_in=_full_in(study, progress["total"], finished, lately, now),
+                paid=paid.get(study.pk, ()),
+            )
+        )
+    return found
+
+
+def _full_in(
+    study: Study, total: Mapping[str, int], finished: int, lately: int, now: datetime
+) -> timedelta | None:
+    """Sessions that are missing, at so many a day; each taken to give what sessions gave so far."""
+    missing = total["planned"] - total["rated"]
+    runs = study.state == Study.State.OPEN and study.opened_at is not None
+    if not runs or lately < SESSIONS_FOR_A_PACE or missing <= 0 or not total["rated"]:
+        return None
+    assert study.opened_at is not None
+    watched = max(min(PACE, now - study.opened_at), SHORTEST)
+    sessions = missing * finished / total["rated"]
+    return watched * (sessions / lately)
+
+
+def _activity(studies: list[int], since: datetime) -> dict[int, tuple[int, int, datetime | None]]:
+    with connection.cursor() as cursor:
+        cursor.execute(ACTIVITY, {"studies": studies, "since": since})
+        return {study: (finished, lately, last) for study, finished, lately, last in cursor}
+
+
+def _paid(studies: Iterable[Study]) -> dict[int, tuple[str, ...]]:
+    """What the ledger knows to be paid, with fees."""
+    rows: Any = (
+        LedgerEntry.objects.filter(recruitment__study__in=studies, kind__in=PAID)
+        .order_by()
+        .values_list("recruitment__study", "recruitment__currency")
+        .annotate(sum=Sum(F("minor") + F("fees_minor")))
+    )
+    found: dict[int, list[str]] = defaultdict(list)
+    for study, currency, minor in rows:
+        found[study].append(money(float(minor or Decimal(0)), currency))
+    return {study: tuple(sums) for study, sums in found.items()}

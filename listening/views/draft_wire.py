@@ -1,0 +1,249 @@
+"""What the pages of a draft send: changed fields, pieces of files, and the buttons."""
+
+from __future__ import annotations
+
+import json
+from tempfile import TemporaryFile
+from typing import IO, Any, cast
+from zipfile import ZipFile
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+)
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from listening.audio.pieces import piece_of
+from listening.design import draft_toml
+from listening.design.scanning import EXTENSIONS, UnclearNames, texts_in
+from listening.design.studyfile.files import Shelf
+from listening.design.studyfile.shapes import Wrong
+from listening.drafts import folder, making, sounds
+from listening.drafts.figures import figures_of, reading_of
+from listening.models import Draft
+from listening.studies import StudyError, StudyProblems
+from listening.views.drafts import own_draft
+
+MOST_CHANGES = 200  # fields in one request
+NAMED = 5  # lines of pasted texts
+SHOWN_AT = {"role": "draft", "rename": "draft", "texts": "draft", "arrange": "draft"}
+
+
+# --- Fields, as they are typed --------------------------------------------------------------------
+
+
+@never_cache
+@login_required
+@require_POST
+def save(request: HttpRequest, code: str) -> HttpResponse:
+    """Changed fields; what comes back is the sidebar. 409 where somebody changed it meanwhile."""
+    draft = own_draft(request, code)
+    try:
+        sent = json.loads(request.body)
+        changes, seen = dict(sent["changes"]), int(sent["revision"])
+        anyway = sent.get("anyway") is True
+        assert len(changes) <= MOST_CHANGES
+    except (ValueError, TypeError, KeyError, AssertionError):
+        return JsonResponse({"message": "This is no change of a draft."}, status=400)
+
+    def put(top: draft_toml.Table, rows: folder.Rows) -> None:
+        for path, value in changes.items():
+            if path == "headphones":
+                draft_toml.toggle_headphones(top, bool(value))
+            else:
+                draft_toml.put(top, path, value)
+
+    try:
+        folder.change(draft, put, seen, anyway=anyway)
+    except folder.ChangedMeanwhile:
+        words = "The draft was changed in another window meanwhile."
+        return JsonResponse({"message": words, "revision": draft.revision}, status=409)
+    except draft_toml.UnknownField as field:
+        return JsonResponse({"message": f"There is no field {field}."}, status=400)
+    except folder.Unreadable as problem:
+        return JsonResponse({"message": str(problem)}, status=422)
+    reading = reading_of(draft)
+    context = {"draft": draft, "reading": reading, "figures": figures_of(draft, reading)}
+    return render(request, "researcher/_draft_figures.html", context)
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+@never_cache
+@login_required
+@require_GET
+def files(request: HttpRequest, code: str) -> HttpResponse:
+    """What is there already, so that an upload goes on where it stopped."""
+    draft = own_draft(request, code)
+    asked, size = request.GET.get("path"), request.GET.get("size", "")
+    if asked is None:
+        prefix = f"{sounds.SOUNDS}/"
+        sizes = {k.removeprefix(prefix): n for k, n in sounds.names_of(draft).items()}
+        return JsonResponse({"files": sizes})
+    received = sounds.received_of(draft, asked, int(size) if size.isdecimal() else 0)
+    return JsonResponse({"received": received, "sha256": sounds.sha256_at(draft, asked)})
+
+
+@never_cache
+@login_required
+@require_POST
+def upload(request: HttpRequest, code: str) -> HttpResponse:
+    """A piece of a file; the last one says what is in it, or why it is no sound."""
+    draft = own_draft(request, code)
+    path, zipped = request.GET.get("path", ""), sounds.is_zip(request.GET.get("path", ""))
+    try:
+        size, offset = int(request.GET["size"]), int(request.GET["offset"])
+    except (KeyError, ValueError):
+        return JsonResponse({"problem": "The size is missing."}, status=400)
+    largest = sounds.LARGEST_ZIP_BYTES if zipped else sounds.LARGEST_BYTES
+    if not 0 < size <= largest:
+        what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
+        return JsonResponse({"problem": what}, status=422)
+    if offset == 0 and sounds.is_full(draft):
+        what = f"A draft holds at most {sounds.MOST_FILES:,} files. Import the folder instead."
+        return JsonResponse({"problem": what}, status=422)
+    try:
+        whole = sounds.receive(draft, path, size, offset, request.body)
+    except sounds.WrongPiece as wrong:
+        return JsonResponse({"received": wrong.received}, status=409)
+    except Wrong as wrong:
+        return JsonResponse({"problem": f"{wrong.what} {wrong.remedy}"}, status=422)
+    except OSError as error:
+        return JsonResponse({"problem": f"It cannot be kept: {error.strerror}."}, status=507)
+    if not whole:
+        return JsonResponse({"received": offset + len(request.body)})
+    return JsonResponse(_what_came(draft, path, zipped))
+
+
+def _what_came(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
+    if zipped:
+        problems = sounds.unzip(draft, path)
+        return {"done": True, "problem": " ".join(map(str, problems[:NAMED]))}
+    if path.rpartition(".")[2].casefold() not in EXTENSIONS:
+        return {"done": True}
+    name = f"{sounds.SOUNDS}/{path}"
+    return {"done": True, "problem": sounds.facts_of(draft, [name])[name].get("problem", "")}
+
+
+@login_required
+@require_GET
+def clip(request: HttpRequest, code: str, name: str) -> HttpResponseBase:
+    """A sound as it was uploaded."""
+    draft = own_draft(request, code)
+    try:
+        path = Shelf(folder.folder_of(draft)).file(name)
+    except Wrong:
+        raise Http404 from None
+    if path.suffix[1:].casefold() not in EXTENSIONS:
+        raise Http404
+    response = piece_of(path, request.headers.get("Range", ""))
+    response["Accept-Ranges"] = "bytes"
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+@login_required
+@require_GET
+def download(request: HttpRequest, code: str) -> HttpResponseBase:
+    """The study folder as it is now: for scripts, for the archive, to change what no page shows."""
+    draft = own_draft(request, code)
+    source = folder.folder_of(draft)
+    name = folder.table_of(draft).get("study", {}).get("key") or "study"
+    file = cast(IO[bytes], TemporaryFile())  # noqa: SIM115  closed by the response
+    with ZipFile(file, "w") as opened:  # sounds hardly pack
+        for path in sorted(p for p in source.rglob("*") if p.is_file()):
+            opened.write(path, f"{name}/{path.relative_to(source).as_posix()}")
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=f"{name}.zip")
+
+
+# --- Buttons --------------------------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def act(request: HttpRequest, code: str) -> HttpResponse:
+    draft = own_draft(request, code)
+    do = request.POST.get("do", "")
+    try:
+        if do == "delete":
+            folder.delete(draft)
+            messages.success(request, "The draft and its sounds are deleted.")
+            return redirect("new-study")
+        if do in ("make", "open"):
+            return _make_or_open(request, draft, do)
+        _edit(request, draft, do)
+    except folder.ChangedMeanwhile:
+        words = (
+            "The draft was changed in another window meanwhile. This is the newest; do it again."
+        )
+        messages.warning(request, words)
+    except folder.Unreadable as problem:
+        messages.error(request, str(problem))
+    except UnclearNames as unclear:
+        messages.warning(request, unclear.what)
+    return redirect(SHOWN_AT.get(do, "draft-questions"), code=draft.code)
+
+
+def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
+    given = request.POST
+    if do == "arrange":
+        found = sounds.arrange(draft, given.get("pattern", "").strip())
+        if not folder.table_of(draft):
+            words = "There is no study.toml in it: start with another card, or add one."
+            messages.warning(request, words)
+        if found is not None:
+            words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
+            messages.success(request, words)
+        return
+
+    def make(top: draft_toml.Table, rows: folder.Rows) -> None:
+        if do == "role":
+            sounds.mark(top, rows, given.get("condition", ""), given.get("role", ""))
+        elif do == "rename":
+            if not sounds.rename(top, rows, given.get("condition", ""), given.get("name", "")):
+                messages.error(request, "Another system has this name, or it cannot be used.")
+        elif do == "texts":
+            _put_texts(request, rows, given.get("texts", ""))
+        elif do == "remove-task" and given.get("task", "").isdecimal():
+            draft_toml.remove_task(top, int(given["task"]))
+
+    seen = given.get("revision", "")
+    folder.change(draft, make, int(seen) if seen.isdecimal() else 0)
+
+
+def _put_texts(request: HttpRequest, rows: folder.Rows, pasted: str) -> None:
+    sentences = list(dict.fromkeys(row["item"] for row in rows))
+    texts, unknown = texts_in(pasted, sentences)
+    for row in rows:
+        row["text"] = texts.get(row["item"], row.get("text", ""))
+    messages.success(request, f"{len(texts)} of {len(sentences)} sentences have got their text.")
+    for line in unknown[:NAMED]:
+        messages.warning(request, f"No sentence has the name of this line: {line[:100]}")
+    if len(unknown) > NAMED:
+        messages.warning(request, f"… and {len(unknown) - NAMED} more lines.")
+
+
+def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
+    assert request.user.is_authenticated
+    try:
+        if do == "open":
+            study = making.open_made(draft, anyway="anyway" in request.POST)
+            messages.success(request, "The study is open: raters can start. Their link is below.")
+            return redirect("study", key=study.key)
+        making.make(draft, request.user)
+    except StudyProblems:
+        pass  # the page lists them
+    except StudyError as error:
+        for line in str(error).splitlines():
+            messages.error(request, line)
+    return redirect("draft-review", code=draft.code)

@@ -1,0 +1,176 @@
+"""A study made in the browser: what it is begun as, its sounds, questions, raters, and opening."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from listening.access import EDIT, study_for, visible_studies
+from listening.design.draft_toml import KINDS
+from listening.design.scanning import UnclearNames, scan
+from listening.design.studyfile import mistakes
+from listening.drafts import folder, making, sounds
+from listening.drafts.figures import figures_of, reading_of
+from listening.models import Draft
+from listening.previews import GALLERY
+from listening.views.draft_fields import question_fields, rater_fields
+
+SENTENCES_PER_PAGE = 40
+NAMED = 20  # files that are not used
+STEPS = (
+    ("draft", "Sounds"),
+    ("draft-questions", "Questions"),
+    ("draft-raters", "Raters"),
+    ("draft-review", "Review and open"),
+)
+TRY = {"ab": "ab", "cmos": "cmos", "mos": "mos", "mushra": "mushra", "att": "att"}
+
+
+def own_draft(request: HttpRequest, code: str) -> Draft:
+    return get_object_or_404(Draft, owner_id=request.user.pk, code=code)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_study(request: HttpRequest) -> HttpResponse:
+    if request.method == "POST":
+        return _begin(request)
+    cards = [
+        {"key": key, "kind": kind, "url": _try_it(key, kind.preset)} for key, kind in KINDS.items()
+    ]
+    context = {
+        "cards": cards,
+        "drafts": Draft.objects.filter(owner_id=request.user.pk)[:20],
+        "studies": visible_studies(request.user).order_by("-created_at")[:50],
+    }
+    return render(request, "researcher/new_study.html", context)
+
+
+def _try_it(key: str, preset: str) -> str:
+    """One trial of the gallery where it has the method, else the preset from its first page."""
+    if key in TRY:
+        return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': TRY[key]})}"
+    return reverse("example-preview", args=[preset])
+
+
+def _begin(request: HttpRequest) -> HttpResponse:
+    assert request.user.is_authenticated
+    kind = request.POST.get("kind", "")
+    if kind in KINDS:
+        draft = folder.begin(request.user, kind)
+    elif kind == "folder":
+        draft = folder.begin_empty(request.user)
+    elif kind == "copy":
+        study = study_for(request.user, request.POST.get("study", ""), EDIT)
+        draft = folder.begin_copy(request.user, study)
+        messages.success(request, f"This is a copy of “{study.title}”; the study itself stays.")
+    else:
+        messages.error(request, "Choose what kind of study it is.")
+        return redirect("new-study")
+    return redirect("draft", code=draft.code)
+
+
+# --- The steps ------------------------------------------------------------------------------------
+
+
+def _shown(
+    request: HttpRequest, code: str, template: str, more: Callable[[Draft], dict[str, Any]]
+) -> HttpResponse:
+    draft = own_draft(request, code)
+    reading = reading_of(draft)
+    here = request.resolver_match.view_name if request.resolver_match else ""
+    context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
+    context["mistakes"] = mistakes(reading.problems)
+    try:
+        context |= {"figures": figures_of(draft, reading), "table": folder.table_of(draft)}
+        context |= more(draft)
+    except folder.Unreadable as problem:
+        context["unreadable"] = str(problem)
+        return render(request, "researcher/draft_review.html", context)
+    return render(request, template, context)
+
+
+@never_cache
+@login_required
+@require_GET
+def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft) -> dict[str, Any]:
+        pages = Paginator(
+            range(len({r["item"] for r in folder.rows_of(draft)})), SENTENCES_PER_PAGE
+        )
+        page = pages.get_page(request.GET.get("page"))
+        left = sounds.not_used(draft)
+        return {
+            "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE),
+            "page": page,
+            "left": left[:NAMED],
+            "left_more": len(left) - NAMED,
+            "unclear": _unclear(draft),
+            "roles": (
+                ("test", "Compared"),
+                ("reference", "Reference"),
+                ("anchor", "Anchor"),
+                ("trap", "Trap: must get a low score"),
+            ),
+        }
+
+    return _shown(request, code, "researcher/draft_sounds.html", more)
+
+
+def _unclear(draft: Draft) -> UnclearNames | None:
+    """Why files that came are in no table yet: their names can be read in several ways."""
+    names = sounds.names_of(draft)
+    if not names or folder.rows_of(draft):
+        return None
+    try:
+        scan(names, draft.pattern)
+    except UnclearNames as unclear:
+        return unclear
+    return None
+
+
+@never_cache
+@login_required
+@require_GET
+def questions_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft) -> dict[str, Any]:
+        return {"tasks": question_fields(folder.table_of(draft), folder.rows_of(draft))}
+
+    return _shown(request, code, "researcher/draft_questions.html", more)
+
+
+@never_cache
+@login_required
+@require_GET
+def raters_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft) -> dict[str, Any]:
+        return rater_fields(folder.table_of(draft))
+
+    return _shown(request, code, "researcher/draft_raters.html", more)
+
+
+@never_cache
+@login_required
+@require_GET
+def review_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft) -> dict[str, Any]:
+        made = making.is_made(draft)
+        findings = making.findings_of(draft) if made else []
+        return {
+            "made": made,
+            "findings": findings,
+            "serious": any(each.level == "problem" for each in findings),
+        }
+
+    return _shown(request, code, "researcher/draft_review.html", more)

@@ -1,0 +1,307 @@
+"""Who may do what: every route as everybody, against one table; and projects with their members."""
+
+import re
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import Http404
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+from django.utils import timezone
+
+from analysis.models import AnalysisRun
+from listening import access, studies
+from listening.models import Connection, MemberInvitation, Membership, Project, Study, StudyEvent
+from listening.recruitment.connecting import connection_for
+from tests.factories import arrive, make_study, make_user
+from tests.listening.test_researcher_pages import messages_of, page_of, words_of
+from tests.own_cache import empty_cache
+
+pytestmark = pytest.mark.django_db
+LOOK, ANALYSE, EDIT, OWN = "look", "analyse", "edit", "own"
+ROLES = ("viewer", "analyst", "editor", "owner")
+WANTED = {  # every route of a study or a project, and the right that it takes
+    LOOK: (
+        *("study", "log", "log-csv", "results", "results-state", "results-file", "metrics"),
+        *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
+        *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
+        *("report-card", "report-card-file"),
+    ),
+    ANALYSE: (
+        *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
+        *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
+        *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
+        *("metrics-jsonl", "metrics-import"),
+    ),
+    EDIT: (
+        *("study-state", "session-reject", "simulated-delete", "manage", "manage-do"),
+        *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
+        *("invitations-csv", "results-share", "results-unshare"),
+    ),
+    OWN: ("project-do", "project-prolific", "project-prolific-do"),
+}
+MORE = {  # actions that take another right than their route
+    ("manage-do", "delete"): OWN,
+    ("manage-do", "move"): OWN,
+    ("project-do", "leave"): LOOK,
+}
+ABOUT_NO_STUDY = {  # of one's own, or for everybody
+    *("home", "login", "logout", "password", "password-lost", "password-set", "studies"),
+    *("deleted-studies", "projects", "join", "prolific", "prolific-do", "prolific-hook", "gallery"),
+    *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),
+    *("check-sound", "api-state", "api-checks", "api-answers", "api-questionnaires", "api-skips"),
+    *("shared-results", "shared-clip", "new-study", "draft", "draft-questions", "draft-raters"),
+    *("draft-review", "draft-save", "draft-files", "draft-upload", "draft-do", "draft-folder"),
+    *("draft-clip", "draft-preview", "draft-preview-clip", "draft-preview-sound"),
+    *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
+}
+VALUES = {"key": "voices", "source": "panel", "form": "csv", "kind": "json", "name": "a.csv"}
+VALUES |= {"stimulus": "a", "check": "volume", "seed": "0" * 32}
+
+
+def routes(patterns=None) -> dict[str, URLPattern]:
+    found: dict[str, URLPattern] = {}
+    for each in get_resolver().url_patterns if patterns is None else patterns:
+        if isinstance(each, URLPattern):
+            found[f"{each.pattern}"] = each
+        elif getattr(each, "app_name", None) != "admin":
+            found |= routes(each.url_patterns)
+    return found
+
+
+def address_of(route: URLPattern, project: int) -> str:
+    names = route.pattern.regex.groupindex
+    known = VALUES | {"pk": project if "project" in route.name else 1, "project": project}
+    return reverse(route.name, kwargs={name: known.get(name, 1) for name in names})
+
+
+def about_a_study(route: URLPattern) -> bool:
+    """Whether its address names a study or a project."""
+    return re.search(r"studies/[<(]|^projects/<", str(route.pattern)) is not None
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache():
+    empty_cache()
+
+
+@pytest.fixture
+def lab():
+    """A project with a member of each role, and a study of its owner."""
+    project = Project.objects.create(name="Lab")
+    for role in ROLES:
+        Membership.objects.create(project=project, user=make_user(role), role=role)
+    study = make_study(key="voices")
+    Study.objects.update(project=project)
+    study.refresh_from_db()
+    return project
+
+
+def people(project: Project) -> dict[str, User | AnonymousUser]:
+    """Everybody who may ask; whom the study belonged to before is a stranger now."""
+    members = {each.role: each.user for each in project.memberships.all()}
+    others = {"stranger": make_user("researcher"), "superuser": make_user("root")}
+    User.objects.filter(username="root").update(is_superuser=True)
+    return {"nobody": AnonymousUser(), **others, **members}
+
+
+def expected(who: str, wants: str) -> str:
+    if who in ("nobody", "stranger"):
+        return {"nobody": "log in", "stranger": "unknown"}[who]
+    rights = (LOOK, ANALYSE, EDIT, OWN)
+    if who == "superuser" or ROLES.index(who) >= rights.index(wants):
+        return "in"
+    return "role"
+
+
+def outcome(client: Client, url: str, method: str, form: dict[str, str]) -> str:
+    answer = getattr(client, method)(url, form)
+    if answer.status_code == 405:
+        return ""
+    if answer.status_code == 302 and answer.url.startswith("/login/"):
+        return "log in"
+    if answer.status_code == 404:
+        said = str(answer.context["exception"])
+        return "in" if said == "passed" else "unknown" if "of yours" in said else said
+    return {403: "role"}.get(answer.status_code, f"{answer.status_code}: asked nobody")
+
+
+@pytest.mark.slow
+def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_says(lab, monkeypatch):
+    check = access._check
+
+    def stop_where_it_passes(wants: str, may: frozenset[str]) -> None:
+        check(wants, may)
+        raise Http404("passed")  # what comes after is other tests' to try
+
+    monkeypatch.setattr(access, "_check", stop_where_it_passes)
+    wanted = {name: right for right, names in WANTED.items() for name in names}
+    tried = set()
+    for who, user in people(lab).items():
+        client = Client()
+        if user.is_authenticated:
+            client.force_login(User.objects.get(pk=user.pk))
+        for route in routes().values():
+            if not about_a_study(route):
+                assert route.name in ABOUT_NO_STUDY, f"{route.pattern} is not in the table"
+                continue
+            tried.add(route.name)
+            url = address_of(route, lab.pk)
+            cases = [("", wanted[route.name])]
+            cases += [(act, right) for (name, act), right in MORE.items() if name == route.name]
+            for action, right in cases:
+                got = {outcome(client, url, m, {"action": action}) for m in ("get", "post")}
+                assert got - {""} == {expected(who, right)}, (who, route.name, action)
+    assert tried == set(wanted)
+
+
+def test_what_a_role_may_not_do_is_not_offered(client, lab):
+    arrive(Study.objects.get(), simulated=False)
+    seen = {}
+    for role in ROLES:
+        client.force_login(make_user(role))
+        seen[role] = page_of(client, "/studies/voices/")
+    for words in ("Pause</button>", "Reject…", ">Recruiting<", ">Manage<"):
+        assert [role for role in ROLES if words in seen[role]] == ["editor", "owner"], words
+    AnalysisRun.objects.create(study=Study.objects.get(), estimator="mean_score", state="cancelled")
+    for role, offered in {"viewer": False, "analyst": True}.items():
+        client.force_login(make_user(role))
+        results, metrics = (
+            page_of(client, f"/studies/voices/{p}/") for p in ("results", "metrics")
+        )
+        for words, page in {
+            "/results/run/": results,
+            "ratings.csv": results,
+            "/score/": metrics,
+        }.items():
+            assert (words in page) is offered, (role, words)
+    refused = client.post("/studies/voices/state/", {"to": "closed"})
+    assert refused.status_code == 403
+    assert "This takes the role editor in the project" in words_of(refused.content.decode())
+
+
+def test_prolific_ids_are_for_who_runs_the_study(client, lab):
+    arrive(Study.objects.get(), prolific_id="5f1c0a", simulated=False)
+    shown = []
+    for name, user in people(lab).items():
+        if name not in ("nobody", "stranger"):
+            client.force_login(User.objects.get(pk=user.pk))
+            shown += [name] * ("5f1c0a" in page_of(client, "/studies/voices/"))
+    assert sorted(shown) == ["editor", "owner"]
+
+
+# --- Projects ------------------------------------------------------------------------------------
+
+
+def do(client, project: Project, **form: object) -> list[str]:
+    return messages_of(client.post(f"/projects/{project.pk}/do/", form, follow=True))
+
+
+def link_for(client, project: Project, **form: object) -> str:
+    (said,) = do(client, project, action="invite", **{"role": "editor", "days": 7, **form})
+    return urlsplit(said.rpartition(" ")[2]).path
+
+
+def test_somebody_without_an_account_joins_by_a_link_that_works_once(client, lab):
+    client.force_login(make_user("owner"))
+    path = link_for(client, lab, whom="Grace")
+    assert "Grace, as editor" in words_of(page_of(client, f"/projects/{lab.pk}/"))
+    token = path.split("/")[2]
+    assert token not in str(MemberInvitation.objects.values_list())
+    new = Client()
+    assert "owner invites you as editor" in words_of(page_of(new, path))
+    form = {"username": "grace", "password1": "short", "password2": "short"}
+    assert "too short" in new.post(path, form).content.decode()
+    assert not User.objects.filter(username="grace").exists()
+    form |= dict.fromkeys(("password1", "password2"), "correct horse battery")
+    answer = new.post(path, form, follow=True)
+    assert messages_of(answer) == ["You are in the project Lab, as editor."]
+    assert "voices" in page_of(new, "/studies/")
+    grace = User.objects.get(username="grace")
+    assert (grace.is_superuser, grace.is_staff) == (False, False)
+    assert Client().get(path).status_code == 404
+    assert MemberInvitation.objects.get().used_by == "grace"
+
+
+def test_a_link_that_is_over_or_taken_back_leads_nowhere(client, lab):
+    client.force_login(make_user("owner"))
+    first, second = link_for(client, lab), link_for(client, lab, days=1)
+    newest = MemberInvitation.objects.first()
+    assert newest is not None
+    said = do(client, lab, action="revoke", invitation=newest.pk)
+    assert said == ["That link works no more."]
+    MemberInvitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    client.force_login(make_user("stranger"))
+    for path in (first, second):
+        assert client.get(path).status_code == 404
+        assert client.post(path).status_code == 404
+    client.force_login(make_user("owner"))
+    assert "offered" in do(client, lab, action="invite", role="god", days=7)[0]
+
+
+def test_who_is_logged_in_joins_with_that_account_and_keeps_a_role_they_have(client, lab):
+    client.force_login(make_user("owner"))
+    path = link_for(client, lab, role="viewer")
+    client.force_login(make_user("editor"))
+    assert "in this project already, as editor" in messages_of(client.post(path, follow=True))[0]
+    client.force_login(make_user("stranger"))
+    client.post(path)
+    assert Membership.objects.get(user__username="stranger").role == "viewer"
+
+
+def test_a_project_keeps_an_owner(client, lab):
+    client.force_login(make_user("owner"))
+    mine = Membership.objects.get(role="owner")
+    editor = Membership.objects.get(role="editor")
+    for form in (
+        {"action": "role", "member": mine.pk, "role": "viewer"},
+        {"action": "role", "member": mine.pk, "role": ""},
+        {"action": "leave"},
+    ):
+        assert "keeps an owner" in do(client, lab, **form)[0]
+    assert do(client, lab, action="role", member=editor.pk, role="owner") == [
+        "editor is owner now."
+    ]
+    assert do(client, lab, action="leave") == ["You have left Lab."]
+    assert client.get("/studies/voices/").status_code == 404
+
+
+def test_a_study_moves_into_a_project_and_its_members_see_it(client):
+    study = make_study(key="voices")
+    client.force_login(study.owner)
+    assert (
+        "name of 1 to 120" in messages_of(client.post("/projects/", {"name": " "}, follow=True))[0]
+    )
+    client.post("/projects/", {"name": "Lab"})
+    lab = Project.objects.get()
+    viewer = make_user("viewer")
+    Membership.objects.create(project=lab, user=viewer, role="viewer")
+    alien = Project.objects.create(name="Alien")
+    move = {"action": "move", "project": alien.pk}
+    answer = client.post("/studies/voices/manage/do/", move, follow=True)
+    assert "in no such project" in messages_of(answer)[0]
+    client.post("/studies/voices/manage/do/", move | {"project": lab.pk})
+    client.force_login(viewer)
+    assert "in Lab" in words_of(page_of(client, f"/studies/?project={lab.pk}"))
+    client.force_login(study.owner)
+    client.post("/studies/voices/manage/do/", move | {"project": ""})
+    client.force_login(viewer)
+    assert client.get("/studies/voices/").status_code == 404
+    said = [e.details["project"]["to"] for e in StudyEvent.objects.filter(what="moved")]
+    assert said == ["its owner alone", "Lab"]
+
+
+def test_a_study_of_a_project_is_recruited_with_the_projects_token(client, lab):
+    study = Study.objects.get()
+    own = Connection.objects.create(owner=study.owner, token="own")
+    assert connection_for(study) is None
+    client.force_login(make_user("editor"))
+    assert "connects Prolific" in words_of(page_of(client, "/studies/voices/recruiting/"))
+    labs = Connection.objects.create(of_project=lab, token="labs")
+    assert connection_for(study) == labs
+    copy = studies.copy_study(study, make_user("editor"))
+    assert connection_for(copy) == labs
+    study.project = None
+    assert connection_for(study) == own

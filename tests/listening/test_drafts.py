@@ -1,0 +1,247 @@
+"""A study made in the browser: from dropped files to an open study, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from listening.design.draft_toml import KINDS
+from listening.drafts.folder import folder_of, rows_of, table_of
+from listening.models import Draft, Slot, Study
+from tests.listening.folders import write_sound
+from tests.listening.test_studies import media  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada(client: Client, settings, tmp_path: Path) -> Client:
+    settings.EARNEST_VAR = tmp_path / "var"
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+def begun(client: Client, kind: str = "mos") -> Draft:
+    assert client.post("/new/", {"kind": kind}).status_code == 302
+    return Draft.objects.latest("pk")
+
+
+def send(client: Client, draft: Draft, name: str, data: bytes, piece: int = 10**9):
+    at = 0
+    while True:
+        url = f"/drafts/{draft.code}/upload/?path={name}&size={len(data)}&offset={at}"
+        answer = client.post(url, data[at : at + piece], content_type="application/octet-stream")
+        at += piece
+        if answer.status_code != 200 or at >= len(data):
+            return answer
+
+
+def sound(tmp_path: Path, seed: int = 0) -> bytes:
+    write_sound(tmp_path / "one.wav", seed)
+    return (tmp_path / "one.wav").read_bytes()
+
+
+def fill(client: Client, draft: Draft, tmp_path: Path, systems=("vits", "human"), lines=(1, 2, 3)):
+    for n, system in enumerate(systems):
+        for line in lines:
+            done = send(client, draft, f"set/{system}/s{line}.wav", sound(tmp_path, 10 * n + line))
+            assert done.json() == {"done": True, "problem": ""}
+    client.post(f"/drafts/{draft.code}/do/", {"do": "arrange"})
+    draft.refresh_from_db()
+
+
+def save(client: Client, draft: Draft, changes: dict[str, object], **more: object):
+    body = {"revision": draft.revision, "changes": changes, **more}
+    url = f"/drafts/{draft.code}/save/"
+    return client.post(url, json.dumps(body), content_type="application/json")
+
+
+@pytest.mark.usefixtures("media")
+def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    act = f"/drafts/{draft.code}/do/"
+    role = {"do": "role", "condition": "human", "role": "reference", "revision": draft.revision}
+    ada.post(act, role)
+    draft.refresh_from_db()
+    assert save(ada, draft, {"study.title": "Our voices", "headphones": True}).status_code == 200
+    for page in ("", "questions/", "raters/", "review/"):
+        assert ada.get(f"/drafts/{draft.code}/{page}").status_code == 200
+    assert ada.get(f"/preview/drafts/{draft.code}/?task=mos").status_code == 200
+    packed = b"".join(ada.get(f"/drafts/{draft.code}/folder.zip").streaming_content)  # type: ignore[attr-defined]
+    with zipfile.ZipFile(io.BytesIO(packed)) as opened:
+        names = {name.partition("/")[2] for name in opened.namelist()}
+    assert {"study.toml", "stimuli.csv", "audio/set/vits/s1.wav"} <= names
+    ada.post(act, {"do": "make"})
+    assert b"Open for raters" in ada.get(f"/drafts/{draft.code}/review/").content
+    assert Study.objects.get().state == "draft"
+    ada.post(act, {"do": "open"})
+    study = Study.objects.get()
+    assert (study.title, study.state, study.owner.username) == ("Our voices", "open", "ada")
+    assert study.conditions.get(key="human").role == "reference"
+    assert Slot.objects.filter(block__task__study=study).count() == 60
+    assert not Draft.objects.exists()
+    assert not folder_of(draft).exists()
+
+
+def test_every_kind_begins_as_a_study_that_lacks_nothing_but_its_sounds(
+    ada: Client, tmp_path: Path
+) -> None:
+    for kind in KINDS:
+        draft = begun(ada, kind)
+        fill(ada, draft, tmp_path, ("a_tts", "human"), (1, 2))
+        role = {"do": "role", "condition": "human", "role": "reference"}
+        ada.post(f"/drafts/{draft.code}/do/", {**role, "revision": draft.revision})
+        page = ada.get(f"/drafts/{draft.code}/review/").content.decode()
+        assert "to mend</h2>" not in page, page[page.index("to mend</h2>") :][:1500]
+
+
+def test_a_file_in_pieces_goes_on_where_it_stopped(ada: Client, tmp_path: Path) -> None:
+    draft, data = begun(ada), sound(tmp_path)
+    url = f"/drafts/{draft.code}/upload/?path=a/s1.wav&size={len(data)}&offset="
+    kind = "application/octet-stream"
+    assert ada.post(url + "0", data[:1000], content_type=kind).json() == {"received": 1000}
+    there = ada.get(f"/drafts/{draft.code}/files/?path=a/s1.wav&size={len(data)}").json()
+    assert there == {"received": 1000, "sha256": ""}
+    again = ada.post(url + "0", data[:1000], content_type=kind)
+    assert (again.status_code, again.json()) == (409, {"received": 1000})
+    assert ada.get(f"/drafts/{draft.code}/files/").json() == {"files": {}}
+    assert ada.post(url + "1000", data[1000:], content_type=kind).json()["done"]
+    assert ada.get(f"/drafts/{draft.code}/files/").json() == {"files": {"a/s1.wav": len(data)}}
+    heard = ada.get(f"/drafts/{draft.code}/clips/audio/a/s1.wav")
+    assert b"".join(heard.streaming_content) == data  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("../x.wav", "out of the folder"), ("/etc/x.wav", "absolute"), ("a%5Cb.wav", "backslash")],
+)
+def test_a_name_that_leads_elsewhere_is_refused(ada: Client, name: str, words: str) -> None:
+    answer = send(ada, begun(ada), name, b"x")
+    assert answer.status_code == 422
+    assert words in answer.json()["problem"]
+
+
+def test_what_is_no_sound_is_named(ada: Client) -> None:
+    draft = begun(ada)
+    assert "problem" in send(ada, draft, "a/s1.wav", b"no sound at all").json()
+    send(ada, draft, "notes.txt", b"hello")
+    page = ada.get(f"/drafts/{draft.code}/").content.decode()
+    assert "audio/notes.txt</code> is no sound file by its ending" in page
+
+
+def test_a_zip_of_a_study_folder_becomes_the_draft(ada: Client, tmp_path: Path) -> None:
+    from tests.listening.folders import make_folder
+
+    source = make_folder(tmp_path / "small")
+    archive = tmp_path / "small.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        for path in source.rglob("*.*"):
+            opened.write(path, f"small/{path.relative_to(source)}")
+    draft = begun(ada, "folder")
+    assert send(ada, draft, "small.zip", archive.read_bytes(), 5000).json()["problem"] == ""
+    ada.post(f"/drafts/{draft.code}/do/", {"do": "arrange"})
+    assert table_of(draft)["study"]["key"] == "small"
+    assert len(rows_of(draft)) == 4
+    draft.refresh_from_db()
+    assert draft.title == "A small study"
+    bad = tmp_path / "bad.zip"
+    with zipfile.ZipFile(bad, "w") as opened:
+        opened.writestr("../../out.wav", b"x")
+    assert "out of the folder" in send(ada, draft, "bad.zip", bad.read_bytes()).json()["problem"]
+
+
+def test_more_files_keep_what_was_renamed_marked_and_written(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path, ("vits", "flawed"))
+    act = f"/drafts/{draft.code}/do/"
+    for change in (
+        {"do": "rename", "condition": "vits", "name": "Our voice"},
+        {"do": "role", "condition": "flawed", "role": "trap"},
+        {"do": "texts", "texts": "s1|Hello.\ns2|Bye."},
+    ):
+        draft.refresh_from_db()
+        ada.post(act, {**change, "revision": draft.revision})
+    fill(ada, draft, tmp_path, ("vits",), (4,))
+    rows = {row["file"]: row for row in rows_of(draft)}
+    assert rows["audio/set/vits/s4.wav"]["condition"] == "Our voice"
+    assert rows["audio/set/vits/s1.wav"]["text"] == "Hello."
+    assert rows["audio/set/flawed/s2.wav"]["trap"] == "flawed"
+    task = table_of(draft)["tasks"][0]
+    assert task["traps"]["kinds"][0]["expected"] == ["1", "2"]
+    assert task["block_size"] == 4  # no more than there is to rate
+
+
+def test_who_is_late_is_told_and_overwrites_knowingly(ada: Client) -> None:
+    draft = begun(ada)
+    assert save(ada, draft, {"study.title": "First"}).status_code == 200
+    late = save(ada, draft, {"study.title": "Second"})
+    assert (late.status_code, late.json()["revision"]) == (409, draft.revision + 1)
+    assert table_of(draft)["study"]["title"] == "First"
+    assert save(ada, draft, {"study.title": "Second"}, anyway=True).status_code == 200
+    assert table_of(draft)["study"]["title"] == "Second"
+
+
+def test_a_field_that_no_page_has_is_refused_and_a_wrong_value_is_kept_and_named(
+    ada: Client,
+) -> None:
+    draft = begun(ada)
+    assert save(ada, draft, {"study.checks": "x"}).status_code == 400
+    assert save(ada, draft, {"tasks.9.title": "x"}).status_code == 400
+    assert save(ada, draft, {"tasks.0.ratings_per_stimulus": "many"}).status_code == 200
+    page = ada.get(f"/drafts/{draft.code}/review/").content.decode()
+    assert "tasks[1].ratings_per_stimulus: This is a text and no whole number." in page
+    assert 'value="many"' in ada.get(f"/drafts/{draft.code}/raters/").content.decode()
+
+
+def test_a_new_consent_is_a_new_version(ada: Client) -> None:
+    draft = begun(ada)
+    save(ada, draft, {"study.texts.consent": "I agree."})
+    assert table_of(draft)["study"]["texts"]["consent_version"] == "2"
+
+
+def test_a_draft_is_nobody_elses(ada: Client, client: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    send(ada, draft, "a/s1.wav", sound(tmp_path))
+    client.force_login(User.objects.create_user("eve"))
+    pages = ("", "questions/", "raters/", "review/", "files/", "clips/audio/a/s1.wav")
+    for url in (*(f"/drafts/{draft.code}/{page}" for page in pages),):
+        assert client.get(url).status_code == 404
+    assert client.get(f"/preview/drafts/{draft.code}/").status_code == 404
+    assert client.post(f"/drafts/{draft.code}/do/", {"do": "delete"}).status_code == 404
+    assert save(client, draft, {"study.title": "x"}).status_code == 404
+    assert client.get("/drafts/unknown/").status_code == 404
+
+
+def test_a_study_is_copied_with_its_sounds_under_a_new_key(
+    ada: Client,
+    tmp_path: Path,
+    media,  # noqa: F811
+) -> None:
+    from listening.studies import create_study
+    from tests.listening.folders import make_folder
+
+    create_study(make_folder(tmp_path / "small"), User.objects.get())
+    ada.post("/new/", {"kind": "copy", "study": "small"})
+    draft = Draft.objects.get()
+    assert table_of(draft)["study"]["key"].startswith("small-")
+    assert len(rows_of(draft)) == 4
+    before = table_of(draft)
+    save(ada, draft, {"study.title": "A copy"})
+    assert table_of(draft)["tasks"] == before["tasks"]  # what was uploaded is fitted to nothing
+    ada.post(f"/drafts/{draft.code}/do/", {"do": "make"})
+    assert Study.objects.count() == 2
+
+
+def test_a_button_of_a_lost_log_in_leads_back_to_its_page(client: Client) -> None:
+    page = "http://testserver/drafts/abc/review/?x=1"
+    answer = client.post("/drafts/abc/do/", {"do": "open"}, headers={"referer": page})
+    assert answer["Location"] == "/login/?next=%2Fdrafts%2Fabc%2Freview%2F%3Fx%3D1"
+    elsewhere = client.post("/drafts/abc/do/", headers={"referer": "https://evil.example/x"})
+    assert elsewhere["Location"] == "/login/?next=%2F"

@@ -1,0 +1,126 @@
+"""Systems and sentences guessed from file names: what is plain, what is asked, what is left out."""
+
+import pytest
+
+from listening.design.scanning import UnclearNames, scan, texts_in
+
+TTS = ["flite-awb", "human", "my_tts_v2"]
+LINES = ["s0870", "s0880", "s0890", "s0920"]
+
+
+def named(pattern: str, systems=TTS, sentences=LINES) -> list[str]:
+    return [pattern.format(s=s, i=i) for s in systems for i in sentences]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "{s}/{i}.wav",
+        "wavs/{s}/{i}.flac",
+        "{i}/{s}.wav",
+        "{s}_{i}.wav",
+        "out/{i}_{s}.mp3",
+        "{i}-{s}.wav",
+        "{s}.{i}.ogg",
+        "{s}__{i}.WAV",
+        "{s}/{s}_{i}.wav",
+        "x/{s}/{i}_{s}.wav",
+    ],
+)
+def test_the_usual_names_are_read_without_a_question(pattern: str) -> None:
+    found = scan(named(pattern))
+    assert (found.systems, found.sentences) == (TTS, LINES)
+    assert found.cells["human", "s0880"] == pattern.format(s="human", i="s0880")
+    assert (found.holes, found.ignored) == ([], ())
+
+
+def test_a_numbered_sentence_keeps_its_word_and_sorts_by_its_number() -> None:
+    sentences = [f"sentence_{n}" for n in (1, 2, 10)]
+    found = scan(named("{s}_{i}.wav", ["my_tts_v2", "vits"], sentences))
+    assert (found.systems, found.sentences) == (["my_tts_v2", "vits"], sentences)
+
+
+def test_fewer_sentences_than_systems_are_told_by_their_numbers() -> None:
+    systems = ["a", "b", "c", "d", "e"]
+    assert scan(named("{i}_{s}.wav", systems, ["utt1", "utt2"])).systems == systems
+
+
+def test_folders_in_folders_become_part_of_the_sentence() -> None:
+    found = scan(
+        [f"{s}/{book}/00{n}.wav" for s in TTS for book in ("emma", "persuasion") for n in (1, 2)]
+    )
+    assert found.systems == TTS
+    assert found.sentences == ["emma-001", "emma-002", "persuasion-001", "persuasion-002"]
+
+
+def test_one_folder_of_numbered_files_is_one_system() -> None:
+    found = scan(["vits/001.wav", "vits/002.wav", "vits/003.wav", "vits/log.txt"][:3])
+    assert (found.systems, len(found.sentences)) == (["vits"], 3)
+
+
+def test_holes_and_what_is_no_sound_are_named() -> None:
+    paths = named("{s}/{i}.wav")
+    paths.remove("human/s0890.wav")
+    more = ["notes.txt", "human/.DS_Store", "human/s0870.mp3", "__MACOSX/human/._s0870.wav"]
+    found = scan(paths + more)
+    assert found.holes == [("human", "s0890")]
+    why = dict(found.ignored)
+    assert why["notes.txt"] == "is no sound file by its ending"
+    assert why["human/s0870.mp3"] == "has the name of human/s0870.wav, which is taken"
+    assert set(why) == set(more)
+
+
+def test_a_file_that_does_not_fit_the_others_is_left_out_by_name() -> None:
+    found = scan([*named("{s}_{i}.wav", ["ab", "cd"]), "beep.wav"])
+    assert found.ignored == (("beep.wav", "does not fit the names of the others"),)
+
+
+@pytest.mark.parametrize(
+    ("paths", "patterns"),
+    [
+        (
+            named("{s}_{i}.wav", ["alice", "bob"], ["hello", "bye"]),
+            ["{system:1}_{sentence}", "{sentence:1}_{system}"],
+        ),
+        (named("{s}_{i}.wav", ["a_x", "b_x", "a_y", "b_y"], ["hi", "bye", "no"]), None),
+        (["one.wav", "two.wav", "three.wav"], None),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_asked_and_not_guessed(paths, patterns) -> None:
+    with pytest.raises(UnclearNames) as unclear:
+        scan(paths)
+    assert len(unclear.value.patterns) >= 2
+    if patterns:
+        assert set(patterns) == set(unclear.value.patterns)
+        assert scan(paths, patterns[0]).systems == ["alice", "bob"]
+        assert scan(paths, patterns[1]).systems == ["bye", "hello"]
+
+
+def test_every_pattern_that_is_offered_can_be_used() -> None:
+    paths = named("{s}_{i}.wav", ["a_x", "b_x", "a_y", "b_y"], ["hi", "bye", "no"])
+    with pytest.raises(UnclearNames) as unclear:
+        scan(paths)
+    read = {tuple(scan(paths, pattern).systems) for pattern in unclear.value.patterns}
+    assert ("a_x", "a_y", "b_x", "b_y") in read
+    assert len(read) == len(unclear.value.patterns)
+
+
+def test_a_pattern_names_what_does_not_fit_and_what_comes_twice() -> None:
+    found = scan(["a/s1.wav", "a/s2.wav", "odd.wav"], "{system}/{sentence}.wav")
+    assert [path for path, _ in found.ignored] == ["odd.wav"]
+    with pytest.raises(UnclearNames, match="are the same system and sentence"):
+        scan(["a/x/s1.wav", "a/y/s1.wav"], "{system}/{*}/{sentence}.wav")
+    with pytest.raises(UnclearNames, match="No file fits"):
+        scan(["a/s1.wav"], "{system}-{sentence}.wav")
+    with pytest.raises(UnclearNames, match="must hold"):
+        scan(["a/s1.wav"], "{system}/*.wav")
+    with pytest.raises(UnclearNames, match="no sound file"):
+        scan(["a.txt"])
+
+
+def test_pasted_texts_find_their_sentences() -> None:
+    texts, unknown = texts_in("s1\tHello.\ns2.wav|Bye, then.\n\nnobody|x", ["s1", "s2", "s3"])
+    assert (texts, unknown) == ({"s1": "Hello.", "s2": "Bye, then."}, ["nobody|x"])
+    assert texts_in("One.\nTwo.", ["s1", "s2"]) == ({"s1": "One.", "s2": "Two."}, [])
+    assert texts_in("One.", ["s1", "s2"]) == ({}, ["One."])
+    assert texts_in("s1|raw|Normal.", ["s1"])[0] == {"s1": "Normal."}
