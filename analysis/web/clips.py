@@ -36,9 +36,14 @@ def clips(request: HttpRequest, key: str) -> HttpResponse:
     places = asked_places(key)
     place = _place(places, request)
     asked = {name: _text(request, name) for name in ("condition", "stimulus")}
-    query = ClipQuery(key, place["task"], place["criterion"], **asked)
     number_of = _page_number(request)
-    rows, total = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
+    rows, total = [], 0
+    wherever = asked["stimulus"] and not _text(request, "task")  # a clip of any task
+    for place in places if wherever else [place]:
+        query = ClipQuery(key, place["task"], place["criterion"], **asked)
+        rows, total = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
+        if total:
+            break
     chosen = {"task": place["task"], "criterion": place["criterion"], **asked}
     context = {
         "study": head,

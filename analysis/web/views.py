@@ -190,12 +190,16 @@ def _sections(
 ) -> list[Section]:
     from analysis.report.html.brief import MOST_ROWS
     from analysis.report.html.page import sections
+    from analysis.report.html.part_html import CLIP
     from analysis.report.writers.methods_text import methods_text
 
     if shown is None or report is None or not report["data"]["ratings"]:
         return []
 
     def link(name: str) -> str:
+        if name.startswith(CLIP):
+            query = urlencode({"stimulus": name.removeprefix(CLIP)})
+            return f"{reverse('results-clips', args=[key])}?{query}"
         if shown.waits or name.endswith((".pdf", ".png")):
             return ""  # matplotlib draws these: in the bundle, that a worker makes
         return f"{reverse('results-file', args=[key, name])}?run={shown.pk}"

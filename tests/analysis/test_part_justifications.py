@@ -259,23 +259,26 @@ def test_reasons_of_comparisons_are_told_by_the_clip_heard_as_better():
 
 
 @pytest.mark.slow
-def test_reasons_word_for_word_are_only_in_reports_that_ask_for_them():
+def test_reasons_stand_word_for_word_by_label_and_system():
     rows = reasoned(filler="I think {}, says <b>Jane</b>")
     table = from_rows(rows)
     options = Options(intervals=("two_way",))
     report = report_of(table, options=options, made_at="now")
-    keys = [part["key"] for part in report["parts"]]
-    assert "justifications" in keys
-    assert "example_reasons" not in keys
-    assert "says <b>" not in page_html(report)
+    page = page_html(report)
+    assert "&lt;b&gt;Jane" in page
+    assert "<b>Jane" not in page
     examples = part_of("example_reasons", table)
     found = rows_of_table(examples, "examples")
     assert {row["label"] for row in found} == set(WORDS)
     assert all(row["term"].split()[0] in row["reason"] for row in found)
-    asked = Options(intervals=("two_way",), parts=("example_reasons",))
-    page = page_html(report_of(table, options=asked, made_at="now"))
-    assert "&lt;b&gt;Jane" in page
-    assert "<b>Jane" not in page
+    assert {row["condition"] for row in found} <= set(table["condition"])
+
+
+def test_words_that_only_hold_a_sentence_together_are_no_terms():
+    texts = ["it is the breath", "it is the breath", "the breath is in it", "it is warm"]
+    found = set(term_table(texts, np.arange(4), fewest_reasons=2, fewest_raters=2).terms)
+    assert "breath" in " ".join(found)
+    assert not found & {"the", "is", "it", "it is", "is the"}
 
 
 def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):

@@ -540,6 +540,9 @@ def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client,
     assert owner.get(f"/studies/{study.key}/results/clips/{query}").status_code == 200
     one = owner.get(f"/studies/{study.key}/results/clips/?condition=cond-1").content.decode()
     assert len(one.split('class="card clip-row"')) < len(text.split('class="card clip-row"'))
+    (clip, *_) = re.findall(r"/clips/([\w-]+)\"", text)
+    alone = owner.get(f"/studies/{study.key}/results/clips/?stimulus={clip}").content.decode()
+    assert alone.count('class="card clip-row"') == 1
     nothing = owner.get(f"/studies/{study.key}/results/clips/?condition=nobody").content.decode()
     assert "No rating of this choice counts yet" in nothing
     client.logout()

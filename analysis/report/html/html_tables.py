@@ -27,11 +27,12 @@ UNBROKEN = 40
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, the text of its cell for a row, and whether that is a number."""
+    """A column: its heading, the text of its cell for a row, whether that is a number; a link."""
 
     heading: str
     text: Callable[[Any], str]
     numeric: bool = False
+    href: Callable[[Any], str] | None = None  # where its cell leads; empty: nowhere
 
 
 def table(
@@ -130,8 +131,10 @@ def _cells(row: Any, columns: Sequence[Column]) -> str:
     cells = []
     for place, column in enumerate(columns):
         text = escape(column.text(row))
+        kept = ' class="nowrap"' if len(text) <= UNBROKEN else ""
+        where = column.href(row) if column.href else ""
+        text = f'<a href="{escape(where, quote=True)}">{text}</a>' if where else text
         if place == 0:
-            kept = ' class="nowrap"' if len(text) <= UNBROKEN else ""
             cells.append(f'<th scope="row"{kept}>{text}</th>')
         else:
             cells.append(f"<td{_class(column)}>{text}</td>")

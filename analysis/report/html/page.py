@@ -31,7 +31,7 @@ GROUPS = {
     ),
     "agreement": ("Agreement and raters", ("agreement", "raters")),
     "screening": ("What was left out, and what that changes", ("screening",)),
-    "justifications": ("Justifications", ("justifications",)),
+    "justifications": ("Justifications", ("example_reasons", "justifications")),
     "clips": ("Scores of single clips", ("clip_scores",)),
 }
 OWN_PLACE = frozenset({ANSWER, COMPARED, PAIRS})

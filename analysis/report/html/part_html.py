@@ -21,6 +21,7 @@ MOST_ROWS = 400
 MOST_BEHIND = 100  # of the numbers behind a figure
 FILE_KINDS = ("svg", "csv", "pdf", "png")  # a bundle has all, the site the first two
 
+STIMULUS, CLIP = "stimulus", "clip:"  # a column of clips, and how a link asks for one
 Link = Callable[[str], str]  # a file's name to where it is; empty where there is none
 
 
@@ -77,7 +78,12 @@ def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = Tr
 def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MOST_ROWS) -> str:
     """One table, folded where it says so, cut where it is too long to read."""
     columns = [
-        Shaped(column.heading, partial(cell, column), column.kind not in ("text", "mark"))
+        Shaped(
+            column.heading,
+            partial(cell, column),
+            column.kind not in ("text", "mark"),
+            (lambda row: link(f"{CLIP}{row[STIMULUS]}")) if column.key == STIMULUS else None,
+        )
         for column in shown.columns
     ]
     rows = list(shown.rows)[:most]

@@ -13,6 +13,7 @@ from analysis.report.condition_labels import labelled
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
+from analysis.report.html.part_html import CLIP
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
 from analysis.report.writers.clip_files import clip_files
@@ -198,8 +199,8 @@ def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
     names = frozenset(plot.key for plot in drawn)
 
     def link(name: str) -> str:
-        if name in (METHODS, PAPER):
-            return ""  # they lie beside the page already
+        if name in (METHODS, PAPER) or name.startswith(CLIP):
+            return ""  # they lie beside the page already; clips do not
         if name.rpartition(".")[0] not in names:
             return f"{SHOWN}/{name}"
         return f"{FIGURES}/{name}" if figures else ""

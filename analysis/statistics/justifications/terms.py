@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from analysis.ratings.choices import JOINT
+from analysis.statistics.justifications.function_words import is_function_word
 
 FEWEST_REASONS = 5
 FEWEST_RATERS = 3
@@ -107,13 +108,14 @@ def term_table(
     Of more than 1500 those that most raters use.
 
     Terms that stand in exactly the same reasons are one term: the longest, or the phrase that they
-    make together ("hard to" and "to say": "hard to say"). Terms are sorted as text. No list of stop
-    words is used: a word that all labels share goes with none.
+    make together ("hard to" and "to say": "hard to say"). Terms are sorted as text. Those of function
+    words alone (the, is, it …) are left out; see `function_words`.
     """
     known: dict[str, frozenset[str]] = {}
     per_text = [known.setdefault(text, known.get(text) or terms_of(text)) for text in texts]
     counts = Counter(term for terms in per_text for term in terms)
-    terms = sorted(term for term, count in counts.items() if count >= fewest_reasons)
+    often = (term for term, count in counts.items() if count >= fewest_reasons)
+    terms = sorted(term for term in often if not is_function_word(term))
     return _without_doubles(_table(terms, per_text, rater), texts, fewest_raters)
 
 

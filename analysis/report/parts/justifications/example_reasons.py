@@ -1,4 +1,4 @@
-"""Reasons word for word: a few of each label, only in reports that ask for them."""
+"""Reasons word for word: quotes of each label, with the system that they are about."""
 
 from __future__ import annotations
 
@@ -35,19 +35,18 @@ class Example:
     """A reason word for word, with the telling word that it holds."""
 
     label: str = column("Label")
-    term: str = column("TermLogOdds word")
+    condition: str = column("System")
     reason: str = column("Reason")
-    condition: str = column("Condition")
+    term: str = column("Telling word")
 
 
 class ExampleReasons(FamilyPart):
-    """Reasons word for word, a few of each label; only where a report asks for them."""
+    """Reasons word for word, a few of each label: what its most telling words stand in."""
 
     key = "example_reasons"
     version = "1"
     title = "Reasons in raters' own words"
-    order = 81
-    always = False
+    order = 79  # before the statistics of words
 
     def applies(self, inputs: PartInput) -> bool:
         return bool((inputs.kept["justification"] != "").any())
@@ -66,9 +65,7 @@ class ExampleReasons(FamilyPart):
         if groups.why_not:
             return Content()
         rows = list(_examples(reasons, has, groups, each.level))
-        table = Table.of(
-            Example, "examples", self.title, rows, note=NOTE, about=each.title, folded=True
-        )
+        table = Table.of(Example, "examples", self.title, rows, note=NOTE, about=each.title)
         return Content(tables=[table])
 
 
@@ -89,4 +86,4 @@ def _examples(
             at = min(free, key=lambda at: (len(texts[at]), texts[at], at))
             raters.add(int(reasons.rater[at]))
             count[row.label] += 1
-            yield Example(row.label, row.term, texts[at], reasons.condition[at])
+            yield Example(row.label, str(reasons.condition[at]), texts[at], row.term)
