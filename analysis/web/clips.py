@@ -37,9 +37,11 @@ def clips(request: HttpRequest, key: str) -> HttpResponse:
     place = _place(places, request)
     asked = {name: _text(request, name) for name in ("condition", "stimulus")}
     number_of = _page_number(request)
-    rows, total = [], 0
+    rows: list[ClipAnswers] = []
+    total = 0
     wherever = asked["stimulus"] and not _text(request, "task")  # a clip of any task
-    for place in places if wherever else [place]:
+    for each in places if wherever else [place]:
+        place = each
         query = ClipQuery(key, place["task"], place["criterion"], **asked)
         rows, total = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
         if total:

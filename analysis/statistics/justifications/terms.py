@@ -108,8 +108,8 @@ def term_table(
     Of more than 1500 those that most raters use.
 
     Terms that stand in exactly the same reasons are one term: the longest, or the phrase that they
-    make together ("hard to" and "to say": "hard to say"). Terms are sorted as text. Those of function
-    words alone (the, is, it …) are left out; see `function_words`.
+    make together ("hard to" and "to say": "hard to say"). Terms are sorted as text. Function words
+    alone (the, is, it …) are left out; see `function_words`.
     """
     known: dict[str, frozenset[str]] = {}
     per_text = [known.setdefault(text, known.get(text) or terms_of(text)) for text in texts]
