@@ -77,7 +77,9 @@ class Rows:
         hairs = [axis.place(value) for value in figure.at if axis.holds(value)]
         marks += [scene.hair(f"M{x:g} {top:g}V{bottom:g}") for x in hairs]
         words = self.sheet.shortened(figure.x or figure.y, self.sheet.line(56))
-        middle = (self.left + self.right) / 2
+        half = 3.2 * self.sheet.columns(words)  # of the words, which may be wider than the data
+        left, right = self.sheet.left + half, self.sheet.right - half
+        middle = max(left, min((self.left + self.right) / 2, right))
         return [*marks, scene.Text(middle, bottom + 36, words, "plot-axis", "middle", 12.5)]
 
 
