@@ -35,7 +35,9 @@ class LogIns:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if request.method == "POST" and response.headers.get("Location", "").startswith(LOGIN):
+        if request.method == "POST" and response.headers.get("Location", "").startswith(
+            f"{LOGIN}?next="
+        ):
             response["Location"] = f"{LOGIN}?{urlencode({'next': page_of(request)})}"
         user = getattr(request, "_cached_user", None)  # who asked, if anything looked
         known = user is not None and user.is_authenticated
