@@ -301,7 +301,7 @@ def test_a_report_holds_the_part_beside_the_clustered_means():
     assert means["B"]["plain"] == plain[0]["value"]
     assert means["B"]["plain_low"] == plain[0]["low"]
     page = page_html(report)
-    assert "Mixed models and ranking" in page
+    assert "Models and ranking" in page
     assert "A is the best with a probability of" in page
     (row,) = [row for row in table_from(found, "models-1-ranks").values() if row["p_best"] > 0.5]
     assert row["p_best"] == pytest.approx(0.886, abs=0.015)  # of 32,000 draws
