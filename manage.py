@@ -7,10 +7,11 @@ import sys
 # These answer without a database, so nothing is started for them.
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
 SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
-SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "score_files"}
+SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "scan_audio", "score_files"}
 # These write files for whoever asked, who says with a umask of their own who else may read them.
 FOR_PEOPLE = {"analyse", "auto_att", "export_scores", "export_study", "export_study_folder"}
 FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_raters"}
+FOR_PEOPLE |= {"export_dataset", "scan_audio"}
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core import management
+from django.core.management import get_commands
 
 import manage
 from config.private_files import close_all, close_folder, group_of
@@ -92,16 +92,14 @@ def test_commands_that_write_for_people_keep_their_umask(
     monkeypatch.setattr("sys.argv", ["manage.py", command])
     monkeypatch.setattr("config.running.follow", lambda variables: None)
     seen = []
-    monkeypatch.setattr(
-        management, "execute_from_command_line", lambda argv: seen.append(os.umask(0))
-    )
+    monkeypatch.setattr("config.command_help.execute", lambda: seen.append(os.umask(0)))
     before = os.umask(0o077)
     try:
         manage.main()
     finally:
         os.umask(before)
     assert seen == [umask]
-    assert set(management.get_commands()) >= manage.FOR_PEOPLE
+    assert set(get_commands()) >= manage.FOR_PEOPLE
 
 
 def test_no_group_is_no_group():
