@@ -26,6 +26,7 @@ PLACES = frozenset(
     }
 )
 CHOICE = "choice"  # the estimand of what has labels and no score
+_REFERENCE = re.compile(r"(The reference is )([^\s,]+)(?=, )")  # where any word is a key
 CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chance
 
 
@@ -221,6 +222,7 @@ def _part(part: PartRecord, names: Mapping[str, str]) -> PartRecord:
     keys = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])") if safe else None
 
     def said(text: str) -> str:
+        text = _REFERENCE.sub(lambda match: match[1] + names.get(match[2], match[2]), text)
         return keys.sub(lambda match: names[match.group()], text) if keys else text
 
     return {

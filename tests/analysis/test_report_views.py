@@ -147,7 +147,7 @@ def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
     part = {
         "key": "x",
         "problem": "",
-        "sentences": ["sys-1 beats human; sys-12 does not."],
+        "sentences": ["sys-1 beats human; sys-12 does not. The reference is human, by its role."],
         "warnings": ["MOS · t · clear_speech: few"],
         "tables": [
             {
@@ -179,7 +179,10 @@ def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
     assert shown["parts"][0]["warnings"] == ["MOS · How good is it?: few"]
     assert shown["parts"][0]["tables"][0]["title"] == "Means · MOS · How good is it?"
     (made,) = shown["parts"]
-    assert made["sentences"] == ["Tacotron beats human; sys-12 does not."]
+    (said,) = made["sentences"]
+    assert said == (
+        "Tacotron beats human; sys-12 does not. The reference is A reader, by its role."
+    )
     row = made["tables"][0]["rows"][0]
     assert row == {"condition": "A reader", "letters": "a", "mark": "sys-1"}
     assert made["figures"][0]["rows"] == [{"name": "Tacotron", "group": "sys-1"}]
