@@ -84,32 +84,28 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     values = listed([number(s.by_name[name].value, False, s.decimals) for name in top])
     if alike:
-        sentence = (
-            f"{listed(top)} are {first_words(s)} ({s.name} {values}) and cannot be told apart; "
-        )
+        sentence = f"{listed(top)} are {first(s)} ({s.name} {values}) and cannot be told apart; "
     else:
-        sentence = f"{_valued(s, best, s.name)} is {first_words(s)}, and cannot be told apart from "
+        sentence = f"{_valued(s, best, s.name)} is {first(s)}, and cannot be told apart from "
         sentence += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
     every = "both" if len(top) == 2 else f"all {len(top)}"
     if not clear:
-        sentence += f"{named(best)} is {over_words(s)} {listed(far)}"
-        return (
-            f"{sentence}, but {listed(near)} {_are(near)} not {over_words(s)} all of these {how}."
-        )
-    sentence += f"{every} are {over_words(s)} {listed(clear)}"
-    sentence += f"; {named(best)} is {over_words(s)} {listed(part)} too" if part else ""
+        sentence += f"{named(best)} is {over(s)} {listed(far)}"
+        return f"{sentence}, but {listed(near)} {_are(near)} not {over(s)} all of these {how}."
+    sentence += f"{every} are {over(s)} {listed(clear)}"
+    sentence += f"; {named(best)} is {over(s)} {listed(part)} too" if part else ""
     return f"{sentence} {how}."
 
 
 def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     best, rest = others[0], others[1:]
-    sentence = f"{_valued(s, best, s.name)} is {first_words(s)}, "
+    sentence = f"{_valued(s, best, s.name)} is {first(s)}, "
     if len(rest) == 1:
-        return f"{sentence}{over_words(s)} {_valued(s, rest[0])} {how}."
+        return f"{sentence}{over(s)} {_valued(s, rest[0])} {how}."
     follow = listed([_valued(s, name) for name in rest])
     if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= MOST_NAMED:
         return f"{sentence}then {follow}; every one differs from every other {how}."
-    sentence += f"{over_words(s)} all {len(rest)} others, next of which is "
+    sentence += f"{over(s)} all {len(rest)} others, next of which is "
     return f"{sentence}{_valued(s, rest[0])} {how}."
 
 
@@ -117,7 +113,7 @@ def _undivided(s: Ranking, others: Sequence[str]) -> str:
     best, last = others[0], others[-1]
     if any(s.differ(a, b) for a, b in combinations(others, 2)):
         return (
-            f"{_valued(s, best, s.name)} is {first_words(s)} but cannot be told apart from any other; "
+            f"{_valued(s, best, s.name)} is {first(s)} but cannot be told apart from any other; "
             "some of the others differ (see the letters)."
         )
     widest = s.between(best, last)
@@ -139,7 +135,7 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
     same = [gap for gap in gaps if not gap.claimed]
     parts = []
     if better:
-        parts.append(f"{listed(better)} {_are(better)} {over_words(s)} it")
+        parts.append(f"{listed(better)} {_are(better)} {over(s)} it")
     if same:
         some = listed([_with_gap(s, gap) for gap in same], MOST_NEAR)
         parts.append(f"{some} cannot be told apart from it, which does not show that they equal it")
@@ -150,7 +146,7 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
         nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
-        parts.append(f"{all_} {_are(names)} {under_words(s)} it{nearest}")
+        parts.append(f"{all_} {_are(names)} {under(s)} it{nearest}")
     return f"Against {_valued(s, reference.name, s.name)}, {reference.why}: {'; '.join(parts)}."
 
 
@@ -195,16 +191,16 @@ def _article(word: str) -> str:
     return "an" if word[:1] in "AEIOMHRS" and word.isupper() else "a"
 
 
-def first_words(s: Ranking) -> str:
+def first(s: Ranking) -> str:
     """How the best one stands, by ratings or ranks."""
     return "ranked first" if s.low_is_best else "rated highest"
 
 
-def over_words(s: Ranking) -> str:
+def over(s: Ranking) -> str:
     """How one that is better stands to the other."""
     return "ranked before" if s.low_is_best else "above"
 
 
-def under_words(s: Ranking) -> str:
+def under(s: Ranking) -> str:
     """How one that is worse stands to the other."""
     return "ranked after" if s.low_is_best else "below"

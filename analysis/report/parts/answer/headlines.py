@@ -12,7 +12,7 @@ from typing import Any
 from analysis.formatting import enumerated, isolated, number, percent
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
-from analysis.report.parts.answer.answer_narrative import first_words, over_words, under_words
+from analysis.report.parts.answer.answer_narrative import first, over, under
 from analysis.report.parts.answer.choice_answer import label_of
 from analysis.report.parts.answer.pair_answer import Pair
 from analysis.report.ranking import Ranking
@@ -117,34 +117,32 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
         return _undivided(s, systems)
     if not near:
         if len(rest) == 1:
-            return [f"{_valued(s, best)} is {over_words(s)} {_valued(s, rest[0], named=False)}"]
-        return [f"{_valued(s, best)} is {first_words(s)}, {over_words(s)} {_all(len(rest))} others"]
+            return [f"{_valued(s, best)} is {over(s)} {_valued(s, rest[0], named=False)}"]
+        return [f"{_valued(s, best)} is {first(s)}, {over(s)} {_all(len(rest))} others"]
     top = [best, *near]
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     clear = [name for name in far if all(s.differ(other, name) for other in top)]
     others = f"the other {len(far)} are" if len(far) > 1 else f"{isolated(far[0])} is"
     if alike and len(clear) == len(far):
-        after = f"cannot be told apart; {others} {under_words(s)} {_all(len(top))}"
+        after = f"cannot be told apart; {others} {under(s)} {_all(len(top))}"
         named = enumerated(map(isolated, top))
         return [
-            *[f"{named} are {first_words(s)} and {after}"] * (len(top) <= MOST_NAMED),
-            f"{len(top)} systems are {first_words(s)} and {after}",
+            *[f"{named} are {first(s)} and {after}"] * (len(top) <= MOST_NAMED),
+            f"{len(top)} systems are {first(s)} and {after}",
         ]
     apart = isolated(near[0]) if len(near) == 1 else f"{len(near)} others"
     rest_of = isolated(far[0]) if len(far) == 1 else f"the other {len(far)}"
     return [
-        f"{_valued(s, best)} is {first_words(s)} but cannot be told apart from {apart}; it is "
-        f"{over_words(s)} {rest_of}",
-        f"{_valued(s, best)} is {first_words(s)}, not clearly {over_words(s)} {apart}",
+        f"{_valued(s, best)} is {first(s)} but cannot be told apart from {apart}; it is "
+        f"{over(s)} {rest_of}",
+        f"{_valued(s, best)} is {first(s)}, not clearly {over(s)} {apart}",
     ]
 
 
 def _undivided(s: Ranking, systems: Sequence[str]) -> list[str]:
     best, last = systems[0], systems[-1]
     if any(s.differ(a, b) for a, b in combinations(systems, 2)):
-        return [
-            f"{_valued(s, best)} is {first_words(s)} but cannot be told apart from any other system"
-        ]
+        return [f"{_valued(s, best)} is {first(s)} but cannot be told apart from any other system"]
     span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
     if len(systems) == 2:
         names = f"{isolated(best)} and {isolated(last)}"
@@ -160,7 +158,7 @@ def _only_system(s: Ranking, name: str) -> str:
     if not gap.claimed:
         return f"{_valued(s, name)} cannot be told apart from the reference, {other}."
     is_better = (gap.value < 0) if s.low_is_best else (gap.value > 0)
-    word = over_words(s) if is_better else under_words(s)
+    word = over(s) if is_better else under(s)
     return f"{_valued(s, name)} is {word} the reference, {other}."
 
 
@@ -172,9 +170,9 @@ def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
     claimed = [gap for gap in gaps if gap.claimed]
     better = sum((gap.value < 0) if s.low_is_best else (gap.value > 0) for gap in claimed)
     counts = {
-        f"{over_words(s)} {{}}": better,
+        f"{over(s)} {{}}": better,
         "not told apart from {}": len(gaps) - len(claimed),
-        f"{under_words(s)} {{}}": len(claimed) - better,
+        f"{under(s)} {{}}": len(claimed) - better,
     }
     there = {words: count for words, count in counts.items() if count}
     name = isolated(s.reference.name)
