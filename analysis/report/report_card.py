@@ -75,8 +75,12 @@ def _material(report: Report | None, facts: StudyFacts | None) -> Iterator[Entry
         f"{counted(data['stimuli_kept'], 'clip')}: {counted(data['items_kept'], 'item')}, "
         f"{counted(data['conditions_kept'], 'condition')}"
     )
-    names = ("stimuli_kept", "items_kept", "conditions_kept")
-    yield fact("Clips rated", words, {name.removesuffix("_kept"): data[name] for name in names})
+    value = {
+        "clips": data["stimuli_kept"],
+        "items": data["items_kept"],
+        "conditions": data["conditions_kept"],
+    }
+    yield fact("Clips rated", words, value)
     titles = {task["task"]: task["title"] for task in facts["tasks"]} if facts else {}
     for design in report.get("design", ()):
         clip = "pair" if design["in_pairs"] else "clip"
