@@ -43,7 +43,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
         ("recruitment", "Recruitment"): recruitment(facts),
         ("raters", "Raters and devices"): [*_raters(report), *people(facts)],
         ("instructions", "Instructions and scales"): instructions(facts),
-        ("material", "Clips"): [*_material(report), *_audio(facts)],
+        ("material", "Clips"): [*_material(report, facts), *_audio(facts)],
         ("quality", "Traps and checks"): quality(facts),
         ("exclusions", "Exclusions"): [*_sessions(facts), *_exclusions(report)],
         ("pay", "Pay"): pay(facts),
@@ -66,7 +66,7 @@ def _raters(report: Report | None) -> Iterator[Entry]:
     yield fact("Raters in the analysis", words, value)
 
 
-def _material(report: Report | None) -> Iterator[Entry]:
+def _material(report: Report | None, facts: StudyFacts | None) -> Iterator[Entry]:
     if report is None:
         yield unknown("Clips rated", NO_REPORT)
         return
@@ -75,12 +75,13 @@ def _material(report: Report | None) -> Iterator[Entry]:
         f"{counted(data['stimuli_kept'], 'clip')}: {counted(data['items_kept'], 'item')}, "
         f"{counted(data['conditions_kept'], 'condition')}"
     )
-    numbers = {
-        "stimuli": data["stimuli_kept"],
+    value = {
+        "clips": data["stimuli_kept"],
         "items": data["items_kept"],
         "conditions": data["conditions_kept"],
     }
-    yield fact("Clips rated", words, numbers)
+    yield fact("Clips rated", words, value)
+    titles = {task["task"]: task["title"] for task in facts["tasks"]} if facts else {}
     for design in report.get("design", ()):
         clip = "pair" if design["in_pairs"] else "clip"
         axis = estimand_of(design["estimand"]).axis
@@ -89,7 +90,8 @@ def _material(report: Report | None) -> Iterator[Entry]:
             f"median of {short(design['ratings_per_clip'])} per {clip} and "
             f"{short(design['ratings_per_rater'])} per rater; {axis}"
         )
-        yield fact(family_title(design).replace("_", " "), words, dict(design))
+        named = {**design, "task": titles.get(design["task"], design["task"])}
+        yield fact(family_title(named).replace("_", " "), words, dict(design))
 
 
 def _audio(facts: StudyFacts | None) -> Iterator[Entry]:
@@ -108,7 +110,8 @@ def _sessions(facts: StudyFacts | None) -> Iterator[Entry]:
         return
     ended = {name: n for name, n in facts["sessions"].items() if n and name != "simulated"}
     words = enumerated(f"{n:,} {name}" for name, n in ended.items()) or "none yet"
-    yield fact("Sessions by how they ended", f"{words} (withdrawn: all answers deleted)", ended)
+    words += " (withdrawn: all answers deleted)" * ("withdrawn" in ended)
+    yield fact("Sessions by how they ended", words, ended)
 
 
 def _exclusions(report: Report | None) -> Iterator[Entry]:

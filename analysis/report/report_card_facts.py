@@ -229,7 +229,8 @@ def pay(facts: Facts) -> Iterator[Entry]:
         yield _paid(each, who)
     if not told and not facts["recruitments"]:
         yield unknown(
-            "Pay", "not known: the study says nothing of it and recruited nobody by itself"
+            "Pay",
+            "not known: the texts for raters name none, and no places at Prolific were planned",
         )
     if who["timed"] < LEAST or who["minutes"] is None:
         yield unknown("Time of a session", f"not shown: fewer than {LEAST} people finished so far")

@@ -14,9 +14,10 @@ from analysis.report.works import cite, found_in, works_in
 from analysis.report.writers.latex_text import escaped
 
 MOST_WORDS = 250
-_NAMED = ((3, 4), (2, 3), (1, 2), (1, 1))  # tasks and rules by their names, as many as fit
+# Tasks and rules by their names, and words of a rule, as many as fit.
+_NAMED = ((3, 4, 60), (3, 4, 25), (3, 4, 14), (2, 3, 14), (1, 2, 14), (1, 1, 14))
 _MOST_NAMES = 4  # of slices
-_LONGEST_NAME, _LONGEST_RULE = 6, 14  # words
+_LONGEST_NAME = 6  # words
 _OVERALL = "condition:"
 _PAPERS = ("att", "long_form", "recommendation")  # parts whose tables a paper prints by a preset
 _NAIVE = "naive"
@@ -34,8 +35,8 @@ def methods_text(report: Report) -> str:
     computed stands in the methods of the parts, which the page shows in full.
     """
     software, said, room = _software(report), [""], 0
-    for tasks, rules in _NAMED:
-        said = list(_needed(report, tasks, rules))
+    for limits in _NAMED:
+        said = list(_needed(report, *limits))
         room = MOST_WORDS - sum(len(text.split()) for text in (*said, software))
         if room >= 0:
             break
@@ -84,14 +85,14 @@ def methods_in_full(report: Report) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _needed(report: Report, tasks: int, rules: int) -> Iterator[str]:
+def _needed(report: Report, tasks: int, rules: int, words: int) -> Iterator[str]:
     data = report["data"]
     if not data["ratings_kept"]:
         yield f"Of {counted(data['ratings'], 'rating')} none is left to estimate from."
-        yield from _screening(report, rules)
+        yield from _screening(report, rules, words)
         return
     yield from _design(report, tasks)
-    yield from _screening(report, rules)
+    yield from _screening(report, rules, words)
     yield from _estimation(report)
     yield from _comparisons(report)
 
@@ -113,7 +114,8 @@ def _design(report: Report, most: int) -> Iterator[str]:
     scripted = report.get("scripted", 0)
     people = counted(data["raters_kept"], "rater")
     if scripted:
-        people += f" ({scripted:,} of them scripted: a program made up their opinions)"
+        some = "all" if scripted == data["raters_kept"] else f"{scripted:,} of them"
+        people += f" ({some} scripted: a program made up their opinions)"
     compared = (
         ""
         if any(d["in_pairs"] for d in designs)
@@ -150,7 +152,7 @@ def _task(report: Report, design: TaskDesign) -> str:
     )
 
 
-def _screening(report: Report, most: int) -> Iterator[str]:
+def _screening(report: Report, most: int, longest: int) -> Iterator[str]:
     data = report["data"]
     if data["trap_ratings"]:
         yield f"{counted(data['trap_ratings'], 'answer').capitalize()} to traps enter no estimate."
@@ -159,7 +161,7 @@ def _screening(report: Report, most: int) -> Iterator[str]:
         yield "No rating was left out."
         return
     rows = sorted((r for r in report["exclusions"] if r["ratings"]), key=lambda r: -r["ratings"])
-    rules = [f"{_short(r['what'], _LONGEST_RULE)} ({r['ratings']:,})" for r in rows[:most]]
+    rules = [f"{_short(r['what'], longest)} ({r['ratings']:,})" for r in rows[:most]]
     more = len(rows) - most
     rules += [counted(more, "further rule")] if more > 0 else []
     both = " (some under several rules)" if len(rows) > 1 else ""
