@@ -46,6 +46,7 @@ from listening.views.recruiting_facts import (
     rates_for,
     source_facts,
 )
+from listening.views.researcher import who
 
 State = Recruitment.State
 
@@ -119,7 +120,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     if answer:
         messages.success(request, answer)
         if name != "look":
-            note(study, "quota" if name == "quota" else "recruiting", _who(request), said=answer)
+            note(study, "quota" if name == "quota" else "recruiting", who(request), said=answer)
     anchor = request.POST.get("anchor", "")
     back = reverse("recruiting", args=[key])
     show = request.POST.get("show", "")
@@ -135,10 +136,6 @@ def _recruitment(study: Study) -> Recruitment:
     if found is None:
         raise RecruitmentError("There is no plan yet.")
     return found
-
-
-def _who(request: HttpRequest) -> str:
-    return str(request.user.get_username())
 
 
 def _save(request: HttpRequest, study: Study) -> Answer:
@@ -234,7 +231,7 @@ def _change_state(request: HttpRequest, study: Study) -> Answer:
         from listening.studies import StudyError, open_study, pause_study
 
         try:
-            (open_study if word == "resume" else pause_study)(study, by=_who(request))
+            (open_study if word == "resume" else pause_study)(study, by=who(request))
         except StudyError as error:
             messages.warning(request, str(error))
         forget_progress(study.key)
@@ -268,19 +265,19 @@ def _decide(request: HttpRequest, study: Study) -> Answer:
     return deciding.decide(
         _submission(request, study),
         request.POST.get("decision", ""),
-        by=_who(request),
+        by=who(request),
         message=request.POST.get("message", ""),
         part_minor=part_minor,
     )
 
 
 def _agree(request: HttpRequest, study: Study) -> Answer:
-    return deciding.agree(_submission(request, study), _who(request))
+    return deciding.agree(_submission(request, study), who(request))
 
 
 def _approve_all(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
-    count = deciding.approve_many(recruitment, _who(request))
+    count = deciding.approve_many(recruitment, who(request))
     return f"{count} approved. Prolific works them off within minutes."
 
 
@@ -300,7 +297,7 @@ def _bonus(request: HttpRequest, study: Study) -> Answer:
         minor = plans.minor_of(request.POST.get("amount", ""))
     except ValueError as error:
         raise RecruitmentError(str(error)) from None
-    paying.decide_bonus(submission, purpose, minor, _who(request))
+    paying.decide_bonus(submission, purpose, minor, who(request))
     return "The bonus is owed. It is paid below, with all others."
 
 
@@ -391,7 +388,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
 def ledger_csv(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     text = ledger.as_csv(study.recruitments.all())
-    note(study, "exported", _who(request), file="ledger.csv")
+    note(study, "exported", who(request), file="ledger.csv")
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
     response["Content-Disposition"] = f'attachment; filename="{study.key}-ledger-{stamp}.csv"'

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from analysis.formatting import NOTHING, Ends, listed, number
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import ends_of, family_title
+from analysis.report.condition_labels import CHOICE
 from analysis.report.figures.all_figures import estimate_plots, falling
 from analysis.report.html.brief import counted
 from analysis.report.html.html_tables import (
@@ -102,7 +103,7 @@ def estimands(
 
 def _only_counted(report: Report, estimated: Iterable[str]) -> list[str]:
     """Titles of what has labels and no score, so no mean."""
-    rows = [{**row, "estimand": "choice"} for row in report["shares"]]
+    rows = [{**row, "estimand": CHOICE} for row in report["shares"]]
     rests = {_rest(title) for title in estimated}
     titles = dict.fromkeys(family_title(row) for row in rows)
     return [title for title in titles if _rest(title) not in rests]
