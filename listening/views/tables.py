@@ -13,11 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Q, QuerySet
+
+if TYPE_CHECKING:
+    AnyPaginator = Paginator[Any]
+else:
+    AnyPaginator = Paginator
 
 LONGEST = 200  # characters of a value in the address
 SORT, PAGE = "sort", "page"  # names in the address that no filter may have
@@ -168,7 +173,7 @@ class Table:
         ]
 
 
-class CappedPaginator(Paginator[Any]):
+class CappedPaginator(AnyPaginator):
     """Counts no further than it lets anybody page: what is beyond is for filters and the CSV."""
 
     def __init__(self, rows: QuerySet[Any], per_page: int, *, most: int) -> None:
