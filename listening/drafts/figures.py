@@ -9,8 +9,8 @@ from listening.design.draft_toml import trials_of
 from listening.design.duration import SessionLength, estimate
 from listening.design.settings import derive
 from listening.design.studyfile import Reading, read_folder
+from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
-from listening.drafts.sounds import facts_of
 from listening.models import Draft
 from listening.recruitment.plan import Plan, money
 from listening.recruitment.rates import RECOMMENDED

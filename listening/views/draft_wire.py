@@ -26,6 +26,7 @@ from listening.design import draft_toml
 from listening.design.scanning import EXTENSIONS, UnclearNames, texts_in
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
+from listening.drafts import files as received
 from listening.drafts import folder, making, sounds
 from listening.drafts.figures import figures_of, reading_of
 from listening.models import Draft
@@ -86,11 +87,12 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
     draft = own_draft(request, code)
     asked, size = request.GET.get("path"), request.GET.get("size", "")
     if asked is None:
-        prefix = f"{sounds.SOUNDS}/"
-        sizes = {k.removeprefix(prefix): n for k, n in sounds.names_of(draft).items()}
-        return JsonResponse({"files": sizes})
-    received = sounds.received_of(draft, asked, int(size) if size.isdecimal() else 0)
-    return JsonResponse({"received": received, "sha256": sounds.sha256_at(draft, asked)})
+        return JsonResponse({"files": received.uploaded(draft)})
+    try:
+        there = received.received_of(draft, asked, int(size) if size.isdecimal() else 0)
+    except Wrong:
+        there = 0  # the upload itself is refused, and says why
+    return JsonResponse({"received": there})
 
 
 @never_cache
@@ -99,21 +101,21 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
 def upload(request: HttpRequest, code: str) -> HttpResponse:
     """A piece of a file; the last one says what is in it, or why it is no sound."""
     draft = own_draft(request, code)
-    path, zipped = request.GET.get("path", ""), sounds.is_zip(request.GET.get("path", ""))
+    path, zipped = request.GET.get("path", ""), received.is_zip(request.GET.get("path", ""))
     try:
         size, offset = int(request.GET["size"]), int(request.GET["offset"])
     except (KeyError, ValueError):
         return JsonResponse({"problem": "The size is missing."}, status=400)
-    largest = sounds.LARGEST_ZIP_BYTES if zipped else sounds.LARGEST_BYTES
+    largest = received.LARGEST_ZIP_BYTES if zipped else received.LARGEST_BYTES
     if not 0 < size <= largest:
         what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
         return JsonResponse({"problem": what}, status=422)
-    if offset == 0 and sounds.is_full(draft):
-        what = f"A draft holds at most {sounds.MOST_FILES:,} files. Import the folder instead."
+    if offset == 0 and received.is_full(draft):
+        what = f"A draft holds at most {received.MOST_FILES:,} files. Import the folder instead."
         return JsonResponse({"problem": what}, status=422)
     try:
-        whole = sounds.receive(draft, path, size, offset, request.body)
-    except sounds.WrongPiece as wrong:
+        whole = received.receive(draft, path, size, offset, request.body)
+    except received.WrongPiece as wrong:
         return JsonResponse({"received": wrong.received}, status=409)
     except Wrong as wrong:
         return JsonResponse({"problem": f"{wrong.what} {wrong.remedy}"}, status=422)
@@ -126,12 +128,12 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
 
 def _what_came(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
     if zipped:
-        problems = sounds.unzip(draft, path)
+        problems = received.unzip(draft, path)
         return {"done": True, "problem": " ".join(map(str, problems[:NAMED]))}
     if path.rpartition(".")[2].casefold() not in EXTENSIONS:
         return {"done": True}
-    name = f"{sounds.SOUNDS}/{path}"
-    return {"done": True, "problem": sounds.facts_of(draft, [name])[name].get("problem", "")}
+    name = f"{received.SOUNDS}/{path}"
+    return {"done": True, "problem": received.facts_of(draft, [name])[name].get("problem", "")}
 
 
 @login_required
@@ -179,6 +181,8 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             folder.delete(draft)
             messages.success(request, "The draft and its sounds are deleted.")
             return redirect("new-study")
+        if do == "measure":
+            return JsonResponse({"left": received.measure_some(draft)})
         if do in ("make", "open"):
             return _make_or_open(request, draft, do)
         _edit(request, draft, do)
@@ -204,6 +208,7 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
         if found is not None:
             words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
             messages.success(request, words)
+        _name_unsent(request)
         return
 
     def make(top: draft_toml.Table, rows: folder.Rows) -> None:
@@ -219,6 +224,20 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
 
     seen = given.get("revision", "")
     folder.change(draft, make, int(seen) if seen.isdecimal() else 0)
+
+
+def _name_unsent(request: HttpRequest) -> None:
+    """What the page did not send, as it is no sound by its ending."""
+    count = request.POST.get("unsent-count", "")
+    if not count.isdecimal() or int(count) == 0:
+        return
+    try:
+        names = [str(name)[:200] for name in json.loads(request.POST.get("unsent", "[]"))]
+    except (ValueError, TypeError):
+        names = []
+    more = f" and {int(count) - NAMED} more" if int(count) > NAMED else ""
+    shown = ", ".join(names[:NAMED])
+    messages.warning(request, f"Not sent, as no sound by their ending: {shown}{more}.")
 
 
 def _put_texts(request: HttpRequest, rows: folder.Rows, pasted: str) -> None:

@@ -17,10 +17,11 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from listening.access import EDIT, study_for, visible_studies
 from listening.design.draft_toml import KINDS
-from listening.design.scanning import UnclearNames, scan
+from listening.design.scanning import EXTENSIONS, UnclearNames, scan
 from listening.design.studyfile import mistakes
 from listening.drafts import folder, making, sounds
 from listening.drafts.figures import figures_of, reading_of
+from listening.drafts.files import names_of
 from listening.models import Draft
 from listening.previews import GALLERY
 from listening.views.draft_fields import question_fields, rater_fields
@@ -117,6 +118,7 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
             "left": left[:NAMED],
             "left_more": len(left) - NAMED,
             "unclear": _unclear(draft),
+            "endings": " ".join(EXTENSIONS),
             "roles": (
                 ("test", "Compared"),
                 ("reference", "Reference"),
@@ -130,7 +132,7 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
 
 def _unclear(draft: Draft) -> UnclearNames | None:
     """Why files that came are in no table yet: their names can be read in several ways."""
-    names = sounds.names_of(draft)
+    names = names_of(draft)
     if not names or folder.rows_of(draft):
         return None
     try:
