@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -125,9 +126,9 @@ def _move_all(source: Path, target: Path) -> None:
 
 def uploaded(draft: Draft) -> dict[str, tuple[int, str]]:
     """Every uploaded file with its bytes, and its SHA-256 where that is known already."""
-    prefix = f"{SOUNDS}/"
+    prefix, place = f"{SOUNDS}/", str(place_of(draft))
     return {
-        name.removeprefix(prefix): (size, str((_kept(draft, name) or {}).get("sha256", "")))
+        name.removeprefix(prefix): (size, str((_kept(place, name) or {}).get("sha256", "")))
         for name, size in names_of(draft).items()
         if name.startswith(prefix)
     }
@@ -137,7 +138,7 @@ def measure_some(draft: Draft, seconds: float = MEASURED_AT_ONCE_S) -> int:
     """Measures sounds that are not known yet, for a while; how many are left."""
     endings = tuple(f".{each}" for each in EXTENSIONS)
     names = [name for name in names_of(draft) if name.casefold().endswith(endings)]
-    new = [name for name in names if _kept(draft, name) is None]
+    new = [name for name in names if _kept(str(place_of(draft)), name) is None]
     until = time.monotonic() + seconds
     while new and time.monotonic() < until:
         facts_of(draft, new[:MEASURED_TOGETHER])
@@ -147,15 +148,24 @@ def measure_some(draft: Draft, seconds: float = MEASURED_AT_ONCE_S) -> int:
 
 def names_of(draft: Draft) -> dict[str, int]:
     """Every file of the folder but its tables, relative to it, with its bytes."""
-    folder = folder_of(draft)
-    below = (Path(parent, file) for parent, _, files in os.walk(folder) for file in files)
-    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in below}
-    return {name: size for name, size in sizes.items() if name not in (TOML, CSV)}
+    top = str(folder_of(draft))
+    found: dict[str, int] = {}
+    waiting = [""]
+    while waiting:
+        before = waiting.pop()
+        with contextlib.suppress(FileNotFoundError), os.scandir(f"{top}/{before}") as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{before}{entry.name}/")
+                else:
+                    found[before + entry.name] = entry.stat().st_size
+    return {name: size for name, size in found.items() if name not in (TOML, CSV)}
 
 
 def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
     """What each file holds, or {"problem": …}; measured once for each content."""
-    known = {name: _kept(draft, name) for name in names}
+    place = str(place_of(draft))
+    known = {name: _kept(place, name) for name in names}
     new = [name for name, facts in known.items() if facts is None]
     paths = [folder_of(draft) / name for name in new]
     there = [(name, path) for name, path in zip(new, paths, strict=True) if path.is_file()]
@@ -163,7 +173,9 @@ def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
         wrong = isinstance(each, audio.AudioError)
         facts = {"problem": str(each)} if isinstance(each, audio.AudioError) else asdict(each)
         known[name] = facts | ({"sha256": audio.sha256_of(path)} if wrong else {})
-        _facts_file(draft, name).write_text(json.dumps([_mark(path), known[name]]))
+        kept = Path(_facts_file(place, name))
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(json.dumps([_mark(path), known[name]]))
     return {name: facts or {"problem": "The file is not there."} for name, facts in known.items()}
 
 
@@ -173,12 +185,15 @@ def is_full(draft: Draft) -> bool:
     return facts.is_dir() and len(os.listdir(facts)) >= MOST_FILES
 
 
-def _kept(draft: Draft, name: str) -> Facts | None:
-    file, path = _facts_file(draft, name), folder_of(draft) / name
-    if not file.exists() or not path.is_file():
+def _kept(place: str, name: str) -> Facts | None:
+    """What is known of a file that has not changed since; `place` is that of the draft."""
+    try:
+        status = os.stat(f"{place}/study/{name}")
+        with open(_facts_file(place, name), "rb") as file:
+            mark, facts = json.load(file)
+    except FileNotFoundError:
         return None
-    mark, facts = json.loads(file.read_text())
-    return facts if mark == _mark(path) else None
+    return facts if mark == [status.st_size, status.st_mtime_ns] else None
 
 
 def _mark(path: Path) -> list[int]:
@@ -186,7 +201,5 @@ def _mark(path: Path) -> list[int]:
     return [status.st_size, status.st_mtime_ns]
 
 
-def _facts_file(draft: Draft, name: str) -> Path:
-    folder = place_of(draft) / "facts"
-    folder.mkdir(exist_ok=True)
-    return folder / f"{hashlib.sha256(name.encode()).hexdigest()}.json"
+def _facts_file(place: str, name: str) -> str:
+    return f"{place}/facts/{hashlib.sha256(name.encode()).hexdigest()}.json"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from listening.design import draft_context
 from listening.design.draft_toml import TRAP, Table, roles
 from listening.design.scanning import EXTENSIONS, Scan, natural, scan, stimuli_of
-from listening.drafts.files import adopt, facts_of, names_of
+from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, names_of
 from listening.drafts.folder import Rows, change, rows_of, table_of
+from listening.drafts.levels import by_system, gain_of, is_number
 from listening.models import Draft
+
+COMPARISONS = ("cmos", "preference", "ab", "abx")  # methods with the option versus
+BY = "made_by"  # the column that says how a clip was made, where these pages made it
 
 
 def arrange(draft: Draft, pattern: str = "") -> Scan | None:
@@ -28,7 +34,8 @@ def arrange(draft: Draft, pattern: str = "") -> Scan | None:
         return None
     names = list(names_of(draft))
     draft.pattern = pattern
-    found = scan(names, pattern)
+    own = {row["file"] for row in rows_of(draft) if row.get(BY)}
+    found = scan([name for name in names if name not in own], pattern)
 
     def put(top: Table, rows: Rows) -> None:
         rows[:] = merged(rows, stimuli_of(found), set(names))
@@ -76,6 +83,34 @@ def mark(top: Table, rows: Rows, condition: str, role: str) -> None:
     _mark_traps(top, rows)
 
 
+def compare_with(top: Table, rows: Rows, condition: str) -> None:
+    """Comparisons set all systems against this one; pressed again, every system against each."""
+    if not any(row["condition"] == condition for row in rows):
+        return
+    wanted = condition not in versus(top)
+    for options in _of_comparisons(top):
+        options.pop("pairs", None)
+        if wanted:
+            options["versus"] = condition
+        else:
+            options.pop("versus", None)
+
+
+def versus(top: Table) -> set[str]:
+    """The systems that comparisons set all others against."""
+    return {options["versus"] for options in _of_comparisons(top) if "versus" in options}
+
+
+def compares(top: Table) -> bool:
+    return bool(_of_comparisons(top))
+
+
+def _of_comparisons(top: Table) -> list[Table]:
+    """The options of tasks that compare two systems."""
+    tasks = top.get("tasks", [])
+    return [t.setdefault("options", {}) for t in tasks if t.get("method") in COMPARISONS]
+
+
 def rename(top: Table, rows: Rows, condition: str, name: str) -> bool:
     """Gives a system another name; False where another one has it."""
     name = name.strip()[:80]
@@ -112,44 +147,84 @@ def _one_rate(draft: Draft, top: Table, rows: Rows) -> None:
         top.setdefault("study", {})["sample_rate_hz"] = max(min(rates), 8000)
 
 
-def matrix(draft: Draft, page: int, per_page: int) -> Mapping[str, Any]:
+def matrix(draft: Draft, page: int, per_page: int, facts: Mapping[str, Facts]) -> dict[str, Any]:
     """Sentences of one page with the clip of each system, and the systems with what they lack."""
-    rows, role = rows_of(draft), roles(table_of(draft))
+    top, rows = table_of(draft), rows_of(draft)
+    role, against, measured = roles(top), versus(top), by_system(rows, facts)
     systems = list(dict.fromkeys(row["condition"] for row in rows))
     sentences = list(dict.fromkeys(row["item"] for row in rows))
     cells = {(row["item"], row["condition"]): row for row in rows}
     shown = sentences[(page - 1) * per_page : page * per_page]
-    facts = facts_of(draft, [row["file"] for row in rows if row["item"] in set(shown)])
     texts = {row["item"]: row.get("text", "") for row in rows if row.get("text")}
+    counts = Counter(row["condition"] for row in rows)
+    target = top.get("study", {}).get("loudness_lufs")
 
     def clip(item: str, system: str) -> Mapping[str, Any] | None:
         row = cells.get((item, system))
-        return row and {"row": row, **facts[row["file"]]}
+        known = facts[row["file"]] if row else {}
+        gain = gain_of(target, known) if "sample_rate_hz" in known and is_number(target) else None
+        return row and {"row": row, "gain_db": gain, **known}
 
+    placed = draft_context.places(rows)
     return {
         "systems": [
             {
                 "key": key,
                 "role": role.get(key, "test"),
-                "clips": sum((item, key) in cells for item in sentences),
+                "clips": counts[key],
+                "versus": key in against,
+                "made": any(row.get(BY) for row in rows if row["condition"] == key),
+                "levels": measured[key],
             }
             for key in systems
         ],
         "sentences": [
-            {"key": item, "text": texts.get(item, ""), "clips": [clip(item, s) for s in systems]}
+            {
+                "key": item,
+                "text": texts.get(item, ""),
+                "place": placed.get(item),
+                "clips": [clip(item, s) for s in systems],
+            }
             for item in shown
         ],
         "total": len(sentences),
         "clips": len(rows),
         "holes": holes(rows),
         "texts": len(texts),
+        "paragraphs": len({paragraph for paragraph, _ in placed.values()}),
     }
 
 
-def holes(rows: Rows) -> int:
+@dataclass(frozen=True)
+class Holes:
+    """What a system lacks of the sentences that are compared."""
+
+    system: str
+    sentences: tuple[str, ...]
+    example: str  # how a missing file would be named; empty where no name shows it
+
+
+def holes(rows: Rows) -> list[Holes]:
     """Clips that are missing of what is compared; traps need not be there for every sentence."""
-    rated = {(row["item"], row["condition"]) for row in rows if not row.get("trap")}
-    return len({i for i, _ in rated}) * len({c for _, c in rated}) - len(rated)
+    rated = [row for row in rows if not row.get("trap")]
+    there = {(row["item"], row["condition"]) for row in rated}
+    sentences = dict.fromkeys(row["item"] for row in rated)
+    found = []
+    for system in dict.fromkeys(row["condition"] for row in rated):
+        lacking = tuple(item for item in sentences if (item, system) not in there)
+        if lacking:
+            found.append(Holes(system, lacking, _name_for(rated, system, lacking[0])))
+    return found
+
+
+def _name_for(rated: Rows, system: str, item: str) -> str:
+    """The name of another sentence of the system, with this sentence in its place."""
+    for row in rated:
+        name = row["file"].removeprefix(f"{SOUNDS}/")
+        if row["condition"] == system and not row.get(BY) and row["item"] in name:
+            before, _, after = name.rpartition(row["item"])
+            return f"{before}{item}{after}"
+    return ""
 
 
 def not_used(draft: Draft) -> list[tuple[str, str]]:

@@ -18,12 +18,13 @@ from django.http import (
     JsonResponse,
 )
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from listening.audio.pieces import piece_of
 from listening.design import draft_toml
-from listening.design.scanning import EXTENSIONS, UnclearNames, texts_in
+from listening.design.scanning import EXTENSIONS, UnclearNames
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
 from listening.drafts import files as received
@@ -31,12 +32,12 @@ from listening.drafts import folder, making, sounds
 from listening.drafts.figures import figures_of, reading_of
 from listening.models import Draft
 from listening.studies import StudyError, StudyProblems
+from listening.views import draft_sounds
 from listening.views.drafts import own_draft
 
 MOST_CHANGES = 200  # fields in one request
 NAMED = 5  # lines of pasted texts
-SHOWN_AT = {"role": "draft", "rename": "draft", "texts": "draft", "arrange": "draft"}
-
+OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
 
 # --- Fields, as they are typed --------------------------------------------------------------------
 
@@ -183,6 +184,8 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             return redirect("new-study")
         if do == "measure":
             return JsonResponse({"left": received.measure_some(draft)})
+        if do == "make-sounds":
+            return draft_sounds.make_sounds(request, draft)
         if do in ("make", "open"):
             return _make_or_open(request, draft, do)
         _edit(request, draft, do)
@@ -190,40 +193,48 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
         words = (
             "The draft was changed in another window meanwhile. This is the newest; do it again."
         )
+        if "step" in request.POST:
+            return JsonResponse({"problem": words}, status=409)
         messages.warning(request, words)
     except folder.Unreadable as problem:
         messages.error(request, str(problem))
     except UnclearNames as unclear:
         messages.warning(request, unclear.what)
-    return redirect(SHOWN_AT.get(do, "draft-questions"), code=draft.code)
+    if do not in OF_SOUNDS:
+        return redirect("draft-questions", code=draft.code)
+    page = request.POST.get("page", "")
+    query = f"?page={page}" if page.isdecimal() else ""
+    return redirect(reverse("draft", args=[draft.code]) + query)
 
 
 def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
     given = request.POST
     if do == "arrange":
-        found = sounds.arrange(draft, given.get("pattern", "").strip())
-        if not folder.table_of(draft):
-            words = "There is no study.toml in it: start with another card, or add one."
-            messages.warning(request, words)
-        if found is not None:
-            words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
-            messages.success(request, words)
-        _name_unsent(request)
+        _arrange(request, draft)
+        return
+    if do == "take-back":
+        draft_sounds.take_back(request, draft)
         return
 
     def make(top: draft_toml.Table, rows: folder.Rows) -> None:
-        if do == "role":
-            sounds.mark(top, rows, given.get("condition", ""), given.get("role", ""))
-        elif do == "rename":
-            if not sounds.rename(top, rows, given.get("condition", ""), given.get("name", "")):
-                messages.error(request, "Another system has this name, or it cannot be used.")
-        elif do == "texts":
-            _put_texts(request, rows, given.get("texts", ""))
+        if do in draft_sounds.TABLE:
+            draft_sounds.TABLE[do](request, top, rows)
         elif do == "remove-task" and given.get("task", "").isdecimal():
             draft_toml.remove_task(top, int(given["task"]))
 
     seen = given.get("revision", "")
     folder.change(draft, make, int(seen) if seen.isdecimal() else 0)
+
+
+def _arrange(request: HttpRequest, draft: Draft) -> None:
+    found = sounds.arrange(draft, request.POST.get("pattern", "").strip())
+    if not folder.table_of(draft):
+        words = "There is no study.toml in it: start with another card, or add one."
+        messages.warning(request, words)
+    if found is not None:
+        words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
+        messages.success(request, words)
+    _name_unsent(request)
 
 
 def _name_unsent(request: HttpRequest) -> None:
@@ -238,18 +249,6 @@ def _name_unsent(request: HttpRequest) -> None:
     more = f" and {int(count) - NAMED} more" if int(count) > NAMED else ""
     shown = ", ".join(names[:NAMED])
     messages.warning(request, f"Not sent, as no sound by their ending: {shown}{more}.")
-
-
-def _put_texts(request: HttpRequest, rows: folder.Rows, pasted: str) -> None:
-    sentences = list(dict.fromkeys(row["item"] for row in rows))
-    texts, unknown = texts_in(pasted, sentences)
-    for row in rows:
-        row["text"] = texts.get(row["item"], row.get("text", ""))
-    messages.success(request, f"{len(texts)} of {len(sentences)} sentences have got their text.")
-    for line in unknown[:NAMED]:
-        messages.warning(request, f"No sentence has the name of this line: {line[:100]}")
-    if len(unknown) > NAMED:
-        messages.warning(request, f"… and {len(unknown) - NAMED} more lines.")
 
 
 def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:

@@ -114,7 +114,9 @@ def test_a_file_in_pieces_goes_on_where_it_stopped(ada: Client, tmp_path: Path) 
     assert (again.status_code, again.json()) == (409, {"received": 1000})
     assert ada.get(f"/drafts/{draft.code}/files/").json() == {"files": {}}
     assert ada.post(url + "1000", data[1000:], content_type=kind).json()["done"]
-    assert ada.get(f"/drafts/{draft.code}/files/").json() == {"files": {"a/s1.wav": [len(data), hashlib.sha256(data).hexdigest()]}}
+    assert ada.get(f"/drafts/{draft.code}/files/").json() == {
+        "files": {"a/s1.wav": [len(data), hashlib.sha256(data).hexdigest()]}
+    }
     heard = ada.get(f"/drafts/{draft.code}/clips/audio/a/s1.wav")
     assert b"".join(heard.streaming_content) == data  # type: ignore[attr-defined]
 

@@ -13,6 +13,7 @@ const token = /** @type {HTMLInputElement} */ (document.querySelector("[name=csr
 const place = {
   upload: drop.dataset.upload ?? "",
   files: drop.dataset.files ?? "",
+  piece: Number(drop.dataset.piece),
   endings: (drop.dataset.endings ?? "").split(" "),
   token,
 };
@@ -117,4 +118,70 @@ document.addEventListener("click", (event) => {
   if (again) return sound.pause();
   sound.src = url;
   void sound.play();
+});
+
+// --- Making sounds of others: a piece at a time, so that one sees it go on -----------------------
+
+/**
+ * @param {HTMLFormElement} making
+ * @param {HTMLElement | null} pressed
+ */
+async function make(making, pressed) {
+  const body = new FormData(making, pressed);
+  body.set("step", "1");
+  const [bar, words] = /** @type {[HTMLProgressElement, HTMLElement]} */ ([...(making.querySelector(".making")?.children ?? [])]);
+  /** @type {HTMLElement} */ (words.parentElement).hidden = false;
+  running = true;
+  try {
+    for (;;) {
+      const sent = new URLSearchParams(/** @type {Record<string, string>} */ (Object.fromEntries(body)));
+      const answer = await ask(making.action, { method: "POST", body: sent, headers: { "X-CSRFToken": token } }, (text) => (words.textContent = text));
+      running = false;
+      if (answer.problem) return (words.textContent = answer.problem);
+      if (!answer.left) return location.reload();
+      running = true;
+      bar.value = 1 - answer.left / (answer.total ?? answer.left);
+      words.textContent = `${answer.left.toLocaleString("en")} clips are still to be made.`;
+    }
+  } catch (error) {
+    words.textContent = `Stopped: ${error instanceof Error ? error.message : error} Press the button again, and it goes on.`;
+  } finally {
+    running = false;
+  }
+}
+
+for (const making of document.querySelectorAll("form[data-making]")) {
+  making.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!running) void make(/** @type {HTMLFormElement} */ (making), /** @type {SubmitEvent} */ (event).submitter);
+  });
+}
+
+// --- One loudness, one rate: a button writes into the field, which is saved as if typed ----------
+
+let looked = false;
+document.addEventListener("click", (event) => {
+  const button = /** @type {HTMLElement} */ (event.target).closest("button");
+  if (!button?.dataset.put) return;
+  const field = /** @type {HTMLInputElement} */ (byId(button.dataset.put));
+  field.value = button.dataset.value ?? "";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+});
+byId("draft").addEventListener("input", (event) => {
+  if ("look" in /** @type {HTMLElement} */ (event.target).dataset) looked = true;
+});
+/** What a loudness or a rate would change is shown anew once the field is saved. */
+new MutationObserver(async () => {
+  if (!looked) return;
+  looked = false;
+  const fresh = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  for (const id of ["loudness-change", "rate-change"]) {
+    const words = fresh.getElementById(id)?.textContent;
+    if (words) byId(id).textContent = words;
+  }
+}).observe(byId("draft"), { childList: true });
+
+document.getElementById("texts-file")?.addEventListener("change", async (event) => {
+  const [file] = /** @type {HTMLInputElement} */ (event.target).files ?? [];
+  if (file) /** @type {HTMLTextAreaElement} */ (byId("pasted")).value = await file.text();
 });

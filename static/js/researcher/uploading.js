@@ -3,14 +3,13 @@
 import { backoffMs } from "../shared/backoff.js";
 
 const AT_ONCE = 3;
-const PIECE_BYTES = 8 * 1024 * 1024;
 const PATIENCE_MS = 10 * 60 * 1000; // a server that starts again, a laptop that changes its network
 const TABLES = ["zip", "toml", "csv"]; // what a study folder has beside its sounds
 
 /** @typedef {{path: string, file: File}} Chosen */
-/** @typedef {{upload: string, files: string, token: string, endings: string[]}} Place */
+/** @typedef {{upload: string, files: string, token: string, endings: string[], piece: number}} Place */
 /** @typedef {{count: number, files: number, bytes: number, total: number}} Progress */
-/** @typedef {{status: number, received?: number, sha256?: string, done?: boolean, problem?: string, files?: Record<string, [number, string]>, left?: number}} Answer */
+/** @typedef {{status: number, received?: number, sha256?: string, done?: boolean, problem?: string, files?: Record<string, [number, string]>, left?: number, total?: number}} Answer */
 
 /** What no further try mends. */
 class Hopeless extends Error {}
@@ -66,9 +65,9 @@ export async function ask(url, how, say) {
       const answer = await fetch(url, how);
       if (answer.redirected || answer.status === 403) throw new Hopeless("You were logged out: log in and drop the same again.");
       if (answer.status === 404) throw new Hopeless("The draft is gone.");
-      if (answer.status !== 429 && (answer.status < 500 || answer.status === 507)) {
-        return { status: answer.status, ...(await answer.json()) };
-      }
+      const isJson = answer.headers.get("Content-Type") === "application/json";
+      if (isJson && (answer.status < 500 || answer.status === 507)) return { status: answer.status, ...(await answer.json()) };
+      if (answer.status !== 429 && answer.status < 500) throw new Hopeless(`The server refused it (HTTP ${answer.status}).`);
     } catch (error) {
       if (error instanceof Hopeless) throw error;
     }
@@ -91,19 +90,21 @@ async function sha256(file) {
  * @param {Chosen} chosen
  * @param {[number, string] | undefined} known size and content of what the server has of that name
  * @param {(words: string) => void} say
+ * @param {(offset: number) => void} sending
  */
-async function send(place, chosen, known, say) {
+async function send(place, chosen, known, say, sending) {
   const { file, path } = chosen;
   if (file.size === 0) return "The file is empty.";
   if (known?.[0] === file.size && known[1] && known[1] === (await sha256(file))) return "";
   const address = `path=${encodeURIComponent(path)}&size=${file.size}`;
-  let offset = file.size > PIECE_BYTES ? (await ask(`${place.files}?${address}`, {}, say)).received ?? 0 : 0;
+  let offset = file.size > place.piece ? (await ask(`${place.files}?${address}`, {}, say)).received ?? 0 : 0;
   for (;;) {
-    const body = file.slice(offset, offset + PIECE_BYTES);
+    const body = file.slice(offset, offset + place.piece);
     const how = { method: "POST", body, headers: { "X-CSRFToken": place.token } };
     const answer = await ask(`${place.upload}?${address}&offset=${offset}`, how, say);
     if (answer.done || answer.problem) return answer.problem || "";
     offset = answer.received ?? 0;
+    sending(offset);
   }
 }
 
@@ -123,7 +124,8 @@ export async function sendAll(place, all, tell, say) {
   const queue = all.values();
   const work = async () => {
     for (const each of queue) {
-      const problem = await send(place, each, files[each.path], say);
+      const before = progress.bytes;
+      const problem = await send(place, each, files[each.path], say, (offset) => tell({ ...progress, bytes: before + offset }, problems));
       if (problem) problems.push(`${each.path}: ${problem}`);
       progress.count += 1;
       progress.bytes += each.file.size;
