@@ -202,12 +202,16 @@ def roles(top: Table) -> dict[str, str]:
 
 
 def fit_to(
-    top: Table, rows: Sequence[Mapping[str, str]], wishes: Mapping[str, int] | None = None
+    top: Table,
+    rows: Sequence[Mapping[str, str]],
+    wishes: Mapping[str, int] | None = None,
+    rated: Sequence[Mapping[str, str]] | None = None,
 ) -> None:
     """The conditions are those of the table; traps, gaps and sizes of blocks follow from it.
 
     A role that was given stays, and goes with its condition. `wishes` has by task how many screens
-    a rater was to have; there may be fewer, and blocks are made even.
+    a rater was to have; there may be fewer, and blocks are made even. `rated` are the rows
+    that raters answer about: all but traps, unless lines are heard in context.
     """
     given = {c.get("key"): c for c in top.get("conditions", [])}
     names = dict.fromkeys(row["condition"] for row in rows)
@@ -215,7 +219,8 @@ def fit_to(
     if not rows:
         top.pop("conditions")
     trapped = any(row.get("trap") == TRAP for row in rows)
-    rated = [row for row in rows if not row.get("trap")]
+    if rated is None:
+        rated = [row for row in rows if not row.get("trap")]
     for task in top.get("tasks", []):
         _fit_task(task, rated, trapped, (wishes or {}).get(task.get("key", ""), CLIPS))
 

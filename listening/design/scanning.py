@@ -6,6 +6,7 @@ system and a sentence; the reading is right where systems and sentences then mak
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -147,7 +148,7 @@ def stimuli_of(found: Scan) -> list[dict[str, str]]:
 
 
 def texts_in(pasted: str, sentences: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Sentence -> text, of lines ``name<tab>text`` or ``name|text``, and what was not understood.
+    """Sentence -> text, of lines ``name<tab>text``, ``name|text`` or CSV; and the other lines.
 
     Lines without names are taken in order where there are as many as sentences.
     """
@@ -155,8 +156,8 @@ def texts_in(pasted: str, sentences: Sequence[str]) -> tuple[dict[str, str], lis
     folded = {name.casefold(): name for name in sentences}
     texts, unknown = {}, []
     for line in lines:
-        name, _, text = re.sub(r"\t|\|", "\0", line, count=1).partition("\0")
-        known = folded.get(re.sub(r"\.\w{2,4}$", "", name.strip()).casefold())
+        name, text = _named_text(line)
+        known = folded.get(re.sub(r"\.\w{2,4}$", "", name).casefold())
         if known and text.strip():
             texts[known] = text.strip().rpartition("|")[2] or text.strip()
         else:
@@ -164,6 +165,18 @@ def texts_in(pasted: str, sentences: Sequence[str]) -> tuple[dict[str, str], lis
     if not texts and len(lines) == len(sentences):
         return dict(zip(sentences, lines, strict=True)), []
     return texts, unknown
+
+
+def _named_text(line: str) -> tuple[str, str]:
+    """The name before a tab, | or comma, and what stands behind it, without a table's quotes."""
+    if re.search(r"\t|\|", line):
+        name, text = re.split(r"\t|\|", line, maxsplit=1)
+    else:
+        cells = next(csv.reader([line]))
+        name, text = cells[0], cells[1] if len(cells) == 2 else line.partition(",")[2]
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].replace('""', '"')
+    return name.strip().strip('"'), text
 
 
 # --- Files ----------------------------------------------------------------------------------------

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
+from listening.design.draft_context import heard
 from listening.design.draft_toml import trials_of
 from listening.design.duration import SessionLength, estimate
 from listening.design.settings import derive
 from listening.design.studyfile import Reading, read_folder
+from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
-from listening.drafts.sounds import facts_of
 from listening.models import Draft
 from listening.recruitment.plan import Plan, money
 from listening.recruitment.rates import RECOMMENDED
@@ -38,9 +39,10 @@ def reading_of(draft: Draft) -> Reading:
 
 
 def figures_of(draft: Draft, reading: Reading) -> Figures:
-    rated = [row for row in rows_of(draft) if not row.get("trap")]
+    top = table_of(draft)
+    rated = heard(top, rows_of(draft))
     ratings, raters, each = 0, 0, 0
-    for task in table_of(draft).get("tasks", []):
+    for task in top.get("tasks", []):
         size, wanted = task.get("block_size"), task.get("ratings_per_stimulus")
         if not (isinstance(size, int) and isinstance(wanted, int) and size > 0):
             continue

@@ -16,6 +16,7 @@ import tomli_w
 from django.conf import settings
 from django.db import transaction
 
+from listening.design.draft_context import choose, form_of, heard
 from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
@@ -127,7 +128,9 @@ def change(
         if row.wishes is not None:
             asked = {k: n for k, n in _sizes(top).items() if before.get(k, n) != n}
             row.wishes |= {key: size for key, size in asked.items() if isinstance(size, int)}
-            fit_to(top, rows, row.wishes)
+            if form := form_of(top):
+                choose(top, rows, form)
+            fit_to(top, rows, row.wishes, heard(top, rows))
         _write(folder_of(row) / TOML, tomli_w.dumps(top, multiline_strings=True))
         if rows or (folder_of(row) / CSV).exists():
             _write(folder_of(row) / CSV, rows_text(rows))

@@ -18,24 +18,26 @@ from django.http import (
     JsonResponse,
 )
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from listening.audio.pieces import piece_of
 from listening.design import draft_toml
-from listening.design.scanning import EXTENSIONS, UnclearNames, texts_in
+from listening.design.scanning import EXTENSIONS, UnclearNames
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
+from listening.drafts import files as received
 from listening.drafts import folder, making, sounds
 from listening.drafts.figures import figures_of, reading_of
 from listening.models import Draft
 from listening.studies import StudyError, StudyProblems
+from listening.views import draft_sounds
 from listening.views.drafts import own_draft
 
 MOST_CHANGES = 200  # fields in one request
 NAMED = 5  # lines of pasted texts
-SHOWN_AT = {"role": "draft", "rename": "draft", "texts": "draft", "arrange": "draft"}
-
+OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
 
 # --- Fields, as they are typed --------------------------------------------------------------------
 
@@ -86,11 +88,12 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
     draft = own_draft(request, code)
     asked, size = request.GET.get("path"), request.GET.get("size", "")
     if asked is None:
-        prefix = f"{sounds.SOUNDS}/"
-        sizes = {k.removeprefix(prefix): n for k, n in sounds.names_of(draft).items()}
-        return JsonResponse({"files": sizes})
-    received = sounds.received_of(draft, asked, int(size) if size.isdecimal() else 0)
-    return JsonResponse({"received": received, "sha256": sounds.sha256_at(draft, asked)})
+        return JsonResponse({"files": received.uploaded(draft)})
+    try:
+        there = received.received_of(draft, asked, int(size) if size.isdecimal() else 0)
+    except Wrong:
+        there = 0  # the upload itself is refused, and says why
+    return JsonResponse({"received": there})
 
 
 @never_cache
@@ -99,21 +102,21 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
 def upload(request: HttpRequest, code: str) -> HttpResponse:
     """A piece of a file; the last one says what is in it, or why it is no sound."""
     draft = own_draft(request, code)
-    path, zipped = request.GET.get("path", ""), sounds.is_zip(request.GET.get("path", ""))
+    path, zipped = request.GET.get("path", ""), received.is_zip(request.GET.get("path", ""))
     try:
         size, offset = int(request.GET["size"]), int(request.GET["offset"])
     except (KeyError, ValueError):
         return JsonResponse({"problem": "The size is missing."}, status=400)
-    largest = sounds.LARGEST_ZIP_BYTES if zipped else sounds.LARGEST_BYTES
+    largest = received.LARGEST_ZIP_BYTES if zipped else received.LARGEST_BYTES
     if not 0 < size <= largest:
         what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
         return JsonResponse({"problem": what}, status=422)
-    if offset == 0 and sounds.is_full(draft):
-        what = f"A draft holds at most {sounds.MOST_FILES:,} files. Import the folder instead."
+    if offset == 0 and received.is_full(draft):
+        what = f"A draft holds at most {received.MOST_FILES:,} files. Import the folder instead."
         return JsonResponse({"problem": what}, status=422)
     try:
-        whole = sounds.receive(draft, path, size, offset, request.body)
-    except sounds.WrongPiece as wrong:
+        whole = received.receive(draft, path, size, offset, request.body)
+    except received.WrongPiece as wrong:
         return JsonResponse({"received": wrong.received}, status=409)
     except Wrong as wrong:
         return JsonResponse({"problem": f"{wrong.what} {wrong.remedy}"}, status=422)
@@ -126,12 +129,12 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
 
 def _what_came(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
     if zipped:
-        problems = sounds.unzip(draft, path)
+        problems = received.unzip(draft, path)
         return {"done": True, "problem": " ".join(map(str, problems[:NAMED]))}
     if path.rpartition(".")[2].casefold() not in EXTENSIONS:
         return {"done": True}
-    name = f"{sounds.SOUNDS}/{path}"
-    return {"done": True, "problem": sounds.facts_of(draft, [name])[name].get("problem", "")}
+    name = f"{received.SOUNDS}/{path}"
+    return {"done": True, "problem": received.facts_of(draft, [name])[name].get("problem", "")}
 
 
 @login_required
@@ -179,6 +182,10 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             folder.delete(draft)
             messages.success(request, "The draft and its sounds are deleted.")
             return redirect("new-study")
+        if do == "measure":
+            return JsonResponse({"left": received.measure_some(draft)})
+        if do == "make-sounds":
+            return draft_sounds.make_sounds(request, draft)
         if do in ("make", "open"):
             return _make_or_open(request, draft, do)
         _edit(request, draft, do)
@@ -186,34 +193,32 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
         words = (
             "The draft was changed in another window meanwhile. This is the newest; do it again."
         )
+        if "step" in request.POST:
+            return JsonResponse({"problem": words}, status=409)
         messages.warning(request, words)
     except folder.Unreadable as problem:
         messages.error(request, str(problem))
     except UnclearNames as unclear:
         messages.warning(request, unclear.what)
-    return redirect(SHOWN_AT.get(do, "draft-questions"), code=draft.code)
+    if do not in OF_SOUNDS:
+        return redirect("draft-questions", code=draft.code)
+    page = request.POST.get("page", "")
+    query = f"?page={page}" if page.isdecimal() else ""
+    return redirect(reverse("draft", args=[draft.code]) + query)
 
 
 def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
     given = request.POST
     if do == "arrange":
-        found = sounds.arrange(draft, given.get("pattern", "").strip())
-        if not folder.table_of(draft):
-            words = "There is no study.toml in it: start with another card, or add one."
-            messages.warning(request, words)
-        if found is not None:
-            words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
-            messages.success(request, words)
+        _arrange(request, draft)
+        return
+    if do == "take-back":
+        draft_sounds.take_back(request, draft)
         return
 
     def make(top: draft_toml.Table, rows: folder.Rows) -> None:
-        if do == "role":
-            sounds.mark(top, rows, given.get("condition", ""), given.get("role", ""))
-        elif do == "rename":
-            if not sounds.rename(top, rows, given.get("condition", ""), given.get("name", "")):
-                messages.error(request, "Another system has this name, or it cannot be used.")
-        elif do == "texts":
-            _put_texts(request, rows, given.get("texts", ""))
+        if do in draft_sounds.TABLE:
+            draft_sounds.TABLE[do](request, top, rows)
         elif do == "remove-task" and given.get("task", "").isdecimal():
             draft_toml.remove_task(top, int(given["task"]))
 
@@ -221,16 +226,29 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
     folder.change(draft, make, int(seen) if seen.isdecimal() else 0)
 
 
-def _put_texts(request: HttpRequest, rows: folder.Rows, pasted: str) -> None:
-    sentences = list(dict.fromkeys(row["item"] for row in rows))
-    texts, unknown = texts_in(pasted, sentences)
-    for row in rows:
-        row["text"] = texts.get(row["item"], row.get("text", ""))
-    messages.success(request, f"{len(texts)} of {len(sentences)} sentences have got their text.")
-    for line in unknown[:NAMED]:
-        messages.warning(request, f"No sentence has the name of this line: {line[:100]}")
-    if len(unknown) > NAMED:
-        messages.warning(request, f"… and {len(unknown) - NAMED} more lines.")
+def _arrange(request: HttpRequest, draft: Draft) -> None:
+    found = sounds.arrange(draft, request.POST.get("pattern", "").strip())
+    if not folder.table_of(draft):
+        words = "There is no study.toml in it: start with another card, or add one."
+        messages.warning(request, words)
+    if found is not None:
+        words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
+        messages.success(request, words)
+    _name_unsent(request)
+
+
+def _name_unsent(request: HttpRequest) -> None:
+    """What the page did not send, as it is no sound by its ending."""
+    count = request.POST.get("unsent-count", "")
+    if not count.isdecimal() or int(count) == 0:
+        return
+    try:
+        names = [str(name)[:200] for name in json.loads(request.POST.get("unsent", "[]"))]
+    except (ValueError, TypeError):
+        names = []
+    more = f" and {int(count) - NAMED} more" if int(count) > NAMED else ""
+    shown = ", ".join(names[:NAMED])
+    messages.warning(request, f"Not sent, as no sound by their ending: {shown}{more}.")
 
 
 def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:

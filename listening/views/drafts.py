@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -16,11 +17,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from listening.access import EDIT, study_for, visible_studies
-from listening.design.draft_toml import KINDS
-from listening.design.scanning import UnclearNames, scan
+from listening.audio.spoiling import FLAWS
+from listening.design import draft_context
+from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
+from listening.design.scanning import EXTENSIONS, UnclearNames, scan
 from listening.design.studyfile import mistakes
-from listening.drafts import folder, making, sounds
+from listening.drafts import folder, levels, made, making, sounds
 from listening.drafts.figures import figures_of, reading_of
+from listening.drafts.files import Facts, facts_of, names_of
 from listening.models import Draft
 from listening.previews import GALLERY
 from listening.views.draft_fields import question_fields, rater_fields
@@ -106,31 +110,56 @@ def _shown(
 @require_GET
 def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft) -> dict[str, Any]:
-        pages = Paginator(
-            range(len({r["item"] for r in folder.rows_of(draft)})), SENTENCES_PER_PAGE
-        )
+        top, rows = folder.table_of(draft), folder.rows_of(draft)
+        pages = Paginator(range(len({row["item"] for row in rows})), SENTENCES_PER_PAGE)
         page = pages.get_page(request.GET.get("page"))
         left = sounds.not_used(draft)
+        facts = facts_of(draft, [row["file"] for row in rows])
         return {
-            "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE),
+            "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE, facts),
             "page": page,
             "left": left[:NAMED],
             "left_more": len(left) - NAMED,
+            "unusable": levels.unusable(facts),
             "unclear": _unclear(draft),
-            "roles": (
-                ("test", "Compared"),
-                ("reference", "Reference"),
-                ("anchor", "Anchor"),
-                ("trap", "Trap: must get a low score"),
-            ),
+            "endings": " ".join(EXTENSIONS),
+            "piece": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+            **_buttons(draft, top, rows, facts),
         }
 
     return _shown(request, code, "researcher/draft_sounds.html", more)
 
 
+def _buttons(
+    draft: Draft, top: Table, rows: folder.Rows, facts: dict[str, Facts]
+) -> dict[str, Any]:
+    """What the buttons of the page of sounds offer, and what they would do."""
+    study = top.get("study", {})
+    known = [each["sample_rate_hz"] for each in facts.values() if "sample_rate_hz" in each]
+    return {
+        "change": levels.change_to(study.get("loudness_lufs"), facts),
+        "resampled": levels.resampled(study.get("sample_rate_hz"), facts),
+        "lowest_rate": max(min(known), 8000) if known else None,
+        "rates": sorted(set(known)),
+        "usual_loudness": LOUDNESS_LUFS,
+        "made": list(made.made(rows)),
+        "flaws": FLAWS,
+        "can_trap": made.can_trap(draft, top),
+        "compares": sounds.compares(top),
+        "context": draft_context.form_of(top),
+        "forms": draft_context.FORMS,
+        "roles": (
+            ("test", "Compared"),
+            ("reference", "Reference"),
+            ("anchor", "Anchor"),
+            ("trap", "Trap: must get a low score"),
+        ),
+    }
+
+
 def _unclear(draft: Draft) -> UnclearNames | None:
     """Why files that came are in no table yet: their names can be read in several ways."""
-    names = sounds.names_of(draft)
+    names = names_of(draft)
     if not names or folder.rows_of(draft):
         return None
     try:

@@ -66,6 +66,8 @@ class Shelf:
         """The path of a file; Wrong says why there is none."""
         check_relative(name)
         path = self.names.get(name, self.root / name)
+        if name in self.names and not path.is_symlink() and os.access(path, os.R_OK):
+            return path  # the walk follows no links, so that none leads to it
         try:
             real = path.resolve(strict=True)
         except (OSError, RuntimeError):

@@ -1,94 +1,60 @@
-// Sounds of a draft: a dropped folder is sent file by file, several at once; what is there is left out.
+// Sounds of a draft: what is dropped is sent and measured; clips are heard; marks and texts.
 
-import { byId } from "../shared/dom.js";
+import { byId, fillList } from "../shared/dom.js";
+import { ask, below, sendAll, sorted } from "./uploading.js";
 
-const AT_ONCE = 3;
-const PIECE_BYTES = 8 * 1024 * 1024;
-const TRIES = 6;
+/** @typedef {import("./uploading.js").Chosen} Chosen */
+
 const MOST_NAMED = 20;
+const MB = 1024 * 1024;
 const drop = byId("drop");
+const form = /** @type {HTMLFormElement} */ (byId("arrange"));
 const token = /** @type {HTMLInputElement} */ (document.querySelector("[name=csrfmiddlewaretoken]")).value;
+const place = {
+  upload: drop.dataset.upload ?? "",
+  files: drop.dataset.files ?? "",
+  piece: Number(drop.dataset.piece),
+  endings: (drop.dataset.endings ?? "").split(" "),
+  token,
+};
 let running = false;
 
-/** @typedef {{path: string, file: File}} Chosen */
-
-/**
- * All files below what was dropped, with their folders.
- * @param {FileSystemEntry} entry
- * @param {string} before
- * @returns {Promise<Chosen[]>}
- */
-async function below(entry, before) {
-  const path = `${before}${entry.name}`;
-  if (entry instanceof FileSystemFileEntry || entry.isFile) {
-    const own = /** @type {FileSystemFileEntry} */ (entry);
-    return [{ path, file: await new Promise((found, failed) => own.file(found, failed)) }];
-  }
-  const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
-  const all = [];
-  for (;;) {
-    /** @type {FileSystemEntry[]} */
-    const some = await new Promise((found, failed) => reader.readEntries(found, failed));
-    if (some.length === 0) return all;
-    for (const each of some) all.push(...(await below(each, `${path}/`)));
-  }
+/** @param {string} words */
+function say(words) {
+  byId("upload-text").textContent = words;
 }
 
-/**
- * @param {string} url
- * @param {RequestInit} [how]
- */
-async function ask(url, how) {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const answer = await fetch(url, how);
-      if (answer.redirected || answer.status === 403) throw new TypeError("You were logged out: log in and drop the same again.");
-      if (answer.status !== 429 && answer.status < 500) return { status: answer.status, ...(await answer.json()) };
-    } catch (error) {
-      if (attempt >= TRIES || String(error).includes("logged out")) throw error;
-    }
-    if (attempt >= TRIES) throw new Error("The server does not answer.");
-    await new Promise((done) => setTimeout(done, 500 * 2 ** attempt));
-  }
-}
-
-/** @param {File} file */
-async function sha256(file) {
-  if (!globalThis.crypto?.subtle) return null;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** @param {Chosen} chosen */
-function addressOf(chosen) {
-  return `path=${encodeURIComponent(chosen.path)}&size=${chosen.file.size}`;
-}
-
-/**
- * Sends one file from where an earlier attempt stopped; the problem with it, or "".
- * @param {Chosen} chosen
- * @param {boolean} sameSize
- */
-async function send(chosen, sameSize) {
-  const known = await ask(`${drop.dataset.files}?${addressOf(chosen)}`);
-  if (sameSize && known.sha256 && known.sha256 === (await sha256(chosen.file))) return "";
-  let offset = known.received;
-  for (;;) {
-    const body = chosen.file.slice(offset, offset + PIECE_BYTES);
-    const url = `${drop.dataset.upload}?${addressOf(chosen)}&offset=${offset}`;
-    const answer = await ask(url, { method: "POST", body, headers: { "X-CSRFToken": token } });
-    if (answer.done || answer.problem) return answer.problem || "";
-    offset = answer.received;
-  }
+/** @param {number} bytes */
+function inMb(bytes) {
+  return (bytes / MB).toLocaleString("en", { maximumFractionDigits: bytes < 10 * MB ? 1 : 0 });
 }
 
 /** @param {string[]} problems */
 function name(problems) {
   const shown = problems.slice(0, MOST_NAMED);
   if (problems.length > MOST_NAMED) shown.push(`… and ${problems.length - MOST_NAMED} more files.`);
-  byId("upload-problems").replaceChildren(
-    ...shown.map((words) => Object.assign(document.createElement("li"), { textContent: words })),
-  );
+  fillList(byId("upload-problems"), shown);
+}
+
+/** @param {import("./uploading.js").Progress} at */
+function show(at, /** @type {string[]} */ problems) {
+  const bar = /** @type {HTMLProgressElement} */ (byId("upload-bar"));
+  bar.value = at.bytes / at.total;
+  say(`${at.count.toLocaleString("en")} of ${at.files.toLocaleString("en")} files, ${inMb(at.bytes)} of ${inMb(at.total)} MB`);
+  if (problems.length !== byId("upload-problems").childElementCount) name(problems);
+}
+
+/** Length, loudness and rate of what came in a zip: measured in pieces, so that one sees it go on. */
+async function measure() {
+  const bar = /** @type {HTMLProgressElement} */ (byId("upload-bar"));
+  for (let most = 0; ; ) {
+    const body = new URLSearchParams({ do: "measure" });
+    const { left = 0 } = await ask(form.action, { method: "POST", body, headers: { "X-CSRFToken": token } }, say);
+    if (left === 0) return;
+    most = Math.max(most, left);
+    bar.value = 1 - left / most;
+    say(`Listening: ${left.toLocaleString("en")} clips are still to be measured.`);
+  }
 }
 
 /** @param {Chosen[]} all */
@@ -96,33 +62,19 @@ async function upload(all) {
   if (running || all.length === 0) return;
   running = true;
   byId("upload").hidden = false;
-  const bar = /** @type {HTMLProgressElement} */ (byId("upload-bar"));
-  const { files } = await ask(drop.dataset.files ?? "");
-  const waiting = all.filter((each) => !each.path.split("/").some((part) => part.startsWith(".")));
-  const total = waiting.reduce((sum, each) => sum + each.file.size, 0) || 1;
-  /** @type {string[]} */
-  const problems = [];
-  let [count, bytes] = [0, 0];
-  const queue = waiting.values();
-  const work = async () => {
-    for (const each of queue) {
-      const problem = each.file.size ? await send(each, files[each.path] === each.file.size) : "The file is empty.";
-      if (problem) problems.push(`${each.path}: ${problem}`);
-      bytes += each.file.size;
-      count += 1;
-      bar.value = bytes / total;
-      byId("upload-text").textContent = `${count} of ${waiting.length} files`;
-      if (problem) name(problems);
-    }
-  };
+  const { sent, left } = sorted(all, place.endings);
+  /** @type {HTMLInputElement} */ (byId("unsent")).value = JSON.stringify(left.slice(0, MOST_NAMED));
+  /** @type {HTMLInputElement} */ (byId("unsent-count")).value = String(left.length);
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    if (problems.length > 0) {
-      byId("upload-text").textContent = `${count - problems.length} of ${waiting.length} files are here; the others are named below. Press “Read the names again” to go on without them.`;
-      byId("arrange").classList.remove("visually-hidden");
-    } else /** @type {HTMLFormElement} */ (byId("arrange")).requestSubmit();
+    const problems = await sendAll(place, sent, show, say);
+    name(problems);
+    await measure();
+    running = false;
+    if (problems.length === 0) return form.requestSubmit();
+    say(`${sent.length - problems.length} of ${sent.length} files are here; the others are named below. Press “Read the names again” to go on without them.`);
+    form.classList.remove("visually-hidden");
   } catch (error) {
-    byId("upload-text").textContent = `Stopped after ${count} of ${waiting.length} files: ${error instanceof Error ? error.message : error} Drop the same again, and it goes on.`;
+    say(`Stopped: ${error instanceof Error ? error.message : error} Drop the same again, and it goes on.`);
   } finally {
     running = false;
   }
@@ -143,8 +95,15 @@ drop.addEventListener("drop", async (event) => {
   event.preventDefault();
   delete drop.dataset.over;
   const entries = [...(event.dataTransfer?.items ?? [])].flatMap((item) => item.webkitGetAsEntry() ?? []);
-  const found = await Promise.all(entries.map((entry) => below(entry, "")));
-  void upload(found.flat());
+  byId("upload").hidden = false;
+  say("Looking through what was dropped …");
+  try {
+    const found = await Promise.all(entries.map((entry) => below(entry, "")));
+    if (found.flat().length === 0) say("Nothing in it is a file. Drop a folder, files or a zip.");
+    void upload(found.flat());
+  } catch (error) {
+    say(`It cannot be read: ${error instanceof Error ? error.message : error} Choose the folder by the button.`);
+  }
 });
 addEventListener("beforeunload", (event) => {
   if (running) event.preventDefault();
@@ -159,4 +118,70 @@ document.addEventListener("click", (event) => {
   if (again) return sound.pause();
   sound.src = url;
   void sound.play();
+});
+
+// --- Making sounds of others: a piece at a time, so that one sees it go on -----------------------
+
+/**
+ * @param {HTMLFormElement} making
+ * @param {HTMLElement | null} pressed
+ */
+async function make(making, pressed) {
+  const body = new FormData(making, pressed);
+  body.set("step", "1");
+  const [bar, words] = /** @type {[HTMLProgressElement, HTMLElement]} */ ([...(making.querySelector(".making")?.children ?? [])]);
+  /** @type {HTMLElement} */ (words.parentElement).hidden = false;
+  running = true;
+  try {
+    for (;;) {
+      const sent = new URLSearchParams(/** @type {Record<string, string>} */ (Object.fromEntries(body)));
+      const answer = await ask(making.action, { method: "POST", body: sent, headers: { "X-CSRFToken": token } }, (text) => (words.textContent = text));
+      running = false;
+      if (answer.problem) return (words.textContent = answer.problem);
+      if (!answer.left) return location.reload();
+      running = true;
+      bar.value = 1 - answer.left / (answer.total ?? answer.left);
+      words.textContent = `${answer.left.toLocaleString("en")} clips are still to be made.`;
+    }
+  } catch (error) {
+    words.textContent = `Stopped: ${error instanceof Error ? error.message : error} Press the button again, and it goes on.`;
+  } finally {
+    running = false;
+  }
+}
+
+for (const making of document.querySelectorAll("form[data-making]")) {
+  making.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!running) void make(/** @type {HTMLFormElement} */ (making), /** @type {SubmitEvent} */ (event).submitter);
+  });
+}
+
+// --- One loudness, one rate: a button writes into the field, which is saved as if typed ----------
+
+let looked = false;
+document.addEventListener("click", (event) => {
+  const button = /** @type {HTMLElement} */ (event.target).closest("button");
+  if (!button?.dataset.put) return;
+  const field = /** @type {HTMLInputElement} */ (byId(button.dataset.put));
+  field.value = button.dataset.value ?? "";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+});
+byId("draft").addEventListener("input", (event) => {
+  if ("look" in /** @type {HTMLElement} */ (event.target).dataset) looked = true;
+});
+/** What a loudness or a rate would change is shown anew once the field is saved. */
+new MutationObserver(async () => {
+  if (!looked) return;
+  looked = false;
+  const fresh = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  for (const id of ["loudness-change", "rate-change"]) {
+    const words = fresh.getElementById(id)?.textContent;
+    if (words) byId(id).textContent = words;
+  }
+}).observe(byId("draft"), { childList: true });
+
+document.getElementById("texts-file")?.addEventListener("change", async (event) => {
+  const [file] = /** @type {HTMLInputElement} */ (event.target).files ?? [];
+  if (file) /** @type {HTMLTextAreaElement} */ (byId("pasted")).value = await file.text();
 });

@@ -1,0 +1,145 @@
+"""Sounds made of a clip: the low-passed anchors of BS.1534-3, and clips that are clearly flawed.
+
+Each is as long as its source, in step with it, and at its sampling rate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from listening.audio.loudness import LoudnessMeter
+from listening.audio.opening import opened
+from listening.audio.sources import AudioError
+from listening.audio.store import plain_flac
+
+Wave = npt.NDArray[np.float64]  # (frames, channels)
+
+BLOCK_FRAMES = 65_536
+TRANSITION_HZ = 500  # from the pass band to the stop band, as the mask of BS.1534-3 has it
+STOP_DB = 80.0
+MNRU_Q_DB = 0.0  # P.810: speech to modulated noise; natural speech at 0 dB is called bad
+ROBOT_HZ = 100  # the pitch of a voice whose frames all begin in one phase
+FRAME_S = 0.032
+HIGHEST_PEAK = 10 ** (-1 / 20)
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A way to spoil a clip, in words for researchers."""
+
+    title: str
+    how: str
+    make: Callable[[Wave, int, np.random.Generator], Wave]
+
+
+def low_passed(wave: Wave, rate_hz: int, cut_hz: float) -> Wave:
+    """Flat up to the cut within 0.1 dB and 80 dB down 500 Hz above it; linear phase, in step.
+
+    AudioError where the clip has nothing above the cut.
+    """
+    from scipy.signal import oaconvolve
+
+    if rate_hz / 2 <= cut_hz + TRANSITION_HZ / 2:
+        raise AudioError(
+            f"At {rate_hz:,} Hz there is nothing above {cut_hz / 1000:g} kHz to take away.",
+            "Use a reference of a higher sampling rate.",
+        )
+    fir = low_pass(rate_hz, cut_hz)
+    return np.asarray(oaconvolve(wave, fir[:, None], mode="full", axes=0)[_middle(fir, wave)])
+
+
+def low_pass(rate_hz: int, cut_hz: float) -> npt.NDArray[np.float64]:
+    """The taps of the filter, of an odd number."""
+    from scipy.signal import firwin, kaiserord
+
+    width = min(TRANSITION_HZ, rate_hz / 2 - cut_hz)
+    taps, beta = kaiserord(STOP_DB, width / (rate_hz / 2))
+    middle = cut_hz + width / 2
+    return np.asarray(firwin(taps | 1, middle, window=("kaiser", beta), fs=rate_hz))
+
+
+def _middle(fir: npt.NDArray[np.float64], wave: Wave) -> slice:
+    return slice(len(fir) // 2, len(fir) // 2 + len(wave))
+
+
+def modulated_noise(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
+    """Noise that follows the speech, after the MNRU of ITU-T P.810."""
+    noise = rng.standard_normal((len(wave), 1))
+    return wave + 10 ** (-MNRU_Q_DB / 20) * wave * noise
+
+
+def robot(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
+    """One pitch throughout: the phase of every frame is taken away, its spectrum stays."""
+    from scipy.signal import ShortTimeFFT, get_window
+
+    hop = round(rate_hz / ROBOT_HZ)
+    size = max(round(FRAME_S * rate_hz), 2 * hop)
+    transform = ShortTimeFFT(get_window("hann", size), hop, rate_hz)
+    columns = [np.abs(transform.stft(channel)).astype(complex) for channel in wave.T]
+    turn = np.exp(-2j * np.pi * transform.f * (size // 2) / rate_hz)[:, None]
+    made = [transform.istft(column * turn, k1=len(wave)) for column in columns]
+    return np.stack(made, axis=1)
+
+
+FLAWS: Mapping[str, Flaw] = {
+    "robot": Flaw(
+        "Robot voice",
+        f"one pitch of {ROBOT_HZ} Hz throughout (phase of every frame taken away)",
+        robot,
+    ),
+    "noise": Flaw(
+        "Modulated noise",
+        f"noise that follows the speech, {MNRU_Q_DB:g} dB below it (after ITU-T P.810)",
+        modulated_noise,
+    ),
+}
+
+
+def flawed(wave: Wave, rate_hz: int, kind: str) -> Wave:
+    """The clip spoilt, with the spectrum and the loudness that it had; the same each time."""
+    seed = int.from_bytes(hashlib.sha256(wave.tobytes() + kind.encode()).digest()[:8], "big")
+    made = FLAWS[kind].make(wave, rate_hz, np.random.default_rng(seed))
+    return _as_loud(_as_coloured(made, wave), wave, rate_hz)
+
+
+def _as_coloured(wave: Wave, like: Wave) -> Wave:
+    """With the long-term spectrum of the other, so that no highest frequency tells it."""
+    from scipy.signal import firwin2, oaconvolve, welch
+
+    size = min(512, len(wave))
+    own, wanted = (welch(w.mean(axis=1), nperseg=size)[1] for w in (wave, like))
+    gain = np.sqrt((wanted + 1e-14) / (own + 1e-14)).clip(1e-3, 10)
+    fir = firwin2(2 * len(gain) - 1, np.linspace(0, 1, len(gain)), gain)
+    return np.asarray(oaconvolve(wave, fir[:, None], mode="full", axes=0)[_middle(fir, wave)])
+
+
+def _as_loud(wave: Wave, like: Wave, rate_hz: int) -> Wave:
+    levels = []
+    for each in (wave, like):
+        meter = LoudnessMeter(rate_hz, each.shape[1])
+        meter.add(each)
+        levels.append(meter.integrated_lufs())
+    own, wanted = levels
+    gain = 1.0 if own is None or wanted is None else 10 ** ((wanted - own) / 20)
+    peak = float(np.abs(wave).max(initial=0.0)) * gain
+    return wave * gain * min(1.0, HIGHEST_PEAK / peak if peak > 0 else 1.0)
+
+
+def read_wave(path: Path) -> tuple[Wave, int]:
+    """All samples of a clip, and its rate. AudioError where it cannot be read."""
+    with opened(path) as sound:
+        blocks = list(sound.blocks(BLOCK_FRAMES))
+        empty = np.zeros((0, sound.channels))
+        return np.concatenate(blocks) if blocks else empty, sound.rate_hz
+
+
+def write_wave(path: Path, wave: Wave, rate_hz: int) -> None:
+    """As FLAC of 24 bit; what would clip is an error of the caller."""
+    with plain_flac(path, rate_hz, wave.shape[1], 24) as file:
+        file.write(wave)
