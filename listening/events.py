@@ -27,6 +27,8 @@ SAID = {
     "archived": "Archived",
     "unarchived": "Taken out of the archive",
     "rejected": "Session rejected",
+    "piloted": "Tried as a rater",
+    "pilots_deleted": "Tries deleted",
     "simulated_deleted": "Simulated raters deleted",
     "quota": "Quota changed",
     "recruiting": "Recruiting",

@@ -68,6 +68,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "before": beforehand(mine),
         "length": session_length(mine),
         "measured_from": MEASURED_FROM,
+        "tries": _tries(mine),
         "unplayed": unplayed_clips(key),
         "sessions": session_page(mine, status, request.GET.get("page")),
         "status": status,
@@ -76,6 +77,13 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "shows_prolific_ids": may_see_ids(mine, request.user),
     }
     return render(request, "researcher/study.html", context)
+
+
+def _tries(study: Study) -> int:
+    """How often researchers went through a draft: opening it deletes that."""
+    if study.state != Study.State.DRAFT:
+        return 0
+    return study.sessions.filter(pilot=True).count()
 
 
 def _findings(study: Study, asked: bool) -> list[Finding] | None:

@@ -30,7 +30,9 @@ def session_page(study: Study, status: str, number: str | None) -> Page[Any]:
     left = Q(status=Session.Status.STARTED) & ~Exists(holds)  # its places went to others
     shown = Case(When(left, then=Value(str(Session.Status.EXPIRED))), default=F("status"))
     sessions = (
-        Session.objects.filter(study=study).select_related("rater", "study").annotate(shown=shown)
+        Session.objects.filter(study=study, pilot=False)
+        .select_related("rater", "study")
+        .annotate(shown=shown)
     )
     if status in Session.Status.values:
         sessions = sessions.filter(shown=status)
