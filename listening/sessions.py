@@ -17,6 +17,7 @@ from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.design.occasions import asks_between
 from listening.design.sources import Source
 from listening.draws import secret_seed
+from listening.events import note
 from listening.layout import lay_out
 from listening.models import Rater, Recruitment, Session, Study, Submission, Task, Trial
 from listening.models.codes import pilot_rater_code, rater_code, scripted_rater_code
@@ -27,6 +28,7 @@ from listening.source_quotas import is_full, lock_quota
 from listening.statements import rows_of
 from listening.versions import earlier_versions
 
+A_RATER = "a rater"  # who of them is not kept
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
 REJECTED_BEFORE = "rejected before"
 KEPT_OF_WHY = {
@@ -263,7 +265,12 @@ def refresh(session: Session) -> Session:
 
 
 def _replace_lost(session: Session) -> None:
-    """Every block that went back is leased again if it is free; else another takes its place."""
+    """Every block that went back is leased again if it is free; else another takes its place.
+
+    Not once the study is erased: reasons would gather anew.
+    """
+    if session.study.erased_at is not None:
+        return
     void = session.trials.filter(state=Trial.State.VOID)
     lost = list(void.order_by("block_id").values_list("block_id", "task_id").distinct())
     position = session.trials.aggregate(last=Max("position"))["last"] or 0
@@ -320,8 +327,10 @@ def withdraw(session: Session) -> None:
         locked.prolific_study = locked.prolific_session = locked.external_session = ""
         locked.finished_at = timezone.now()
         locked.save()
-        if answered:  # else no analysis holds a row of this rater
-            withdrawn.send(sender=Session, study_id=locked.study_id)
+        if answered:  # else no analysis and no export holds a row of this rater
+            study = locked.study
+            note(study, "withdrew", A_RATER)
+            withdrawn.send(Session, study_id=study.pk, study_key=study.key)
 
 
 def _keep_place(session: Session) -> None:

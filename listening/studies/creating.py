@@ -215,6 +215,8 @@ def _fields(file: StudyFile) -> dict[str, Any]:
         "loudness_lufs": file.loudness_lufs,
         "sample_rate_hz": file.sample_rate_hz,
         "erase_after_days": file.erase_after_days,
+        "erase_on": file.erase_on,
+        "erase_reasons": file.erase_reasons,
         "ends": file.ends,
         "texts": file.texts,
         "translations": file.translations,

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from listening import sessions
 from listening.access import EDIT, LOOK, may_see_ids, study_for
-from listening.events import note
+from listening.events import note, withdrawals_of
 from listening.models import Session, Study
 from listening.monitor import forget_progress, page_progress
 from listening.selectors import unplayed_clips
@@ -59,9 +59,11 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, LOOK)
     status = request.GET.get("status", "")
     findings = _findings(mine, asked="check" in request.GET)
+    progress = page_progress(key)
     context = {
         "study": mine,
-        "progress": page_progress(key),
+        "progress": progress,
+        "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
         "findings": findings,
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),

@@ -45,6 +45,8 @@ WANTED = {  # every route of a study or a project, and the right that it takes
 MORE = {  # actions that take another right than their route
     ("manage-do", "delete"): OWN,
     ("manage-do", "move"): OWN,
+    ("manage-do", "retention"): OWN,
+    ("manage-do", "erase"): OWN,
     ("project-do", "leave"): LOOK,
 }
 ABOUT_NO_STUDY = {  # of one's own, or for everybody

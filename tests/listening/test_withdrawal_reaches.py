@@ -15,7 +15,7 @@ from django.urls import reverse
 from analysis.models import AnalysisRun, RunFile
 from analysis.statistics.options import Options
 from listening import erasure, sessions
-from listening.models import Rater, Rating, Session
+from listening.models import Rater, Rating, Session, Study
 from listening.models.sealed import seal
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.test_rater_doors import enter, post
@@ -185,6 +185,7 @@ def test_by_the_pages_own_doors_nothing_is_left_in_tables_files_logs_or_caches(c
     # Who it was stays under seal, so that nobody is asked again; the study's date takes that too.
     pid, submission = IDS["PROLIFIC_PID"], IDS["SESSION_ID"]
     assert (tables_with(seal(pid)), tables_with(seal(submission))) == (["listening_rater"], [])
+    Study.objects.update(state="closed")
     erasure.erase(study)
     assert tables_with(seal(pid)) == []
 
