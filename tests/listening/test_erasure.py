@@ -170,6 +170,7 @@ def test_the_command_says_what_it_would_do_and_does_it(capsys):
 
 ABOUT = {
     "key": "about",
+    "title": "About you",
     "when": "before",
     "questions": [
         {"key": "age", "kind": "number", "question": "Age?", "options": []},
