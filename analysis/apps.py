@@ -10,8 +10,9 @@ class AnalysisConfig(AppConfig):
     def ready(self) -> None:
         """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
         from analysis.web.first_runs import analyse_closed
-        from analysis.web.withdrawals import forget_reports
-        from listening.signals import closed, withdrawn
+        from analysis.web.withdrawals import forget_reasons, forget_reports
+        from listening.signals import closed, reasons_erased, withdrawn
 
         withdrawn.connect(forget_reports, dispatch_uid="analysis.web.withdrawals")
+        reasons_erased.connect(forget_reasons, dispatch_uid="analysis.web.withdrawals.reasons")
         closed.connect(analyse_closed, dispatch_uid="analysis.web.first_runs")

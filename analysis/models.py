@@ -18,7 +18,7 @@ class AnalysisRun(models.Model):
         DONE = "done"
         FAILED = "failed"
         CANCELLED = "cancelled"
-        STALE = "stale"  # its result is deleted: a rater in it withdrew since
+        STALE = "stale"  # its result is deleted: a rater in it withdrew, or reasons were erased
 
     study = models.ForeignKey("listening.Study", models.CASCADE, related_name="analysis_runs")
     estimator = models.CharField(max_length=60)
@@ -38,6 +38,7 @@ class AnalysisRun(models.Model):
     result = models.TextField(blank=True)  # the report's JSON; jsonb would reorder its columns
     brief = models.TextField(blank=True)  # the same for the page, its long tables cut
     error = models.TextField(blank=True)
+    raters_gone = models.PositiveIntegerField(default=0)  # withdrew since; 0 and stale: reasons
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

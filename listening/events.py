@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from listening.models import Study, StudyEvent
 from listening.spreadsheets import safe_cell
 
+FILES_SHOWN = 8
+WITHOUT_RATERS = ("scores.csv", "scores.jsonl", "ledger.csv", "-links.csv")  # files of other things
 COMMAND_LINE = "command line"  # whoever has a shell on the server
 SAID = {
     "made": "Made",
@@ -28,6 +32,8 @@ SAID = {
     "unarchived": "Taken out of the archive",
     "rejected": "Session rejected",
     "restored": "Session restored",
+    "piloted": "Tried as a rater",
+    "pilots_deleted": "Tries deleted",
     "simulated_deleted": "Simulated raters deleted",
     "quota": "Quota changed",
     "recruiting": "Recruiting",
@@ -36,7 +42,9 @@ SAID = {
     "analysed": "Analysis asked for",
     "scored": "Metrics asked for",
     "scores_imported": "Scores imported",
+    "retention": "Erasing set",
     "erased": "What names raters erased",
+    "withdrew": "A rater withdrew",
     "moved": "Moved",
     "deleted": "Deleted",
 }
@@ -63,6 +71,30 @@ def note_of_room(
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:
         note(study, what, by, **details)
+
+
+@dataclass(frozen=True)
+class Withdrawals:
+    """Raters who withdrew after they had answered, and what was taken out before the last did."""
+
+    raters: int
+    last: datetime
+    files: list[StudyEvent]  # the newest first; those that may hold what they gave
+    more: int
+
+
+def withdrawals_of(study: Study) -> Withdrawals | None:
+    """None where nobody withdrew, or before it was noted."""
+    events = StudyEvent.objects.filter(study_id=study.pk)
+    times = list(events.filter(what="withdrew").values_list("at", flat=True))
+    if not times:
+        return None
+    files = [
+        each
+        for each in events.filter(what="exported", at__lt=times[0])
+        if not str(each.details.get("file", "")).endswith(WITHOUT_RATERS)
+    ]
+    return Withdrawals(len(times), times[0], files[:FILES_SHOWN], max(len(files) - FILES_SHOWN, 0))
 
 
 def said(event: StudyEvent) -> str:

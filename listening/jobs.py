@@ -37,7 +37,7 @@ def clear_unused_appearances() -> int:
 @shared_task
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
-    return [str(erased) for erased in erasure.erase_due()]
+    return erasure.erase_due()
 
 
 @shared_task

@@ -10,6 +10,7 @@ from listening.views import (
     invitations,
     manage,
     one_rater,
+    pilot,
     preview,
     projects,
     prolific,
@@ -58,6 +59,8 @@ urlpatterns = [
     path("prolific/", prolific.connection_page, name="prolific"),
     path("prolific/do/", prolific.connection_do, name="prolific-do"),
     path("hooks/prolific/<int:pk>/", prolific.hook, name="prolific-hook"),
+    path("studies/<slug:key>/try/", pilot.page, name="pilot"),
+    path("studies/<slug:key>/try/do/", pilot.do, name="pilot-do"),
     path("studies/<slug:key>/preview/", preview.study_preview, name="study-preview"),
     path(
         "preview/studies/<slug:key>/clips/<path:stimulus>",

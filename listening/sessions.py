@@ -17,6 +17,7 @@ from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.design.occasions import asks_between
 from listening.design.sources import Source
 from listening.draws import secret_seed
+from listening.events import note
 from listening.judging import reject_sessions
 from listening.layout import lay_out
 from listening.models import (
@@ -29,7 +30,7 @@ from listening.models import (
     Task,
     Trial,
 )
-from listening.models.codes import rater_code, scripted_rater_code
+from listening.models.codes import pilot_rater_code, rater_code, scripted_rater_code
 from listening.outcomes import review_reasons
 from listening.refusals import LEASE_LOST, Refused
 from listening.signals import withdrawn
@@ -37,6 +38,7 @@ from listening.source_quotas import is_full, lock_quota
 from listening.statements import rows_of
 from listening.versions import earlier_versions
 
+A_RATER = "a rater"  # who of them is not kept
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
 REJECTED_BEFORE = "rejected before"
 KEPT_OF_WHY = {
@@ -46,7 +48,7 @@ KEPT_OF_WHY = {
 
 
 class NoRoom(Exception):
-    """Nothing (left) for this rater: `reason` is closed, paused, not_open, full or came_before."""
+    """Nothing (left) for this rater: closed, paused, not_open, full, came_before or pilot_over."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -68,6 +70,7 @@ class Arrival:
     agent: str = ""  # a program that says in its signed requests who it is
     origin: str = ""  # a keyed hash of address and browser: tells who may have come before
     simulated: bool = False
+    pilot: bool = False  # a researcher tries a draft: see listening.studies.pilots
     rater: Rater | None = None
     earlier: tuple[str, ...] = ()  # codes of raters by which the browser began earlier versions
     language: str = ""  # chosen at the door, of those in which the study is offered
@@ -135,12 +138,12 @@ def session_named(code: str) -> Session:
 
 def start(study: Study, arrival: Arrival) -> Session:
     """A new session with all its trials, or the one that the rater has; NoRoom when it is full."""
-    if study.state != Study.State.OPEN:
+    if study.state != Study.State.OPEN and not arrival.pilot:
         raise NoRoom({"draft": "not_open"}.get(study.state, study.state))
     existing = session_of(study, arrival)
     if existing is not None:
         return existing
-    if came_before(study, arrival):
+    if not arrival.pilot and came_before(study, arrival):
         raise NoRoom("came_before")
     try:
         with transaction.atomic():  # whoever finds no room leaves no empty session behind
@@ -153,6 +156,8 @@ def start(study: Study, arrival: Arrival) -> Session:
 
 
 def _start(study: Study, arrival: Arrival) -> Session:
+    if arrival.pilot:
+        _plan_for_pilot(study)
     if arrival.source is not None and arrival.source.quota:
         lock_quota(study)
         if is_full(study, arrival.source):
@@ -170,6 +175,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         device=arrival.device,
         origin=arrival.origin,
         agent=arrival.agent,
+        pilot=arrival.pilot,
         language=arrival.language if arrival.language in study.translations else "",
         ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
@@ -186,10 +192,19 @@ def _start(study: Study, arrival: Arrival) -> Session:
     return session
 
 
+def _plan_for_pilot(study: Study) -> None:
+    """Blocks as raters will have them, while nobody can open the study; they go with the pilots."""
+    row = Study.objects.select_for_update().get(pk=study.pk)
+    if row.state != Study.State.DRAFT:
+        raise NoRoom("pilot_over")
+    allocation.plan_study(row)
+
+
 def _rater(arrival: Arrival) -> Rater:
     if arrival.rater is not None:
         return arrival.rater
     code = scripted_rater_code() if arrival.simulated else rater_code()
+    code = pilot_rater_code() if arrival.pilot else code
     marks = {"simulated": arrival.simulated, "code": code}
     if arrival.prolific_id:
         return Rater.objects.get_or_create(prolific_id=arrival.prolific_id, defaults=marks)[0]
@@ -260,7 +275,12 @@ def refresh(session: Session) -> Session:
 
 
 def _replace_lost(session: Session) -> None:
-    """Every block that went back is leased again if it is free; else another takes its place."""
+    """Every block that went back is leased again if it is free; else another takes its place.
+
+    Not once the study is erased: reasons would gather anew.
+    """
+    if session.study.erased_at is not None:
+        return
     void = session.trials.filter(state=Trial.State.VOID)
     lost = list(void.order_by("block_id").values_list("block_id", "task_id").distinct())
     position = session.trials.aggregate(last=Max("position"))["last"] or 0
@@ -318,8 +338,10 @@ def withdraw(session: Session) -> None:
         locked.prolific_study = locked.prolific_session = locked.external_session = ""
         locked.finished_at = timezone.now()
         locked.save()
-        if answered:  # else no analysis holds a row of this rater
-            withdrawn.send(sender=Session, study_id=locked.study_id)
+        if answered:  # else no analysis and no export holds a row of this rater
+            study = locked.study
+            note(study, "withdrew", A_RATER)
+            withdrawn.send(Session, study_id=study.pk, study_key=study.key)
 
 
 def _keep_place(session: Session) -> None:

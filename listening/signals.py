@@ -3,5 +3,6 @@
 from django.dispatch import Signal
 
 acted = Signal()  # study_id, by, what, details: for the study's log, see listening.events
-withdrawn = Signal()  # study_id: answers of this study were deleted because their rater withdrew
+withdrawn = Signal()  # study_id, study_key: answers were deleted because their rater withdrew
+reasons_erased = Signal()  # study_id, study_key: what raters wrote as reasons was erased
 closed = Signal()  # study_id, study_key: this study was closed, in the transaction that closes it

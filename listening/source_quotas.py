@@ -18,7 +18,7 @@ SELECT s.source, count(*) AS came,
         SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.state = 1)) AS listening,
     count(*) FILTER (WHERE s.status = 'screened') AS screened
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
-WHERE s.study_id = %(study)s AND (%(source)s::text IS NULL OR s.source = %(source)s)
+WHERE s.study_id = %(study)s AND NOT s.pilot AND (%(source)s::text IS NULL OR s.source = %(source)s)
 GROUP BY s.source
 """
 

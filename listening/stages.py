@@ -29,6 +29,7 @@ from listening.design.questionnaires import (
 )
 from listening.draws import secret_seed
 from listening.models import Session, Task, Trial
+from listening.refusals import SESSION_OVER, Refused
 
 LONGEST_COMMENT = 5000
 
@@ -243,8 +244,12 @@ def record_comment(session: Session, text: str) -> Session:
 
 
 def _locked(session: Session) -> Session:
+    """Refused once the study's date has come: what was erased does not begin to gather anew."""
     rows = Session.objects.select_for_update(no_key=True, of=("self",)).select_related("study")
-    return rows.get(pk=session.pk)
+    locked = rows.get(pk=session.pk)
+    if locked.study.erased_at is not None:
+        raise Refused(SESSION_OVER)
+    return locked
 
 
 def _save(locked: Session, changed: str) -> None:

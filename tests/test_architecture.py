@@ -40,6 +40,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "fetches",
             "drafts",
             "erasure",
+            "retention",
             "leases",
             "outcomes",
             "management",

@@ -74,3 +74,13 @@ def write_bundle(
     path = folder / f"{name}.zip"
     path.write_bytes(bundle_zip(report, kept, scores, wanted))
     yield path
+
+
+def note_export(study: str, target: Path) -> None:
+    """A line in the study's log: who withdraws later is still in these files."""
+    from analysis.models import AnalysisRun
+    from listening.signals import acted
+
+    studies = AnalysisRun._meta.get_field("study").related_model
+    pk = studies._default_manager.values_list("pk", flat=True).get(key=study)
+    acted.send(__name__, study_id=pk, by="", what="exported", details={"file": str(target)})

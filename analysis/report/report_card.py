@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 OF_TRAPS = ("att_traps", "task_traps")  # rules, not worth a word where nobody met a trap
+NO_DATE = "no date"  # as listening.retention says it
 NO_DATES = "not known: the ratings have no dates"
 
 
@@ -47,7 +48,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
         ("quality", "Traps and checks"): quality(facts),
         ("exclusions", "Exclusions"): [*_sessions(facts), *_exclusions(report)],
         ("pay", "Pay"): pay(facts),
-        ("dates", "Dates"): _dates(facts, report),
+        ("dates", "Dates"): [*_dates(facts, report), _erasing(facts)],
         ("planned", "Planned and done"): [*conduct(facts, report), *_chosen(report)],
         ("software", "Software"): _software(report),
     }
@@ -64,6 +65,18 @@ def _raters(report: Report | None) -> Iterator[Entry]:
     words += f", {scripted:,} of them scripted (a program made up their opinions)" * bool(scripted)
     value = {"raters": data["raters"], "kept": data["raters_kept"], "scripted": scripted}
     yield fact("Raters in the analysis", words, value)
+
+
+def _erasing(facts: StudyFacts | None) -> Entry:
+    """What became, or is to become, of what names raters."""
+    what = "What names raters"
+    if facts is None:
+        return unknown(what)
+    rule, done = facts["erasing"], facts["erased_on"]
+    words = f"erased on {done} (rule: {rule})" if done else f"to be erased: {rule}"
+    if not done and rule == NO_DATE:
+        words = "kept; no date is set on which it is erased"
+    return fact(what, words, {"erased_on": done, "rule": rule})
 
 
 def _material(report: Report | None, facts: StudyFacts | None) -> Iterator[Entry]:

@@ -41,6 +41,12 @@ def start_pilot(study: str) -> None:
     transaction.on_commit(lambda: _queue(estimate_pilot, name, study))
 
 
+def forget_estimates(study: str) -> None:
+    """Estimated again when somebody asks: a rater in them is gone."""
+    with suppress(RedisError):
+        cache.delete(_pilot_name(study))
+
+
 def check_state(question: Mapping[str, Any]) -> State | None:
     """The check by simulation of a plan, asked for when it is not there; None without a cache."""
     name = f"planning/check/{_digest(question)}"
@@ -62,6 +68,7 @@ def estimate_pilot(name: str, study: str) -> None:
     from analysis.web.study_tables import study_rules
 
     try:
+        gone = _withdrawn(study)
         rules = study_rules(study)
         kept = screen(from_study(study), rules).kept(rules)
         rows = [pilot.row() | {"degrees": pilot.components.degrees} for pilot in pilots(kept)]
@@ -71,6 +78,8 @@ def estimate_pilot(name: str, study: str) -> None:
         log.exception("The pilot of %s broke", study)
         _keep(name, _ended(FAILED, problem=f"it broke ({type(error).__name__}: {error})"))
     else:
+        if _withdrawn(study) != gone:  # what was read is deleted by now
+            return estimate_pilot(name, study)
         _keep(name, _ended(DONE, pilots=rows))
 
 
@@ -91,6 +100,12 @@ def check_plan(name: str, question: dict[str, Any]) -> None:
         _keep(name, _ended(FAILED, problem=f"it broke ({type(error).__name__}: {error})"))
     else:
         _keep(name, _ended(DONE, check=checked.row()))
+
+
+def _withdrawn(study: str) -> int:
+    from listening.selectors import study_progress
+
+    return study_progress(study)["sessions"]["withdrawn"]
 
 
 def _pilot_name(study: str) -> str:

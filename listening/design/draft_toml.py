@@ -141,6 +141,8 @@ def _numeral(value: Any) -> float | str:
 FIELDS: Mapping[str, Callable[[Any], Any]] = {
     r"study\.(key|title|language)": _text,
     r"study\.(sample_rate_hz|break_every|erase_after_days)": _whole,
+    r"study\.erase_on": _text,
+    r"study\.erase_reasons": bool,
     r"study\.loudness_lufs": _numeral,
     r"study\.texts\.(welcome|consent|consent_version|contact|end|debrief|comment_prompt)": _text,
     r"study\.completion_codes\.(complete|screened_out)": _text,

@@ -5,7 +5,7 @@ import secrets
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # no 0/o, 1/i/l: people read codes aloud
 
-RATER_CODE = re.compile(rf"\b(?:r|sim)-[{ALPHABET}]{{10}}\b")  # wherever it stands in a text
+RATER_CODE = re.compile(rf"\b(?:r|sim|try)-[{ALPHABET}]{{10}}\b")  # wherever it stands in a text
 
 
 def random_code(length: int) -> str:
@@ -27,6 +27,11 @@ def rater_code() -> str:
 def scripted_rater_code() -> str:
     """Tells in every table and export that no person gave these ratings."""
     return "sim-" + random_code(10)
+
+
+def pilot_rater_code() -> str:
+    """Of a researcher who tries a draft."""
+    return "try-" + random_code(10)
 
 
 def trial_code() -> str:

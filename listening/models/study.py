@@ -62,6 +62,8 @@ class Study(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     erase_after_days = models.PositiveIntegerField(null=True)  # once closed; NULL: never
+    erase_on = models.DateField(null=True)  # instead of days; not before it is closed
+    erase_reasons = models.BooleanField(default=False)  # with what names raters
     erased_at = models.DateTimeField(null=True)  # when what names raters was erased
     closed_at = models.DateTimeField(null=True)
     may: frozenset[str] = frozenset()  # what who asks may do: see listening.access.study_for

@@ -23,7 +23,7 @@ def places_needed(study: Study) -> int:
 
 
 def _sessions_of(task: Task) -> int:
-    if task.blocks.exists():
+    if task.study.state != Study.State.DRAFT:
         blocks = task.blocks.filter(state=Block.State.OPEN).count()
     else:  # not opened yet: as many as its targets will make
         named = task.material.get("conditions") or []

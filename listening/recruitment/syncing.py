@@ -25,6 +25,11 @@ from listening.recruitment.paying import settle_batches
 
 def sync(recruitment: Recruitment) -> None:
     """Asks Prolific for the study, its submissions and its costs; RecruitmentError without it."""
+    if recruitment.study.erased_at is not None:  # Prolific's list would bring every id back
+        raise RecruitmentError(
+            "What names the raters of this study was erased, so Prolific is not asked about them "
+            "any more. What was paid stays in the ledger."
+        )
     if recruitment.state in (Recruitment.State.SENDING, Recruitment.State.PUBLISHING):
         find_out(recruitment)
     if recruitment.state != Recruitment.State.LIVE:
@@ -164,5 +169,6 @@ def unfinished() -> list[Recruitment]:
         Recruitment.State.PUBLISHING,
         Recruitment.State.LIVE,
     )
-    live = Recruitment.objects.filter(state__in=states).select_related("connection", "study")
+    live = Recruitment.objects.filter(state__in=states, study__erased_at=None)
+    live = live.select_related("connection", "study")
     return [each for each in live if each.connection.token]

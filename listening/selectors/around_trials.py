@@ -18,7 +18,8 @@ FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
         coalesce(e.value->>'done', '') = 'true' AS done,
         s.status = 'screened' AND starts_with(s.rejected_because, 'check ' || e.key || ':')
             AS screened
-    FROM listening_session s, jsonb_each(s.checks) AS e WHERE s.study_id = %(study)s) c
+    FROM listening_session s, jsonb_each(s.checks) AS e
+    WHERE s.study_id = %(study)s AND NOT s.pilot) c
 GROUP BY 1
 """
 ASKED = """
@@ -26,7 +27,7 @@ SELECT e.key, count(DISTINCT s.id) AS answered, count(*) FILTER (WHERE s.status 
         AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
 FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
     split_part(k.kept, '@', 1) AS e(key)
-WHERE s.study_id = %(study)s GROUP BY 1
+WHERE s.study_id = %(study)s AND NOT s.pilot GROUP BY 1
 """
 
 

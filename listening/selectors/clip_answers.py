@@ -43,6 +43,7 @@ COUNTED = """
     JOIN listening_condition co ON co.id = x.condition_id
     JOIN listening_item i ON i.id = x.item_id
     WHERE q.criterion_id = %(criterion)s AND q.counts AND t.trap = '' AND s.status <> 'rejected'
+        AND NOT s.pilot
         AND (%(condition)s = '' OR co.key = %(condition)s)
         AND (%(stimulus)s = '' OR x.key = %(stimulus)s)
 """

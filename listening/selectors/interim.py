@@ -50,6 +50,7 @@ MEANS = f"""
 WITH first AS (
     SELECT DISTINCT ON (s.rater_id) s.id, s.rater_id, s.finished_at
     FROM listening_session s WHERE s.study_id = %s AND s.status = '{Session.Status.FINISHED}'
+        AND NOT s.pilot
     ORDER BY s.rater_id, s.finished_at, s.id
 ), given AS (
     SELECT q.criterion_id, t.session_id, q.stimulus_id, t.versus_id,
@@ -95,7 +96,9 @@ def interim_questions(study: str) -> list[InterimQuestion]:
     with connection.cursor() as cursor:
         cursor.execute(MEANS, [row.pk])
         means = cursor.fetchall()
-        cursor.execute(PLANNED, [list(row.tasks.values_list("pk", flat=True))])
+        is_planned = row.state != Study.State.DRAFT  # what a draft's pilots fill is planned anew
+        tasks = row.tasks.values_list("pk", flat=True)
+        cursor.execute(PLANNED, [list(tasks) if is_planned else []])
         slots = cursor.fetchall()
     planned: dict[int, list[PlannedColumn]] = {}
     for task_id, condition, versus, ratings in slots:

@@ -25,6 +25,7 @@ from listening.leases import ANSWERED
 from listening.methods import method_named
 from listening.models import LedgerEntry, Recruitment, Study, Task
 from listening.recruitment.plan import Plan
+from listening.retention import rule_of
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.progress import TaskProgress, study_progress
 from listening.selectors.ratings import HEARING
@@ -155,6 +156,8 @@ class StudyFacts(TypedDict):
     closed_on: str
     first_answer_on: str
     last_answer_on: str
+    erasing: str  # the rule by which what names raters is erased
+    erased_on: str
     sample_rate_hz: int | None
     loudness_lufs: float | None
     sessions: dict[str, int]
@@ -204,6 +207,8 @@ def method_facts(study: str) -> StudyFacts:
             closed_on=_day(row.closed_at),
             first_answer_on=_day(min((each[9] for each in sessions), default=None)),
             last_answer_on=_day(max((each[10] for each in sessions), default=None)),
+            erasing=str(rule_of(row)),
+            erased_on=_day(row.erased_at),
             sample_rate_hz=row.sample_rate_hz,
             loudness_lufs=row.loudness_lufs,
             sessions=progress["sessions"],

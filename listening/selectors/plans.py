@@ -59,10 +59,12 @@ def task_plans(study: str) -> list[TaskPlan]:
     """The plan of each task in their order; a draft that is not planned has 0 conditions."""
     row = Study.objects.get(key=study)
     tasks = list(row.tasks.order_by("order"))
+    is_planned = row.state != Study.State.DRAFT  # what a draft's pilots fill is planned anew
+    planned = [task.pk for task in tasks if is_planned]
     with connection.cursor() as cursor:
-        cursor.execute(CLIPS, [[task.pk for task in tasks]])
+        cursor.execute(CLIPS, [planned])
         clips = {row[0]: row[1:] for row in cursor.fetchall()}
-        cursor.execute(PACE, [[task.pk for task in tasks]])
+        cursor.execute(PACE, [planned])
         pace = {task: seconds for task, n, seconds in cursor.fetchall() if n >= MEASURED_FROM}
     unplanned = (0, 0, 0.0, 1.0)
     guessed = session_length(row).trial_s

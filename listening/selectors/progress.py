@@ -51,7 +51,7 @@ class StudyProgress(TypedDict):
 SESSIONS = f"""
 SELECT {STATUS_NOW} AS shown, count(*), count(*) FILTER (WHERE r.simulated)
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
-WHERE s.study_id = %s GROUP BY shown
+WHERE s.study_id = %s AND NOT s.pilot GROUP BY shown
 """
 SLOTS = """
 SELECT p.task_id, concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
@@ -87,7 +87,8 @@ def study_progress(study: str) -> StudyProgress:
     """Counts as they stand now; a few aggregates, so callers cache it."""
     row = Study.objects.get(key=study)
     tasks = list(row.tasks.order_by("order"))
-    ids = [task.pk for task in tasks]
+    is_planned = row.state != Study.State.DRAFT  # what a draft's pilots fill is planned anew
+    ids = [task.pk for task in tasks if is_planned]
     sessions = dict.fromkeys((*Session.Status.values, "simulated"), 0)
     with connection.cursor() as cursor:
         cursor.execute(SESSIONS, [row.pk])

@@ -31,8 +31,8 @@ def questionnaire_rows(study: str) -> Iterator[QuestionnaireRow]:
     """The answers of a study, session by session in the order of arrival, read in pieces."""
     row = Study.objects.get(key=study)
     asked = list(_asked(row))
-    sessions = Session.objects.filter(study=row).exclude(questionnaires={}).order_by("pk")
-    fields = sessions.values_list("pk", "rater__code", "questionnaires")
+    sessions = Session.objects.filter(study=row, pilot=False).exclude(questionnaires={})
+    fields = sessions.order_by("pk").values_list("pk", "rater__code", "questionnaires")
     for pk, rater, given in fields.iterator(chunk_size=2000):
         for questionnaire, kept, task, block in asked:
             stored = given.get(kept, {})

@@ -68,7 +68,8 @@ WITH hearing AS MATERIALIZED (
             OR jsonb_path_exists(s.questionnaires,
                 '$.*.answers.listening_device ? (@ == "in_ear" || @ == "over_ear")') THEN true
         END AS headphones
-    FROM listening_session s JOIN listening_study st ON st.id = s.study_id WHERE st.key = %s)
+    FROM listening_session s JOIN listening_study st ON st.id = s.study_id
+    WHERE st.key = %s AND NOT s.pilot)
 """
 RATINGS = """
 SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,

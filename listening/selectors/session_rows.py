@@ -68,7 +68,7 @@ LATERAL (SELECT count(*) FILTER (WHERE {answered}) AS answered,
         coalesce(sum({hidden_ms}), 0)::bigint AS hidden_ms,
         coalesce(sum({stalls}), 0)::bigint AS stalls
     FROM listening_trial WHERE session_id = s.id) t
-WHERE st.key = %s ORDER BY s.id
+WHERE st.key = %s AND NOT s.pilot ORDER BY s.id
 """
 # What a page reports is only taken where it is a number that can be.
 NUMBER = """CASE WHEN jsonb_typeof(playback->'{0}') = 'number'

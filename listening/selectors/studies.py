@@ -90,10 +90,11 @@ WITH chosen AS (SELECT id, language, state FROM listening_study WHERE key = %s),
             count(*) FILTER (WHERE q.counts) AS counted
         FROM listening_rating q JOIN listening_trial t ON t.id = q.trial_id
         JOIN listening_session s ON s.id = t.session_id
-        JOIN listening_study st ON st.id = s.study_id WHERE st.key = %s),
+        JOIN listening_study st ON st.id = s.study_id
+        WHERE st.key = %s AND NOT s.pilot),
     facts AS (
         SELECT 's' || id || status || paid AS fact FROM listening_session
-            WHERE study_id IN (SELECT id FROM chosen)
+            WHERE study_id IN (SELECT id FROM chosen) AND NOT pilot
         UNION ALL SELECT 'c' || id || concat_ws('|', key, label, system, voice)
             FROM listening_condition
             WHERE study_id IN (SELECT id FROM chosen)

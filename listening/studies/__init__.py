@@ -8,12 +8,14 @@ from listening.studies.deriving import what_was_derived
 from listening.studies.errors import StudyError
 from listening.studies.exporting import export_study, study_as_file
 from listening.studies.naming import archive_study, rename_study, tag_study, tags_in
+from listening.studies.pilots import Pilot, delete_pilots, door_seconds, pilots_of, promised_s
 from listening.studies.prelaunch import Finding, check_study
 from listening.studies.states import close_study, open_study, pause_study
 
 __all__ = [
     "Contents",
     "Finding",
+    "Pilot",
     "StudyError",
     "StudyProblems",
     "archive_study",
@@ -22,11 +24,15 @@ __all__ = [
     "contents_of",
     "copy_study",
     "create_study",
+    "delete_pilots",
     "delete_study",
+    "door_seconds",
     "export_study",
     "free_key",
     "open_study",
     "pause_study",
+    "pilots_of",
+    "promised_s",
     "rename_study",
     "study_as_file",
     "tag_study",

@@ -23,6 +23,7 @@ from listening.models.codes import completion_code
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
+from listening.studies.pilots import remove_pilots
 from listening.studies.trimming import Trimming
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def create_study(
         try:
             shelf = _Shelf(reading, facts, stored)
             with transaction.atomic():
-                draft = _emptied_draft(reading.study.key, replace)
+                draft = _emptied_draft(reading.study.key, replace, by)
                 study = _write(reading.study, draft or Study(owner_id=owner.pk), shelf)
                 note(study, "replaced" if draft else "made", by)
                 return study
@@ -150,13 +151,14 @@ def _check_key(key: str, replace: bool) -> None:
         )
 
 
-def _emptied_draft(key: str, replace: bool) -> Study | None:
+def _emptied_draft(key: str, replace: bool, by: str) -> Study | None:
     """The draft that is replaced, without its material; its audio goes once that is certain."""
     draft = Study.objects.select_for_update().filter(key=key).first()
     _check_key(key, replace)
     if draft is None:
         return None
     names = audio_of(draft)
+    remove_pilots(draft, by=by)  # what they heard is no more
     empty(draft)
     transaction.on_commit(partial(forget_unused, names))
     return draft
@@ -213,6 +215,8 @@ def _fields(file: StudyFile) -> dict[str, Any]:
         "loudness_lufs": file.loudness_lufs,
         "sample_rate_hz": file.sample_rate_hz,
         "erase_after_days": file.erase_after_days,
+        "erase_on": file.erase_on,
+        "erase_reasons": file.erase_reasons,
         "ends": file.ends,
         "texts": file.texts,
         "translations": file.translations,

@@ -79,7 +79,7 @@ def why_not(study: Study) -> str:
     if ledger or came:
         return (
             "People were paid through this study, and what was decided and paid is kept. Archive "
-            f"it; manage.py erase_raters {study.key} forgets who took part."
+            f"it; manage.py erase_personal_data {study.key} forgets who took part."
         )
     if at_prolific:
         return "Its draft is at Prolific. Discard the draft on the page Recruiting first."

@@ -26,6 +26,8 @@ def study_as_file(study: Study) -> StudyFile:
         loudness_lufs=study.loudness_lufs,
         sample_rate_hz=study.sample_rate_hz,
         erase_after_days=study.erase_after_days,
+        erase_on=study.erase_on,
+        erase_reasons=study.erase_reasons,
         ends=study.ends,
         texts=dict(study.texts),
         translations=dict(study.translations),

@@ -17,9 +17,7 @@ MEASURED_FROM = 20  # sessions that finished
 AWAY_S = 600.0  # who does nothing for so long has left, and that time counts as nobody's
 MEASURED_EVERY_S = 120
 # From the first page to the end, without the times that nothing came in.
-TOOK = """
-SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) / 60
-FROM (
+SECONDS = """
     SELECT s.id, extract(epoch FROM s.finished_at - s.started_at)::float8 - coalesce((
         SELECT sum(gap) FROM (
             SELECT extract(epoch FROM t.answered_at - lag(t.answered_at, 1, s.started_at)
@@ -27,6 +25,10 @@ FROM (
             FROM listening_trial t WHERE t.session_id = s.id AND t.answered_at IS NOT NULL) g
         WHERE gap > %s), 0) AS seconds
     FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+"""
+TOOK = f"""
+SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) / 60
+FROM ({SECONDS}
     WHERE s.study_id = %s AND s.status = 'finished' AND s.review = '' AND NOT r.simulated
 ) took
 """
@@ -62,3 +64,10 @@ def _measured(study: int, _period: int) -> tuple[int, float | None]:
         cursor.execute(TOOK, [AWAY_S, study])
         count, minutes = cursor.fetchone()
     return int(count), None if minutes is None else float(minutes)
+
+
+def seconds_taken(sessions: list[int]) -> dict[int, float]:
+    """How long each of these sessions took that have ended, as `session_length` measures."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{SECONDS} WHERE s.id = ANY(%s)", [AWAY_S, sessions])
+        return {pk: float(seconds) for pk, seconds in cursor.fetchall() if seconds is not None}

@@ -30,8 +30,9 @@ SELECT t.id,
         AND s.finished_at > %(since)s),
     greatest(max(s.started_at), max(s.finished_at),
         (SELECT max(b.lease_until) - t.lease_s * interval '1 second' FROM listening_task k
-         JOIN listening_block b ON b.task_id = k.id AND b.state = 1 WHERE k.study_id = t.id))
-FROM listening_study t LEFT JOIN listening_session s ON s.study_id = t.id
+         JOIN listening_block b ON b.task_id = k.id AND b.state = 1
+         WHERE k.study_id = t.id AND t.state <> 'draft'))
+FROM listening_study t LEFT JOIN listening_session s ON s.study_id = t.id AND NOT s.pilot
 LEFT JOIN listening_rater r ON r.id = s.rater_id WHERE t.id = ANY(%(studies)s) GROUP BY t.id
 """
 

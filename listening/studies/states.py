@@ -9,12 +9,16 @@ from listening.events import COMMAND_LINE, note
 from listening.models import Study
 from listening.signals import closed
 from listening.studies.errors import StudyError
+from listening.studies.pilots import remove_pilots
 from listening.studies.prelaunch import check_study
 
 
 @transaction.atomic
 def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) -> int:
-    """Lets raters in; plans blocks the first time. `anyway` opens in spite of found problems."""
+    """Lets raters in; plans blocks the first time, and deletes the tries of a draft.
+
+    `anyway` opens in spite of found problems.
+    """
     from listening.allocation import plan_study
 
     row = _locked(study)
@@ -24,6 +28,8 @@ def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) ->
         serious = [f for f in check_study(row) if f.level == "problem"]
         if serious:
             raise StudyError("\n".join(str(finding) for finding in serious))
+    if row.state == Study.State.DRAFT:
+        remove_pilots(row, by=by)
     planned = plan_study(row)
     row.opened_at = row.opened_at or timezone.now()
     _move(study, row, Study.State.OPEN)

@@ -16,8 +16,10 @@ from listening.versions import earlier_versions
 from listening.views.ownership import rater_code_in
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+PILOT_S = 3600
 LONGEST_ID = 100  # characters of another source's ids
 NO_SOURCE, NO_ID, LOOKING, NO_INVITATION = "no_source", "no_id", "looking", "no_invitation"
+PILOT, PILOT_OVER = "pilot", "pilot_over"  # what a researcher's address carries, and its problem
 
 
 def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
@@ -26,6 +28,8 @@ def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
     Where a study names sources, only those lead in; and Prolific, and scripts of ours.
     """
     source = arrival.source
+    if PILOT in carried:
+        return "" if arrival.pilot else PILOT_OVER
     if not study.sources:
         return ""
     if source is None:
@@ -53,6 +57,7 @@ def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
         *PROLIFIC_KEYS,
         *sorted(ids - {*PROLIFIC_KEYS}),
         "simulate",
+        PILOT,
         "lang",
         PARAMETER,
         INVITATION,
@@ -67,7 +72,26 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c.isprintable()).strip()[:300]
 
 
+def pilot_token(study: Study, by: str) -> str:
+    """Lets who has it try a draft: its pages sign one for who may."""
+    return signing.dumps([study.key, by], salt=PILOT)
+
+
+def _pilot_by(token: str, study: Study) -> str:
+    """Who tries the draft; "" where nobody may, as when it is a draft no more."""
+    if not token or study.state != Study.State.DRAFT:
+        return ""
+    try:
+        key, by = signing.loads(token, salt=PILOT, max_age=PILOT_S)
+    except (signing.BadSignature, ValueError, TypeError):
+        return ""
+    return str(by) if key == study.key else ""
+
+
 def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -> Arrival:
+    if _pilot_by(carried.get(PILOT, ""), study):  # each begins anew, and fills nobody's quota
+        device = _device(request.headers.get("User-Agent", ""))
+        return Arrival(pilot=True, device=device, language=carried.get("lang", ""))
     memory = rater_code_in(request, study.link)
     known = Rater.objects.filter(code=memory).first() if memory else None
     source = _source(request, study)

@@ -198,6 +198,7 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
         findings = making.findings_of(draft) if made else []
         return {
             "made": made,
+            "tries": making.tries_of(draft) if made else 0,
             "findings": findings,
             "serious": any(each.level == "problem" for each in findings),
         }

@@ -21,11 +21,13 @@ from listening.monitor import forget_progress
 from listening.projects import move_study
 from listening.studies import StudyError
 from listening.versions import earlier_versions
+from listening.views.erasing import erase_now, retention_facts, set_retention
 from listening.views.researcher import who
 
 EVENTS_PER_PAGE = 50
 MOST_NAMED = 20  # of a list in a line of the log; all of them are in its CSV
 DELETED_SHOWN = 50
+OWNERS = ("delete", "move", "retention", "erase")  # actions of theirs alone
 
 
 @login_required
@@ -42,6 +44,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "projects": projects_of(request.user, EDIT),
         "contents": studies.contents_of(study) if OWN in study.may else None,
         "why_not": studies.why_not(study),
+        **retention_facts(study),
     }
     return render(request, "researcher/manage.html", context)
 
@@ -55,7 +58,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing is half done."""
     name = request.POST.get("action", "")
     action = ACTIONS.get(name)
-    study = study_for(request.user, key, OWN if name in ("delete", "move") else EDIT)
+    study = study_for(request.user, key, OWN if name in OWNERS else EDIT)
     if action is None:
         messages.error(request, "There is no such action.")
         return redirect("manage", key=key)
@@ -135,6 +138,8 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Done]] = {
     "copy": _copy,
     "move": _move,
     "delete": _delete,
+    "retention": set_retention,
+    "erase": erase_now,
 }
 
 

@@ -25,6 +25,9 @@ def door_facts(study: Any, length: SessionLength) -> dict[str, Any]:
         "trials": length.trials,
         "minutes": length.minutes,
         "headphones_needed": _headphones_needed(study),
+        "erased_after": study.erase_after_days,
+        "erased_on": study.erase_on,
+        "reasons_erased": study.erase_reasons,
     }
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import soundfile
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -42,7 +43,7 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     study = get_object_or_404(Study, link=link)
     carried = carried_by(request, study)
     arrival = arrival_of(request, study, carried)
-    page = partial(_landing_page, request, study, arrival.source, carried)
+    page = partial(_landing_page, request, study, arrival.source, carried, pilot=arrival.pilot)
     known = sessions.session_of(study, arrival)
     if known is not None:
         proof = request.POST.get("proof", "")
@@ -62,6 +63,8 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     if request.method == "POST" and request.POST.get("consent") == "no":
         note_declined(study, carried.get(INVITATION, ""))
         return page(problem="declined")
+    if arrival.pilot:
+        return page(consent_missing=request.method == "POST")
     problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
     if not problem and (is_full(study, arrival.source) or not allocation.has_room(study.pk)):
         problem = "full"
@@ -77,6 +80,7 @@ def _landing_page(
     source: Source | None,
     carried: Mapping[str, str],
     *,
+    pilot: bool = False,
     problem: str = "",
     consent_missing: bool = False,
     unproved: bool = False,
@@ -93,6 +97,7 @@ def _landing_page(
             "study": study,
             "languages": languages_of(study, language, carried),
             "problem": problem,
+            **_pilot_back(study, pilot),
             "out": out if out["return_url"] or problem == "declined" else None,
             "error": error,
             "unproved": unproved,
@@ -101,6 +106,12 @@ def _landing_page(
         }
         code = 422 if consent_missing else status
         return render(request, "rater/landing.html", context, status=code)
+
+
+def _pilot_back(study: Study, pilot: bool) -> dict[str, Any]:
+    """What the pages of a try say more than those of a session, for who made the study."""
+    back = (reverse("pilot", args=[study.key]), "To the tries of this study")
+    return {"pilot": True, "back": back} if pilot else {}
 
 
 def _way_out(
@@ -164,7 +175,8 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
         state = state_of(session, own=own)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
-        context["memory"] = memory_of(session) if own else ""
+        context["memory"] = memory_of(session) if own and not session.pilot else ""
+        context |= _pilot_back(session.study, session.pilot)
         response = render(request, "rater/session.html", context)
     audio.set_clip_cookie(response, session)
     return response

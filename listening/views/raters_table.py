@@ -161,7 +161,7 @@ def _search(study: Study, sees_ids: bool) -> Callable[[str], Q]:
 
 
 def rows_of(study: Study) -> QuerySet[Session]:
-    return study.sessions.select_related("rater", "summary")
+    return study.sessions.filter(pilot=False).select_related("rater", "summary")
 
 
 def described(rows: Iterable[Session]) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ from redis.exceptions import RedisError
 
 from listening import sessions
 from listening.access import EDIT, LOOK, study_for
-from listening.events import note
-from listening.models import Study
+from listening.events import note, withdrawals_of
+from listening.models import Session, Study
 from listening.monitor import forget_progress, page_progress
 from listening.selectors import unplayed_clips
 from listening.studies import (
@@ -59,19 +59,29 @@ def who(request: HttpRequest) -> str:
 def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, LOOK)
     findings = _findings(mine, asked="check" in request.GET)
+    progress = page_progress(key)
     context = {
         "study": mine,
-        "progress": page_progress(key),
+        "progress": progress,
+        "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
         "findings": findings,
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
         "before": beforehand(mine),
         "length": session_length(mine),
         "measured_from": MEASURED_FROM,
+        "tries": _tries(mine),
         "unplayed": unplayed_clips(key),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
     return render(request, "researcher/study.html", context)
+
+
+def _tries(study: Study) -> int:
+    """How often researchers went through a draft: opening it deletes that."""
+    if study.state != Study.State.DRAFT:
+        return 0
+    return study.sessions.filter(pilot=True).count()
 
 
 def _findings(study: Study, asked: bool) -> list[Finding] | None:

@@ -27,7 +27,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study", "log", "log-csv", "results", "results-state", "results-file", "metrics"),
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
-        *("report-card", "report-card-file", "raters", "rater"),
+        *("report-card", "report-card-file", "raters", "rater", "pilot"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
@@ -38,13 +38,15 @@ WANTED = {  # every route of a study or a project, and the right that it takes
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
-        *("invitations-csv", "results-share", "results-unshare"),
+        *("invitations-csv", "results-share", "results-unshare", "pilot-do"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),
 }
 MORE = {  # actions that take another right than their route
     ("manage-do", "delete"): OWN,
     ("manage-do", "move"): OWN,
+    ("manage-do", "retention"): OWN,
+    ("manage-do", "erase"): OWN,
     ("project-do", "leave"): LOOK,
 }
 ABOUT_NO_STUDY = {  # of one's own, or for everybody

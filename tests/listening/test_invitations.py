@@ -16,7 +16,7 @@ from config.environment import Environment
 from config.mail import mail_server
 from listening import invitations, jobs
 from listening.erasure import erase
-from listening.models import Invitation, Session, Study
+from listening.models import Block, Invitation, Session, Study
 from tests.factories import make_study
 
 LAB = [{"key": "lab", "kind": "panel", "invited_only": True}]
@@ -123,6 +123,8 @@ def test_a_link_is_one_person_and_one_session(study, panel):
     rows = invitations.as_csv(study, "lab").splitlines()
     assert [row.split(",")[-1] for row in rows] == ["state", "begun", "declined"]
     assert invitations.counts_of(study, "lab")["begun"] == 1
+    Block.objects.update(state=0, session=None, lease_until=None)
+    Study.objects.update(state="closed")
     erase(study)
     assert not Invitation.objects.exists()
 

@@ -15,10 +15,12 @@ from django.urls import reverse
 from analysis.models import AnalysisRun, RunFile
 from analysis.statistics.options import Options
 from listening import erasure, sessions
-from listening.models import Rater, Rating, Session
+from listening.models import Rater, Rating, Session, Study
 from listening.models.sealed import seal
+from listening.monitor import forget_progress
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.test_rater_doors import enter, post
+from tests.listening.test_researcher_pages import words_of
 
 pytestmark = pytest.mark.django_db
 
@@ -185,6 +187,7 @@ def test_by_the_pages_own_doors_nothing_is_left_in_tables_files_logs_or_caches(c
     # Who it was stays under seal, so that nobody is asked again; the study's date takes that too.
     pid, submission = IDS["PROLIFIC_PID"], IDS["SESSION_ID"]
     assert (tables_with(seal(pid)), tables_with(seal(submission))) == (["listening_rater"], [])
+    Study.objects.update(state="closed")
     erasure.erase(study)
     assert tables_with(seal(pid)) == []
 
@@ -205,3 +208,35 @@ def test_the_page_offers_the_way_out_after_the_end_too(rejected):
     end = json.loads(gone.content)["end"]
     assert (end["outcome"], end["withdrawable"]) == ("withdrawn", False)
     assert Rating.objects.count() == 0
+
+
+# --- What was made before ------------------------------------------------------------------------
+
+
+def test_what_was_estimated_goes_and_the_pages_say_who_is_gone_from_what(
+    session, admin_client, django_capture_on_commit_callbacks
+):
+    study, other = session.study, arrive(session.study)
+    answer_all(other)
+    estimates = f"planning/pilot/{study.key}"
+    cache.set(estimates, {"state": "done", "pilots": [{"ratings": 10}]})
+    run = analysed(session)
+    AnalysisRun.objects.filter(pk=run.pk).update(parameters=Options().parameters())
+    owner = Client()
+    owner.force_login(study.owner)
+    for name in ("results-ratings", "results-scores"):
+        kind = ["csv"] if name == "results-ratings" else []
+        assert owner.get(reverse(name, args=[study.key, *kind])).status_code == 200
+    for each in (session, other):
+        with django_capture_on_commit_callbacks(execute=True):
+            sessions.withdraw(each)
+    assert cache.get(estimates) is None
+    assert owner.get(reverse("results-sessions", args=[study.key])).status_code == 200
+    forget_progress(study.key)
+    page = words_of(owner.get(reverse("study", args=[study.key])).content.decode())
+    assert "2 raters withdrew after answering" in page
+    assert "ratings.csv , taken out by researcher" in page
+    assert "sessions.csv" not in page  # taken out after: they are not in it
+    assert "scores.csv" not in page  # nothing of raters is in it
+    results = words_of(admin_client.get(reverse("results", args=[study.key])).content.decode())
+    assert "2 raters withdrew after it was made." in results

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.http import Http404
 
+from analysis.management.bundle_options import note_export
+
 if TYPE_CHECKING:
     from analysis.ratings.published import Published
     from analysis.report.writers.datasets import Dataset
@@ -69,6 +71,7 @@ class Command(BaseCommand):
             raise CommandError(f"The dataset was not written: {error}") from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+        note_export(given["study"], folder)
         self._tell(dataset, folder)
 
     def _tell(self, dataset: Dataset, folder: Path) -> None:

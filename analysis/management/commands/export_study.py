@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle_options import add_bundle_options, told, write_bundle
+from analysis.management.bundle_options import add_bundle_options, note_export, told, write_bundle
 from analysis.management.command_options import add_options, chosen_options
 from analysis.management.summary import summary
 
@@ -49,7 +49,9 @@ class Command(BaseCommand):
         wanted = given["everything"] and not given["no_ratings"]
         extra = card_files(report, method_facts(key)) if given["everything"] else {}
         extra |= _of_raters(key, table) if wanted else {}
-        for line in told(write_bundle(given, key, report, table, scores, extra), given):
+        paths = write_bundle(given, key, report, table, scores, extra)
+        note_export(key, given["out"])
+        for line in told(paths, given):
             self.stdout.write(line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 OUTCOMES = (  # each has its code
@@ -102,6 +103,8 @@ class StudyFile:
     loudness_lufs: float | None = None
     sample_rate_hz: int | None = None
     erase_after_days: int | None = None
+    erase_on: date | None = None
+    erase_reasons: bool = False
     ends: str = "alike"  # of the clips that raters hear: "alike", or "as_is"
     texts: dict[str, str] = field(default_factory=dict)
     translations: dict[str, dict[str, Any]] = field(default_factory=dict)  # language -> words

@@ -6,7 +6,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
@@ -168,6 +170,15 @@ def number(value: Any, field: Field) -> float:
 def flag(value: Any, field: Field) -> bool:
     if not isinstance(value, bool):
         raise Wrong(f"This is {_kind_of(value)}.", "Write true or false, without quotes.")
+    return value
+
+
+def day(value: Any, field: Field) -> date:
+    """A date, with or without quotes."""
+    with suppress(ValueError):
+        value = date.fromisoformat(value) if isinstance(value, str) else value
+    if isinstance(value, datetime) or not isinstance(value, date):
+        raise Wrong(f"This is {_kind_of(value)} and no date.", "Write it as 2027-06-30.")
     return value
 
 

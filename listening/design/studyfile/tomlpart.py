@@ -53,6 +53,8 @@ STUDY = {
     "loudness_lufs": Field(shapes.number, low=-50, high=-10),
     "sample_rate_hz": Field(shapes.whole, low=8_000, high=192_000),
     "erase_after_days": Field(shapes.whole, low=0, high=36_500),
+    "erase_on": Field(shapes.day),
+    "erase_reasons": Field(shapes.flag, default=False),
     "ends": Field(shapes.choice, default="alike", choices=("alike", "as_is")),
     "texts": Field(shapes.raw_table, default={}),
     "translations": Field(shapes.raw_table, default={}),
@@ -152,6 +154,9 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study = read_table(parts["study"], STUDY, "study", notes) if "study" in top else {}
     if not study:
         return None
+    if study["erase_on"] is not None and study["erase_after_days"] is not None:
+        what = "The study has erase_after_days, too, and one of them would be ignored."
+        notes.toml("study.erase_on", what, "Keep one of them.")
     study["texts"] = _without_blanks(read_table(study["texts"], TEXTS, "study.texts", notes))
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["publication"] = read_publication(study["publication"], study["texts"], notes)

@@ -31,6 +31,8 @@ def toml_text(study: StudyFile) -> str:
         "loudness_lufs": study.loudness_lufs,
         "sample_rate_hz": study.sample_rate_hz,
         "erase_after_days": study.erase_after_days,
+        "erase_on": study.erase_on,
+        "erase_reasons": study.erase_reasons or None,
         "ends": study.ends if study.ends != "alike" else None,
         "texts": study.texts,
         "translations": study.translations,
