@@ -23,6 +23,7 @@ from config.private_files import (
     close_folder,
     group_of,
 )
+from config.schedule import BEAT
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 _env = Environment(os.environ)
@@ -256,33 +257,7 @@ CELERY_TASK_ROUTES = {
     "analysis.jobs.*": {"queue": "analysis"},
     "metrics.jobs.*": {"queue": "gpu"},
 }
-CELERY_BEAT_SCHEDULE = {
-    "return-expired-leases": {
-        "task": "listening.jobs.return_expired_leases",
-        "schedule": 30.0,
-        "options": {"expires": 30.0},
-    },
-    "clear-unused-appearances": {
-        "task": "listening.jobs.clear_unused_appearances",
-        "schedule": 600.0,
-        "options": {"expires": 600.0},
-    },
-    "erase-due-studies": {
-        "task": "listening.jobs.erase_due_studies",
-        "schedule": 3600.0,
-        "options": {"expires": 3600.0},
-    },
-    "look-at-prolific": {
-        "task": "listening.jobs.look_at_prolific",
-        "schedule": 300.0,
-        "options": {"expires": 300.0},
-    },
-    "continue-dead-shards": {
-        "task": "metrics.jobs.continue_dead_shards",
-        "schedule": 20.0,
-        "options": {"expires": 20.0, "queue": "default"},  # those of queue gpu may all be busy
-    },
-}
+CELERY_BEAT_SCHEDULE = BEAT
 
 # --- Metrics -----------------------------------------------------------------------------------
 EARNEST_MODELS = _env.folder("EARNEST_MODELS", EARNEST_VAR / "models")  # weights put there by hand
@@ -301,6 +276,9 @@ EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.com").rstrip("/")
 EARNEST_MAIL, DEFAULT_FROM_EMAIL = mail_server(_env)
 EARNEST_PROLIFIC_SETTLED_S = _env.number("EARNEST_PROLIFIC_SETTLED_S", 3600, 0, 604_800)
+
+# --- Messages: private networks that webhooks may reach, such as 10.1.0.0/16 --------------------
+EARNEST_WEBHOOK_NETWORKS = _env.networks("EARNEST_WEBHOOK_NETWORKS")
 
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only

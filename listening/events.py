@@ -31,6 +31,7 @@ SAID = {
     "quota": "Quota changed",
     "recruiting": "Recruiting",
     "invited": "Panel changed",
+    "limits": "Limits of messages changed",
     "exported": "Taken out",
     "analysed": "Analysis asked for",
     "scored": "Metrics asked for",

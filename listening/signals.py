@@ -5,3 +5,4 @@ from django.dispatch import Signal
 acted = Signal()  # study_id, by, what, details: for the study's log, see listening.events
 withdrawn = Signal()  # study_id: answers of this study were deleted because their rater withdrew
 closed = Signal()  # study_id, study_key: this study was closed, in the transaction that closes it
+analysed = Signal()  # study_id, run, state ("done" or "failed"), ratings: an analysis has ended

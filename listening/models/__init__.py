@@ -4,6 +4,14 @@ from listening.models.draft import Draft
 from listening.models.event import StudyEvent
 from listening.models.invitation import Invitation
 from listening.models.material import Condition, Item, Stimulus
+from listening.models.notification import (
+    Channel,
+    Delivery,
+    Occurrence,
+    StudyLimits,
+    Subscription,
+    Telling,
+)
 from listening.models.project import MemberInvitation, Membership, Project, Role
 from listening.models.rating import Justification, Rating
 from listening.models.recruitment import (
@@ -22,9 +30,11 @@ __all__ = [
     "Block",
     "Bonus",
     "BonusBatch",
+    "Channel",
     "Condition",
     "Connection",
     "Criterion",
+    "Delivery",
     "Draft",
     "HookEvent",
     "Invitation",
@@ -33,6 +43,7 @@ __all__ = [
     "LedgerEntry",
     "MemberInvitation",
     "Membership",
+    "Occurrence",
     "Project",
     "Rater",
     "Rating",
@@ -43,7 +54,10 @@ __all__ = [
     "Stimulus",
     "Study",
     "StudyEvent",
+    "StudyLimits",
     "Submission",
+    "Subscription",
     "Task",
+    "Telling",
     "Trial",
 ]
