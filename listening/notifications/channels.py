@@ -146,7 +146,7 @@ def choose(
 ) -> None:
     """The events of this scope that the channel is told of, from now on."""
     chosen = [key for key in KINDS if key in set(events)]
-    scope = {"channel": channel, "study": study, "project": project}
+    scope: dict[str, Any] = {"channel": channel, "study": study, "project": project}
     if chosen:
         Subscription.objects.update_or_create(**scope, defaults={"events": chosen})
     else:

@@ -110,7 +110,7 @@ KINDS = {
         Kind(
             "study.budget_reached",
             "Budget",
-            "a share of the limit of money, and all of it, is paid or owed",
+            "a share of the money, and all of it, is paid or owed; for editors and owners",
             "recruiting",
             _budget,
             EDIT,

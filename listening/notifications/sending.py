@@ -18,9 +18,10 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from listening.models import Channel, Delivery
+from listening.models import Channel, Delivery, Occurrence, Telling
 from listening.notifications import outward, signing
 from listening.notifications.audience import may_hear
 from listening.notifications.channels import keys_of, stop
@@ -55,8 +56,12 @@ def due() -> list[int]:
 
 
 def forget_old() -> int:
-    """Deletes ended deliveries of 90 days ago; what was told is not told again."""
-    return Delivery.objects.filter(ended_at__lt=timezone.now() - KEPT).delete()[0]
+    """Deletes what ended 90 days ago and waits for nobody; what was told is not told again."""
+    old = timezone.now() - KEPT
+    gone, _ = Delivery.objects.filter(ended_at__lt=old).delete()
+    ended = Q(over_at__lt=old) | Q(event__startswith="analysis.", dispatched_at__lt=old)
+    waits = Telling.objects.filter(occurrence=OuterRef("pk"), delivery=None)
+    return gone + Occurrence.objects.filter(ended, ~Exists(waits)).delete()[0]
 
 
 def deliver(pk: int) -> str:
@@ -69,6 +74,9 @@ def deliver(pk: int) -> str:
         said = _send(delivery, again)
     except NotSent as problem:
         return _note_failure(delivery, problem)
+    except Exception as error:  # else it would be taken up every five minutes, for ever
+        log.exception("Message %s broke", delivery.code)
+        return _note_failure(delivery, NotSent(f"It broke here ({type(error).__name__})."))
     return _note(delivery, State.SENT, said)
 
 

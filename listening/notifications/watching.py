@@ -31,19 +31,17 @@ def limits_of(study: Study) -> StudyLimits:
 
 def watch() -> int:
     """Looks at every study of which somebody wants to know; how many that were."""
-    return sum(
-        look_at(event, states, look)
-        for event, states, look in (
-            ("study.full", LIVE, look_if_full),
-            ("study.stalled", (State.OPEN,), look_if_stalled),
-            ("study.budget_reached", (*LIVE, State.CLOSED), look_at_budget),
-        )
+    paid = {"recruitments__state": Recruitment.State.LIVE}
+    return (
+        look_at("study.full", LIVE, look_if_full)
+        + look_at("study.stalled", (State.OPEN,), look_if_stalled)
+        + look_at("study.budget_reached", (*LIVE, State.CLOSED), look_at_budget, **paid)
     )
 
 
-def look_at(event: str, states: Sequence[str], look: Look) -> int:
+def look_at(event: str, states: Sequence[str], look: Look, **where: Any) -> int:
     """Of one event, all studies in these states that are watched for it."""
-    studies = list(watched([event]).filter(state__in=states))
+    studies = list(watched([event]).filter(state__in=states, **where).distinct())
     for study in studies:
         look(study)
     end_others(event, [study.pk for study in studies])
@@ -125,7 +123,7 @@ def _stall(study: Study, since: datetime) -> dict[str, Any]:
 def look_at_budget(study: Study) -> None:
     share = limits_of(study).budget_percent
     found = {}
-    for recruitment in study.recruitments.exclude(state=Recruitment.State.DISCARDED):
+    for recruitment in study.recruitments.filter(state=Recruitment.State.LIVE):
         sums = ledger.money_of(recruitment)
         spent = sums.total_minor + ledger.with_fees(recruitment, sums.owed_minor)
         limit = Decimal(recruitment.budget_minor or sums.planned_minor)

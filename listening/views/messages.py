@@ -44,6 +44,11 @@ LIMITS = {  # field -> its label, and what it is
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
     """One's channels, what each is told of, and what was sent."""
+    return _page(request, {"events": list(KINDS)})
+
+
+def _page(request: HttpRequest, typed: dict[str, Any], status: int = 200) -> HttpResponse:
+    """`typed` stands in the form that adds a channel."""
     rows = Delivery.objects.filter(channel__owner=request.user.pk).select_related("channel")
     sent = Paginator(rows.select_related("study"), PER_PAGE).get_page(request.GET.get("page"))
     projects = list(projects_of(request.user).filter(memberships__user=request.user.pk).distinct())
@@ -58,8 +63,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "mail": request.user.email if isinstance(request.user, User) else "",
         "page": sent,
         "rows": [(each, _called(each)) for each in sent],
+        "typed": typed,
     }
-    return render(request, "researcher/messages.html", context)
+    return render(request, "researcher/messages.html", context, status=status)
 
 
 def _own(request: HttpRequest) -> Iterable[Channel]:
@@ -73,6 +79,7 @@ def _shown(channel: Channel, projects: Iterable[Any]) -> dict[str, Any]:
         "channel": channel,
         "to": _to(channel),
         "all": everything.events if everything else (),
+        "told": [_name(event) for event in everything.events] if everything else [],
         "projects": [
             (project, next((s.events for s in scopes if s.project_id == project.pk), ()))
             for project in projects
@@ -109,6 +116,9 @@ def do(request: HttpRequest) -> HttpResponse:
         messages.success(request, action(request))
     except ChannelError as error:
         messages.error(request, str(error))
+        if action is _add:
+            typed = request.POST.dict() | {"events": request.POST.getlist("events")}
+            return _page(request, typed, status=400)
     return redirect("messages")
 
 
@@ -312,7 +322,8 @@ def _set_limits(request: HttpRequest, study: Study) -> str:
     try:
         limits.clean_fields()
     except ValidationError as error:
-        wrong = [f"{LIMITS[name][0]}: {' '.join(said)}" for name, said in error]
+        found = error.message_dict.items()
+        wrong = [f"{LIMITS[name][0]}: {' '.join(said)}" for name, said in found]
         raise ChannelError(f"Nothing was changed. {' '.join(wrong)}") from None
     if not changes:
         return "Nothing was changed."

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.core import mail
@@ -12,11 +13,14 @@ from analysis.web.jobs import _fail
 from listening.models import (
     Block,
     Channel,
+    Connection,
     Delivery,
+    LedgerEntry,
     Membership,
     Occurrence,
     Project,
     Rater,
+    Recruitment,
     Session,
     Study,
     StudyEvent,
@@ -29,6 +33,7 @@ from listening.notifications.audience import audience
 from listening.notifications.excess import excess_of
 from listening.notifications.kinds import KINDS
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study, make_user
+from tests.listening.recruited import make_plan
 from tests.listening.told import Killed, channel_to, fill, killed, later, tell, verify
 
 pytestmark = pytest.mark.django_db
@@ -141,6 +146,27 @@ def test_a_study_stalls_when_nobody_rates_while_places_are_free(study, receiver)
     watching.watch()  # it was opened again just now
     found.refresh_from_db()
     assert found.over_at is not None
+
+
+def test_a_budget_is_told_of_at_its_share_and_at_its_end(study, receiver):
+    channel_to(receiver.url)
+    connection = Connection.objects.create(owner=study.owner, token="a token")
+    recruitment = Recruitment.objects.create(
+        **{"study": study, "connection": connection, "state": "live", "currency": "GBP"},
+        plan=make_plan().as_dict(),
+        budget_minor=100_00,
+    )
+    paid = partial(LedgerEntry.objects.create, recruitment=recruitment, kind="reward")
+    paid(key="a", minor=60_00, fees_minor=19_50)
+    watching.watch()
+    assert not Occurrence.objects.exists()
+    paid(key="b", minor=1_00)
+    watching.watch()
+    says = [KINDS[each.event].says(each.facts) for each in Occurrence.objects.all()]
+    assert says == ["£80.50 are paid or owed, with fees: 80 % of the limit of £100.00."]
+    paid(key="c", minor=21_00)
+    watching.watch()
+    assert Occurrence.objects.count() == 2
 
 
 def test_traps_are_unusual_by_a_bound_that_holds_at_every_look(receiver):

@@ -234,6 +234,27 @@ def test_who_answers_drop_by_drop_is_not_waited_for(settings, monkeypatch):
         over.set()
 
 
+def test_what_breaks_here_is_tried_again_like_what_breaks_there(study, receiver, monkeypatch):
+    channel_to(receiver.url)
+    fill(study)
+    watching.watch()
+    monkeypatch.setattr(sending.signing, "headers", lambda *args: 1 / 0)
+    assert tell() == ["waiting"]
+    assert Delivery.objects.get().answer == "It broke here (ZeroDivisionError)."
+
+
+def test_what_is_old_is_forgotten_and_not_told_again(study, receiver):
+    channel_to(receiver.url)
+    fill(study)
+    watching.watch()
+    assert tell() == ["sent"]
+    Delivery.objects.update(ended_at=timezone.now() - timedelta(days=91))
+    assert sending.forget_old()
+    watching.watch()
+    assert tell() == []
+    assert not Delivery.objects.exists()
+
+
 def test_what_happens_while_a_channel_is_stopped_is_told_when_it_starts(study, receiver):
     channel = channel_to(receiver.url)
     channels.stop(channel)
