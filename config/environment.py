@@ -3,10 +3,13 @@
 import os
 import secrets
 from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+Network = IPv4Network | IPv6Network
 
 
 def wrong(name: str, value: str, expected: str) -> ImproperlyConfigured:
@@ -40,6 +43,15 @@ class Environment:
         if value not in choices:
             raise wrong(name, value, f"it must be {' or '.join(choices)}.")
         return value
+
+    def networks(self, name: str) -> tuple[Network, ...]:
+        """Networks between commas, such as 10.1.0.0/16; one address is a network too."""
+        try:
+            words = self.text(name).split(",")
+            return tuple(ip_network(each.strip()) for each in words if each.strip())
+        except ValueError as error:
+            expected = f"it must be networks between commas, like 10.1.0.0/16 ({error})."
+            raise wrong(name, self.text(name), expected) from None
 
     def folder(self, name: str, default: Path) -> Path:
         value = self.text(name)

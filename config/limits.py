@@ -92,6 +92,7 @@ LIMITS = (
     Limit("shared results of an address", ("shared-results",), 120, 60, client_address, reads=True),
     Limit("shared clips of an address", ("shared-clip",), 600, 60, client_address, reads=True),
     Limit("uploads by a researcher", ("draft-upload",), 12_000, 60, _researcher),
+    Limit("changes of channels by a researcher", ("messages-do",), 30, 600, _researcher),
     Limit("changes by a researcher", (), 240, 60, _researcher),
 )
 

@@ -1,4 +1,4 @@
-"""What the beat asks for, and how often."""
+"""What the clock asks for, and how often: Celery's beat reads it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ CELERY_BEAT_SCHEDULE = {
     "clear-unused-appearances": every(600.0, "listening.jobs.clear_unused_appearances"),
     "erase-due-studies": every(3600.0, "listening.jobs.erase_due_studies"),
     "look-at-prolific": every(300.0, "listening.jobs.look_at_prolific"),
+    "watch-studies": every(60.0, "listening.jobs.watch_studies"),
+    "watch-rates": every(600.0, "listening.jobs.watch_rates"),
+    "send-messages": every(30.0, "listening.jobs.send_messages"),
+    "forget-old-messages": every(3600.0, "listening.jobs.forget_old_messages"),
     # in the default queue: those that work off the queue gpu may all be busy
     "continue-dead-shards": every(20.0, "metrics.jobs.continue_dead_shards", queue="default"),
 }

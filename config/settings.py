@@ -276,6 +276,9 @@ EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.c
 EARNEST_MAIL, DEFAULT_FROM_EMAIL = mail_server(_env)
 EARNEST_PROLIFIC_SETTLED_S = _env.number("EARNEST_PROLIFIC_SETTLED_S", 3600, 0, 604_800)
 
+# --- Messages: private networks that webhooks may reach, such as 10.1.0.0/16 --------------------
+EARNEST_WEBHOOK_NETWORKS = _env.networks("EARNEST_WEBHOOK_NETWORKS")
+
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only
 MEDIA_ROOT = EARNEST_VAR / "media"

@@ -51,6 +51,11 @@ def _own_role(study: Study, user: Any) -> Role | None:
     return Role.OWNER if study.owner_id == user.pk else None
 
 
+def is_of(study: Study, user: Any) -> bool:
+    """Whether it is somebody's own, or of a project they are in: superusers see others', too."""
+    return _own_role(study, user) is not None
+
+
 def rights_in(study: Study, user: Any) -> frozenset[str]:
     """What somebody may do with a study; nothing where they may not even know of it."""
     if not user.is_authenticated or not user.is_active:

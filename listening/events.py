@@ -38,6 +38,7 @@ SAID = {
     "quota": "Quota changed",
     "recruiting": "Recruiting",
     "invited": "Panel changed",
+    "limits": "Limits of messages changed",
     "exported": "Taken out",
     "analysed": "Analysis asked for",
     "scored": "Metrics asked for",

@@ -9,6 +9,7 @@ from django.utils import timezone
 from listening import erasure, invitations, leases, summaries
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
+from listening.notifications import dispatching, rates, sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
 
@@ -63,3 +64,38 @@ def sync_recruitment(pk: int) -> None:
 def send_invitations(people: list[int], subject: str, text: str, reminder: bool) -> int:
     """Asked for by the page of a panel; gives how many mails the mail server took."""
     return sum(invitations.send(pk, subject, text, reminder=reminder) for pk in people)
+
+
+@shared_task
+def watch_studies() -> int:
+    """Run by the beat: which are full, stall, or come near the budget, where somebody asks."""
+    return watching.watch()
+
+
+@shared_task
+def watch_rates() -> int:
+    """Run by the beat: traps that raters fail, clips that do not play."""
+    return rates.watch_rates()
+
+
+@shared_task
+def send_messages() -> int:
+    """Run by the beat, and when an analysis ends; gives how many messages are being sent.
+
+    Each is a job of its own: an address that does not answer holds nobody up.
+    """
+    dispatching.dispatch()
+    waiting = sending.due()
+    for pk in waiting:
+        send_message.delay(pk)
+    return len(waiting)
+
+
+@shared_task
+def send_message(pk: int) -> str:
+    return sending.deliver(pk)
+
+
+@shared_task
+def forget_old_messages() -> int:
+    return sending.forget_old()

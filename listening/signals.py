@@ -6,3 +6,4 @@ acted = Signal()  # study_id, by, what, details: for the study's log, see listen
 withdrawn = Signal()  # study_id, study_key: answers were deleted because their rater withdrew
 reasons_erased = Signal()  # study_id, study_key: what raters wrote as reasons was erased
 closed = Signal()  # study_id, study_key: this study was closed, in the transaction that closes it
+analysed = Signal()  # study_id, run, state ("done" or "failed"), ratings: an analysis has ended

@@ -50,6 +50,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         *(
             "models",
             "monitor",
+            "notifications",
             "prolific_links",
             "source_quotas",
             "invitations",

@@ -19,6 +19,7 @@ from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
 from analysis.web.study_tables import StudyLabels, study_labels, study_tables, with_labels
+from listening.signals import analysed
 
 log = logging.getLogger(__name__)
 State = AnalysisRun.State
@@ -76,7 +77,9 @@ def run_analysis(run_id: int) -> None:
         _fail(run_id, f"the analysis broke ({type(error).__name__}: {error}); see the worker's log")
     else:
         ended = {"state": State.DONE, "error": "", "share": 1.0, "finished_at": timezone.now()}
-        runs.filter(state=State.RUNNING).update(**done, **ended)
+        with transaction.atomic():
+            if runs.filter(state=State.RUNNING).update(**done, **ended):
+                _tell(run.study_id, run_id, State.DONE, done["ratings"])
 
 
 class Teller:
@@ -201,7 +204,16 @@ def _is_like(report: Report, labels: StudyLabels, looking: bool) -> bool:
 
 def _fail(run_id: int, why: str) -> None:
     waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
-    waiting.update(state=State.FAILED, error=why, brief="", finished_at=timezone.now())
+    with transaction.atomic():
+        study_id = waiting.values_list("study_id", flat=True).first()
+        failed = {"state": State.FAILED, "error": why, "brief": "", "finished_at": timezone.now()}
+        if study_id is not None and waiting.update(**failed):
+            _tell(study_id, run_id, State.FAILED, None)
+
+
+def _tell(study_id: int, run_id: int, state: str, ratings: int | None) -> None:
+    """In the transaction that ends the run: neither is without the other."""
+    analysed.send(sender=__name__, study_id=study_id, run=run_id, state=str(state), ratings=ratings)
 
 
 def _fail_file(file_id: int, why: str) -> None:

@@ -4,6 +4,14 @@ from listening.models.draft import Draft
 from listening.models.event import StudyEvent
 from listening.models.invitation import Invitation
 from listening.models.material import Condition, Item, Stimulus
+from listening.models.notification import (
+    Channel,
+    Delivery,
+    Occurrence,
+    StudyLimits,
+    Subscription,
+    Telling,
+)
 from listening.models.project import MemberInvitation, Membership, Project, Role
 from listening.models.rating import Justification, Rating
 from listening.models.recruitment import (
@@ -23,9 +31,11 @@ __all__ = [
     "Block",
     "Bonus",
     "BonusBatch",
+    "Channel",
     "Condition",
     "Connection",
     "Criterion",
+    "Delivery",
     "Draft",
     "HookEvent",
     "Invitation",
@@ -34,6 +44,7 @@ __all__ = [
     "LedgerEntry",
     "MemberInvitation",
     "Membership",
+    "Occurrence",
     "Project",
     "Rater",
     "Rating",
@@ -45,7 +56,10 @@ __all__ = [
     "Stimulus",
     "Study",
     "StudyEvent",
+    "StudyLimits",
     "Submission",
+    "Subscription",
     "Task",
+    "Telling",
     "Trial",
 ]

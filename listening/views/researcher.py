@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from listening import sessions
 from listening.access import EDIT, LOOK, study_for
 from listening.events import note, withdrawals_of
-from listening.models import Session, Study
+from listening.models import Study
 from listening.monitor import forget_progress, page_progress
 from listening.selectors import unplayed_clips
 from listening.studies import (

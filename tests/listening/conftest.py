@@ -1,12 +1,16 @@
-"""A double of Prolific for a module, healed after each test; the settings point to it."""
+"""A double of Prolific for a module, healed after each test; a receiver of messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_network
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from tests.listening.told import MAIL_KEPT, MessageReceiver
+from tests.own_cache import empty_cache
 from tests.prolific_double.client import Double
 
 
@@ -24,3 +28,15 @@ def double(running: Double, settings: Any, monkeypatch: pytest.MonkeyPatch) -> I
     running.set(balance=100_000_00, features=everything)
     yield running
     running.heal()
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[MessageReceiver]:
+    """Webhooks and mail go nowhere else."""
+    empty_cache()
+    settings.EARNEST_MAIL, settings.DEFAULT_FROM_EMAIL = MAIL_KEPT, "earnest@example.org"
+    settings.EARNEST_WEBHOOK_NETWORKS = (ip_network("127.0.0.1/32"),)
+    with MessageReceiver() as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield server
+        server.shutdown()

@@ -28,6 +28,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
         *("report-card", "report-card-file", "raters", "rater", "pilot"),
+        *("study-messages", "study-messages-do"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
@@ -48,6 +49,7 @@ MORE = {  # actions that take another right than their route
     ("manage-do", "retention"): OWN,
     ("manage-do", "erase"): OWN,
     ("project-do", "leave"): LOOK,
+    ("study-messages-do", "limits"): EDIT,
 }
 ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("home", "login", "logout", "password", "password-lost", "password-set", "studies"),
@@ -58,6 +60,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("draft-review", "draft-save", "draft-files", "draft-upload", "draft-do", "draft-folder"),
     *("draft-clip", "draft-preview", "draft-preview-clip", "draft-preview-sound"),
     *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
+    *("messages", "messages-do", "messages-confirm"),
 }
 VALUES = {"key": "voices", "source": "panel", "form": "csv", "kind": "json", "name": "a.csv"}
 VALUES |= {"stimulus": "a", "check": "volume", "seed": "0" * 32}

@@ -1,0 +1,121 @@
+"""The events that people may be told of, and what a message says of each: no ids, no free text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from listening.access import EDIT, LOOK
+
+Facts = Mapping[str, Any]
+TEST = "earnest.test"  # of no study: the button that tries a channel
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of event: its type for programs, its words, what one must be allowed to do."""
+
+    key: str
+    name: str
+    about: str  # on the page where it is chosen
+    route: str  # of the page that a message leads to
+    says: Callable[[Facts], str]
+    wants: str = LOOK
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _full(facts: Facts) -> str:
+    return f"All {_count(facts['planned'], 'planned rating')} are there."
+
+
+def _stalled(facts: Facts) -> str:
+    listening = facts["listening"]
+    now = f" {_count(listening, 'rater')} hold{'s' * (listening == 1)} places." if listening else ""
+    return (
+        f"No rating for {_count(facts['hours'], 'hour')} (since {facts['since']} UTC), and "
+        f"{facts['left']:,} of {facts['planned']:,} places are free or not filled yet.{now}"
+    )
+
+
+def _rate(facts: Facts) -> str:
+    """The rate, over how many, its bound, and against what."""
+    return (
+        f"{facts['percent']:g} % on average of {_count(facts['sessions'], 'session')} that are "
+        f"over, and with 99 % confidence at least {facts['at_least_percent']:g} %; expected were "
+        f"at most {facts['expected_percent']} %. {_count(facts['concerned'], 'session')} had one "
+        "or more. The bound holds however often one looks; simulated raters are left out."
+    )
+
+
+def _traps(facts: Facts) -> str:
+    where = f"Traps of kind “{facts['trap']}” in task “{facts['task']}” are failed more often"
+    return f"{where} than expected: {_rate(facts)}"
+
+
+ERRORS = {
+    "clips": "Clips that raters’ browsers could not play, as a share of a session’s trials",
+    "ended": "Sessions that their raters left right after a clip that could not be played",
+}
+
+
+def _errors(facts: Facts) -> str:
+    return f"{ERRORS[facts['what']]}: {_rate(facts)}"
+
+
+def _budget(facts: Facts) -> str:
+    return (
+        f"{facts['spent']} are paid or owed, with fees: {facts['percent']} % of the "
+        f"{facts['of']} of {facts['limit']}."
+    )
+
+
+def _ready(facts: Facts) -> str:
+    over = facts.get("ratings")
+    return f"An analysis is ready{f', of {over:,} ratings' if over else ''}."
+
+
+def _failed(facts: Facts) -> str:
+    return "An analysis failed. Why stands on the page of results."
+
+
+KINDS = {
+    kind.key: kind
+    for kind in (
+        Kind("study.full", "Full", "all planned ratings are there", "study", _full),
+        Kind(
+            "study.stalled",
+            "Stalled",
+            "it is open, has places, and nobody rates",
+            "study",
+            _stalled,
+        ),
+        Kind(
+            "study.traps_unusual",
+            "Traps failed",
+            "raters fail more traps than expected",
+            "study",
+            _traps,
+        ),
+        Kind(
+            "study.errors_unusual",
+            "Errors",
+            "clips do not play, or sessions end by that, more often than expected",
+            "study",
+            _errors,
+        ),
+        Kind(
+            "study.budget_reached",
+            "Budget",
+            "a share of the money, and all of it, is paid or owed; for editors and owners",
+            "recruiting",
+            _budget,
+            EDIT,
+        ),
+        Kind("analysis.ready", "Analysis ready", "an analysis came to its end", "results", _ready),
+        Kind("analysis.failed", "Analysis failed", "an analysis broke", "results", _failed),
+    )
+}

@@ -1,0 +1,191 @@
+"""Messages sent, and sent again: each try is claimed before it is made and noted after it.
+
+Whoever dies in between leaves a message that is sent again under the same id: a webhook's receiver
+knows it by that; mail and chat say that it may have come before.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import logging
+import random
+import time
+from datetime import timedelta
+from smtplib import SMTPException
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from listening.models import Channel, Delivery, Occurrence, Telling
+from listening.notifications import outward, signing
+from listening.notifications.audience import may_hear
+from listening.notifications.channels import keys_of, stop
+from listening.notifications.kinds import TEST
+
+PAUSES_S = (30, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)  # three days in all
+CLAIM = timedelta(minutes=5)  # longer than any try takes
+KEPT = timedelta(days=90)
+GONE = 410
+AGAIN = "(This may have reached you before: the server stopped while it was being sent.)"
+State = Delivery.State
+Kind = Channel.Kind
+log = logging.getLogger(__name__)
+
+
+class NotSent(Exception):
+    """It did not arrive; the message is what the log of deliveries shows."""
+
+    def __init__(self, said: str, *, after_s: float = 0.0, for_good: bool = False) -> None:
+        super().__init__(said)
+        self.after_s, self.for_good = after_s, for_good
+
+
+def due() -> list[int]:
+    """What has to be tried now; what a sender that died has left, too."""
+    rows = Delivery.objects.filter(
+        state__in=(State.WAITING, State.SENDING),
+        next_at__lte=timezone.now(),
+        channel__stopped_at=None,
+    )
+    return list(rows.order_by("next_at").values_list("pk", flat=True))
+
+
+def forget_old() -> int:
+    """Deletes what ended 90 days ago and waits for nobody; what was told is not told again."""
+    old = timezone.now() - KEPT
+    gone, _ = Delivery.objects.filter(ended_at__lt=old).delete()
+    ended = Q(over_at__lt=old) | Q(event__startswith="analysis.", dispatched_at__lt=old)
+    waits = Telling.objects.filter(occurrence=OuterRef("pk"), delivery=None)
+    return gone + Occurrence.objects.filter(ended, ~Exists(waits)).delete()[0]
+
+
+def deliver(pk: int) -> str:
+    """One try, if it is due and nobody else is at it; the state after it."""
+    claimed = _claim(pk)
+    if claimed is None:
+        return ""
+    delivery, again = claimed
+    try:
+        said = _send(delivery, again)
+    except NotSent as problem:
+        return _note_failure(delivery, problem)
+    except Exception as error:  # else it would be taken up every five minutes, for ever
+        log.exception("Message %s broke", delivery.code)
+        return _note_failure(delivery, NotSent(f"It broke here ({type(error).__name__})."))
+    return _note(delivery, State.SENT, said)
+
+
+@transaction.atomic
+def _claim(pk: int) -> tuple[Delivery, bool] | None:
+    """The delivery, which is ours for five minutes; and whether an earlier try never ended."""
+    now = timezone.now()
+    rows = Delivery.objects.select_for_update(skip_locked=True, of=("self",))
+    rows = rows.filter(pk=pk, state__in=(State.WAITING, State.SENDING), next_at__lte=now)
+    delivery = rows.select_related("channel__owner").first()
+    if delivery is None:
+        return None
+    again = delivery.state == State.SENDING
+    delivery.state, delivery.next_at = State.SENDING, now + CLAIM
+    delivery.tries += 1
+    delivery.save(update_fields=["state", "next_at", "tries"])
+    return delivery, again
+
+
+def _send(delivery: Delivery, again: bool) -> str:
+    channel = delivery.channel
+    if not channel.owner.is_active or (
+        delivery.study is not None and not may_hear(delivery.study, channel.owner, delivery.event)
+    ):
+        raise NotSent("Not sent: its owner may not see this study any more.", for_good=True)
+    if channel.stopped_at is not None or channel.confirmed_at is None:
+        raise NotSent("Not sent: the channel is stopped or not confirmed.", for_good=True)
+    text = f"{AGAIN}\n\n{delivery.text}" if again else delivery.text
+    if channel.kind == Kind.MAIL:
+        return send_mail(channel.address, delivery.subject, text, delivery.code)
+    if channel.kind == Kind.SLACK:
+        return _post(channel, _json({"text": for_chat(text)}), {})
+    body, now = _json(delivery.payload), timezone.now()
+    keys = keys_of(channel, now)
+    return _post(channel, body, signing.headers(keys, delivery.code, int(time.time()), body))
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def for_chat(text: str) -> str:
+    """As Slack reads text; nobody is called by a name or a group that stands in a title."""
+    return html.escape(text, quote=False).replace("@", "@\u200b")
+
+
+def send_mail(address: str, subject: str, text: str, code: str) -> str:
+    """Programs for mail show one of two with the same Message-ID."""
+    if not settings.EARNEST_MAIL:
+        raise NotSent("This server sends no mail: its operator can set EARNEST_MAIL.")
+    sender = settings.DEFAULT_FROM_EMAIL
+    domain = sender.rpartition("@")[2].strip("> ") or "earnest.invalid"
+    mail = EmailMessage(
+        subject,
+        text,
+        sender,
+        [address],
+        connection=get_connection(**settings.EARNEST_MAIL),
+        headers={"Message-ID": f"<{code}@{domain}>", "Auto-Submitted": "auto-generated"},
+    )
+    try:
+        mail.send()
+    except (OSError, SMTPException) as error:
+        raise NotSent(f"The mail server said: {error}") from None
+    return "The mail server took it."
+
+
+def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
+    try:
+        answer = outward.post(channel.address, body, headers)
+    except (outward.NotAllowed, outward.NotReached) as error:
+        raise NotSent(str(error)) from None
+    said = f"It answered {answer.status}{f': {answer.said}' if answer.said else '.'}"
+    if 200 <= answer.status < 300:
+        return said
+    if 300 <= answer.status < 400:
+        said = f"It answered {answer.status}: redirects are not followed; give the new address."
+    if answer.status == GONE:
+        stop(channel, f"{said} That means: send nothing more here.")
+        raise NotSent(said, for_good=True)
+    raise NotSent(said, after_s=answer.retry_after_s)
+
+
+# --- What came of it -----------------------------------------------------------------------------
+
+
+def _note_failure(delivery: Delivery, problem: NotSent) -> str:
+    over = problem.for_good or delivery.event == TEST or delivery.tries > len(PAUSES_S)
+    log.warning("Message %s, try %d: %s", delivery.code, delivery.tries, problem)
+    if not over:
+        pause_s = PAUSES_S[delivery.tries - 1] * random.uniform(1, 1.2)
+        pause_s = max(pause_s, min(problem.after_s, 86_400))
+        next_at = timezone.now() + timedelta(seconds=pause_s)
+        return _note(delivery, State.WAITING, str(problem), next_at=next_at)
+    if delivery.tries > len(PAUSES_S):
+        why = f"Nothing arrived for three days. {problem} Put it right, then start it again."
+        stop(delivery.channel, why)
+    return _note(delivery, State.FAILED, str(problem))
+
+
+def _note(delivery: Delivery, state: str, said: str, **more: Any) -> str:
+    """Only of the try that was ours: another may have begun since, if this one took too long."""
+    ended = None if state == State.WAITING else timezone.now()
+    mine = Delivery.objects.filter(pk=delivery.pk, state=State.SENDING, tries=delivery.tries)
+    mine.update(state=state, answer=said[:300], ended_at=ended, **more)
+    return str(state)
+
+
+def send_again(delivery: Delivery) -> None:
+    """One that failed waits for a first try again, under the same id."""
+    rows = Delivery.objects.filter(pk=delivery.pk, state=State.FAILED)
+    rows.update(state=State.WAITING, tries=0, next_at=timezone.now(), ended_at=None)
