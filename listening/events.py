@@ -20,6 +20,8 @@ SAID = {
     "copied": "Copied",
     "made_as_copy": "Made as a copy",
     "opened": "Opened",
+    "frozen": "Definition frozen",
+    "corrected": "Wording corrected",
     "paused": "Paused",
     "closed": "Closed for good",
     "renamed": "Renamed",

@@ -2,6 +2,7 @@
 
 from listening.design.studyfile import StudyProblems
 from listening.studies.copying import copy_study, free_key
+from listening.studies.correcting import Place, correct_wording, places_of
 from listening.studies.creating import create_study
 from listening.studies.deleting import Contents, contents_of, delete_study, why_not
 from listening.studies.deriving import what_was_derived
@@ -14,6 +15,7 @@ from listening.studies.states import close_study, open_study, pause_study
 __all__ = [
     "Contents",
     "Finding",
+    "Place",
     "StudyError",
     "StudyProblems",
     "archive_study",
@@ -21,12 +23,14 @@ __all__ = [
     "close_study",
     "contents_of",
     "copy_study",
+    "correct_wording",
     "create_study",
     "delete_study",
     "export_study",
     "free_key",
     "open_study",
     "pause_study",
+    "places_of",
     "rename_study",
     "study_as_file",
     "tag_study",

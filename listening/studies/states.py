@@ -9,6 +9,7 @@ from listening.events import COMMAND_LINE, note
 from listening.models import Study
 from listening.signals import closed
 from listening.studies.errors import StudyError
+from listening.studies.freezing import freeze_when_opened
 from listening.studies.prelaunch import check_study
 
 
@@ -28,6 +29,7 @@ def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) ->
     row.opened_at = row.opened_at or timezone.now()
     _move(study, row, Study.State.OPEN)
     note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}))
+    freeze_when_opened(row, by)
     return planned
 
 
@@ -39,6 +41,7 @@ def pause_study(study: Study, *, by: str = COMMAND_LINE) -> None:
         raise StudyError(f"The study “{row.key}” is {row.state}; only an open one can be paused.")
     _move(study, row, Study.State.PAUSED)
     note(row, "paused", by)
+    freeze_when_opened(row, by)  # one opened before definitions were frozen
 
 
 @transaction.atomic
@@ -50,6 +53,7 @@ def close_study(study: Study, *, by: str = COMMAND_LINE) -> None:
     row.closed_at = row.closed_at or timezone.now()
     _move(study, row, Study.State.CLOSED)
     note(row, "closed", by)
+    freeze_when_opened(row, by)
     closed.send(Study, study_id=row.pk, study_key=row.key)
 
 

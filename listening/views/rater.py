@@ -53,6 +53,8 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     if refused:
         return page(problem=refused, status=404)
     if request.method == "POST" and request.POST.get("consent") == "yes":
+        if request.POST.get("wording", str(study.wording)) != str(study.wording):
+            return page(corrected=True)  # nobody agrees to words that they have not read
         try:
             session = sessions.start(study, arrival)
         except NoRoom as no_room:
@@ -79,6 +81,7 @@ def _landing_page(
     *,
     problem: str = "",
     consent_missing: bool = False,
+    corrected: bool = False,
     unproved: bool = False,
     status: int = 200,
 ) -> HttpResponse:
@@ -88,6 +91,8 @@ def _landing_page(
     with speaking(language):
         out = _way_out(study, source, carried, declined=problem == "declined")
         error = _("Please tick the box to take part.") if consent_missing else ""
+        if corrected:
+            error = _("The words on this page were corrected just now. Please read them again.")
         context = {
             **page_facts.door_facts(study, session_length(study)),
             "study": study,
@@ -99,7 +104,7 @@ def _landing_page(
             "arrival": carried,
             **page_words(language),
         }
-        code = 422 if consent_missing else status
+        code = 422 if error else status
         return render(request, "rater/landing.html", context, status=code)
 
 
