@@ -20,7 +20,6 @@ SAID = {
     "copied": "Copied",
     "made_as_copy": "Made as a copy",
     "opened": "Opened",
-    "frozen": "Definition frozen",
     "corrected": "Wording corrected",
     "paused": "Paused",
     "closed": "Closed for good",

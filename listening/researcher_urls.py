@@ -15,6 +15,7 @@ from listening.views import (
     recruiting,
     researcher,
     study_list,
+    versions,
 )
 
 urlpatterns = [
@@ -32,6 +33,11 @@ urlpatterns = [
     path("studies/<slug:key>/simulated/", researcher.delete_simulated, name="simulated-delete"),
     path("studies/<slug:key>/manage/", manage.page, name="manage"),
     path("studies/<slug:key>/manage/do/", manage.do, name="manage-do"),
+    path("studies/<slug:key>/versions/", versions.page, name="versions"),
+    path(
+        "studies/<slug:key>/versions/<int:revision>.zip", versions.definition_zip, name="definition"
+    ),
+    path("studies/<slug:key>/wording/", versions.wording, name="wording"),
     path("studies/<slug:key>/log/", manage.log, name="log"),
     path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),

@@ -9,7 +9,6 @@ from typing import Any
 
 from listening.design.studyfile import StudyFile, toml_text
 from listening.design.studyfile.writer import rows_text
-from listening.events import note
 from listening.models import Rating, Study, StudyDefinition
 from listening.studies.exporting import study_as_file
 
@@ -26,9 +25,7 @@ def freeze_when_opened(study: Study, by: str) -> StudyDefinition | None:
     """
     if study.definitions.exists():
         return None
-    frozen = freeze(study, study_as_file(study), by)
-    note(study, "frozen", by, version=study.version, sha256=frozen.sha256)
-    return frozen
+    return freeze(study, study_as_file(study), by)
 
 
 def freeze(

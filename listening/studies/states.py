@@ -28,8 +28,9 @@ def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) ->
     planned = plan_study(row)
     row.opened_at = row.opened_at or timezone.now()
     _move(study, row, Study.State.OPEN)
-    note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}))
-    freeze_when_opened(row, by)
+    frozen = freeze_when_opened(row, by)
+    told = {"definition_sha256": frozen.sha256, "version": row.version} if frozen else {}
+    note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}), **told)
     return planned
 
 

@@ -20,7 +20,6 @@ from listening.models import Study, StudyEvent
 from listening.monitor import forget_progress
 from listening.projects import move_study
 from listening.studies import StudyError
-from listening.versions import earlier_versions
 from listening.views.researcher import who
 
 EVENTS_PER_PAGE = 50
@@ -36,8 +35,6 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "tags": ", ".join(study.tags),
         "key_of_copy": studies.free_key(study, False),
         "key_of_version": studies.free_key(study, True),
-        "earlier": earlier_versions(study),
-        "later": study.later_versions.order_by("version"),
         "projects": projects_of(request.user, EDIT),
         "contents": studies.contents_of(study) if OWN in study.may else None,
         "why_not": studies.why_not(study),

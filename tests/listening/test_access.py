@@ -27,18 +27,18 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study", "log", "log-csv", "results", "results-state", "results-file", "metrics"),
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
-        *("report-card", "report-card-file"),
+        *("report-card", "report-card-file", "versions"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
-        *("metrics-jsonl", "metrics-import"),
+        *("metrics-jsonl", "metrics-import", "definition"),
     ),
     EDIT: (
         *("study-state", "session-reject", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
-        *("invitations-csv", "results-share", "results-unshare"),
+        *("invitations-csv", "results-share", "results-unshare", "wording"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),
 }

@@ -1,5 +1,7 @@
 """Definitions frozen at opening, wording corrected with a trace, versions in a chain."""
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from listening.studies import (
 from listening.views.state import state_of
 from tests.factories import answer_all, arrive, make_user
 from tests.listening.folders import CONDITIONS, STUDY, make_folder
+from tests.listening.test_researcher_pages import page_of, words_of
 
 pytestmark = pytest.mark.django_db
 PRESET_FOLDER = Path(__file__).resolve().parents[2] / "demo" / "presets"
@@ -106,7 +109,8 @@ def test_the_first_opening_freezes_the_definition_and_no_later_one(study):
     studies.pause_study(study)
     studies.open_study(study)
     assert study.definitions.count() == 1
-    assert StudyEvent.objects.get(what="frozen").details["sha256"] == frozen.sha256
+    opened = StudyEvent.objects.filter(what="opened").order_by("pk")
+    assert [each.details.get("definition_sha256") for each in opened] == [frozen.sha256, None]
 
 
 def test_codes_that_pay_are_not_in_what_is_frozen(study):
@@ -219,3 +223,39 @@ def test_every_place_that_is_offered_can_be_corrected(name):
     wanted = {place.path: f"{place.words[:30]} x" for place in places}
     after = definition_of(correcting._corrected(file, [(p, wanted[p.path]) for p in places]))
     assert {path: after[path] for path in wanted} == wanted
+
+
+# --- In the browser ------------------------------------------------------------------------------
+
+
+def test_the_pages_correct_show_and_give_out_what_was_frozen(client, study):
+    client.force_login(study.owner)
+    page = page_of(client, "/studies/small/wording/")
+    assert "How natural?" in page
+    form = {f"words:{QUESTION}": "How natural is it?", "reason": "a slip", "seen": "0"}
+    refused = client.post("/studies/small/wording/", form)
+    assert refused.status_code == 422
+    said = refused.content.decode()
+    assert "another measurement" in said
+    assert "How natural is it?" in said  # what was typed is still there
+    client.post("/studies/small/wording/", form | {"same_meaning": "on"})
+    shown = words_of(page_of(client, "/studies/small/versions/"))
+    assert "a slip researcher" in shown
+    assert "How natural? How natural is it?" in shown
+    with zipfile.ZipFile(io.BytesIO(client.get("/studies/small/versions/0.zip").content)) as file:
+        assert 'question = "How natural?"' in file.read("study.toml").decode()
+        assert file.read("clips.csv").decode().count("\n") == 5
+    assert "corrected 1 time" in words_of(page_of(client, "/studies/small/"))
+    assert "How natural? → How natural is it?" in words_of(page_of(client, "/studies/small/log/"))
+
+
+def test_versions_are_shown_in_a_chain_on_each_of_them(client, study):
+    client.force_login(study.owner)
+    later = studies.copy_study(study, study.owner, as_version=True)
+    for key in (study.key, later.key):
+        shown = words_of(page_of(client, f"/studies/{key}/versions/"))
+        assert "Version 1" in shown
+        assert "Version 2" in shown
+    assert not later.definitions.exists()
+    assert "not opened yet" in words_of(page_of(client, f"/studies/{later.key}/versions/"))
+    assert later.wording == 0
