@@ -1,6 +1,7 @@
 """Registers analysis with Django."""
 
 from django.apps import AppConfig
+from django.db.models.signals import pre_delete
 
 
 class AnalysisConfig(AppConfig):
@@ -10,8 +11,11 @@ class AnalysisConfig(AppConfig):
     def ready(self) -> None:
         """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
         from analysis.web.first_runs import analyse_closed
-        from analysis.web.withdrawals import forget_reports
+        from analysis.web.withdrawals import forget_deleted, forget_reports
         from listening.signals import closed, withdrawn
 
+        pre_delete.connect(
+            forget_deleted, sender="listening.Study", dispatch_uid="analysis.web.deleted"
+        )
         withdrawn.connect(forget_reports, dispatch_uid="analysis.web.withdrawals")
         closed.connect(analyse_closed, dispatch_uid="analysis.web.first_runs")

@@ -77,6 +77,11 @@ class AnalysisRun(models.Model):
         return (self.finished_at - self.started_at).total_seconds()
 
     @property
+    def versions(self) -> list[str]:
+        """The keys of earlier versions whose ratings are in it, too."""
+        return list(self.parameters.get("versions", ()))
+
+    @property
     def asked_for(self) -> str:
         """The options in a few words, as a list of analyses tells them apart."""
         asked = self.parameters
@@ -85,6 +90,7 @@ class AnalysisRun(models.Model):
         words += [f"report {asked['preset']}"] if asked.get("preset") else []
         words += [f"with {', '.join(asked['parts'])}"] if asked.get("parts") else []
         words += [f"against {asked['reference']}"] if asked.get("reference") else []
+        words += [f"with version “{key}”" for key in self.versions]
         words += [] if asked.get("rules") else ["nothing left out"]
         words += [f"seed {asked['seed']}"] if asked.get("seed") else []
         return ", ".join(words)
