@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import events, studies
 from listening.access import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
+from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent
 from listening.monitor import forget_progress
 from listening.projects import move_study
@@ -61,7 +62,20 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("manage", key=key)
     messages.success(request, words)
+    if name == "change" or (name == "copy" and request.POST.get("as") == "version"):
+        return _to_draft(request, str(to))
     return redirect("studies") if to is None else redirect("manage", key=to)
+
+
+def _to_draft(request: HttpRequest, key: str) -> HttpResponse:
+    """On to the pages of the draft; where its folder cannot be written, to the study's own."""
+    assert isinstance(request.user, User)
+    try:
+        draft = draft_of(request.user, Study.objects.get(key=key))
+    except StudyError as error:
+        messages.warning(request, f"It cannot be changed in the browser. {error}")
+        return redirect("manage", key=key)
+    return redirect("draft", code=draft.code)
 
 
 Done = tuple[str | None, str]  # the key of the study whose page comes next, and what was done
@@ -99,7 +113,17 @@ def _copy(request: HttpRequest, study: Study) -> Done:
         by=who(request),
     )
     what = f"version {copy.version}" if as_version else "a copy"
-    return copy.key, f"Made {what}: “{copy.key}”, a draft. Its completion codes are new."
+    done = f"Made {what}: “{copy.key}”, a draft. Its completion codes are new."
+    if as_version:
+        done += " Its page Planning starts from the ratings of this version."
+    return copy.key, done
+
+
+def _change(request: HttpRequest, study: Study) -> Done:
+    """The pages that change a study which nobody has opened; see `do`."""
+    assert isinstance(request.user, User)
+    draft_of(request.user, study)
+    return study.key, "Change what you like. Nothing here reaches raters before it is opened."
 
 
 def _move(request: HttpRequest, study: Study) -> Done:
@@ -129,6 +153,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Done]] = {
     "archive": _archive,
     "unarchive": _unarchive,
     "copy": _copy,
+    "change": _change,
     "move": _move,
     "delete": _delete,
 }

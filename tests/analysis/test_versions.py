@@ -2,7 +2,9 @@
 
 import csv
 import io
+import re
 import zipfile
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -17,12 +19,14 @@ from analysis.statistics.options import Options
 from analysis.statistics.version_effect import ALPHA, version_effects
 from analysis.web.combining import NotCombined, combined_table, notes_of
 from analysis.web.jobs import run_analysis
+from analysis.web.planning_jobs import estimate_pilot
 from listening import sessions, studies
 from listening.models import Condition, Membership, Project, Stimulus, Study, Task
 from tests.analysis.rated_study import rated_study
 from tests.analysis.simulation import sizes
 from tests.factories import answer_all, arrive, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
+from tests.own_cache import empty_cache
 
 RATERS, ITEMS, CONDITIONS = 24, 8, 3
 MARGIN = 0.2
@@ -239,3 +243,22 @@ def test_the_command_combines_or_says_why_not(versions, tmp_path):
         call_command("export_study", "second", "--out", tmp_path, *quick, "--margin", "0.001")
     with pytest.raises(CommandError, match="Analyse each by itself"):
         call_command("analyse", tmp_path / "ratings.csv", "--no-screening", "--margin", "0.001")
+
+
+@pytest.mark.slow
+def test_version_two_is_planned_from_the_ratings_of_version_one(client, versions):
+    second = versions[1]
+    third = studies.copy_study(second, second.owner, as_version=True)
+    empty_cache()
+    client.force_login(second.owner)
+    url = f"/studies/{third.key}/planning/"
+    assert "The ratings of version 2 are being read" in words_of(page_of(client, url))
+    estimate_pilot("planning/pilot/second", "second")
+    page = words_of(page_of(client, url))
+    assert "The plan takes its variances from these ratings" in page
+    assert "The form starts with the design of version 2" in page
+    query = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]*)"', page_of(client, url)))
+    asked = {"source": "pilot:v2:0", "size": "0.1", "goal": "half_width", "of": "mean"}
+    made = words_of(page_of(client, f"{url}?{urlencode(query | asked)}"))
+    assert "raters" in made.partition("The plan")[2]
+    assert "pilot: " in made

@@ -12,7 +12,9 @@ from listening.design.definition import READ, Kind, definition_of, kind_of
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.tomlpart import read_study_toml
-from listening.models import Session, StudyDefinition, StudyEvent
+from listening.drafts.folder import change
+from listening.drafts.making import is_made, make
+from listening.models import Draft, Session, StudyDefinition, StudyEvent
 from listening.studies import (
     StudyError,
     StudyProblems,
@@ -120,12 +122,12 @@ def test_codes_that_pay_are_not_in_what_is_frozen(study):
 
 def test_the_database_lets_nobody_change_or_delete_a_definition(study):
     frozen = study.definitions.get()
-    for change in (
+    for attempt in (
         lambda: study.definitions.update(toml="another"),
         lambda: study.definitions.all().delete(),
     ):
         with pytest.raises(IntegrityError, match="frozen"), transaction.atomic():
-            change()
+            attempt()
     frozen.refresh_from_db()
     assert "How natural?" in frozen.toml
     studies.close_study(study)
@@ -259,3 +261,21 @@ def test_versions_are_shown_in_a_chain_on_each_of_them(client, study):
     assert not later.definitions.exists()
     assert "not opened yet" in words_of(page_of(client, f"/studies/{later.key}/versions/"))
     assert later.wording == 0
+
+
+def test_the_next_version_opens_as_a_draft_to_change_and_stays_a_version(client, study):
+    client.force_login(study.owner)
+    form = {"action": "copy", "as": "version", "key": "small-v2", "earlier": "let_in"}
+    answer = client.post("/studies/small/manage/do/", form, follow=True)
+    draft = Draft.objects.get()
+    assert answer.redirect_chain[-1][0] == f"/drafts/{draft.code}/"
+    assert is_made(draft)
+    change(draft, lambda top, _: top["tasks"][0].update(ratings_per_stimulus=8), draft.revision)
+    made = make(draft, study.owner)
+    assert (made.key, made.version, made.version_of, made.state) == ("small-v2", 2, study, "draft")
+    assert made.tasks.get().ratings_per_stimulus == 8
+    again = client.post("/studies/small-v2/manage/do/", {"action": "change"})
+    assert again.url == f"/drafts/{draft.code}/"
+    change(draft, lambda top, _: top["study"].update(key="another"), draft.revision)
+    with pytest.raises(StudyError, match="write that key"):
+        make(draft, study.owner)
