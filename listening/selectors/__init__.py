@@ -11,10 +11,10 @@ from listening.selectors.clip_answers import (
 from listening.selectors.definitions import (
     EarlierVersion,
     VersionMatch,
+    definition_files,
     earlier_with,
     is_earlier,
     version_match,
-    version_of,
 )
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
@@ -88,6 +88,7 @@ __all__ = [
     "asked_places",
     "clip_answers",
     "condition_labels",
+    "definition_files",
     "earlier_with",
     "heard_clips",
     "interim_questions",
@@ -114,5 +115,4 @@ __all__ = [
     "trap_plans",
     "unplayed_clips",
     "version_match",
-    "version_of",
 ]

@@ -13,6 +13,7 @@ from listening.design.definition import (
     of_kinds,
     place_of,
 )
+from listening.design.studyfile import TOML
 from listening.models import Study
 from listening.studies.exporting import study_as_file
 from listening.versions import earlier_versions
@@ -60,8 +61,15 @@ def corrections_of(study: Study) -> list[CorrectionFacts]:
     ]
 
 
-def version_of(study: str) -> int:
-    return Study.objects.get(key=study).version
+def definition_files(study: str) -> dict[str, str]:
+    """The frozen definition as opened and after each correction, by the names of their files."""
+    found: dict[str, str] = {}
+    for each in Study.objects.get(key=study).definitions.order_by("revision"):
+        folder = f"definition/correction-{each.revision}" if each.revision else "definition"
+        found[f"{folder}/{TOML}"] = each.toml
+        found[f"{folder}/clips.csv"] = each.clips
+        found[f"{folder}/sha256.txt"] = f"{each.sha256}\n"
+    return found
 
 
 def earlier_with(study: str, user: Any, wants: str) -> list[EarlierVersion]:

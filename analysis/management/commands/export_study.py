@@ -42,7 +42,7 @@ class Command(BaseCommand):
         from analysis.report.writers.report_card import card_files
         from analysis.web.combining import NotCombined
         from analysis.web.study_tables import study_report, study_rules
-        from listening.selectors import method_facts
+        from listening.selectors import definition_files, method_facts
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
@@ -59,6 +59,7 @@ class Command(BaseCommand):
         scores = study_scores(key)
         wanted = given["everything"] and not given["no_ratings"]
         extra = card_files(report, method_facts(key)) if given["everything"] else {}
+        extra |= definition_files(key) if given["everything"] else {}
         extra |= _of_raters(key, table) if wanted else {}
         for line in told(write_bundle(given, key, report, table, scores, extra), given):
             self.stdout.write(line)
