@@ -1,6 +1,7 @@
 """Registers analysis with Django."""
 
 from django.apps import AppConfig
+from django.db.models.signals import pre_delete
 
 
 class AnalysisConfig(AppConfig):
@@ -10,9 +11,12 @@ class AnalysisConfig(AppConfig):
     def ready(self) -> None:
         """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
         from analysis.web.first_runs import analyse_closed
-        from analysis.web.withdrawals import forget_reasons, forget_reports
+        from analysis.web.withdrawals import forget_deleted, forget_reasons, forget_reports
         from listening.signals import closed, reasons_erased, withdrawn
 
+        pre_delete.connect(
+            forget_deleted, sender="listening.Study", dispatch_uid="analysis.web.deleted"
+        )
         withdrawn.connect(forget_reports, dispatch_uid="analysis.web.withdrawals")
         reasons_erased.connect(forget_reasons, dispatch_uid="analysis.web.withdrawals.reasons")
         closed.connect(analyse_closed, dispatch_uid="analysis.web.first_runs")

@@ -18,7 +18,12 @@ class AnalysisRun(models.Model):
         DONE = "done"
         FAILED = "failed"
         CANCELLED = "cancelled"
-        STALE = "stale"  # its result is deleted: a rater in it withdrew, or reasons were erased
+        STALE = "stale"  # its result is deleted, see StaleBecause
+
+    class StaleBecause(models.TextChoices):
+        RATERS = "raters"  # some in it withdrew
+        REASONS = "reasons"  # which reports quote, were erased
+        VERSION = "version"  # with which it was combined, is deleted
 
     study = models.ForeignKey("listening.Study", models.CASCADE, related_name="analysis_runs")
     estimator = models.CharField(max_length=60)
@@ -38,7 +43,8 @@ class AnalysisRun(models.Model):
     result = models.TextField(blank=True)  # the report's JSON; jsonb would reorder its columns
     brief = models.TextField(blank=True)  # the same for the page, its long tables cut
     error = models.TextField(blank=True)
-    raters_gone = models.PositiveIntegerField(default=0)  # withdrew since; 0 and stale: reasons
+    stale_because = models.CharField(max_length=7, choices=StaleBecause, blank=True)
+    raters_gone = models.PositiveIntegerField(default=0)  # withdrew since
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -78,6 +84,11 @@ class AnalysisRun(models.Model):
         return (self.finished_at - self.started_at).total_seconds()
 
     @property
+    def versions(self) -> list[str]:
+        """The keys of earlier versions whose ratings are in it, too."""
+        return list(self.parameters.get("versions", ()))
+
+    @property
     def asked_for(self) -> str:
         """The options in a few words, as a list of analyses tells them apart."""
         asked = self.parameters
@@ -86,6 +97,7 @@ class AnalysisRun(models.Model):
         words += [f"report {asked['preset']}"] if asked.get("preset") else []
         words += [f"with {', '.join(asked['parts'])}"] if asked.get("parts") else []
         words += [f"against {asked['reference']}"] if asked.get("reference") else []
+        words += [f"with version “{key}”" for key in self.versions]
         words += [] if asked.get("rules") else ["nothing left out"]
         words += [f"seed {asked['seed']}"] if asked.get("seed") else []
         return ", ".join(words)

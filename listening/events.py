@@ -24,6 +24,7 @@ SAID = {
     "copied": "Copied",
     "made_as_copy": "Made as a copy",
     "opened": "Opened",
+    "corrected": "Wording corrected",
     "paused": "Paused",
     "closed": "Closed for good",
     "renamed": "Renamed",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from listening.methods import Scale
-from listening.models import Stimulus
+from listening.models import Stimulus, Task
 from listening.statements import LoadedTrial
 from listening.task_rules import TaskRules
 
@@ -16,12 +16,14 @@ def training_feedback(
     rules: TaskRules, trial: LoadedTrial, right: bool, language: str
 ) -> dict[str, Any]:
     """What is said after one answer, in the words that the study has in this language."""
-    words, first = rules.translations.get(language, {}), rules.criteria[0]
+    task = Task.objects.get(pk=trial.task_id)  # its words may have been corrected
+    words, first = task.translations.get(language, {}), rules.criteria[0]
     stimulus = Stimulus.objects.values_list("key", flat=True).get(pk=trial.stimulus_id)
-    entry: Mapping[str, Any] = next((e for e in rules.training if e["stimulus"] == stimulus), {})
+    entry: Mapping[str, Any] = next((e for e in task.training if e["stimulus"] == stimulus), {})
     entry = {**entry, **words.get("training", {}).get(stimulus, {})}
     names = words.get("criteria", {}).get(first.key, {}).get("names", {})
-    return feedback_on(entry, json.loads(trial.expected), first.scale.named(names), right)
+    scale = Scale.from_dict(task.criteria.get(pk=first.pk).scale).named(names)
+    return feedback_on(entry, json.loads(trial.expected), scale, right)
 
 
 def feedback_on(

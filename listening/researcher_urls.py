@@ -19,6 +19,7 @@ from listening.views import (
     recruiting,
     researcher,
     study_list,
+    versions,
 )
 
 urlpatterns = [
@@ -44,6 +45,11 @@ urlpatterns = [
     path("messages/", messages.page, name="messages"),
     path("messages/do/", messages.do, name="messages-do"),
     path("messages/confirm/<str:token>/", messages.confirm, name="messages-confirm"),
+    path("studies/<slug:key>/versions/", versions.page, name="versions"),
+    path(
+        "studies/<slug:key>/versions/<int:revision>.zip", versions.definition_zip, name="definition"
+    ),
+    path("studies/<slug:key>/wording/", versions.wording, name="wording"),
     path("studies/<slug:key>/log/", manage.log, name="log"),
     path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),

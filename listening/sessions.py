@@ -177,6 +177,8 @@ def _start(study: Study, arrival: Arrival) -> Session:
         agent=arrival.agent,
         pilot=arrival.pilot,
         language=arrival.language if arrival.language in study.translations else "",
+        wording_first=study.wording,
+        wording_last=study.wording,
         ready=not (study.checks or any(q["when"] == "before" for q in study.questionnaires)),
     )
     rng = Random(secret_seed("session", study.seed, session.code))

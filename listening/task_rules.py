@@ -26,7 +26,7 @@ class CriterionRules:
 
 @dataclass(frozen=True)
 class TaskRules:
-    """What a task asks of an answer; tasks do not change once their blocks are planned."""
+    """What a task asks of an answer; of one whose blocks are planned, only words may change."""
 
     method: Method
     playback: Playback
@@ -36,8 +36,6 @@ class TaskRules:
     reopen_invalid: bool
     show_text: bool
     autoplay: bool
-    training: tuple[Mapping[str, Any], ...]
-    translations: Mapping[str, Mapping[str, Any]]
     lease_s: int
     place: int  # of the task in its study, from 1
     asks_between: bool  # whether the study has questionnaires between tasks or blocks
@@ -60,8 +58,6 @@ def task_rules(task: int) -> TaskRules:
         row.reopen_invalid,
         row.show_text,
         row.autoplay,
-        tuple(row.training),
-        row.translations,
         row.study.lease_s,
         row.order + 1,
         asks_between(row.study.questionnaires),

@@ -15,9 +15,14 @@ def earlier_versions(study: Study) -> list[Study]:
     return found
 
 
-def next_version(study: Study) -> int:
-    """One more than the newest version there is: two copies of one study are two versions."""
+def all_versions(study: Study) -> list[Study]:
+    """Every version of the same study, this one too, in the order of their numbers."""
     family = [(earlier_versions(study) or [study])[-1]]
     for each in family:
         family += each.later_versions.all()
-    return max(each.version for each in family) + 1
+    return sorted(family, key=lambda each: (each.version, each.pk))
+
+
+def next_version(study: Study) -> int:
+    """One more than the newest version there is: two copies of one study are two versions."""
+    return max(each.version for each in all_versions(study)) + 1

@@ -44,6 +44,12 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--reference", default="", help="The condition others are compared with.")
     parser.add_argument("--rope", type=float, help="Differences up to this size do not matter.")
+    parser.add_argument(
+        "--margin",
+        type=float,
+        help="Versions of a study that differ by no more than this may be combined. Default: the "
+        "scale's own.",
+    )
     parser.add_argument("--chains", type=int, default=4, help="Of posterior draws. Default: 4.")
     parser.add_argument("--draws", type=int, default=1000, help="Of each chain. Default: 1000.")
     screened = parser.add_mutually_exclusive_group()
@@ -94,6 +100,8 @@ def chosen_options(given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT
     """The options of a command line, with those rules unless it names some; or CommandError."""
     same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
     parameters = {name: given[name] for name in (*same, "chains", "draws")}
+    if given["margin"] is not None:
+        parameters["margin"] = given["margin"]
     parameters["rules"] = [rule_text(rule) for rule in screening]
     for name, key in (
         ("by", "by"),

@@ -5,7 +5,8 @@ from django.db import migrations, models
 
 def count_those_before(apps, schema_editor):
     """Until now only a withdrawal made a run stale; how many there were is not known."""
-    apps.get_model("analysis", "AnalysisRun").objects.filter(state="stale").update(raters_gone=1)
+    runs = apps.get_model("analysis", "AnalysisRun").objects.filter(state="stale")
+    runs.update(raters_gone=1, stale_because="raters")
 
 
 class Migration(migrations.Migration):
@@ -19,6 +20,11 @@ class Migration(migrations.Migration):
             model_name='analysisrun',
             name='raters_gone',
             field=models.PositiveIntegerField(default=0),
+        ),
+        migrations.AddField(
+            model_name='analysisrun',
+            name='stale_because',
+            field=models.CharField(blank=True, choices=[('raters', 'Raters'), ('reasons', 'Reasons'), ('version', 'Version')], max_length=7),
         ),
         migrations.RunPython(count_those_before, migrations.RunPython.noop),
     ]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of, keys_where
-from analysis.ratings.grouping import OFFERED, Breakdown
+from analysis.ratings.grouping import UNASKED, Breakdown
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
 from analysis.ratings.scales import family_title
 from analysis.ratings.table import rated
@@ -70,13 +70,13 @@ def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
     """Overall, by each column that varies within conditions, and by system where that pools."""
     use = rated(table)
     breakdowns = [Breakdown()]
-    for name in OFFERED:
+    for name in UNASKED:
         if use[use[name] != ""].groupby("condition")[name].nunique().gt(1).any():
             breakdowns.append(Breakdown(by=(name,)))
     pooled = use[use["system"] != ""].groupby("system")["condition"].nunique()
     if pooled.gt(1).any():
         breakdowns.append(Breakdown("system"))
-        breakdowns += [Breakdown("system", (name,)) for name in OFFERED if use[name].nunique() > 1]
+        breakdowns += [Breakdown("system", (name,)) for name in UNASKED if use[name].nunique() > 1]
     return breakdowns
 
 

@@ -55,6 +55,7 @@ COLUMNS: tuple[str, ...] = (
     "counts",
     "headphones",
     "codes",
+    "version",
 )
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})

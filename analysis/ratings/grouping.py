@@ -6,8 +6,18 @@ from dataclasses import dataclass
 
 COMPARABLE = ("condition", "system", "voice")
 SINGLE = ("stimulus", "item")  # whose scores make a file of their own and are not compared
-CROSSABLE = ("voice", "dimension", "language", "split", "system", "condition", "paragraph")
+CROSSABLE = (
+    "voice",
+    "dimension",
+    "language",
+    "split",
+    "system",
+    "condition",
+    "paragraph",
+    "version",
+)
 OFFERED = ("voice", "dimension", "language", "split")
+UNASKED = (*OFFERED, "version")  # by which a report is broken down where they vary
 CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
 
 

@@ -41,6 +41,7 @@ ABOUT = {  # every column of the ratings, and what it holds
     "heard_fraction": "share of the clip that was heard, 1 for all",
     "session_status": "how the session ended",
     "counts": "whether the rating fills a place of the plan; never for traps and repeats",
+    "version": "version of the study",
     "headphones": "whether the rater wore headphones, by checks and answers; empty: not asked",
     "simulated": "whether a script answered, no person",
     "justification": "reason in the rater's own words",

@@ -62,7 +62,7 @@ __all__ = [
     "to_csv",
     "to_rows",
 ]
-LATER = frozenset({"role"})  # columns that older exports do not have
+LATER = frozenset({"role", "version"})  # columns that older exports do not have
 FIRST_ROW = 2  # of a file: its header stands in row 1
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,000 may be a thousand, or one
 _COMMA = re.compile(r"[+-]?\d+,\d+")

@@ -167,6 +167,10 @@ def _dates(facts: StudyFacts | None, report: Report | None) -> Iterator[Entry]:
     lines += [f"opened {facts['opened_on']}" if facts["opened_on"] else "not opened yet"]
     lines += [f"closed {facts['closed_on']}" if facts["closed_on"] else f"now {facts['state']}"]
     yield fact("The study", ", ".join(lines), [facts["opened_on"], facts["closed_on"]])
+    digest = facts["definition_sha256"]
+    words = [f"version {facts['version']}"]
+    words += [f"SHA-256 of its definition as opened {digest}"] * bool(digest)
+    yield fact("Version", "; ".join(words), {"version": facts["version"], "sha256": digest})
     first, last = facts["first_answer_on"], facts["last_answer_on"]
     yield (
         fact("Answers", f"{first} to {last} (UTC)", [first, last])
@@ -183,6 +187,9 @@ def _chosen(report: Report | None) -> Iterator[Entry]:
         f"level {origin['level'] * 100:g} %, intervals {', '.join(origin['intervals'])}, "
         f"reference {origin['reference'] or 'as the study or its names say'}"
     )
+    versions = origin.get("versions", [])
+    if versions:
+        yield fact("Versions combined", f"this one with {enumerated(versions)}", versions)
     told = f"{words}. Whether these were chosen before the ratings came in is not recorded."
     yield fact("Chosen at the analysis", told, {"level": origin["level"]})
 

@@ -111,6 +111,7 @@ def instructions(facts: Facts) -> Iterator[Entry]:
             if text
             else unknown(name.capitalize(), "the study has none")
         )
+    yield _corrections(facts)
     several = len(facts["tasks"]) > 1
     for task in facts["tasks"]:
         about = f" ({task['title']})" * several
@@ -122,6 +123,19 @@ def instructions(facts: Facts) -> Iterator[Entry]:
             lines = [criterion["question"], *helped, _scale(criterion)]
             yield fact(f"Question and scale{about}", lines, dict(criterion))
         yield fact(f"How it was asked{about}", list(_asking(task)))
+
+
+def _corrections(facts: StudyFacts) -> Entry:
+    """Which words changed while raters listened: all that follows is as raters read it last."""
+    lines = [
+        f"On {each['on']}, at {counted(each['ratings'], 'rating')} ({each['reason']}): {place}"
+        for each in facts["corrections"]
+        for place in (
+            f"{change['place']}: “{change['before']}” → “{change['after']}”"
+            for change in each["changes"]
+        )
+    ]
+    return fact("Wording corrected", lines or ["never"], list(facts["corrections"]))
 
 
 def _paragraphs(text: str) -> list[str]:

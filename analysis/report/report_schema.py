@@ -45,6 +45,7 @@ class PlaceRow(TypedDict):
     language: NotRequired[str]
     split: NotRequired[str]
     paragraph: NotRequired[str]
+    version: NotRequired[str]
 
 
 class ValueRow(PlaceRow):
@@ -103,6 +104,8 @@ class Provenance(TypedDict):
     rope: float | None
     chains: int
     draws: int
+    versions: NotRequired[list[str]]  # keys of the earlier versions combined with the study
+    margin: NotRequired[float | None]
     breakdowns: list[str]
     structural_rules: list[str]
     code: str

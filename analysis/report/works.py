@@ -21,6 +21,18 @@ WORKS: tuple[Work, ...] = (
         doi="10.1198/jbes.2010.07136",
     ),
     article(
+        "schuirmann1987",
+        "Schuirmann",
+        1987,
+        "Schuirmann, Donald J.",
+        "A Comparison of the Two One-Sided Tests Procedure and the Power Approach for Assessing "
+        "the Equivalence of Average Bioavailability",
+        journal="Journal of Pharmacokinetics and Biopharmaceutics",
+        volume="15",
+        number="6",
+        pages="657--680",
+    ),
+    article(
         "satterthwaite1946",
         "Satterthwaite",
         1946,

@@ -42,6 +42,8 @@ class Options:
     rope: float | None = None  # differences up to this size do not matter; None: the scale's own
     chains: int = 4  # of posterior draws
     draws: int = 1000  # of each chain
+    versions: tuple[str, ...] = ()  # keys of earlier versions of the study to combine it with
+    margin: float | None = None  # differences of versions up to this size do not matter
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -52,6 +54,8 @@ class Options:
             raise OptionsError(f"replicates are {self.replicates}; give 100 to {MOST_REPLICATES}")
         if self.rope is not None and not self.rope > 0:
             raise OptionsError(f"rope is {self.rope:g}; give a size above 0, like 0.1")
+        if self.margin is not None and not self.margin > 0:
+            raise OptionsError(f"margin is {self.margin:g}; give a size above 0, like 0.1")
         if not (2 <= self.chains <= 16 and 250 <= self.draws <= MOST_DRAWS):
             wrong = f"{self.chains} chains of {self.draws} draws"
             raise OptionsError(f"{wrong}; give 2 to 16 chains of 250 to {MOST_DRAWS} draws")
@@ -85,13 +89,18 @@ class Options:
             "rope": self.rope,
             "chains": self.chains,
             "draws": self.draws,
-        }
+        } | self._of_versions()
+
+    def _of_versions(self) -> dict[str, Any]:
+        """Only where versions are combined: all else is as it was before there were any."""
+        named = {"versions": list(self.versions)} if self.versions else {}
+        return named | ({} if self.margin is None else {"margin": self.margin})
 
 
 def options_from(parameters: Mapping[str, Any]) -> Options:
     """Options from plain values, as `Options.parameters` gives them; what is absent is default."""
     values = dict(parameters)
-    unknown = sorted(set(values) - set(Options().parameters()))
+    unknown = sorted(set(values) - {*Options().parameters(), "versions", "margin"})
     if unknown:
         raise OptionsError(f"no option {', '.join(unknown)}")
     try:
@@ -99,13 +108,13 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
             values["breakdowns"] = tuple(breakdown_from(text) for text in values.pop("by"))
         if "rules" in values:
             values["rules"] = tuple(rule_from(text) for text in values["rules"])
-        for name in ("intervals", "parts"):
+        for name in ("intervals", "parts", "versions"):
             if name in values:
                 values[name] = tuple(values[name])
     except (TypeError, ValueError) as error:
         raise OptionsError(str(error)) from None
     numbers = (("level", float), ("seed", int), ("replicates", int), ("rope", float))
-    for name, kind in (*numbers, ("chains", int), ("draws", int)):
+    for name, kind in (*numbers, ("chains", int), ("draws", int), ("margin", float)):
         if values.get(name) is not None:
             values[name] = _number(name, values[name], kind)
     return Options(**values)
@@ -154,6 +163,7 @@ def command_line(options: Options, with_scores: bool = False) -> str:
     parts += [f"--part {key}" for key in options.parts]
     parts += [f"--reference {shlex.quote(options.reference)}"] if options.reference else []
     parts += [f"--rope {options.rope:g}"] if options.rope is not None else []
+    parts += [f"--margin {options.margin:g}"] if options.margin is not None else []
     if (options.chains, options.draws) != (Options.chains, Options.draws):
         parts += [f"--chains {options.chains}", f"--draws {options.draws}"]
     return " ".join(parts)

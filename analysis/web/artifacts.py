@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.report_schema import Report
+from analysis.web.combining import combined_rows, combined_state
 from analysis.web.study_tables import study_tables
 
 MOST_BYTES = 256 * 1024**2
@@ -50,23 +51,23 @@ def paper_zip(run: AnalysisRun) -> bytes:
     from analysis.ratings.cells import csv_lines
     from analysis.report.writers.bundle import undated, zipped
     from analysis.report.writers.paper_bundle import paper_bundle
-    from listening.selectors import rating_rows, ratings_state
 
-    key = run.study.key
+    key, versions = run.study.key, run.versions
     ratings, why = None, "there are other ones by now"
-    if ratings_state(key)["mark"] == run.ratings_mark:
-        ratings = "".join(csv_lines(rating_rows(key)))
+    if combined_state(key, versions)["mark"] == run.ratings_mark:
+        ratings = "".join(csv_lines(combined_rows(key, versions)))
     return zipped(paper_bundle(undated(run.report()), ratings, why).items())
 
 
 def _bundle(run: AnalysisRun) -> bytes:
     from analysis.report.writers.bundle import Wanted, bundle_zip
     from analysis.report.writers.report_card import card_files
+    from analysis.statistics.options import options_from
     from listening.selectors import method_facts
 
     report, key = run.report(), run.study.key
     card = card_files(report, method_facts(key))
-    return bundle_zip(report, *study_tables(key), Wanted(extra=card))
+    return bundle_zip(report, *study_tables(key, options_from(run.parameters)), Wanted(extra=card))
 
 
 KINDS: tuple[Kind, ...] = (
@@ -114,10 +115,11 @@ def _draws(part: str, title: str, run: AnalysisRun) -> bytes:
     from analysis.report.draws_file import draws_of
     from analysis.statistics.options import options_from
 
-    table, _ = study_tables(run.study.key)
+    options = options_from(run.parameters)
+    table, _ = study_tables(run.study.key, options)
     if table_hash(table) != run.table_hash:
         raise ValueError("the ratings changed since; run the analysis again, then make this file")
-    return draws_of(table, options_from(run.parameters), part, title)
+    return draws_of(table, options, part, title)
 
 
 WITH_DRAWS = {  # the parts that have draws, and what making their file costs

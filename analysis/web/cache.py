@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from django.db.models import QuerySet
 
 from analysis.models import AnalysisRun
 from analysis.report.report_provenance import package_versions
+from analysis.web.combining import combined_state
 
 ROOM = Path(__file__).parents[1]
 
@@ -26,12 +28,12 @@ def code_mark() -> str:
     return digest.hexdigest()
 
 
-def marks(study_key: str) -> dict[str, str]:
-    """Marks of a study's ratings and of its metric scores as they stand now; quick to ask."""
-    from listening.selectors import ratings_state
+def marks(study_key: str, versions: Sequence[str] = ()) -> dict[str, str]:
+    """Marks of a study's ratings, with these versions of it, and of its metric scores as they
+    stand now; quick to ask."""
     from metrics.selectors import scores_mark
 
-    ratings = ratings_state(study_key)["mark"]
+    ratings = combined_state(study_key, versions)["mark"]
     return {"ratings_mark": ratings, "scores_mark": scores_mark(study_key)}
 
 

@@ -18,7 +18,13 @@ from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
-from analysis.web.study_tables import StudyLabels, study_labels, study_tables, with_labels
+from analysis.web.study_tables import (
+    StudyLabels,
+    study_labels,
+    study_tables,
+    with_labels,
+    with_version_notes,
+)
 from listening.signals import analysed
 
 log = logging.getLogger(__name__)
@@ -33,7 +39,7 @@ UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then run agai
 
 def asked_run(study_id: int, study_key: str, options: Options) -> AnalysisRun:
     """The stored run that has just this already, else one that waits, else a new one, queued."""
-    parameters, same = options.parameters(), marks(study_key)
+    parameters, same = options.parameters(), marks(study_key, options.versions)
     run = stored_run(study_id, parameters, **same) or waiting_run(study_id, parameters, **same)
     return run or start_run(study_id, options)
 
@@ -169,10 +175,11 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
 
     options = options_from(run.parameters)
     tell(0.0, "Reading the ratings")
-    same = marks(run.study.key)
+    same = marks(run.study.key, options.versions)
     tell.running.update(**same)
-    questions = interim_questions(run.study.key) if still_open(run.study.key) else None
-    table, scores = study_tables(run.study.key)
+    looks = still_open(run.study.key) and not options.versions
+    questions = interim_questions(run.study.key) if looks else None
+    table, scores = study_tables(run.study.key, options)
     labels = study_labels(run.study.key)
     hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
     twin = stored_run(run.study_id, run.parameters, **hashes)
@@ -182,9 +189,14 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     growing = Growing(run.pk, labels)
     looking = None if questions is None else partial(interim_families, questions=questions)
     report = report_of(
-        table, scores, options, progress=tell.of_report, grown=growing, looking=looking
+        table,
+        scores,
+        options,
+        progress=tell.of_report,
+        grown=growing,
+        looking=looking,
     )
-    report = with_labels(report, labels)
+    report = with_labels(with_version_notes(report, run.study.key, options), labels)
     tell.running.update(share=MADE, doing="Storing the report")
     return {
         **hashes,

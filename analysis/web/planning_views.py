@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,10 +17,10 @@ from redis.exceptions import RedisError
 
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
+from analysis.web.planning_pilots import PILOT, KnownPilot, known_pilots, version_before
 from listening.selectors import TaskPlan, interim_questions, study_head_or_404, task_plans
 
 BOX_KEPT_S = 5.0
-PILOT = "pilot:"
 PRESET_WORDS = {
     "att": "Audio Turing Test: Human, Unclear, Machine as 1, 0.5, 0",
     "long_form": "Long-form MOS, 1 to 5 (after Clark et al. 2019)",
@@ -37,19 +37,25 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     plans = task_plans(key)
     task = next((p for p in plans if p["task"] == request.GET.get("task")), None)
-    pilot = pilot_state(key)
-    values = _values(request, task or (plans[0] if plans else None))
+    task = task or (plans[0] if plans else None)
+    pilot, before = pilot_state(key), version_before(key, request.user)
+    known = known_pilots(pilot, before)
+    design = before.plan_of(task) if before and not (task and task["conditions"]) else task
+    values = _values(request, design, known[0].value if known else "")
     context = {
         "study": head,
         "tasks": plans,
-        "task": task or (plans[0] if plans else None),
+        "task": task,
+        "design": design,
+        "before": before,
         "values": values,
-        "sources": _sources(pilot),
+        "sources": _sources(known),
         "pilot": pilot,
         "pilot_waits": bool(pilot and pilot["state"] == RUNNING),
+        "from_before": values["source"].startswith(f"{PILOT}v"),
         "query": request.GET.urlencode(),
     }
-    context |= _result(values, pilot) if "size" in request.GET else {}
+    context |= _result(values, known) if "size" in request.GET else {}
     status = 400 if context.get("problem") else 200
     return render(request, "analysis/planning.html", context, status=status)
 
@@ -66,8 +72,9 @@ def pilot(request: HttpRequest, key: str) -> HttpResponse:
     )
 
 
-def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:
-    """What the form shows: what was asked, else the study's own design, else the usual."""
+def _values(request: HttpRequest, task: TaskPlan | None, pilot: str) -> dict[str, str]:
+    """What the form shows: what was asked, else the design of this study or of the version before
+    it, with the components of its ratings where they are known, else the usual."""
     from analysis.report.planning.form_fields import SDS, starting_values
 
     known: dict[str, Any] = {}
@@ -84,24 +91,19 @@ def _values(request: HttpRequest, task: TaskPlan | None) -> dict[str, str]:
         }
     if task and task["estimand"] == "hls":
         known |= {"source": "att", "size": 0.05}
+    if pilot:
+        known |= {"source": pilot}
     values = starting_values(**known) | {f"sd_{name}": "" for name in SDS}
     return values | {k: v for k in values if (v := request.GET.get(k)) is not None}
 
 
-def _sources(pilot: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _sources(known: Sequence[KnownPilot]) -> list[tuple[str, str]]:
     """Where components may come from: value of the form, and its words."""
-    pilots = _pilots(pilot)
-    rows = [(f"{PILOT}{number}", f"This study: {p['title']}") for number, p in enumerate(pilots)]
+    rows = [(pilot.value, pilot.words) for pilot in known]
     return [*rows, *PRESET_WORDS.items(), ("own", "My own standard deviations, below")]
 
 
-def _pilots(pilot: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    done = pilot if pilot and "pilots" in pilot else (pilot or {}).get("before") or {}
-    pilots: list[dict[str, Any]] = done.get("pilots", [])
-    return pilots
-
-
-def _result(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> dict[str, Any]:
+def _result(values: Mapping[str, str], known: Sequence[KnownPilot]) -> dict[str, Any]:
     """The plan that was asked for, or in words why there is none."""
     from analysis.report.figures import figure_svg
     from analysis.report.html.part_html import table_html
@@ -112,7 +114,7 @@ def _result(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> dict[
     from analysis.statistics.planning.proposal import propose
 
     try:
-        components = _components(values, pilot)
+        components = _components(values, known)
         proposal = propose(requirements_from(values, components))
     except PlanningError as error:
         return {"problem": str(error)}
@@ -133,7 +135,7 @@ def _result(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> dict[
     }
 
 
-def _components(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> Any:
+def _components(values: Mapping[str, str], known: Sequence[KnownPilot]) -> Any:
     from analysis.report.planning.form_fields import own_components
     from analysis.statistics.planning import Components, PlanningError, preset
 
@@ -142,12 +144,11 @@ def _components(values: Mapping[str, str], pilot: Mapping[str, Any] | None) -> A
         return own_components(values)
     if not source.startswith(PILOT):
         return preset(source)
-    number, pilots = source.removeprefix(PILOT), _pilots(pilot)
-    if not number.isdecimal() or int(number) >= len(pilots):
+    row = next((pilot.row for pilot in known if pilot.value == source), None)
+    if row is None:
         raise PlanningError(
-            "The components of this study's ratings are not there (any more): estimate them again."
+            "The components of these ratings are not there (any more): estimate them again."
         )
-    row = pilots[int(number)]
     names = ("rater", "rater_condition", "item", "stimulus", "residual", "source", "note")
     return Components(**{name: row[name] for name in names}, degrees=row["degrees"])
 

@@ -8,6 +8,7 @@ from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Rule
 from analysis.statistics.screening import study_rules as rules_of
+from analysis.web.combining import combined_table, notes_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,18 +32,21 @@ def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report
     """A study's ratings table and its report, with the metric scores that are stored."""
     from analysis.report.build import report_of
 
-    table, scores = study_tables(study_key)
+    table, scores = study_tables(study_key, options)
     report = report_of(table, scores, options)
+    report = with_version_notes(report, study_key, options)
     return table, with_labels(report, study_labels(study_key))
 
 
-def study_tables(study_key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A study's ratings, and the metric scores that are stored."""
+def study_tables(study_key: str, options: Options) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A study's ratings, with those of the versions that are asked for; and its metric scores.
+
+    Scores are those of the study's own clips: an earlier version may have others.
+    """
     from analysis.ratings.metric_scores import scores_from_rows
     from analysis.ratings.study_scores import study_scores
-    from analysis.ratings.table import from_study
 
-    return from_study(study_key), scores_from_rows(study_scores(study_key))
+    return combined_table(study_key, options), scores_from_rows(study_scores(study_key))
 
 
 def study_labels(study: str) -> StudyLabels:
@@ -51,6 +55,11 @@ def study_labels(study: str) -> StudyLabels:
 
     labels = {key: label for key, label in condition_labels(study).items() if label}
     return {"labels": labels, "task_titles": task_titles(study)}
+
+
+def with_version_notes(report: Report, study_key: str, options: Options) -> Report:
+    """The report with what is to be known of the versions that it combines."""
+    return {**report, "warnings": [*notes_of(study_key, options), *report["warnings"]]}
 
 
 def with_labels(report: Report, labels: StudyLabels) -> Report:

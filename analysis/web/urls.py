@@ -2,7 +2,7 @@
 
 from django.urls import include, path, re_path
 
-from analysis.web import clips, downloads, report_card_view, sharing, views
+from analysis.web import clips, downloads, report_card_view, sharing, versions, views
 
 RESULTS = "studies/<slug:key>/results/"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path(f"{RESULTS}clips/", clips.clips, name="results-clips"),
     path(f"{RESULTS}state/", views.state, name="results-state"),
     path(f"{RESULTS}run/", views.run, name="results-run"),
+    path(f"{RESULTS}combine/", versions.combine, name="results-combine"),
     path(f"{RESULTS}links/", sharing.share, name="results-share"),
     path(f"{RESULTS}links/<int:pk>/end/", sharing.unshare, name="results-unshare"),
     path("shared/<str:token>/", sharing.shared_results, name="shared-results"),

@@ -19,10 +19,12 @@ from django.views.decorators.http import require_GET, require_POST
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.web.combining import combined_state
 from analysis.web.first_runs import analyse_when_due
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.web.results_links import sharing
+from analysis.web.version_choice import check_versions, offered_versions
 from listening.selectors import study_head_or_404
 from listening.signals import acted
 
@@ -94,6 +96,7 @@ def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         options = options_from(earlier.parameters)
     except OptionsError as error:
         return _page(request, head, problem=str(error), status=400)
+    check_versions(key, request.user, options)
     if earlier.state == AnalysisRun.State.FAILED:
         start_run(head["pk"], options)
     elif asked_run(head["pk"], key, options).state == AnalysisRun.State.DONE:
@@ -135,6 +138,7 @@ def _page(
         **_choices(report, view, shown),
         "clips_url": _clips_url(head["key"], report, view),
         **sharing(head["key"]),
+        **offered_versions(head["key"], request.user),
         "problem": problem,
         "report": report,
         "sections": _sections(head["key"], shown, report, view),
@@ -176,9 +180,7 @@ def _grown(run: AnalysisRun | None) -> int:
 
 def _since(key: str, shown: AnalysisRun) -> dict[str, Any] | None:
     """Ratings that arrived, went or changed since they were read; None where nothing did."""
-    from listening.selectors import ratings_state
-
-    now = ratings_state(key)
+    now = combined_state(key, shown.versions)
     if shown.ratings is None or now["mark"] == shown.ratings_mark:
         return None
     more = now["ratings"] - shown.ratings

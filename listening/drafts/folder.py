@@ -22,7 +22,7 @@ from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.writer import rows_text
 from listening.models import Draft, Study
-from listening.studies import export_study
+from listening.studies import StudyError, export_study
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
@@ -79,6 +79,27 @@ def begin_copy(owner: AbstractUser, study: Study) -> Draft:
         top["study"].pop("completion_codes", None)  # no two studies share them
 
     change(draft, renamed, draft.revision)
+    return draft
+
+
+def draft_of(owner: AbstractUser, study: Study) -> Draft:
+    """The draft in which somebody changes a study that is not open; begun where there is none.
+
+    What is made of it replaces the study, which stays the version that it is.
+    """
+    known = Draft.objects.filter(owner_id=owner.pk, study=study).first()
+    if known is not None:
+        return known
+    if study.state != Study.State.DRAFT:
+        raise StudyError(f"The study “{study.key}” was opened already. Copy it to change it.")
+    draft = Draft(owner_id=owner.pk, title=study.title, study=study)
+    try:
+        export_study(study, folder_of(draft))
+    except StudyError:
+        shutil.rmtree(place_of(draft), ignore_errors=True)
+        raise
+    draft.made_revision = draft.revision
+    draft.save()
     return draft
 
 

@@ -29,6 +29,10 @@ def make(draft: Draft, owner: AbstractUser) -> Study:
         raise StudyError(f"The study “{old.key}” was opened already. Copy it to change it.")
     if old is not None and EDIT not in rights_in(old, owner):
         raise StudyError(f"The study “{old.key}” is in a project where you may not change it.")
+    if old is not None and old.version_of_id and not _is_own(draft, old):
+        raise StudyError(
+            f"This is version {old.version} of a study, under the key “{old.key}”: write that key."
+        )
     seen = draft.revision
     replace = _is_own(draft, old)
     study = create_study(folder_of(draft), owner, replace=replace, by=owner.get_username())

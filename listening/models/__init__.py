@@ -1,5 +1,6 @@
 """The nouns of listening and the constraints that keep them true."""
 
+from listening.models.definition import StudyDefinition
 from listening.models.draft import Draft
 from listening.models.event import StudyEvent
 from listening.models.invitation import Invitation
@@ -55,6 +56,7 @@ __all__ = [
     "Slot",
     "Stimulus",
     "Study",
+    "StudyDefinition",
     "StudyEvent",
     "StudyLimits",
     "Submission",

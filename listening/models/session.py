@@ -44,6 +44,8 @@ class Session(models.Model):
     external_session = SealedCharField(max_length=500, blank=True)  # of that source
     consent_version = models.CharField(max_length=40, blank=True)
     language = models.CharField(max_length=16, blank=True)  # chosen at the door; "": the study's
+    wording_first = models.PositiveIntegerField(default=0)  # revision that it began with
+    wording_last = models.PositiveIntegerField(default=0)  # the newest that its page was given
     ready = models.BooleanField(default=True)  # nothing is left to do before the trials
     checks = models.JSONField(default=dict)  # check key -> {"passed": bool, "attempts": int, ...}
     questionnaires = models.JSONField(default=dict)  # key, or of an Occasion -> {"answers", "at"}

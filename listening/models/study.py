@@ -38,6 +38,7 @@ class Study(models.Model):
     version_of = models.ForeignKey(  # the version before this one
         "self", models.SET_NULL, null=True, related_name="later_versions"
     )
+    wording = models.PositiveIntegerField(default=0)  # the revision that raters read now
     keeps_out_earlier = models.BooleanField(default=False)  # who took part in a version before
     language = models.CharField(max_length=16, default="en")
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT)

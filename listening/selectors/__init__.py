@@ -8,6 +8,14 @@ from listening.selectors.clip_answers import (
     asked_places,
     clip_answers,
 )
+from listening.selectors.definitions import (
+    EarlierVersion,
+    VersionMatch,
+    definition_files,
+    earlier_with,
+    is_earlier,
+    version_match,
+)
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.plans import TaskPlan, task_plans
@@ -55,6 +63,7 @@ __all__ = [
     "ClipAnswers",
     "ClipQuery",
     "ConditionProgress",
+    "EarlierVersion",
     "HeardClip",
     "InterimQuestion",
     "PlannedColumn",
@@ -75,11 +84,15 @@ __all__ = [
     "TrapProgress",
     "TurnRow",
     "UnplayedClip",
+    "VersionMatch",
     "asked_places",
     "clip_answers",
     "condition_labels",
+    "definition_files",
+    "earlier_with",
     "heard_clips",
     "interim_questions",
+    "is_earlier",
     "method_facts",
     "questionnaire_rows",
     "questions_in_words",
@@ -101,4 +114,5 @@ __all__ = [
     "task_titles",
     "trap_plans",
     "unplayed_clips",
+    "version_match",
 ]

@@ -27,6 +27,7 @@ from listening.models import LedgerEntry, Recruitment, Study, Task
 from listening.recruitment.plan import Plan
 from listening.retention import rule_of
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
+from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.progress import TaskProgress, study_progress
 from listening.selectors.ratings import HEARING
 from listening.selectors.studies import PlannedTrap, trap_plans
@@ -146,6 +147,9 @@ class StudyFacts(TypedDict):
     """All that a report card of the method says of a study; dates are days in UTC."""
 
     study: str
+    version: int
+    definition_sha256: str  # as opened; "": not frozen
+    corrections: list[CorrectionFacts]
     title: str
     state: str
     language: str
@@ -193,10 +197,14 @@ def method_facts(study: str) -> StudyFacts:
         sessions = cursor.fetchall()
     progress = study_progress(study)
     last = {each[0]: each for each in sessions}
+    frozen = row.definitions.defer("toml", "clips").order_by("revision").first()
     answers = [json.loads(each[6]) for each in last.values()]
     with speaking(row.language):
         return StudyFacts(
             study=row.key,
+            version=row.version,
+            definition_sha256=frozen.sha256 if frozen else "",
+            corrections=corrections_of(row),
             title=row.title,
             state=row.state,
             language=name_of(row.language),

@@ -51,6 +51,7 @@ class RatingRow(TypedDict):
     counts: bool  # does it fill a place of the plan? never for traps
     headphones: bool | None  # what checks and the answer of this session say; None: not asked
     codes: str  # of the justification, "a|b"; empty until reviews of reasons are kept
+    version: str  # of the study: "1" unless it is a later one
 
 
 # False if any headphone check failed or the rater said "loudspeaker"; per session, not per rating.
@@ -85,7 +86,7 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
         WHERE l.line->>'role' = 'context')),
     q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid, q.counts, w.headphones
+    s.status, s.paid, q.counts, w.headphones, st.version::text
 FROM listening_rating q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
@@ -119,5 +120,5 @@ def rating_rows(study: str) -> Iterator[RatingRow]:
                 order = row[FIRST]  # None where nothing was compared
                 first = "" if order is None else method.presented_first(versus_first=order)
                 head = (*row[:4], method.estimand.key, *row[4:FIRST], first)
-                tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:], "")
+                tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:-1], "", row[-1])
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's

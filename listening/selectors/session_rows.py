@@ -34,6 +34,8 @@ class SessionRow(TypedDict):
     source: str  # the way in, where the study names some
     simulated: bool
     consent_version: str
+    wording_first: int  # revision of the study's words that it began with; 0: as opened
+    wording_last: int  # the newest that its page was given
     consented_at: str
     finished_at: str
     seconds: float | None  # from consent to the end
@@ -53,7 +55,7 @@ class SessionRow(TypedDict):
 SESSIONS = """
 SELECT 's' || s.id, r.code, {status_now},
     s.device, coalesce(nullif(s.language, ''), st.language), s.source, r.simulated,
-    s.consent_version,
+    s.consent_version, s.wording_first, s.wording_last,
     to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
     round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,

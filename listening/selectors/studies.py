@@ -76,7 +76,8 @@ def ratings_state(study: str) -> RatingsState:
     """Quick to ask, so that a page can tell whether anything came or changed since it was made.
 
     Ratings are only added, or deleted with their session; what else a row shows (session, traps of
-    the plan, condition, item, stimulus) is in the mark by value, and whether the study is closed.
+    the plan, condition, item, stimulus) is in the mark by value, and whether the study is closed
+    and how often its wording was corrected.
     """
     with connection.cursor() as cursor:
         cursor.execute(STATE, [study] * 2)
@@ -85,7 +86,7 @@ def ratings_state(study: str) -> RatingsState:
 
 
 STATE = """
-WITH chosen AS (SELECT id, language, state FROM listening_study WHERE key = %s),
+WITH chosen AS (SELECT id, language, state, version, wording FROM listening_study WHERE key = %s),
     rated AS (SELECT count(*) AS n, coalesce(sum(q.id), 0) AS ids,
             count(*) FILTER (WHERE q.counts) AS counted
         FROM listening_rating q JOIN listening_trial t ON t.id = q.trial_id
@@ -104,7 +105,8 @@ WITH chosen AS (SELECT id, language, state FROM listening_study WHERE key = %s),
             WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'x' || id || key FROM listening_stimulus
             WHERE study_id IN (SELECT id FROM chosen)
-        UNION ALL SELECT 'l' || language || (state = 'closed') FROM chosen)
+        UNION ALL SELECT 'l' || language || (state = 'closed')
+            || concat_ws('|', '', nullif(version, 1), nullif(wording, 0)) FROM chosen)
 SELECT n, ids, counted, (SELECT md5(coalesce(string_agg(fact, ',' ORDER BY fact), '')) FROM facts)
 FROM rated
 """

@@ -2,6 +2,7 @@
 
 from listening.design.studyfile import StudyProblems
 from listening.studies.copying import copy_study, free_key
+from listening.studies.correcting import Place, correct_wording, places_of
 from listening.studies.creating import create_study
 from listening.studies.deleting import Contents, contents_of, delete_study, why_not
 from listening.studies.deriving import what_was_derived
@@ -16,6 +17,7 @@ __all__ = [
     "Contents",
     "Finding",
     "Pilot",
+    "Place",
     "StudyError",
     "StudyProblems",
     "archive_study",
@@ -23,6 +25,7 @@ __all__ = [
     "close_study",
     "contents_of",
     "copy_study",
+    "correct_wording",
     "create_study",
     "delete_pilots",
     "delete_study",
@@ -32,6 +35,7 @@ __all__ = [
     "open_study",
     "pause_study",
     "pilots_of",
+    "places_of",
     "promised_s",
     "rename_study",
     "study_as_file",

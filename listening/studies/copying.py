@@ -47,7 +47,7 @@ def copy_study(
     copy = _fresh(source)
     copy.key, copy.owner_id, copy.link = key, owner.pk, link_code()
     copy.state, copy.opened_at, copy.closed_at, copy.erased_at = Study.State.DRAFT, None, None, None
-    copy.archived_at = None
+    copy.archived_at, copy.wording = None, 0
     copy.completion_codes = {outcome: completion_code() for outcome in OUTCOMES}
     copy.version_of = source if as_version else None
     copy.version = next_version(source) if as_version else 1

@@ -100,6 +100,7 @@ def delete_study(study: Study, typed: str, *, by: str = COMMAND_LINE) -> Content
         raters = list(_raters_of(row).values_list("pk", flat=True))
         with deleting_ratings():
             empty(row)
+            row.definitions.all().delete()
         row.recruitments.all().delete()
         row.delete()
         Rater.objects.filter(pk__in=raters).delete()

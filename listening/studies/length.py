@@ -38,7 +38,7 @@ def session_length(study: Study) -> SessionLength:
     """The one figure for pages, texts, plans and recruiting."""
     if study.state == Study.State.DRAFT:
         return _estimated(study.pk)
-    estimated = _kept_estimate(study.pk)
+    estimated = _kept_estimate(study.pk, study.wording)
     count, minutes = _measured(study.pk, int(time.monotonic() // MEASURED_EVERY_S))
     if count < MEASURED_FROM or not minutes:
         return replace(estimated, measured_sessions=count)
@@ -46,8 +46,8 @@ def session_length(study: Study) -> SessionLength:
 
 
 @lru_cache(maxsize=512)
-def _kept_estimate(study: int) -> SessionLength:
-    """Nothing that it rests on changes once a study is open."""
+def _kept_estimate(study: int, _wording: int) -> SessionLength:
+    """Nothing that it rests on changes once a study is open, but for corrected texts."""
     return _estimated(study)
 
 

@@ -9,6 +9,7 @@ from listening.events import COMMAND_LINE, note
 from listening.models import Study
 from listening.signals import closed
 from listening.studies.errors import StudyError
+from listening.studies.freezing import freeze_when_opened
 from listening.studies.pilots import remove_pilots
 from listening.studies.prelaunch import check_study
 
@@ -33,7 +34,9 @@ def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) ->
     planned = plan_study(row)
     row.opened_at = row.opened_at or timezone.now()
     _move(study, row, Study.State.OPEN)
-    note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}))
+    frozen = freeze_when_opened(row, by)
+    told = {"definition_sha256": frozen.sha256, "version": row.version} if frozen else {}
+    note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}), **told)
     return planned
 
 
@@ -45,6 +48,7 @@ def pause_study(study: Study, *, by: str = COMMAND_LINE) -> None:
         raise StudyError(f"The study “{row.key}” is {row.state}; only an open one can be paused.")
     _move(study, row, Study.State.PAUSED)
     note(row, "paused", by)
+    freeze_when_opened(row, by)  # one opened before definitions were frozen
 
 
 @transaction.atomic
@@ -56,6 +60,7 @@ def close_study(study: Study, *, by: str = COMMAND_LINE) -> None:
     row.closed_at = row.closed_at or timezone.now()
     _move(study, row, Study.State.CLOSED)
     note(row, "closed", by)
+    freeze_when_opened(row, by)
     closed.send(Study, study_id=row.pk, study_key=row.key)
 
 

@@ -16,11 +16,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import events, studies
 from listening.access import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
+from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent
 from listening.monitor import forget_progress
 from listening.projects import move_study
 from listening.studies import StudyError
-from listening.versions import earlier_versions
 from listening.views.erasing import erase_now, retention_facts, set_retention
 from listening.views.researcher import who
 
@@ -39,8 +39,6 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "tags": ", ".join(study.tags),
         "key_of_copy": studies.free_key(study, False),
         "key_of_version": studies.free_key(study, True),
-        "earlier": earlier_versions(study),
-        "later": study.later_versions.order_by("version"),
         "projects": projects_of(request.user, EDIT),
         "contents": studies.contents_of(study) if OWN in study.may else None,
         "why_not": studies.why_not(study),
@@ -68,7 +66,20 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("manage", key=key)
     messages.success(request, words)
+    if name == "change" or (name == "copy" and request.POST.get("as") == "version"):
+        return _to_draft(request, str(to))
     return redirect("studies") if to is None else redirect("manage", key=to)
+
+
+def _to_draft(request: HttpRequest, key: str) -> HttpResponse:
+    """On to the pages of the draft; where its folder cannot be written, to the study's own."""
+    assert isinstance(request.user, User)
+    try:
+        draft = draft_of(request.user, Study.objects.get(key=key))
+    except StudyError as error:
+        messages.warning(request, f"It cannot be changed in the browser. {error}")
+        return redirect("manage", key=key)
+    return redirect("draft", code=draft.code)
 
 
 Done = tuple[str | None, str]  # the key of the study whose page comes next, and what was done
@@ -106,7 +117,17 @@ def _copy(request: HttpRequest, study: Study) -> Done:
         by=who(request),
     )
     what = f"version {copy.version}" if as_version else "a copy"
-    return copy.key, f"Made {what}: “{copy.key}”, a draft. Its completion codes are new."
+    done = f"Made {what}: “{copy.key}”, a draft. Its completion codes are new."
+    if as_version:
+        done += " Its page Planning starts from the ratings of this version."
+    return copy.key, done
+
+
+def _change(request: HttpRequest, study: Study) -> Done:
+    """The pages that change a study which nobody has opened; see `do`."""
+    assert isinstance(request.user, User)
+    draft_of(request.user, study)
+    return study.key, "Change what you like. Nothing here reaches raters before it is opened."
 
 
 def _move(request: HttpRequest, study: Study) -> Done:
@@ -136,6 +157,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Done]] = {
     "archive": _archive,
     "unarchive": _unarchive,
     "copy": _copy,
+    "change": _change,
     "move": _move,
     "delete": _delete,
     "retention": set_retention,

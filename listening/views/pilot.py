@@ -20,8 +20,8 @@ from listening.models import Study
 from listening.studies import Pilot, StudyError
 from listening.studies.length import session_length
 from listening.views.arriving import PILOT, pilot_token
+from listening.views.raters_table import called
 from listening.views.researcher import who
-from listening.views.session_table import SHOWN_AS
 
 FAR_OFF = 0.25  # of the estimate: from here on a rater would feel misled
 
@@ -48,7 +48,7 @@ def _shown(pilot: Pilot, promised_s: float) -> dict[str, Any]:
     took_s = pilot.took_s
     return {
         "pilot": pilot,
-        "called": SHOWN_AS.get(pilot.status, pilot.status),
+        "called": called(pilot.status),
         "took": "" if took_s is None else clock(took_s),
         "against": _against(pilot, promised_s),
         "address": reverse("session", args=[pilot.code]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
@@ -24,7 +24,7 @@ from listening.design.studyfile import StudyFile
 from listening.invitations import note_begun, note_declined
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Session, Study
-from listening.sessions import NoRoom
+from listening.sessions import Arrival, NoRoom
 from listening.source_quotas import is_full
 from listening.stages import NotAsked, check_and_settings, check_seed
 from listening.studies.length import session_length
@@ -53,25 +53,41 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     refused = refusal(study, arrival, carried)
     if refused:
         return page(problem=refused, status=404)
-    if request.method == "POST" and request.POST.get("consent") == "yes":
-        try:
-            session = sessions.start(study, arrival)
-        except NoRoom as no_room:
-            return page(problem=no_room.reason, status=409)
-        note_begun(study, carried.get(INVITATION, ""), session)
-        return _enter(session)
-    if request.method == "POST" and request.POST.get("consent") == "no":
-        note_declined(study, carried.get(INVITATION, ""))
-        return page(problem="declined")
-    if arrival.pilot:
-        return page(consent_missing=request.method == "POST")
-    problem = "" if study.state == Study.State.OPEN else study.state.replace("draft", "not_open")
-    if not problem and (is_full(study, arrival.source) or not allocation.has_room(study.pk)):
-        problem = "full"
-    if not problem and sessions.came_before(study, arrival):
-        problem = "came_before"
+    if request.method == "POST" and request.POST.get("consent") in ("yes", "no"):
+        return _consented(request, study, arrival, carried.get(INVITATION, ""), page)
     missing = request.method == "POST"
+    problem = "" if arrival.pilot else _no_entry(study, arrival)
     return page(problem=problem, consent_missing=missing)
+
+
+def _consented(
+    request: HttpRequest,
+    study: Study,
+    arrival: Arrival,
+    invitation: str,
+    page: Callable[..., HttpResponse],
+) -> HttpResponse:
+    """Who agrees to the words that stand there goes on to a session; who does not, ends here."""
+    if request.POST.get("consent") == "no":
+        note_declined(study, invitation)
+        return page(problem="declined")
+    if request.POST.get("wording", str(study.wording)) != str(study.wording):
+        return page(corrected=True)  # nobody agrees to words that they have not read
+    try:
+        session = sessions.start(study, arrival)
+    except NoRoom as no_room:
+        return page(problem=no_room.reason, status=409)
+    note_begun(study, invitation, session)
+    return _enter(session)
+
+
+def _no_entry(study: Study, arrival: Arrival) -> str:
+    """Why a rater who just looks at the door would not be let in; "" if they would."""
+    if study.state != Study.State.OPEN:
+        return study.state.replace("draft", "not_open")
+    if is_full(study, arrival.source) or not allocation.has_room(study.pk):
+        return "full"
+    return "came_before" if sessions.came_before(study, arrival) else ""
 
 
 def _landing_page(
@@ -83,6 +99,7 @@ def _landing_page(
     pilot: bool = False,
     problem: str = "",
     consent_missing: bool = False,
+    corrected: bool = False,
     unproved: bool = False,
     status: int = 200,
 ) -> HttpResponse:
@@ -92,6 +109,8 @@ def _landing_page(
     with speaking(language):
         out = _way_out(study, source, carried, declined=problem == "declined")
         error = _("Please tick the box to take part.") if consent_missing else ""
+        if corrected:
+            error = _("The words on this page were corrected just now. Please read them again.")
         context = {
             **page_facts.door_facts(study, session_length(study)),
             "study": study,
@@ -104,7 +123,7 @@ def _landing_page(
             "arrival": carried,
             **page_words(language),
         }
-        code = 422 if consent_missing else status
+        code = 422 if error else status
         return render(request, "rater/landing.html", context, status=code)
 
 

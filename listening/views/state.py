@@ -28,7 +28,7 @@ from listening.design.questionnaires import page as questionnaire_page
 from listening.design.sources import Source, source_named
 from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
-from listening.methods import Part
+from listening.methods import Part, Scale
 from listening.models import Recruitment, Session, Stimulus, Task, Trial
 from listening.models.sealed import unseal
 from listening.outcomes import completion_code_of, outcome_of
@@ -52,7 +52,8 @@ SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.pr
        t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
        t.completion_codes, t.break_every, s.review, s.rejected_because,
        s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
-       s.source, t.sources, s.external_session, r.external_id, t.owner_id, t.id AS study
+       s.source, t.sources, s.external_session, r.external_id, t.owner_id, t.id AS study,
+       t.wording, s.wording_last
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.id = %(session)s
 """
@@ -100,6 +101,8 @@ def state_of(session: Session, *, own: bool) -> dict[str, Any]:
     may listen and answer, but is not given the completion code.
     """
     (sitting,) = rows_of(SITTING, session=session.pk)
+    if sitting.wording != sitting.wording_last:
+        Session.objects.filter(pk=session.pk).update(wording_last=sitting.wording)
     with speaking(sitting.language):
         return _state(sitting, _plan(session.pk), own=own)
 
@@ -203,13 +206,15 @@ def _task(sitting: Any, pk: int, index: int) -> dict[str, Any]:
     """The task with its examples, whose addresses belong to this session."""
     examples = page_facts.example_facts(
         (audio.clip_url(served, sitting, None, place), caption)
-        for place, (served, caption) in enumerate(task_examples(pk, sitting.language))
+        for place, (served, caption) in enumerate(
+            task_examples(pk, sitting.language, sitting.wording)
+        )
     )
-    return {**task_facts(pk, index, sitting.language), "examples": examples}
+    return {**task_facts(pk, index, sitting.language, sitting.wording), "examples": examples}
 
 
 @lru_cache(maxsize=512)
-def task_examples(pk: int, language: str) -> tuple[tuple[str, str], ...]:
+def task_examples(pk: int, language: str, _wording: int) -> tuple[tuple[str, str], ...]:
     task = Task.objects.get(pk=pk)
     captions = task.translations.get(language, {}).get("captions", {})
     keys = [entry["stimulus"] for entry in task.examples]
@@ -223,11 +228,10 @@ def task_examples(pk: int, language: str) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=512)
-def task_facts(pk: int, index: int, language: str) -> dict[str, Any]:
-    """Texts and scales of a task; they do not change once its blocks are planned."""
+def task_facts(pk: int, index: int, language: str, _wording: int) -> dict[str, Any]:
+    """Texts and scales of a task; of one planned, they change by a correction of wording alone."""
     task = Task.objects.get(pk=pk)
     rules = task_rules(pk)
-    criteria = zip(task.criteria.order_by("order"), rules.criteria, strict=True)
     words = task.translations.get(language, {})
     own = words.get("criteria", {})
     return page_facts.task_facts(
@@ -238,8 +242,10 @@ def task_facts(pk: int, index: int, language: str) -> dict[str, Any]:
         playback=rules.playback,
         autoplay=rules.autoplay,
         criteria=[
-            page_facts.criterion_words(c.question, c.help_text, asked.scale, own.get(asked.key, {}))
-            for c, asked in criteria
+            page_facts.criterion_words(
+                c.question, c.help_text, Scale.from_dict(c.scale), own.get(c.key, {})
+            )
+            for c in task.criteria.order_by("order")
         ],
         justification={**task.justification, **words.get("justification", {})}
         if task.justification

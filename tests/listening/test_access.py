@@ -27,19 +27,19 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study", "log", "log-csv", "results", "results-state", "results-file", "metrics"),
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
-        *("report-card", "report-card-file", "raters", "rater", "pilot"),
+        *("report-card", "report-card-file", "raters", "rater", "pilot", "versions"),
         *("study-messages", "study-messages-do"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
-        *("metrics-jsonl", "metrics-import", "raters-csv"),
+        *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
-        *("invitations-csv", "results-share", "results-unshare", "pilot-do"),
+        *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),
 }

@@ -224,7 +224,7 @@ def test_reasons_go_where_the_study_says_so_and_ratings_stay(django_capture_on_c
     with django_capture_on_commit_callbacks(execute=True):
         assert erasure.erase(study).reasons == len(before) > 0
     run.refresh_from_db()
-    assert (run.state, run.result, run.raters_gone) == ("stale", "", 0)
+    assert (run.state, run.result, run.stale_because) == ("stale", "", "reasons")
     assert told(study)[0] == [{**row, "justification": ""} for row in before]
     assert "the rhythm" not in everything_stored()
 

@@ -82,6 +82,8 @@ def test_a_row_tells_what_happened_around_the_trials(study):
             "source": "",
             "simulated": True,
             "consent_version": "2.1",
+            "wording_first": 0,
+            "wording_last": 0,
         },
         **{"trials_answered": 4, "trials_skipped": 1, "hidden_ms": 2000, "stalls": 6},
         **{"check_volume_passed": True, "check_volume_right": 1, "check_volume_total": 1},

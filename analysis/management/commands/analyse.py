@@ -64,6 +64,7 @@ class Command(BaseCommand):
         try:
             column_mapping(given["ratings"], **wanted)  # before anything heavy is imported
             reading, scores, options = self._read(given, wanted, options)
+            _check_versions(reading.table, options)
             report = _report(reading, scores, options)
         except (RatingsError, OptionsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
@@ -95,6 +96,18 @@ class Command(BaseCommand):
         if not given["rule"] and not given["no_screening"]:
             options = replace(options, rules=default_rules(table))
         return reading, scores, options
+
+
+def _check_versions(table: pd.DataFrame, options: Options) -> None:
+    """CommandError where a file holds several versions whose ratings are not of one kind."""
+    from analysis.report.parts.versions import refusals
+    from analysis.statistics.version_effect import versions_in
+
+    if len(versions_in(table)) > 1 and (why_not := refusals(table, options)):
+        reasons = "\n".join(why_not)
+        raise CommandError(
+            f"The versions in this file are not combined.\n{reasons}\nAnalyse each by itself."
+        )
 
 
 def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="The study's key.")
         parser.add_argument("--out", type=Path, required=True, help="The folder, made when absent.")
+        parser.add_argument(
+            "--combine-with",
+            action="append",
+            default=[],
+            metavar="STUDY",
+            help="An earlier version of it: both are analysed together where a comparison of them "
+            "says that they may be; see --margin.",
+        )
         add_options(parser)
         add_bundle_options(parser)
 
@@ -31,23 +40,26 @@ class Command(BaseCommand):
         from analysis.ratings.study_scores import study_scores
         from analysis.ratings.table import RatingsError
         from analysis.report.writers.report_card import card_files
+        from analysis.web.combining import NotCombined
         from analysis.web.study_tables import study_report, study_rules
-        from listening.selectors import method_facts
+        from listening.selectors import definition_files, method_facts
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
         if not studies._default_manager.filter(key=key).exists():
             raise CommandError(f"there is no study {key}; see the list on the studies page")
         options = chosen_options(given, study_rules(key))
+        options = replace(options, versions=tuple(given["combine_with"]))
         try:
             table, report = study_report(key, options)
-        except (RatingsError, KeyError) as error:
+        except (NotCombined, RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
         for line in () if given["quiet"] else summary(report):
             self.stdout.write(line)
         scores = study_scores(key)
         wanted = given["everything"] and not given["no_ratings"]
         extra = card_files(report, method_facts(key)) if given["everything"] else {}
+        extra |= definition_files(key) if given["everything"] else {}
         extra |= _of_raters(key, table) if wanted else {}
         paths = write_bundle(given, key, report, table, scores, extra)
         note_export(key, given["out"])

@@ -1,0 +1,138 @@
+"""What the version of a study changed, where ratings of several versions are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.formatting import counted, enumerated, number
+from analysis.report.content import Content, Table, column, columns_of, table_row
+from analysis.report.part import Part, PartInput
+from analysis.statistics.comparisons.rope import EQUAL
+from analysis.statistics.options import Options
+from analysis.statistics.screening import screen
+from analysis.statistics.version_effect import LEVEL, VersionEffect, version_effects, versions_in
+
+METHODS = (
+    "Ratings of several versions of the study are combined after a test of equivalence: over the "
+    "conditions and clips that both versions rated, each clip with the same weight, the two-way "
+    "clustered {level} interval of the difference between versions must lie within a margin that "
+    "was declared, which is two one-sided tests at 5 % (Schuirmann 1987)."
+)
+NOTE = "Later version minus earlier one, over clips that both rated; each clip weighs the same."
+
+
+@table_row
+class EffectRow:
+    """The version's effect in one task and criterion."""
+
+    about: str = column("Task and criterion")
+    versions: str = column("Versions")
+    value: float | None = column("Later − earlier", "number", sign=True)
+    effect_low: float | None = column("{level}", "interval", key="effect")
+    effect_high: float | None
+    margin: float = column("Margin ±", "number")
+    said: str = column("They are")
+    ratings: str = column("Ratings, earlier and later")
+    raters: str = column("Raters, earlier and later")
+    clips: int = column("Shared clips", "count")
+
+
+@table_row
+class ShiftRow:
+    """The version's effect in one condition."""
+
+    about: str = column("Task and criterion")
+    condition: str = column("Condition")
+    value: float = column("Later − earlier", "number", sign=True)
+    shift_low: float | None = column("{level}", "interval", key="shift")
+    shift_high: float | None
+    clips: int = column("Shared clips", "count")
+
+
+class Versions(Part):
+    """The difference between versions, and whether it lies within the margin."""
+
+    key = "versions"
+    version = "1"
+    title = "Versions combined"
+    order = 12
+
+    def applies(self, inputs: PartInput) -> bool:
+        return len(versions_in(inputs.kept)) > 1
+
+    def make(self, inputs: PartInput) -> Content:
+        effects = version_effects(inputs.kept, inputs.options.margin)
+        named = enumerated(versions_in(inputs.kept))
+        columns = columns_of(EffectRow, level=LEVEL)
+        effects_table = Table.of(
+            EffectRow, "versions", "Versions", map(_row, effects), columns=columns, note=NOTE
+        )
+        shifts_table = Table.of(
+            ShiftRow,
+            "versions-conditions",
+            "Versions, by condition",
+            [row for each in effects for row in _shifts(each)],
+            columns=columns_of(ShiftRow, level=LEVEL),
+            note=f"{NOTE} Each interval is for its condition alone.",
+            folded=True,
+        )
+        return Content(
+            sentences=[f"Ratings of the versions {named} are combined.", *map(said_of, effects)],
+            tables=[effects_table, shifts_table],
+            warnings=[said_of(each) for each in effects if not each.equal],
+            methods=[METHODS.format(level=f"{LEVEL * 100:g} %")],
+        )
+
+
+def refusals(table: pd.DataFrame, options: Options) -> list[str]:
+    """Why ratings of several versions may not be analysed together; empty where they may."""
+    effects = version_effects(screen(table, options.rules).kept(options.rules), options.margin)
+    if not effects:
+        return ["One of them has no ratings that count yet."]
+    return [] if all(effect.equal for effect in effects) else list(map(said_of, effects))
+
+
+def said_of(effect: VersionEffect) -> str:
+    """What the comparison says of one task and criterion, in a sentence."""
+    where = f"{effect.title}, version {effect.later} against {effect.earlier}"
+    if effect.value is None or effect.low is None or effect.high is None:
+        return f"{where}: whether they differ cannot be told ({effect.note})."
+    bounds = f"{number(effect.low, True)} to {number(effect.high, True)}"
+    found = f"{where}: {number(effect.value, True)} ({LEVEL * 100:g} % interval {bounds})"
+    margin = f"±{effect.margin:g}"
+    if effect.decision == EQUAL:
+        return f"{found}, within the margin of {margin}: they may be combined."
+    inside = effect.low <= effect.margin and effect.high >= -effect.margin
+    why = f"not within the margin of {margin}"
+    more = "more ratings, or a wider margin that you can defend, may decide it" if inside else ""
+    return f"{found}, {why}{'; ' * bool(more)}{more}: they may not be combined."
+
+
+def _row(effect: VersionEffect) -> EffectRow:
+    return EffectRow(
+        about=effect.title,
+        versions=f"{effect.earlier} and {effect.later}",
+        value=effect.value,
+        effect_low=effect.low,
+        effect_high=effect.high,
+        margin=effect.margin,
+        said=effect.note or effect.decision,
+        ratings="{:,} and {:,}".format(*effect.ratings),
+        raters="{:,} and {:,}".format(*effect.raters)
+        + (f", {counted(effect.raters_in_both, 'rater')} in both" if effect.raters_in_both else ""),
+        clips=effect.clips,
+    )
+
+
+def _shifts(effect: VersionEffect) -> Iterator[ShiftRow]:
+    for each in effect.shifts:
+        yield ShiftRow(
+            about=effect.title,
+            condition=each.condition,
+            value=each.value,
+            shift_low=each.low,
+            shift_high=each.high,
+            clips=each.clips,
+        )

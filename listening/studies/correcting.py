@@ -1,0 +1,259 @@
+"""Wording corrected after raters began: logged with before and after, and measured the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext
+
+from listening.design.definition import (
+    IDS,
+    READ,
+    Kind,
+    Path,
+    changes,
+    definition_of,
+    kind_of,
+    place_of,
+)
+from listening.design.questionnaires import PREFER_NOT
+from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
+from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.tomlpart import read_study_toml
+from listening.events import note
+from listening.languages import speaking
+from listening.methods import method_named
+from listening.models import Study, StudyDefinition
+from listening.studies.errors import StudyError
+from listening.studies.exporting import study_as_file
+from listening.studies.freezing import freeze, freeze_when_opened
+
+VERSION = (
+    "Copy the study as the next version and change it there: page Manage, or manage.py "
+    "copy_study --as-version."
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Words that raters read, and where they stand."""
+
+    path: Path
+    words: str  # as raters read them in the study's language
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        return "/".join(part.replace("~", "~0").replace("/", "~1") for part in self.path)
+
+    @property
+    def where(self) -> str:
+        return place_of(self.path)
+
+
+def places_of(study: Study) -> list[Place]:
+    """All words of a study that may be corrected, in the order of its definition."""
+    with speaking(study.language):
+        return [
+            Place(path, _said(path, str(words)), kind_of(path))
+            for path, words in definition_of(study_as_file(study)).items()
+            if kind_of(path) in READ and PREFER_NOT not in path
+        ]
+
+
+def _said(path: Path, words: str) -> str:
+    """Our own words in the study's language; those of its translations are the study's."""
+    return words if "translations" in path or not words else gettext(words)
+
+
+@transaction.atomic
+def correct_wording(
+    study: Study,
+    words: Mapping[str, str],
+    *,
+    by: str,
+    reason: str = "",
+    same_meaning: bool = False,
+    seen: int | None = None,
+) -> StudyDefinition:
+    """Other words at the places of these names, from now on; StudyError says why it is refused.
+
+    `seen` is the revision that whoever corrects looked at. What the import finds wrong with the
+    words is a StudyProblems. Nothing but wording can change by it.
+    """
+    row = Study.objects.select_for_update().get(pk=study.pk)
+    changed = _asked_for(row, words, seen)
+    _check(changed, reason, same_meaning)
+    before = study_as_file(row)
+    after = _corrected(before, changed)
+    freeze_when_opened(row, by)
+    told = [{"place": place.where, "before": place.words, "after": text} for place, text in changed]
+    row.wording += 1
+    _store(row, after)
+    frozen = freeze(row, after, by, told, reason.strip())
+    pairs = {each["place"]: {"from": each["before"], "to": each["after"]} for each in told}
+    note(row, "corrected", by, revision=row.wording, reason=reason.strip(), **pairs)
+    study.refresh_from_db()
+    return frozen
+
+
+Changed = list[tuple[Place, str]]
+
+
+def _asked_for(study: Study, words: Mapping[str, str], seen: int | None) -> Changed:
+    if study.state == Study.State.DRAFT:
+        raise StudyError("The study was not opened yet: change the draft itself.")
+    if study.state == Study.State.CLOSED:
+        raise StudyError("The study is closed: nobody reads its words any more. They stay.")
+    if seen is not None and seen != study.wording:
+        raise StudyError(
+            "Somebody corrected the wording meanwhile. Nothing was changed: look at it again."
+        )
+    places = {place.name: place for place in places_of(study)}
+    if unknown := [name for name in words if name not in places]:
+        raise StudyError(_not_wording(unknown[0]))
+    clean = {name: text.replace("\r\n", "\n").strip() for name, text in words.items()}
+    changed = [(places[name], text) for name, text in clean.items() if text != places[name].words]
+    if not changed:
+        raise StudyError("Nothing was changed.")
+    return changed
+
+
+def _not_wording(name: str) -> str:
+    path = tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
+    return (
+        f"“{place_of(path)}” is no wording that this study has: what was measured does not change "
+        f"once raters answered. {VERSION}"
+    )
+
+
+def _check(changed: Changed, reason: str, same_meaning: bool) -> None:
+    for place, text in changed:
+        if not text:
+            raise StudyError(
+                f"“{place.where}” would be empty: a correction keeps the text. {VERSION}"
+            )
+    if not reason.strip():
+        raise StudyError("Say why it is corrected: the report names the reason.")
+    asked = [place.where for place, _ in changed if place.kind == Kind.ASKED]
+    if asked and not same_meaning:
+        raise StudyError(
+            f"“{asked[0]}” is what raters are asked. Confirm that it still means the same; another "
+            f"question is another measurement. {VERSION}"
+        )
+    paths = [place.path for place, _ in changed]
+    consent = [path for path in paths if path[-2:] == ("texts", "consent")]
+    if consent and ("texts", "consent_version") not in paths:
+        raise StudyError(
+            "The consent text changes, and consent_version does not. Give it another one: sessions "
+            "keep which text they agreed to."
+        )
+
+
+def _corrected(before: StudyFile, changed: Changed) -> StudyFile:
+    """The study with the words, as the import reads it; only these words may differ."""
+    raw = asdict(before)
+    for place, text in changed:
+        _put(raw, place.path, text)
+    written = toml_text(_as_file(raw, before))
+    notes = Notebook()
+    read = read_study_toml(written.encode(), notes)
+    if read is None or len(notes):
+        raise StudyProblems(notes.in_order())
+    differ = changes(definition_of(before), definition_of(read))
+    wanted = {place.path: text for place, text in changed}
+    strange = [path for path in differ if path not in wanted]
+    strange += [path for path, text in wanted.items() if differ.get(path, ("", ""))[1] != text]
+    if strange:
+        raise StudyError(
+            f"“{place_of(strange[0])}” cannot be changed by a correction alone. {VERSION}"
+        )
+    return read
+
+
+def _as_file(raw: Mapping[str, Any], before: StudyFile) -> StudyFile:
+    tasks = tuple(
+        replace(
+            task,
+            **{
+                name: entry[name]
+                for name in ("title", "instructions", "justification", "translations", "options")
+            },
+            examples=tuple(entry["examples"]),
+            training=tuple(entry["training"]),
+            criteria=tuple(CriterionEntry(**each) for each in entry["criteria"]),
+        )
+        for task, entry in zip(before.tasks, raw["tasks"], strict=True)
+    )
+    plain = {name: raw[name] for name in ("title", "texts", "translations")}
+    lists = {name: tuple(raw[name]) for name in ("checks", "questionnaires")}
+    return replace(before, tasks=tasks, **plain, **lists)
+
+
+# --- Words into their place ----------------------------------------------------------------------
+
+
+def _put(raw: Any, path: Path, text: str) -> None:
+    """Writes words at their path; those of a scale into the criterion's options."""
+    if len(path) == 6 and path[2] == "criteria" and path[4] == "words":
+        task = _entry(raw["tasks"], path[1])
+        _put_label(_entry(task["criteria"], path[3])["options"], task["options"], path[5], text)
+        return
+    at = raw
+    for name in path[:-1]:
+        at = _entry(at, name)
+    if isinstance(at, list | tuple):
+        at[int(path[-1])] = text
+    else:
+        at[path[-1]] = text
+
+
+def _entry(at: Any, name: str) -> Any:
+    if isinstance(at, Mapping):
+        return at[name]
+    for each in at:
+        if any(str(each.get(identity)) == name for identity in IDS if identity in each):
+            return each
+    raise KeyError(name)
+
+
+def _put_label(own: dict[str, Any], of_task: Mapping[str, Any], label: str, text: str) -> None:
+    """The words of one answer, where this scale's options have them."""
+    given = {**of_task, **own}
+    if "choices" in given:
+        own["choices"] = [_choice(choice, label, text) for choice in given["choices"]]
+    elif label == "0" and given.get("absent"):
+        own["absent"] = text
+    elif label == "tie" and given.get("tie"):
+        own["tie"] = text
+    else:
+        own["names"] = {**given.get("names", {}), label: text}
+
+
+def _choice(choice: Any, label: str, text: str) -> Any:
+    entry = {"label": choice} if isinstance(choice, str) else dict(choice)
+    return {**entry, "text": text} if entry["label"] == label else choice
+
+
+# --- Into the database ---------------------------------------------------------------------------
+
+
+def _store(study: Study, file: StudyFile) -> None:
+    for name in ("title", "texts", "translations"):
+        setattr(study, name, getattr(file, name))
+    study.checks, study.questionnaires = list(file.checks), list(file.questionnaires)
+    study.save()
+    for row, entry in zip(study.tasks.order_by("order"), file.tasks, strict=True):
+        row.title, row.instructions, row.options = entry.title, entry.instructions, entry.options
+        row.examples, row.training = list(entry.examples), list(entry.training)
+        row.justification, row.translations = entry.justification, entry.translations
+        row.save()
+        method = method_named(entry.method)
+        for criterion, asked in zip(row.criteria.order_by("order"), entry.criteria, strict=True):
+            criterion.question, criterion.help_text = asked.question, asked.help_text
+            criterion.options = asked.options
+            criterion.scale = method.scale({**entry.options, **asked.options}).as_dict()
+            criterion.save()
