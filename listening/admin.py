@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.http import HttpRequest
 
@@ -85,3 +89,25 @@ class RatingRecords(ReadOnly):
     list_display = ("pk", "stimulus", "criterion", "label", "score", "counts", "rated_at")
     list_select_related = ("stimulus", "criterion")
     raw_id_fields = ("trial", "slot", "stimulus")
+
+
+# --- Of accounts: who has what; secrets, addresses and providers are not for this place ----------
+
+for hidden in (EmailAddress, SocialApp, SocialToken, UserSession, Authenticator, SocialAccount):
+    admin.site.unregister(hidden)
+
+
+@admin.register(Authenticator)
+class FactorRecords(ReadOnly):
+    list_display = ("user", "type", "created_at", "last_used_at")
+    exclude = ("data",)
+    list_filter = ("type",)
+    list_select_related = ("user",)
+
+
+@admin.register(SocialAccount)
+class SignOnRecords(ReadOnly):
+    list_display = ("user", "provider", "date_joined", "last_login")
+    exclude = ("extra_data", "uid")
+    list_filter = ("provider",)
+    list_select_related = ("user",)

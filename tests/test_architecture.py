@@ -16,7 +16,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
     "listening": (
         *(
             "access",
-            "access",
+            "account_urls",
             "accounts",
             "events",
             "projects",

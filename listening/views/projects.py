@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from allauth.account.utils import perform_login
 from django import forms
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -22,8 +24,6 @@ from listening.access import LOOK, OWN, WORDS, project_for, projects_of
 from listening.models import Project, Role
 from listening.projects import DAYS, ProjectError
 from listening.views.researcher import who
-
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 @login_required
@@ -168,6 +168,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     known = request.user.is_authenticated
     form = NewAccount(request.POST if request.method == "POST" and not known else None)
     context = {"invitation": invitation, "form": form, "words": ""}
+    context["providers"] = settings.EARNEST_SIGN_ONS
     if invitation is None:
         return render(request, "registration/join.html", context, status=404)
     context["words"] = WORDS[Role(invitation.role)]
@@ -179,7 +180,9 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     except ProjectError as error:
         messages.error(request, str(error))
         return redirect("projects")
-    if not known:
-        login(request, user, backend=BACKEND)
     messages.success(request, f"You are in the project {member.project}, as {member.role}.")
-    return redirect("project", pk=member.project_id)
+    onward = reverse("project", args=[member.project_id])
+    if known:
+        return redirect(onward)
+    first: HttpResponse = perform_login(request, user, redirect_url=onward)
+    return first
