@@ -84,10 +84,8 @@ def _end(request: HttpRequest) -> HttpResponse:
 
 def _end_others(request: HttpRequest) -> HttpResponse:
     ended = log_ins.end(_account(request), request)
-    said = (
-        f"{ended} other browser{'' if ended == 1 else 's'} logged out. You are logged in here only."
-    )
-    messages.success(request, said)
+    others = "1 other browser" if ended == 1 else f"{ended} other browsers"
+    messages.success(request, f"{others} logged out. You are logged in here only.")
     return redirect("account")
 
 
