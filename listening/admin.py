@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.account.decorators import reauthentication_required
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+from django.utils.decorators import method_decorator
 
 from listening.models import Condition, Item, Rater, Rating, Session, Stimulus, Study, Task
 
@@ -95,6 +99,28 @@ class RatingRecords(ReadOnly):
 
 for hidden in (EmailAddress, SocialApp, SocialToken, UserSession, Authenticator, SocialAccount):
     admin.site.unregister(hidden)
+
+admin.site.unregister((User, Group))
+again = method_decorator(reauthentication_required(app="allauth.account"))
+changes = method_decorator(reauthentication_required(app="allauth.account", allow_get=True))
+
+
+class Again(Records):
+    """Whoever changes accounts shows once more who they are."""
+
+    changeform_view = again(Records.changeform_view)
+    delete_view = again(Records.delete_view)
+    changelist_view = changes(Records.changelist_view)
+
+
+@admin.register(User)
+class AccountRecords(Again, UserAdmin):
+    user_change_password = again(UserAdmin.user_change_password)
+
+
+@admin.register(Group)
+class GroupRecords(Again, GroupAdmin):
+    pass
 
 
 @admin.register(Authenticator)

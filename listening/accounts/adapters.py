@@ -111,6 +111,12 @@ class SignOns(DefaultSocialAccountAdapter):  # type: ignore[misc]
         sociallogin.email_addresses = []
         return super().save_user(request, sociallogin, form)  # type: ignore[no-any-return]
 
+    def get_requests_session(self) -> Any:
+        """A provider answers where it said; what leads elsewhere is not followed."""
+        session = super().get_requests_session()
+        session.max_redirects = 0
+        return session
+
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:
         return reverse("account")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from listening.accounts.sign_on import STRONG
+from listening.models import Membership
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 OPEN_TO_ALL = frozenset(  # what somebody without a second factor reaches, to add one or leave
@@ -27,13 +28,21 @@ SENTENCE = "Your account needs a second factor before anything else: add an app 
 
 
 def has_second_factor(user: Any) -> bool:
-    return bool(Authenticator.objects.filter(user_id=user.pk, type__in=FACTORS).exists())
+    return bool(who_have_one([user.pk]))
+
+
+def who_have_one(users: Iterable[int]) -> set[int]:
+    """Of these accounts those with a second factor of their own."""
+    rows = Authenticator.objects.filter(user_id__in=list(users), type__in=FACTORS)
+    return set(rows.values_list("user_id", flat=True))
 
 
 def is_required(user: Any) -> bool:
-    """Whether settings ask this account for a second factor."""
+    """Whether settings, or a project that it is in, ask this account for a second factor."""
     rule = settings.EARNEST_REQUIRE_TWO_FACTOR
-    return rule == "all" or (rule == "superusers" and user.is_superuser)
+    if rule == "all" or (rule == "superusers" and user.is_superuser):
+        return True
+    return Membership.objects.filter(user_id=user.pk, project__needs_two_factor=True).exists()
 
 
 def lacks_second_factor(user: Any, session: Mapping[str, Any]) -> bool:

@@ -73,6 +73,10 @@ def do(request: HttpRequest) -> HttpResponse:
     return action(request)
 
 
+again = reauthentication_required(app="allauth.account")
+
+
+@again  # type: ignore[untyped-decorator]
 def _end(request: HttpRequest) -> HttpResponse:
     pk = request.POST.get("log_in", "")
     known = pk.isdecimal() and len(pk) < 18
@@ -82,6 +86,7 @@ def _end(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
+@again  # type: ignore[untyped-decorator]
 def _end_others(request: HttpRequest) -> HttpResponse:
     ended = log_ins.end(_account(request), request)
     others = "1 other browser" if ended == 1 else f"{ended} other browsers"
@@ -89,7 +94,7 @@ def _end_others(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
-@reauthentication_required(app="allauth.socialaccount")  # type: ignore[untyped-decorator]
+@again  # type: ignore[untyped-decorator]
 def _disconnect(request: HttpRequest) -> HttpResponse:
     user = _account(request)
     if not user.has_usable_password():

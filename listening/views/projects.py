@@ -21,6 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from listening import projects
 from listening.access import LOOK, OWN, WORDS, project_for, projects_of
+from listening.accounts.requiring import has_second_factor, who_have_one
 from listening.models import Project, Role
 from listening.projects import DAYS, ProjectError
 from listening.views.researcher import who
@@ -54,10 +55,12 @@ def project_list(request: HttpRequest) -> HttpResponse:
 def project_page(request: HttpRequest, pk: int) -> HttpResponse:
     project, may = project_for(request.user, pk, LOOK)
     owns = OWN in may
+    members = list(project.memberships.select_related("user"))
     context = {
         "project": project,
         "owns": owns,
-        "members": project.memberships.select_related("user"),
+        "members": members,
+        "with_two": who_have_one(each.user_id for each in members) if owns else (),
         "invitations": project.invitations.filter(
             used_at__isnull=True, expires_at__gt=timezone.now()
         )
@@ -101,6 +104,17 @@ def _rename(request: HttpRequest, project: Project) -> str:
     return "Saved."
 
 
+def _two_factor(request: HttpRequest, project: Project) -> str:
+    needed = request.POST.get("needed") == "on"
+    if needed and not has_second_factor(request.user):
+        raise ProjectError("Add a second factor of your own first, on the page Account.")
+    project.needs_two_factor = needed
+    project.save(update_fields=["needs_two_factor"])
+    if needed:
+        return "Members need a second factor now; who has none adds one at the next page."
+    return "Members need no second factor for this project."
+
+
 def _invite(request: HttpRequest, project: Project) -> str:
     link = projects.invite(
         project,
@@ -134,6 +148,7 @@ def _leave(request: HttpRequest, project: Project) -> str:
 
 ACTIONS: dict[str, Callable[[HttpRequest, Project], str]] = {
     "rename": _rename,
+    "two-factor": _two_factor,
     "invite": _invite,
     "revoke": _revoke,
     "role": _role,

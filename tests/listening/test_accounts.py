@@ -15,6 +15,8 @@ from django.test import Client
 from listening.accounts.adapters import SecondFactors
 from listening.accounts.log_ins import browser_of
 from listening.consumers import StudyMonitor
+from listening.models import Membership, Role
+from listening.projects import make_project
 from tests.factories import make_study
 from tests.listening.key_maker import SoftKey
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
@@ -128,6 +130,14 @@ def test_there_is_one_form_of_log_in_and_records_ask_for_what_it_asks(ada):
     assert new.get("/admin/").status_code == 302
     assert client.get("/admin/mfa/authenticator/").status_code == 200
     assert client.get("/admin/socialaccount/socialapp/").status_code == 404
+    session = client.session
+    session["account_authentication_methods"] = []
+    session.save()
+    for path in (f"/admin/auth/user/{ada.pk}/change/", f"/admin/auth/user/{ada.pk}/password/"):
+        assert client.get(path).url.startswith("/account/confirm/")
+    assert client.post(f"/admin/auth/user/{ada.pk}/delete/").url.startswith("/account/confirm/")
+    prove(client)
+    assert client.get(f"/admin/auth/user/{ada.pk}/change/").status_code == 200
     User.objects.update(is_staff=False)
     assert client.get("/admin/login/").status_code == 403
 
@@ -225,6 +235,24 @@ def test_who_needs_a_second_factor_adds_it_before_anything_else(ada, settings, r
         assert watches(client)
 
 
+def test_a_project_may_need_it_of_its_members(ada):
+    client, member = Client(), Client()
+    log_in(client)
+    lab = make_project("Lab", ada)
+    bob = User.objects.create_user("bob")
+    Membership.objects.create(project=lab, user=bob, role=Role.VIEWER)
+    member.force_login(bob)
+    do, form = f"/projects/{lab.pk}/do/", {"action": "two-factor", "needed": "on"}
+    assert "of your own first" in messages_of(client.post(do, form, follow=True))[0]
+    add_app(client)
+    client.post(do, form)
+    assert page_of(client, f"/projects/{lab.pk}/").count("no second factor here") == 1
+    assert member.get("/gallery/").url == "/account/"
+    assert member.post(do, form).url == "/account/"
+    client.post(do, {"action": "two-factor"})
+    assert member.get("/gallery/").status_code == 200
+
+
 def watches(client: Client) -> bool:
     """Whether the live monitor opens to this log-in."""
     monitor = StudyMonitor()
@@ -257,7 +285,11 @@ def test_a_list_shows_each_browser_and_ends_one_or_all_others(ada):
     stranger.force_login(User.objects.create_user("bob"))
     stranger.post("/account/do/", {"action": "end", "log_in": row.pk})
     assert is_in(there)
-    ended = here.post("/account/do/", {"action": "end", "log_in": row.pk}, follow=True)
+    form = {"action": "end", "log_in": row.pk}
+    assert here.post("/account/do/", form).url.startswith("/account/confirm/")
+    assert is_in(there)
+    prove(here)
+    ended = here.post("/account/do/", form, follow=True)
     assert messages_of(ended) == ["That browser is logged out."]
     assert [is_in(each) for each in (here, there, phone)] == [True, False, True]
     log_in(there)
