@@ -24,7 +24,11 @@ from redis.exceptions import RedisError
 from rest_framework.throttling import SimpleRateThrottle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-LOGINS = ("login", "admin:login")
+LOGINS = ("login", "mfa_login_webauthn")
+SECOND = "mfa_authenticate"
+PROOFS = (  # of who is logged in, before something that matters
+    *("account_reauthenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn", "password"),
+)
 KNOWN_BROWSER = f"{settings.HOST_COOKIE}known_browser"  # a cookie: it has logged in before
 KNOWN_S = 90 * 24 * 3600
 log = logging.getLogger(__name__)
@@ -82,10 +86,13 @@ def _researcher(request: HttpRequest) -> str:
     return str(user.pk) if user is not None and user.is_authenticated else ""
 
 
+SIGN_ONS = ("openid_connect_login", "openid_connect_callback", "mfa_login_webauthn")
 DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments")
 LIMITS = (
-    Limit("wrong log-ins of an address", LOGINS, 20, 60, client_address),
+    Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_address),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
+    Limit("proofs of an account", PROOFS, 10, 60, _researcher),
+    Limit("sign-ons of an address", SIGN_ONS, 30, 60, client_address, reads=True),
     Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_address),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),
@@ -137,16 +144,16 @@ class Limits:
         request.META["CLIENT_ADDRESS"] = client_address(request)  # for views, which ask no proxy
         response = self.get_response(request)
         match = request.resolver_match
-        if match is not None and match.view_name in LOGINS and request.method == "POST":
+        if match is not None and match.view_name in (*LOGINS, SECOND) and request.method == "POST":
             self._logged_in(request, response)
         return response
 
     def _logged_in(self, request: HttpRequest, response: HttpResponse) -> None:
+        if getattr(request, "password_was_right", False):  # a second factor may be asked for yet
+            count_no_more(request)
         if not getattr(request, "user", None) or not request.user.is_authenticated:
             return
-        for throttle in getattr(request, "counted", []):
-            with contextlib.suppress(RedisError):
-                throttle.give_back()
+        count_no_more(request)
         response.set_signed_cookie(
             KNOWN_BROWSER,
             f"{keyed(request.user.get_username().casefold())}/{secrets.token_urlsafe(12)}",
@@ -171,6 +178,14 @@ class Limits:
                 return too_many(request, math.ceil(throttle.wait() or limit.seconds))
             counted.append(throttle)
         return None
+
+
+def count_no_more(request: HttpRequest) -> None:
+    """What this request was counted towards is given back: it was right."""
+    counted: list[_Throttle] = getattr(request, "counted", [])
+    while counted:
+        with contextlib.suppress(RedisError):
+            counted.pop().give_back()
 
 
 def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from allauth.account.authentication import get_authentication_records
+from allauth.mfa import signals as factors
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
@@ -61,6 +64,7 @@ class LogIns:
             auth.logout(request)
         elif now - session.get(SEEN, 0) > NOTED_EVERY_S:
             session[SEEN] = now
+            UserSession.objects.create_from_request(request)  # for the list of one's log-ins
 
 
 def page_of(request: HttpRequest) -> str:
@@ -80,7 +84,20 @@ def from_where(request: HttpRequest | None) -> str:
 @receiver(user_logged_in)
 def log_in(sender: object, request: HttpRequest, user: Any, **_: object) -> None:
     request.session[BEGAN] = request.session[SEEN] = int(time.time())
-    log.info("account %s logged in with a password, from %s", user.pk, from_where(request))
+    words = "account %s logged in with %s, from %s"
+    log.info(words, user.pk, proofs_of(request, user), from_where(request))
+
+
+def proofs_of(request: HttpRequest, user: Any) -> str:
+    """By what somebody has shown who they are, in this log-in."""
+    said = {"password": "a password", "totp": "a code", "webauthn": "a key"}
+    said["recovery_codes"] = "a recovery code"
+    found = []
+    for record in get_authentication_records(request, user):
+        kind = str(record.get("type") or record["method"])
+        by_provider = f"sign-on {record['provider']}" if "provider" in record else ""
+        found.append(by_provider or said.get(kind, kind))
+    return " and ".join(dict.fromkeys(found)) or "a link"
 
 
 @receiver(user_logged_out)
@@ -92,3 +109,20 @@ def log_out(sender: object, request: HttpRequest, user: Any, **_: object) -> Non
 def log_failure(sender: object, request: HttpRequest | None = None, **_: object) -> None:
     """Neither the name, which may be a mistyped password, nor the address stands in logs."""
     log.warning("a log-in failed, from %s", from_where(request))
+
+
+@receiver(factors.authentication_failed)
+def log_wrong_factor(sender: object, request: HttpRequest, user: Any, **_: object) -> None:
+    log.warning("a second factor of account %s was wrong, from %s", user.pk, from_where(request))
+
+
+@receiver(factors.authenticator_added)
+@receiver(factors.authenticator_removed)
+@receiver(factors.authenticator_reset)
+def log_changed_factor(
+    sender: object, signal: object, request: HttpRequest, user: Any, authenticator: Any, **_: object
+) -> None:
+    done = {factors.authenticator_added: "added", factors.authenticator_removed: "removed"}
+    words = "account %s: second factor %s (%s), from %s"
+    what = done.get(signal, "made anew")  # type: ignore[call-overload]
+    log.info(words, user.pk, what, authenticator.type, from_where(request))

@@ -10,10 +10,18 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 import config.celery  # noqa: F401  (so that shared jobs find their application)
+from config.accounts import (
+    APPS,
+    PASSWORD_VALIDATORS,
+    WHO_NEEDS_TWO,
+    allauth_settings,
+    sign_ons,
+)
 from config.caches import find_a_place_for_caches
 from config.embedded import POSTGRES, VALKEY, Server, socket_folder
 from config.environment import Environment, kept_secret, make_folder, wrong
 from config.mail import mail_server
+from config.media import media_storage
 from config.private_files import (
     FILE,
     FOLDER,
@@ -97,6 +105,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "channels",
     "csp",
+    *APPS,
     "config.operations",
     "listening",
     "metrics",
@@ -118,7 +127,9 @@ MIDDLEWARE = [
     "config.private_pages.PrivatePages",
     "config.log_ins.LogIns",
     "config.limits.Limits",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "listening.accounts.requiring.TwoFactors",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -159,14 +170,10 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
 }
-AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
-    {
-        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
-        "OPTIONS": {"min_length": 12},
-    },
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "config.passwords.GuessedFirst"},
-]
+AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
+EARNEST_REQUIRE_TWO_FACTOR = _env.choice("EARNEST_REQUIRE_TWO_FACTOR", WHO_NEEDS_TWO)
+EARNEST_SIGN_ONS = sign_ons(_env)
+globals().update(allauth_settings(_public.netloc, _public.scheme, EARNEST_SIGN_ONS))
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
@@ -286,33 +293,6 @@ FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = FILE, FOLDER
 MEDIA_FILE_MODE, MEDIA_FOLDER_MODE = (
     (FILE, FOLDER) if EARNEST_FILE_GROUP is None else (GROUP_FILE, GROUP_FOLDER)
 )
-
-
-def _media_storage() -> dict[str, Any]:
-    value = _env.text("MEDIA_STORE", str(MEDIA_ROOT))
-    parts = urlsplit(value)
-    if parts.scheme == "s3" and parts.netloc:
-        options = {
-            "bucket_name": parts.netloc,
-            "location": parts.path.strip("/"),
-            "default_acl": None,
-            "file_overwrite": False,
-        }
-        return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
-    local = parts.scheme == "file" and parts.netloc in ("", "localhost")
-    if (not local and "://" in value) or parts.scheme == "s3":
-        expected = "it must be a folder, file:///folder or s3://bucket/prefix."
-        raise wrong("MEDIA_STORE", value, expected)
-    path = Path(unquote(parts.path) if local else value).expanduser().absolute()
-    location = make_folder("MEDIA_STORE", path)
-    backend = "django.core.files.storage.FileSystemStorage"
-    modes = {
-        "file_permissions_mode": MEDIA_FILE_MODE,
-        "directory_permissions_mode": MEDIA_FOLDER_MODE,
-    }
-    return {"BACKEND": backend, "OPTIONS": {"location": str(location), **modes}}
-
-
 STATIC_URL = "/static/"
 STATIC_ROOT = make_folder("EARNEST_VAR", EARNEST_VAR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -321,7 +301,10 @@ _static_backend = (
     if DEBUG
     else "config.static.ModuleManifestStorage"
 )
-STORAGES = {"default": _media_storage(), "staticfiles": {"BACKEND": _static_backend}}
+STORAGES = {
+    "default": media_storage(_env, MEDIA_ROOT, MEDIA_FILE_MODE, MEDIA_FOLDER_MODE),
+    "staticfiles": {"BACKEND": _static_backend},
+}
 if "location" in STORAGES["default"]["OPTIONS"] and "s3" not in STORAGES["default"]["BACKEND"]:
     MEDIA_ROOT = Path(STORAGES["default"]["OPTIONS"]["location"])
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG

@@ -25,18 +25,22 @@ from config.operations import unavailable
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
 # researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
 # do all of them: of the operators' threads one looks, and the other tells.
-THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2}
-WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30}  # more come back later
-PATIENCE_S = {"raters": 20.0, "logins": 20.0, "researchers": 300.0, "operators": 20.0}
+THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2, "sign-ons": 2}
+# More come back later.
+WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30, "sign-ons": 30}
+PATIENCE_S = dict.fromkeys(THREADS, 20.0) | {"researchers": 300.0}
 OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
-LOGINS = ("/login", "/admin/login")
+LOGINS = ("/login", "/account/confirm")
+SIGN_ONS = "/sign-on/"  # these wait for a provider
 
 
 def queue_of(method: str, path: str) -> str:
     """Whose threads answer a request."""
     if path.startswith(LOGINS) and method == "POST":
         return "logins"
+    if path.startswith(SIGN_ONS):
+        return "sign-ons"
     if path in OPERATORS:
         return "operators"
     return "raters" if path.startswith(RATERS) else "researchers"

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.account.decorators import reauthentication_required
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+from django.utils.decorators import method_decorator
 
 from listening.models import Condition, Item, Rater, Rating, Session, Stimulus, Study, Task
 
@@ -85,3 +93,47 @@ class RatingRecords(ReadOnly):
     list_display = ("pk", "stimulus", "criterion", "label", "score", "counts", "rated_at")
     list_select_related = ("stimulus", "criterion")
     raw_id_fields = ("trial", "slot", "stimulus")
+
+
+# --- Of accounts: who has what; secrets, addresses and providers are not for this place ----------
+
+for hidden in (EmailAddress, SocialApp, SocialToken, UserSession, Authenticator, SocialAccount):
+    admin.site.unregister(hidden)
+
+admin.site.unregister((User, Group))
+again = method_decorator(reauthentication_required(app="allauth.account"))
+changes = method_decorator(reauthentication_required(app="allauth.account", allow_get=True))
+
+
+class Again(Records):
+    """Whoever changes accounts shows once more who they are."""
+
+    changeform_view = again(Records.changeform_view)
+    delete_view = again(Records.delete_view)
+    changelist_view = changes(Records.changelist_view)
+
+
+@admin.register(User)
+class AccountRecords(Again, UserAdmin):
+    user_change_password = again(UserAdmin.user_change_password)
+
+
+@admin.register(Group)
+class GroupRecords(Again, GroupAdmin):
+    pass
+
+
+@admin.register(Authenticator)
+class FactorRecords(ReadOnly):
+    list_display = ("user", "type", "created_at", "last_used_at")
+    exclude = ("data",)
+    list_filter = ("type",)
+    list_select_related = ("user",)
+
+
+@admin.register(SocialAccount)
+class SignOnRecords(ReadOnly):
+    list_display = ("user", "provider", "date_joined", "last_login")
+    exclude = ("extra_data", "uid")
+    list_filter = ("provider",)
+    list_select_related = ("user",)

@@ -8,10 +8,14 @@ class ListeningConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """What other rooms do with a study stands in its log; that an analysis ended is told."""
+        """Sign-on checks more than allauth; what other rooms do with a study is logged and told."""
+        from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
+
+        from listening.accounts.sign_on import Provider
         from listening.events import note_of_room
         from listening.notifications.hearing import note_analysis
         from listening.signals import acted, analysed
 
+        OpenIDConnectProvider.oauth2_adapter_class = Provider
         acted.connect(note_of_room, dispatch_uid="listening.events")
         analysed.connect(note_analysis, dispatch_uid="listening.notifications")

@@ -15,6 +15,7 @@ from django.db import DatabaseError
 from redis.exceptions import RedisError
 
 from listening.access import visible_studies
+from listening.accounts.requiring import lacks_second_factor
 from listening.monitor import Snapshot, latest_progress
 
 NOT_LOGGED_IN = 4403
@@ -57,6 +58,8 @@ class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channel
         sessions = import_module(settings.SESSION_ENGINE).SessionStore
         kept = sessions(self.scope["session"].session_key)  # empty when ended or too old
         if kept.get(HASH_SESSION_KEY) != user.get_session_auth_hash():
+            return NOT_LOGGED_IN
+        if lacks_second_factor(user, kept):
             return NOT_LOGGED_IN
         mine = visible_studies(user).filter(key=self.study)
         return 0 if mine.exists() else NO_SUCH_STUDY

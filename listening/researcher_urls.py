@@ -1,9 +1,8 @@
 """The researcher's pages: log-in, studies, one study and what can be done with it, the gallery."""
 
-from django.urls import path
+from django.urls import include, path
 
 from listening.views import (
-    accounts,
     draft_wire,
     drafts,
     gallery,
@@ -24,11 +23,7 @@ from listening.views import (
 
 urlpatterns = [
     path("", study_list.home, name="home"),
-    path("login/", accounts.LogIn.as_view(), name="login"),
-    path("logout/", accounts.LogOut.as_view(), name="logout"),
-    path("password/lost/", accounts.LostPassword.as_view(), name="password-lost"),
-    path("password/<uidb64>/<token>/", accounts.SetPassword.as_view(), name="password-set"),
-    path("password/", accounts.ChangePassword.as_view(), name="password"),
+    path("", include("listening.account_urls")),
     path("studies/", study_list.studies, name="studies"),
     path("deleted-studies/", manage.deleted, name="deleted-studies"),
     path("studies/<slug:key>/", researcher.study, name="study"),

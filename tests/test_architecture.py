@@ -18,6 +18,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "access",
             "judging",
             "summaries",
+            "account_urls",
             "accounts",
             "events",
             "projects",

@@ -12,7 +12,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('listening', '0027_retention'),
+        ('listening', '0028_project_needs_two_factor'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

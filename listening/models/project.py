@@ -18,6 +18,7 @@ class Project(models.Model):
 
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
+    needs_two_factor = models.BooleanField(default=False)  # of every member, before anything else
 
     class Meta:
         ordering = ["name", "pk"]

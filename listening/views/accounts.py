@@ -1,10 +1,18 @@
-"""A researcher's own account: a new password, a lost one, and leaving."""
+"""Log-in and leaving, a new password, and a lost one."""
 
 from __future__ import annotations
 
+from allauth.account.internal.flows.login import record_authentication
+from allauth.account.utils import perform_login
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm, SetPasswordForm
+from django.contrib.auth.forms import (
+    AuthenticationForm,
+    PasswordChangeForm,
+    PasswordResetForm,
+    SetPasswordForm,
+)
 from django.contrib.auth.models import User
 from django.contrib.auth.views import (
     LoginView,
@@ -17,7 +25,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
 
-from listening.accounts import LinkByMail
+from listening.accounts import log_ins
+from listening.accounts.links import LinkByMail
 
 
 class LogIn(LoginView):
@@ -26,17 +35,30 @@ class LogIn(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
-        return super().get_context_data(**kwargs) | {"can_mail": bool(settings.EARNEST_MAIL)}
+        return super().get_context_data(**kwargs) | {
+            "can_mail": bool(settings.EARNEST_MAIL),
+            "providers": settings.EARNEST_SIGN_ONS,
+        }
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """The password is right: what else the account asks for comes next."""
+        self.request.password_was_right = True  # type: ignore[attr-defined]  # for limits
+        user, onward = form.get_user(), self.get_success_url()
+        record_authentication(self.request, user, method="password")
+        done: HttpResponse = perform_login(self.request, user, redirect_url=onward)
+        return done
 
 
 class ChangePassword(PasswordChangeView):
     """Asks for the old one; all other log-ins of the account end."""
 
     template_name = "registration/password.html"
-    success_url = reverse_lazy("studies")
+    success_url = reverse_lazy("account")
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         response = super().form_valid(form)
+        log_ins.end(form.user, self.request)
+        UserSession.objects.create_from_request(self.request)
         words = "Your password is changed. You are logged out of all other browsers."
         messages.success(self.request, words)
         return response

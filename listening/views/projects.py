@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from allauth.account.utils import perform_login
 from django import forms
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from listening import projects
 from listening.access import LOOK, OWN, WORDS, project_for, projects_of
+from listening.accounts.requiring import has_second_factor, who_have_one
 from listening.models import Project, Role
 from listening.projects import DAYS, ProjectError
 from listening.views.researcher import who
-
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 @login_required
@@ -54,10 +55,12 @@ def project_list(request: HttpRequest) -> HttpResponse:
 def project_page(request: HttpRequest, pk: int) -> HttpResponse:
     project, may = project_for(request.user, pk, LOOK)
     owns = OWN in may
+    members = list(project.memberships.select_related("user"))
     context = {
         "project": project,
         "owns": owns,
-        "members": project.memberships.select_related("user"),
+        "members": members,
+        "with_two": who_have_one(each.user_id for each in members) if owns else (),
         "invitations": project.invitations.filter(
             used_at__isnull=True, expires_at__gt=timezone.now()
         )
@@ -101,6 +104,17 @@ def _rename(request: HttpRequest, project: Project) -> str:
     return "Saved."
 
 
+def _two_factor(request: HttpRequest, project: Project) -> str:
+    needed = request.POST.get("needed") == "on"
+    if needed and not has_second_factor(request.user):
+        raise ProjectError("Add a second factor of your own first, on the page Account.")
+    project.needs_two_factor = needed
+    project.save(update_fields=["needs_two_factor"])
+    if needed:
+        return "Members need a second factor now; who has none adds one at the next page."
+    return "Members need no second factor for this project."
+
+
 def _invite(request: HttpRequest, project: Project) -> str:
     link = projects.invite(
         project,
@@ -134,6 +148,7 @@ def _leave(request: HttpRequest, project: Project) -> str:
 
 ACTIONS: dict[str, Callable[[HttpRequest, Project], str]] = {
     "rename": _rename,
+    "two-factor": _two_factor,
     "invite": _invite,
     "revoke": _revoke,
     "role": _role,
@@ -168,6 +183,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     known = request.user.is_authenticated
     form = NewAccount(request.POST if request.method == "POST" and not known else None)
     context = {"invitation": invitation, "form": form, "words": ""}
+    context["providers"] = settings.EARNEST_SIGN_ONS
     if invitation is None:
         return render(request, "registration/join.html", context, status=404)
     context["words"] = WORDS[Role(invitation.role)]
@@ -179,7 +195,9 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     except ProjectError as error:
         messages.error(request, str(error))
         return redirect("projects")
-    if not known:
-        login(request, user, backend=BACKEND)
     messages.success(request, f"You are in the project {member.project}, as {member.role}.")
-    return redirect("project", pk=member.project_id)
+    onward = reverse("project", args=[member.project_id])
+    if known:
+        return redirect(onward)
+    first: HttpResponse = perform_login(request, user, redirect_url=onward)
+    return first

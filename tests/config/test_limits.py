@@ -167,7 +167,7 @@ def test_without_valkey_nobody_is_turned_away_and_the_log_says_so(monkeypatch, c
     ("method", "path", "queue"),
     [
         ("POST", "/login/", "logins"),
-        ("POST", "/admin/login/", "logins"),
+        ("POST", "/sign-on/uni/", "sign-ons"),
         ("GET", "/login/", "researchers"),
         ("POST", "/api/s/x/answers/", "raters"),
         ("GET", "/r/x/", "raters"),

@@ -276,7 +276,7 @@ def test_django_answers_behind_the_bridge(tmp_path: Path):
     served = serve(tmp_path)
     try:
         assert get(f"{served.url}/readyz").json()["checks"]["cache"]["grade"] == "ok"
-        page = get(f"{served.url}/admin/login/")
+        page = get(f"{served.url}/login/")
         assert "csrftoken" in page.headers["set-cookie"]
         assert get(f"{served.url}/readyz", headers={"Host": "evil"}).status_code == 400
     finally:

@@ -52,6 +52,11 @@ MORE = {  # actions that take another right than their route
     ("study-messages-do", "limits"): EDIT,
 }
 ABOUT_NO_STUDY = {  # of one's own, or for everybody
+    *("account_login", "mfa_authenticate", "mfa_login_webauthn", "account", "account-do"),
+    *("mfa_index", "mfa_list_webauthn", "account_reauthenticate", "mfa_reauthenticate"),
+    *("mfa_reauthenticate_webauthn", "mfa_activate_totp", "mfa_deactivate_totp"),
+    *("mfa_add_webauthn", "mfa_edit_webauthn", "mfa_remove_webauthn", "mfa_view_recovery_codes"),
+    *("mfa_generate_recovery_codes", "openid_connect_login", "openid_connect_callback"),
     *("home", "login", "logout", "password", "password-lost", "password-set", "studies"),
     *("deleted-studies", "projects", "join", "prolific", "prolific-do", "prolific-hook", "gallery"),
     *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),

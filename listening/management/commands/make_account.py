@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from listening.accounts import password_link, said_of_link
+from listening.accounts.links import password_link, said_of_link
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from listening.accounts import password_link, said_of_link
+from listening.accounts.links import password_link, said_of_link
 
 
 class Command(BaseCommand):

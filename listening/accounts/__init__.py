@@ -1,0 +1,1 @@
+"""Accounts of researchers: links that set a password, second factors, single sign-on, log-ins."""

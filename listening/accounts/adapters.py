@@ -1,0 +1,145 @@
+"""What allauth asks the house: addresses, names, seals, and who may come in."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import secrets
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.providers.base import AuthError
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from listening.accounts import sign_on
+from listening.models.sealed import UNREADABLE, seal, unseal
+
+NO_ADDRESS = "0.0.0.0"  # what has none: a proxy that speaks over a socket
+INCORRECT = (
+    "This code is not right. One of an app is right for half a minute, and once: wait for the "
+    "next. If none is right, compare the clock of the device. A recovery code works once, too."
+)
+
+
+def refused(request: HttpRequest, title: str, *sentences: str, status: int = 403) -> HttpResponse:
+    """The page that says why somebody cannot come in, and what to do."""
+    words = {"title": title, "sentences": sentences}
+    return render(request, "registration/refused.html", words, status=status)
+
+
+class Accounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
+    """Accounts are made by invitations, by sign-on as its rules allow, and by commands."""
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        found = request.META.get("CLIENT_ADDRESS") or request.META.get("REMOTE_ADDR", "")
+        try:
+            return str(ipaddress.ip_address(found))
+        except ValueError:
+            return NO_ADDRESS
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_login_stages(self) -> list[str]:
+        return ["allauth.mfa.stages.AuthenticateStage"]
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
+        return refused(request, "This account is switched off", "Ask whoever runs Earnest.")
+
+
+class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
+    """Secrets are sealed with the server's key; who needs a second factor keeps one."""
+
+    error_messages = {
+        **DefaultMFAAdapter.error_messages,
+        "incorrect_code": INCORRECT,
+        "cannot_generate_recovery_codes": "They come with a second factor: add one first.",
+    }
+
+    def encrypt(self, text: str) -> str:
+        return seal(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """One that was sealed with another key fits no code: nothing known stands in its place."""
+        found = unseal(encrypted_text)
+        return _unknown() if found == UNREADABLE else found
+
+    def get_totp_label(self, user: User) -> str:
+        return user.get_username()
+
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
+        return f"Key {Authenticator.objects.filter(user=user, type=type).count() + 1}"
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        host = context.request.get_host().rpartition("@")[2]
+        return {"id": host.partition(":")[0], "name": "Earnest"}
+
+    def get_public_key_credential_user_entity(self, user: User) -> dict[str, Any]:
+        name = user.get_username()
+        return {**super().get_public_key_credential_user_entity(user), "name": name}
+
+
+def _unknown() -> str:
+    return base64.b32encode(secrets.token_bytes(40)).decode()
+
+
+class SignOns(DefaultSocialAccountAdapter):  # type: ignore[misc]
+    """Who comes by a provider: known by its number there, never by a mail address."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
+        if reason := sign_on.why_not(sociallogin):
+            raise ImmediateHttpResponse(refused(request, "There is no account for you", *reason))
+        return True
+
+    def populate_user(self, request: HttpRequest, sociallogin: Any, data: dict[str, Any]) -> User:
+        """A name to be called by, and an address if the provider has checked it; no more."""
+        user: User = sociallogin.user
+        address = sign_on.checked_address(sociallogin)
+        user.username = str(data.get("username") or address.partition("@")[0])[:150]
+        user.email = address
+        return user
+
+    def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> User:
+        sociallogin.email_addresses = []
+        return super().save_user(request, sociallogin, form)  # type: ignore[no-any-return]
+
+    def get_requests_session(self) -> Any:
+        """A provider answers where it said; what leads elsewhere is not followed."""
+        session = super().get_requests_session()
+        session.max_redirects = 0
+        return session
+
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:
+        return reverse("account")
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: Any,
+        error: Any = None,
+        exception: Exception | None = None,
+        extra_context: dict[str, Any] | None = None,
+    ) -> None:
+        raise ImmediateHttpResponse(failed(request, str(provider.name), error, exception))
+
+
+def failed(
+    request: HttpRequest, name: str, error: Any = None, exception: Exception | None = None
+) -> HttpResponse:
+    """A log-in that a provider did not bring to an end."""
+    if error == AuthError.CANCELLED:
+        return refused(request, "Nobody was logged in", f"You went back at {name}.")
+    if exception is None:
+        why = "It was begun too long ago, in another browser, or in another window since."
+    else:
+        sign_on.log.warning("a sign-on by %s failed: %s", name, exception)
+        why = f"{name} did not answer as it should. What it said stands in the log of the server."
+    return refused(request, "The log-in did not come to an end", why, status=401)

@@ -1,0 +1,153 @@
+"""Single sign-on by OpenID Connect: what a provider's word is worth, and who may come in by it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Protocol
+
+import jwt
+from allauth.account.signals import user_logged_in
+from allauth.socialaccount.models import SocialAccount
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+
+from listening.projects import open_invitation
+
+SIGNED_BY = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+SEVERAL_FACTORS = frozenset(("mfa", "otp", "hwk", "swk", "sms", "fpt", "face", "iris", "sc"))
+STRONG = "signed_on_with_two"  # in the session: the provider has asked for a second factor
+KEPT = ("sub", "email", "email_verified", "preferred_username", "amr")
+log = logging.getLogger(__name__)
+
+
+class SignOn(Protocol):
+    """A provider as settings describe it (`config/accounts.py`)."""
+
+    key: str
+    name: str
+    domains: tuple[str, ...]
+    second_factor: str
+
+
+def provider_of(key: str) -> SignOn | None:
+    found: SignOn | None
+    found = next((each for each in settings.EARNEST_SIGN_ONS if each.key == key), None)
+    return found
+
+
+class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is untyped
+    """Stricter than allauth's: one issuer, signatures are checked, all claims name one person."""
+
+    @property
+    def openid_config(self) -> dict[str, Any]:
+        found = super().openid_config
+        named = str(self.get_provider().app.settings["server_url"]).rstrip("/")
+        if not isinstance(found, dict) or str(found.get("issuer", "")).rstrip("/") != named:
+            raise OAuth2Error(f"what {named} says of itself names another issuer")
+        needed = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
+        if missing := [each for each in needed if each not in found]:
+            raise OAuth2Error(f"what {named} says of itself lacks {', '.join(missing)}")
+        return found
+
+    def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
+        id_token = kwargs["response"].get("id_token")
+        try:
+            if jwt.get_unverified_header(id_token)["alg"] not in SIGNED_BY:
+                raise OAuth2Error("the ID token is signed in no way that is known")
+            self.did_fetch_access_token = False  # so that allauth checks its signature
+            login = super().complete_login(request, app, token, **kwargs)
+        except (KeyError, TypeError, ValueError, jwt.PyJWTError) as error:
+            raise OAuth2Error(f"the answer is not understood: {error!r}") from error
+        claims = login.account.extra_data
+        signed, told = claims["id_token"], claims["userinfo"]
+        if signed.get("sub") != told.get("sub"):
+            raise OAuth2Error("the ID token and the user info name two people")
+        login.account.extra_data = {name: told.get(name) for name in KEPT if name in told}
+        if "amr" in signed:
+            login.account.extra_data["amr"] = signed["amr"]
+        return login
+
+
+def checked_address(sociallogin: Any) -> str:
+    """The mail address that the provider has checked, or nothing."""
+    claims = sociallogin.account.extra_data
+    claims = claims.get("userinfo", claims)
+    address = claims.get("email")
+    sure = claims.get("email_verified") in (True, "true")  # Cognito writes it as a word
+    return address.strip() if sure and isinstance(address, str) and "@" in address else ""
+
+
+def why_not(sociallogin: Any) -> tuple[str, ...]:
+    """Why nobody gets a new account by this, in sentences; nothing if it may be made."""
+    provider = provider_of(sociallogin.account.provider)
+    if provider is None:
+        return ("This way of logging in is no longer offered.",)
+    address = checked_address(sociallogin)
+    if address and User.objects.filter(email__iexact=address).exists():
+        return (
+            f"There is one with the address {address}, which is not connected to {provider.name}.",
+            f"Log in to it with its password, and connect {provider.name} on the page Account.",
+        )
+    if invited(sociallogin.state.get("next", "")):
+        return ()
+    if address.rpartition("@")[2].lower() in provider.domains:
+        return ()
+    return (
+        f"{provider.name} has told who you are; that alone makes no account here.",
+        "Ask an owner of your project for an invitation: it is a link by which you log in.",
+        "If you have an account with a password, log in with it, and connect "
+        f"{provider.name} on the page Account.",
+    )
+
+
+def invited(address: str) -> bool:
+    """Whether the page to come back to is an invitation that works."""
+    try:
+        found = resolve(address)
+    except Resolver404:
+        return False
+    return found.view_name == "join" and open_invitation(found.kwargs["token"]) is not None
+
+
+@receiver(user_logged_in)
+def keep_strength(request: HttpRequest, sociallogin: Any = None, **_: object) -> None:
+    """For the time of this log-in: whether the provider has asked for two factors."""
+    provider = provider_of(sociallogin.account.provider) if sociallogin is not None else None
+    if provider is None or provider.second_factor == "no":
+        return
+    amr = sociallogin.account.extra_data.get("amr")
+    told = frozenset(amr) if isinstance(amr, list) else frozenset()
+    if provider.second_factor == "always" or told & SEVERAL_FACTORS:
+        request.session[STRONG] = True
+
+
+def connections_of(user: User) -> list[dict[str, Any]]:
+    """Each provider that settings name, and the account there that is connected, if one is."""
+    known = {each.provider: each for each in SocialAccount.objects.filter(user=user)}
+    rows = [
+        {"provider": each, "account": known.get(each.key)} for each in settings.EARNEST_SIGN_ONS
+    ]
+    for row in rows:
+        row["called"] = called(row["account"]) if row["account"] else ""
+    return rows
+
+
+def called(account: Any) -> str:
+    """How the provider calls somebody."""
+    claims = account.extra_data
+    return str(claims.get("email") or claims.get("preferred_username") or account.uid)
+
+
+def disconnect(user: User, pk: int) -> str:
+    """The name of the provider that logs in to this account no more, or nothing."""
+    account = SocialAccount.objects.filter(user=user, pk=pk).first()
+    if account is None:
+        return ""
+    account.delete()
+    provider = provider_of(account.provider)
+    return provider.name if provider else str(account.provider)

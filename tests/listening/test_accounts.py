@@ -1,0 +1,347 @@
+"""Second factors, keys, and the list of log-ins: who comes in, and what ends."""
+
+import logging
+import re
+import time
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from allauth.usersessions.models import UserSession
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from listening.accounts.adapters import SecondFactors
+from listening.accounts.log_ins import browser_of
+from listening.consumers import StudyMonitor
+from listening.models import Membership, Role
+from listening.projects import make_project
+from tests.factories import make_study
+from tests.listening.key_maker import SoftKey
+from tests.listening.test_researcher_pages import messages_of, page_of, words_of
+from tests.own_cache import empty_cache
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache():
+    empty_cache()
+
+
+@pytest.fixture
+def ada():
+    return User.objects.create_user("ada", password=PASSWORD)
+
+
+def log_in(client: Client, onward: str = "", **headers: str):
+    form = {"username": "ada", "password": PASSWORD, "next": onward}
+    return client.post("/login/", form, headers=headers)
+
+
+def prove(client: Client) -> None:
+    assert client.post("/account/confirm/", {"password": PASSWORD}).status_code == 302
+
+
+def code_of(secret: str, steps: int = 0) -> str:
+    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
+
+
+def add_app(client: Client) -> tuple[str, list[str]]:
+    """The secret of an app that is added as a person does it, and the recovery codes."""
+    prove(client)
+    page = page_of(client, "/account/app/")
+    (secret,) = re.findall(r'class="secret">(\w+)<', page)
+    assert 'src="data:image/svg+xml;base64,' in page
+    wrong = client.post("/account/app/", {"code": "000000"})
+    assert "This code is not right" in wrong.content.decode()
+    added = client.post("/account/app/", {"code": code_of(secret)}, follow=True)
+    return secret, re.findall(r"<code>(\d{10})</code>", added.content.decode())
+
+
+def is_in(client: Client) -> bool:
+    return bool(client.get("/studies/").status_code == 200)
+
+
+# --- Second factors ------------------------------------------------------------------------------
+
+
+def test_a_log_in_asks_for_the_code_and_goes_on_to_the_page_that_was_asked_for(ada, monkeypatch):
+    client = Client()
+    log_in(client)
+    secret, recovery = add_app(client)
+    assert len(recovery) == 10
+    assert "10 of 10 are left" in words_of(page_of(client, "/account/codes/"))  # not shown again
+    stored = str(Authenticator.objects.values_list("data", flat=True))
+    assert secret not in stored
+    assert not any(code in stored for code in recovery)
+    new = Client()
+    answer = log_in(new, "/gallery/")
+    assert (answer.status_code, answer.url) == (302, "/login/second/")
+    assert not is_in(new)
+    assert "not right" in new.post("/login/second/", {"code": "123"}).content.decode()
+    clock = time.time()
+    monkeypatch.setattr(time, "time", lambda: clock)
+    done = new.post("/login/second/", {"code": code_of(secret)})
+    assert (done.status_code, done.url) == (302, "/gallery/")
+    assert is_in(new)
+    again = Client()
+    log_in(again)
+    again.post("/login/second/", {"code": code_of(secret)})
+    assert not is_in(again)  # a code is right once
+    again.post("/login/second/", {"code": recovery[0]})
+    assert is_in(again)
+    third = Client()
+    log_in(third)
+    third.post("/login/second/", {"code": recovery[0]})
+    assert not is_in(third)
+    assert "9 left" in words_of(page_of(client, "/account/"))
+
+
+def test_codes_cannot_be_guessed_through_and_nobody_else_is_held_up(ada):
+    client = Client()
+    log_in(client)
+    secret, _ = add_app(client)
+    thief = Client()
+    log_in(thief)
+    said = [thief.post("/login/second/", {"code": f"{n}"}).content.decode() for n in range(6)]
+    assert ["not right" in page for page in said] == [True] * 5 + [False]
+    assert "Too many failed login attempts" in said[-1]
+    thief.post("/login/second/", {"code": code_of(secret)})
+    assert not is_in(thief)
+    assert is_in(client)
+
+
+def test_there_is_one_form_of_log_in_and_records_ask_for_what_it_asks(ada):
+    User.objects.update(is_staff=True, is_superuser=True)
+    client = Client()
+    log_in(client)
+    add_app(client)
+    new = Client()
+    form = {"username": "ada", "password": PASSWORD}
+    for answer in (new.get("/admin/"), new.post("/admin/login/?next=/admin/", form)):
+        assert answer.status_code == 302
+        new.get(answer.url)
+    assert not is_in(new)
+    assert log_in(new, "/admin/").url == "/login/second/"
+    assert new.get("/admin/").status_code == 302
+    assert client.get("/admin/mfa/authenticator/").status_code == 200
+    assert client.get("/admin/socialaccount/socialapp/").status_code == 404
+    session = client.session
+    session["account_authentication_methods"] = []
+    session.save()
+    for path in (f"/admin/auth/user/{ada.pk}/change/", f"/admin/auth/user/{ada.pk}/password/"):
+        assert client.get(path).url.startswith("/account/confirm/")
+    assert client.post(f"/admin/auth/user/{ada.pk}/delete/").url.startswith("/account/confirm/")
+    prove(client)
+    assert client.get(f"/admin/auth/user/{ada.pk}/change/").status_code == 200
+    User.objects.update(is_staff=False)
+    assert client.get("/admin/login/").status_code == 403
+
+
+def test_without_the_password_again_nothing_changes_by_which_one_logs_in(ada):
+    client = Client()
+    log_in(client)
+    for path in ("/account/app/", "/account/keys/add/", "/account/codes/new/"):
+        assert client.get(path).url.startswith("/account/confirm/"), path
+    client.post("/account/confirm/", {"password": "wrong"})
+    assert client.post("/account/app/", {"code": "1"}).url.startswith("/account/confirm/")
+    add_app(client)
+    session = client.session
+    session["account_authentication_methods"] = []
+    session.save()
+    assert client.post("/account/app/remove/").url.startswith("/account/confirm/")
+    prove(client)
+    assert messages_of(client.post("/account/app/remove/", follow=True)) == ["The app is removed."]
+    assert not Authenticator.objects.exists()
+
+
+def test_a_key_is_a_second_factor_and_a_passkey_needs_no_password(ada):
+    client, key = Client(), SoftKey()
+    log_in(client)
+    prove(client)
+    page = client.get("/account/keys/add/")
+    answer = key.made(page.context["js_data"])
+    added = client.post("/account/keys/add/", {"name": "Blue", "credential": answer}, follow=True)
+    assert "The key is added." in messages_of(added)
+    assert "Blue · passkey" in words_of(page_of(client, "/account/"))
+    new = Client()
+    log_in(new)
+    asked = new.get("/login/second/").context["js_data"]
+    other = SoftKey()
+    other.id = key.id
+    new.post("/login/second/", {"credential": other.used(asked)})
+    assert not is_in(new)
+    used = key.used(new.get("/login/second/").context["js_data"])
+    new.post("/login/second/", {"credential": used})
+    assert is_in(new)
+    for origin, comes_in in (("https://evil.example", False), ("https://testserver", True)):
+        third, key.origin = Client(), origin
+        options = third.get("/login/passkey/", headers={"Accept": "application/json"}).json()
+        form = {"credential": key.used(options), "next": "/gallery/"}
+        answer = third.post("/login/passkey/", form)
+        assert is_in(third) is comes_in, origin
+    assert answer.url == "/gallery/"
+    third.post("/logout/")
+    third.post("/login/passkey/", form)
+    assert not is_in(third)  # an answer is good for one question
+
+
+def test_what_was_sealed_with_a_key_that_is_lost_fits_nothing():
+    adapter = SecondFactors()
+    sealed = adapter.encrypt("seed")
+    assert adapter.decrypt(sealed) == "seed"
+    lost = sealed[:-4] + ("AAAA" if sealed[-4:] != "AAAA" else "BBBB")
+    assert adapter.decrypt(lost) != adapter.decrypt(lost)
+
+
+def test_who_runs_earnest_takes_lost_factors_away(ada, capsys):
+    client = Client()
+    log_in(client)
+    add_app(client)
+    call_command("forget_second_factor", "ada")
+    assert "TOTP Authenticator, Recovery codes" in capsys.readouterr().out
+    new = Client()
+    log_in(new)
+    assert is_in(new)
+    for name, words in {"ada": "has no second factor", "bob": "no account"}.items():
+        with pytest.raises(CommandError, match=words):
+            call_command("forget_second_factor", name)
+
+
+# --- Required ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rule", "superuser"), [("superusers", True), ("all", False)])
+def test_who_needs_a_second_factor_adds_it_before_anything_else(ada, settings, rule, superuser):
+    settings.EARNEST_REQUIRE_TWO_FACTOR = rule
+    User.objects.update(is_staff=superuser, is_superuser=superuser)
+    make_study(key="voices")
+    client = Client()
+    assert log_in(client).status_code == 302
+    for path in ("/studies/", "/studies/voices/", "/admin/", "/operations/", "/", "/new/"):
+        assert client.get(path).url == "/account/", path
+    assert client.post("/projects/", {"name": "Lab"}).url == "/account/"
+    page = words_of(page_of(client, "/account/"))
+    assert "Your account needs one: until it is added, no other page opens." in page
+    assert not watches(client)
+    add_app(client)
+    assert is_in(client)
+    if superuser:
+        assert client.get("/admin/").status_code == 200
+        assert watches(client)
+
+
+def test_a_project_may_need_it_of_its_members(ada):
+    client, member = Client(), Client()
+    log_in(client)
+    lab = make_project("Lab", ada)
+    bob = User.objects.create_user("bob")
+    Membership.objects.create(project=lab, user=bob, role=Role.VIEWER)
+    member.force_login(bob)
+    do, form = f"/projects/{lab.pk}/do/", {"action": "two-factor", "needed": "on"}
+    assert "of your own first" in messages_of(client.post(do, form, follow=True))[0]
+    add_app(client)
+    client.post(do, form)
+    assert page_of(client, f"/projects/{lab.pk}/").count("no second factor here") == 1
+    assert member.get("/gallery/").url == "/account/"
+    assert member.post(do, form).url == "/account/"
+    client.post(do, {"action": "two-factor"})
+    assert member.get("/gallery/").status_code == 200
+
+
+def watches(client: Client) -> bool:
+    """Whether the live monitor opens to this log-in."""
+    monitor = StudyMonitor()
+    user = User.objects.get(pk=client.session["_auth_user_id"])
+    monitor.scope, monitor.study = {"user": user, "session": client.session}, "voices"
+    return monitor._check_right() == 0
+
+
+def test_others_are_asked_for_nothing(ada, settings):
+    settings.EARNEST_REQUIRE_TWO_FACTOR = "superusers"
+    client = Client()
+    log_in(client)
+    assert is_in(client)
+
+
+# --- Where one is logged in ----------------------------------------------------------------------
+
+
+def test_a_list_shows_each_browser_and_ends_one_or_all_others(ada):
+    here, there, phone = Client(), Client(), Client()
+    log_in(here)
+    log_in(there, **{"User-Agent": FIREFOX})
+    log_in(phone, **{"User-Agent": "Mozilla/5.0 (iPhone) Version/18.4 Mobile Safari/604.1"})
+    page = words_of(page_of(here, "/account/"))
+    assert "(this one)" in page
+    for browser in ("Firefox on Linux", "Safari on iPhone"):
+        assert browser in page
+    row = UserSession.objects.get(user_agent=FIREFOX)
+    stranger = Client()
+    stranger.force_login(User.objects.create_user("bob"))
+    stranger.post("/account/do/", {"action": "end", "log_in": row.pk})
+    assert is_in(there)
+    form = {"action": "end", "log_in": row.pk}
+    assert here.post("/account/do/", form).url.startswith("/account/confirm/")
+    assert is_in(there)
+    prove(here)
+    ended = here.post("/account/do/", form, follow=True)
+    assert messages_of(ended) == ["That browser is logged out."]
+    assert [is_in(each) for each in (here, there, phone)] == [True, False, True]
+    log_in(there)
+    all_others = here.post("/account/do/", {"action": "end-others"}, follow=True)
+    assert "2 other browsers logged out." in messages_of(all_others)[0]
+    assert [is_in(each) for each in (here, there, phone)] == [True, False, False]
+
+
+def test_a_new_password_ends_the_others_and_their_lines(ada):
+    here, there = Client(), Client()
+    log_in(here)
+    log_in(there)
+    new = dict.fromkeys(("new_password1", "new_password2"), "staple-and-paper-clip")
+    here.post("/password/", {"old_password": PASSWORD, **new})
+    assert [is_in(each) for each in (here, there)] == [True, False]
+    assert page_of(here, "/account/").count("(this one)") == 1
+    assert UserSession.objects.count() == 1
+
+
+def test_a_log_in_of_before_and_a_strange_address_are_noted(ada, settings):
+    settings.EARNEST_TRUSTED_PROXIES = 1
+    client = Client()
+    client.force_login(ada)
+    session = client.session
+    del session["seen_at"]
+    session.save()
+    client.get("/studies/", headers={"X-Forwarded-For": "unix:"})
+    assert "not known" in page_of(client, "/account/")
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        (FIREFOX, "Firefox on Linux"),
+        ("Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
+        ("python-httpx/0.28", "python-httpx/0.28"),
+        ("<script>", "script"),
+        ("", "Unknown browser"),
+    ],
+)
+def test_a_browser_is_named_in_two_words(agent, name):
+    assert browser_of(agent) == name
+
+
+def test_how_somebody_logged_in_stands_in_the_log(ada, caplog, django_capture_on_commit_callbacks):
+    client = Client()
+    with caplog.at_level(logging.INFO), django_capture_on_commit_callbacks(execute=True):
+        log_in(client)
+        _, recovery = add_app(client)
+        client.post("/logout/")
+        log_in(client)
+        client.post("/login/second/", {"code": recovery[0]})
+    lines = [record.getMessage().partition(", from address")[0] for record in caplog.records]
+    assert f"account {ada.pk}: second factor added (totp)" in lines
+    assert f"account {ada.pk} logged in with a password and a recovery code" in lines
