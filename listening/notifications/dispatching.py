@@ -50,7 +50,9 @@ def _waiting() -> list[Bundle]:
 @transaction.atomic
 def _write(channel_id: int, study_id: int, event: str) -> int | None:
     """One message of all that waits, unless there was one of this kind and study just now."""
-    channel = Channel.objects.select_for_update().get(pk=channel_id)
+    channel = Channel.objects.select_for_update().filter(pk=channel_id).first()
+    if channel is None:
+        return None  # removed just now
     now = timezone.now()
     since = now - timedelta(hours=channel.between_h)
     last = Delivery.objects.filter(channel=channel, study=study_id, event=event)

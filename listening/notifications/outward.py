@@ -89,8 +89,8 @@ def is_allowed(text: str) -> bool:
     return outside or named_networks(address)
 
 
-def addresses_of(host: str, port: int) -> list[str]:
-    """All that a name leads to; NotAllowed where one of them is inside."""
+def addresses_of(host: str, port: int, *, plain: bool = False) -> list[str]:
+    """All that a name leads to; NotAllowed where one is inside, or plain http goes outside."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -101,6 +101,8 @@ def addresses_of(host: str, port: int) -> list[str]:
             f"{host} is in a private network, which this server does not call. Its operator can "
             "allow it: EARNEST_WEBHOOK_NETWORKS."
         )
+    if plain and not all_named(addresses):
+        raise NotAllowed("Give an address with https: without, others can read what is sent.")
     return addresses
 
 
@@ -141,8 +143,8 @@ class _Timed(httpcore.NetworkStream):
 class _Outside(httpcore.NetworkBackend):
     """Connects to addresses that were checked, and to nothing else."""
 
-    def __init__(self, deadline: float) -> None:
-        self.deadline, self.plain = deadline, httpcore.SyncBackend()
+    def __init__(self, deadline: float, plain: bool) -> None:
+        self.deadline, self.plain, self.backend = deadline, plain, httpcore.SyncBackend()
 
     def connect_tcp(
         self,
@@ -152,11 +154,11 @@ class _Outside(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        addresses = addresses_of(host, port)
+        addresses = addresses_of(host, port, plain=self.plain)
         for address in addresses:
             left = max(self.deadline - time.monotonic(), 0.1)
             try:
-                return _Timed(self.plain.connect_tcp(address, port, left), self.deadline)
+                return _Timed(self.backend.connect_tcp(address, port, left), self.deadline)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if address == addresses[-1]:
                     raise
@@ -165,12 +167,12 @@ class _Outside(httpcore.NetworkBackend):
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
-    checked_url(url)
+    *_, plain = host_of(checked_url(url))
     deadline = time.monotonic() + TIMEOUT_S
     sent = {"Content-Type": "application/json", "User-Agent": "Earnest", **headers}
     timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_S)}
     with httpcore.ConnectionPool(
-        ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline)
+        ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
     ) as pool:
         try:
             with pool.stream(

@@ -31,7 +31,8 @@ GROUP BY k.key, t.trap, s.id
 ERRORS = f"""
 SELECT avg((t.{SKIPPED})::int)::float8,
     (s.status <> 'finished' AND s.status <> 'rejected'
-        AND (array_agg(t.state ORDER BY t.position DESC))[1] = 'skipped')::int::float8
+        AND max(t.position) = coalesce(max(t.position) FILTER (WHERE t.{SKIPPED}), -1)
+    )::int::float8
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 JOIN listening_trial t ON t.session_id = s.id AND (t.{ANSWERED} OR t.{SKIPPED})
 WHERE {OVER} GROUP BY s.id

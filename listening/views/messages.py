@@ -52,13 +52,15 @@ def _page(request: HttpRequest, typed: dict[str, Any], status: int = 200) -> Htt
     rows = Delivery.objects.filter(channel__owner=request.user.pk).select_related("channel")
     sent = Paginator(rows.select_related("study"), PER_PAGE).get_page(request.GET.get("page"))
     projects = list(projects_of(request.user).filter(memberships__user=request.user.pk).distinct())
+    studies = list(visible_studies(request.user).filter(archived_at=None)[: MOST_STUDIES + 1])
     context = {
         "channels": [_shown(each, projects) for each in _own(request)],
         "kinds": Channel.Kind.choices,
         "events": list(KINDS.values()),
         "between": channels.BETWEEN_H,
         "most": channels.MOST,
-        "studies": visible_studies(request.user).filter(archived_at=None)[:MOST_STUDIES],
+        "studies": studies[:MOST_STUDIES],
+        "left_out": len(studies) > MOST_STUDIES,
         "can_mail": bool(settings.EARNEST_MAIL),
         "mail": request.user.email if isinstance(request.user, User) else "",
         "page": sent,
