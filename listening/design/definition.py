@@ -33,6 +33,8 @@ FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is on
     ("publication.**", Kind.RECORD),
     ("sources.**", Kind.RECORD),
     ("erase_after_days", Kind.RECORD),
+    ("erase_on", Kind.RECORD),
+    ("erase_reasons", Kind.RECORD),
     ("conditions.*.label", Kind.RECORD),  # for researchers
     ("title", Kind.WORDING),
     ("texts.*", Kind.WORDING),
