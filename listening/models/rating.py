@@ -38,6 +38,9 @@ class Rating(models.Model):
                 name="a_counting_rating_fills_a_slot",
             ),
         ]
+        indexes = [
+            models.Index(fields=["slot"], condition=Q(slot__isnull=False), name="rating_slot")
+        ]
 
     def __str__(self) -> str:
         return f"rating {self.pk}"
