@@ -279,6 +279,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600.0},
     },
+    "forget-ended-log-ins": {
+        "task": "listening.jobs.forget_ended_log_ins",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
     "look-at-prolific": {
         "task": "listening.jobs.look_at_prolific",
         "schedule": 300.0,

@@ -7,6 +7,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from listening import erasure, invitations, leases
+from listening.accounts import log_ins
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
 from listening.recruitment.errors import RecruitmentError
@@ -32,6 +33,12 @@ def clear_unused_appearances() -> int:
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
     return [str(erased) for erased in erasure.erase_due()]
+
+
+@shared_task
+def forget_ended_log_ins() -> int:
+    """Run by the beat: where researchers were logged in is known while they are."""
+    return log_ins.forget_ended()
 
 
 @shared_task

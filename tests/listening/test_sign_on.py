@@ -15,7 +15,7 @@ from config.environment import Environment
 from listening.models import Membership, Role
 from listening.projects import invite, make_project
 from tests.factories import make_user
-from tests.listening.test_accounts import PASSWORD, add_app, is_in
+from tests.listening.test_accounts import PASSWORD, give_app, is_in
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
 from tests.oidc_double import CLIENT, GRACE, SECRET, OidcDouble
 from tests.own_cache import empty_cache
@@ -216,11 +216,7 @@ def test_a_second_factor_of_ones_own_is_asked_for_after_a_sign_on(uni, settings)
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     client = Client()
     sign_on(client)
-    user = User.objects.get()
-    user.set_password(PASSWORD)
-    user.save()
-    client.post("/login/", {"username": "grace", "password": PASSWORD})
-    _, recovery = add_app(client)
+    _, recovery = give_app(User.objects.get())
     assert Authenticator.objects.count() == 2
     new = Client()
     assert sign_on(new, "/gallery/").url == "/login/second/"
