@@ -72,6 +72,7 @@ def said(answer) -> str:
 # --- Who comes in --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_checked_address_of_a_named_domain_makes_an_account_once(uni, settings):
     assert "that alone makes no account here" in said(sign_on(Client()))
     use(settings, variables(uni.url, DOMAINS="uni.example"))
@@ -133,6 +134,7 @@ def test_an_invitation_lets_in_whoever_the_provider_knows(uni):
 # --- As whom -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_equal_address_is_no_proof_and_who_has_the_password_connects(uni, settings):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     ada = User.objects.create_user("ada", "Grace@uni.example", PASSWORD)
@@ -279,6 +281,8 @@ def test_a_policy_lets_no_form_end_elsewhere_so_a_page_leads_on(uni):
         ({"EARNEST_OIDC_UNI_ISSUER": "http://uni.example"}, "https://"),
         ({"EARNEST_OIDC_UNI_CLIENT_SECRET": ""}, "EARNEST_OIDC_UNI_CLIENT_SECRET"),
         ({"EARNEST_OIDC_UNI_DOMAINS": "@uni.example"}, "domains of mail addresses"),
+        ({"EARNEST_OIDC_UNI_DOMAIN": "uni.example"}, "EARNEST_OIDC_UNI_DOMAIN is not read"),
+        ({"EARNEST_OIDC": "lab"}, "EARNEST_OIDC_UNI_CLIENT_ID is not read: EARNEST_OIDC names lab"),
         ({"EARNEST_OIDC_UNI_SECOND_FACTOR": "maybe"}, "no or amr or always"),
     ],
 )
