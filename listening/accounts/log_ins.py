@@ -81,7 +81,7 @@ def forget_ended() -> int:
     """Of log-ins that are over, neither browser nor address is kept; how many there were."""
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     over = UserSession.objects.exclude(session_key__in=Session.objects.values("session_key"))
-    return over.delete()[0]
+    return int(over.delete()[0])
 
 
 def end(user: User, request: HttpRequest, pk: int | None = None) -> int:
