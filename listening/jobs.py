@@ -7,6 +7,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from listening import erasure, invitations, leases, summaries
+from listening.accounts import log_ins
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
 from listening.notifications import dispatching, rates, sending, watching
@@ -39,6 +40,12 @@ def clear_unused_appearances() -> int:
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
     return erasure.erase_due()
+
+
+@shared_task
+def forget_ended_log_ins() -> int:
+    """Run by the beat: where researchers were logged in is known while they are."""
+    return log_ins.forget_ended()
 
 
 @shared_task
