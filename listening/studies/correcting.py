@@ -22,7 +22,7 @@ from listening.design.definition import (
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.tomlpart import TEXT_KEYS, read_study_toml
 from listening.events import note
 from listening.languages import speaking
 from listening.methods import method_named
@@ -57,11 +57,20 @@ class Place:
 def places_of(study: Study) -> list[Place]:
     """All words of a study that may be corrected, in the order of its definition."""
     with speaking(study.language):
-        return [
+        found = [
             Place(path, _said(path, str(words)), kind_of(path))
             for path, words in definition_of(study_as_file(study)).items()
             if kind_of(path) in READ and PREFER_NOT not in path
         ]
+    return sorted(found, key=_as_met)  # a stable sort: all but texts stay in their order
+
+
+def _as_met(place: Place) -> tuple[int, int]:
+    """Texts in the order in which raters meet them; the database keeps them in another."""
+    first, *rest = place.path
+    if first in ("title", "texts"):
+        return 0, TEXT_KEYS.index(rest[0]) if rest else -1
+    return 1, 0
 
 
 def _said(path: Path, words: str) -> str:

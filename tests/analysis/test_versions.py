@@ -63,7 +63,7 @@ def ratings(version: int, rng: np.random.Generator, shift: float = 0.0, raters: 
 
 
 def effect_of(*rows, margin=MARGIN):
-    (effect,) = version_effects(from_rows([row for part in rows for row in part]), margin)
+    (effect,) = version_effects(from_rows([row for part in rows for row in part]), {"mos": margin})
     return effect
 
 
@@ -129,7 +129,9 @@ def versions(db):
 
 
 def wanted(margin=1.0, **fields):
-    return Options(rules=(), versions=("first",), margin=margin, replicates=200, **fields)
+    return Options(
+        rules=(), versions=("first",), margins=(("hls", margin),), replicates=200, **fields
+    )
 
 
 def test_combined_ratings_keep_their_version(versions):
@@ -188,7 +190,7 @@ def test_the_page_compares_and_combines_and_a_withdrawal_reaches_it(client, vers
     client.force_login(second.owner)
     AnalysisRun.objects.create(study=second, estimator="mean_score", state="cancelled")
     assert "Version 1, first" in words_of(page_of(client, "/studies/second/results/"))
-    client.post("/studies/second/results/combine/", {"version": "first", "margin": "0,9"})
+    client.post("/studies/second/results/combine/", {"version": "first", "margin:hls": "0,9"})
     run = AnalysisRun.objects.filter(study=second).first()
     assert run is not None
     assert run.asked_for.startswith("95 %, with version “first”")
@@ -218,8 +220,8 @@ def test_the_page_says_why_not(client, versions):
     run_analysis(run.pk)
     shown = words_of(page_of(client, "/studies/second/results/"))
     assert "“tasks › turing › show text” differs: False in the earlier version, True" in shown
-    said = client.post("/studies/second/results/combine/", {"version": "first", "margin": "-1"})
-    assert "margin is -1" in messages_of(client.get(said.url))[0]
+    said = client.post("/studies/second/results/combine/", {"version": "first", "margin:hls": "-1"})
+    assert "the margin of hls is -1" in messages_of(client.get(said.url))[0]
 
 
 def test_combining_takes_the_right_to_analyse_both(client, versions):
@@ -236,13 +238,13 @@ def test_combining_takes_the_right_to_analyse_both(client, versions):
 
 def test_the_command_combines_or_says_why_not(versions, tmp_path):
     quick = ("--replicates", "200", "--no-screening", "--combine-with", "first", "--quiet")
-    call_command("export_study", "second", "--out", tmp_path, *quick, "--margin", "0.9")
+    call_command("export_study", "second", "--out", tmp_path, *quick, "--margin", "hls=0.9")
     with (tmp_path / "ratings.csv").open() as file:
         assert {row["version"] for row in csv.DictReader(file)} == {"1", "2"}
     with pytest.raises(CommandError, match="not within the margin"):
-        call_command("export_study", "second", "--out", tmp_path, *quick, "--margin", "0.001")
+        call_command("export_study", "second", "--out", tmp_path, *quick, "--margin", "hls=0.001")
     with pytest.raises(CommandError, match="Analyse each by itself"):
-        call_command("analyse", tmp_path / "ratings.csv", "--no-screening", "--margin", "0.001")
+        call_command("analyse", tmp_path / "ratings.csv", "--no-screening", "--margin", "hls=0.001")
 
 
 @pytest.mark.slow
