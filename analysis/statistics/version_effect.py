@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,7 +129,7 @@ def shared_clips(table: pd.DataFrame) -> pd.DataFrame:
     """The ratings of clips, or pairs of clips, that were rated in all versions of the table."""
     named = table["stimulus"].astype(str) + "\x1f" + table["versus_stimulus"].astype(str)
     against = table["versus_condition"].astype(str)
-    pair = table["condition"].astype(str) + np.where(against == "", "", " ~ " + against)
+    pair: Any = table["condition"].astype(str) + np.where(against == "", "", " ~ " + against)
     rows = table.assign(clip=named, pair=pair)
     versions = rows.groupby("clip")["version"].transform("nunique")
     return rows[versions == rows["version"].nunique()]

@@ -39,7 +39,8 @@ def combine(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _options(key: str, form: QueryDict) -> Options:
-    if not form.get("version"):
+    version = str(form.get("version", ""))
+    if not version:
         raise OptionsError("Choose the version to combine with.")
     typed = {
         name.removeprefix(MARGIN): size.strip().replace(",", ".")
@@ -47,4 +48,4 @@ def _options(key: str, form: QueryDict) -> Options:
         if isinstance(size, str) and name.startswith(MARGIN) and size.strip()
     }
     margins = options_from({"margins": typed}).margins
-    return replace(default_options(key), versions=(form["version"],), margins=margins)
+    return replace(default_options(key), versions=(version,), margins=margins)

@@ -197,9 +197,15 @@ def _as_file(raw: Mapping[str, Any], before: StudyFile) -> StudyFile:
         )
         for task, entry in zip(before.tasks, raw["tasks"], strict=True)
     )
-    plain = {name: raw[name] for name in ("title", "texts", "translations")}
-    lists = {name: tuple(raw[name]) for name in ("checks", "questionnaires")}
-    return replace(before, tasks=tasks, **plain, **lists)
+    return replace(
+        before,
+        tasks=tasks,
+        title=raw["title"],
+        texts=raw["texts"],
+        translations=raw["translations"],
+        checks=tuple(raw["checks"]),
+        questionnaires=tuple(raw["questionnaires"]),
+    )
 
 
 # --- Words into their place ----------------------------------------------------------------------
@@ -214,7 +220,7 @@ def _put(raw: Any, path: Path, text: str) -> None:
     at = raw
     for name in path[:-1]:
         at = _entry(at, name)
-    if isinstance(at, list | tuple):
+    if isinstance(at, list):
         at[int(path[-1])] = text
     else:
         at[path[-1]] = text

@@ -128,7 +128,7 @@ def wording(request: HttpRequest, key: str) -> HttpResponse:
     if request.method == "GET":
         return _wording_page(request, study)
     form = request.POST
-    words = {k.removeprefix(FIELD): v for k, v in form.items() if k.startswith(FIELD)}
+    words = {k.removeprefix(FIELD): str(v) for k, v in form.items() if k.startswith(FIELD)}
     seen = form.get("seen", "")
     try:
         correct_wording(
