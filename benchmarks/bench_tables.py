@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from benchmarks.rated_study import rated_study
 
 GOAL_MS = 300
 STUDY = "/studies/million/"
+RATINGS = f"{STUDY}ratings/"
 PAGES = {
     "list of studies": "/studies/",
     "list of studies, searched": "/studies/?q=small&sort=key",
@@ -26,10 +28,30 @@ PAGES = {
     "clips, first page": f"{STUDY}results/clips/",
     "clips, last page": f"{STUDY}results/clips/?page=100",
     "clips of one system": f"{STUDY}results/clips/?condition=cond-7",
+    "ratings, newest": RATINGS,
+    "ratings, page 400": f"{RATINGS}?page=400",
+    "ratings, oldest first": f"{RATINGS}?sort=when",
+    "ratings, sorted by answer": f"{RATINGS}?sort=-answer",
+    "ratings of one system": f"{RATINGS}?condition=cond-7",
+    "ratings of one clip, by answer": f"{RATINGS}?clip=cond-7_item-33&sort=answer",
+    "ratings of one rater": f"{RATINGS}?rater={{rater}}",
+    "ratings, answer 5": f"{RATINGS}?from=5",
+    "ratings, answer none gave": f"{RATINGS}?from=6",
+    "ratings with a reason": f"{RATINGS}?reason=with",
+    "ratings of traps": f"{RATINGS}?use=trap",
+    "ratings of rejected sessions": f"{RATINGS}?use=rejected",
+    "ratings, left out for whatever": f"{RATINGS}?use=left_out",
+    "ratings, counted": f"{RATINGS}?use=counts",
+    "ratings of a day": f"{RATINGS}?since={{day}}&until={{day}}",
+    "ratings within 1 s (none)": f"{RATINGS}?faster=0.1",
     "log": f"{STUDY}log/",
     "log, last page": f"{STUDY}log/?page=200",
 }
-FILES: dict[str, str] = {"ratings.csv, all": f"{STUDY}results/ratings.csv"}
+FILES = {
+    "ratings.csv, all": f"{STUDY}results/ratings.csv",
+    "ratings.csv of one system": f"{STUDY}results/ratings.csv?condition=cond-7",
+    "ratings.csv of one clip": f"{STUDY}results/ratings.csv?clip=cond-7_item-33",
+}
 
 
 def memory_mb(web: psutil.Process) -> float:
@@ -52,11 +74,14 @@ def statements_of(client: Any, path: str) -> int:
     return count
 
 
-def page_rows(client: Any, browser: httpx.Client, rounds: int) -> list[list[object]]:
+def page_rows(
+    client: Any, browser: httpx.Client, study: int, rounds: int
+) -> list[list[object]]:
     """Each page as the web process sends it; its first request stands alone."""
     rows: list[list[object]] = []
-    for name, path in PAGES.items():
-        took = []
+    day = (datetime.now(UTC) - timedelta(days=20)).strftime("%Y-%m-%d")
+    for name, pattern in PAGES.items():
+        path, took = pattern.format(day=day, rater=f"r{study}-77"), []
         for _ in range(rounds + 1):
             began = time.perf_counter()
             reply = browser.get(path)
@@ -71,7 +96,7 @@ def page_rows(client: Any, browser: httpx.Client, rounds: int) -> list[list[obje
 
 
 def file_rows(browser: httpx.Client, web: psutil.Process) -> list[list[object]]:
-    """Each file, streamed: when its first bytes come, how long it takes, what it costs in memory."""
+    """Each file, streamed: when its first bytes come, how long it takes, its memory in the web."""
     rows: list[list[object]] = []
     for name, path in FILES.items():
         began, before, most, size, first_ms = time.perf_counter(), memory_mb(web), 0.0, 0, 0.0
@@ -119,15 +144,15 @@ def main() -> None:
         collect_static()
         settings.ALLOWED_HOSTS = ["*"]  # Django's own test client counts the statements
         facts = machine_facts()
-        client = Client()
-        client.force_login(made(ratings, others).owner)
+        client, study = Client(), made(ratings, others)
+        client.force_login(study.owner)
         cookies = {name: morsel.value for name, morsel in client.cookies.items()}
         address = f"http://localhost:{options.port}"
         with (
             web_process() as web,
             httpx.Client(base_url=address, cookies=cookies, timeout=120) as browser,
         ):
-            pages = page_rows(client, browser, options.rounds)
+            pages = page_rows(client, browser, study.pk, options.rounds)
             files = file_rows(browser, web)
         print(f"\n{facts}; load average at the end {os.getloadavg()[0]:.1f}")
         head = ("page", "first ms", "p50 ms", "max ms", "SQL", "kB", f"under {GOAL_MS} ms")

@@ -6,7 +6,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from listening import erasure, invitations, leases
+from listening import erasure, invitations, kept, leases, monitor
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
 from listening.recruitment.errors import RecruitmentError
@@ -57,3 +57,12 @@ def sync_recruitment(pk: int) -> None:
 def send_invitations(people: list[int], subject: str, text: str, reminder: bool) -> int:
     """Asked for by the page of a panel; gives how many mails the mail server took."""
     return sum(invitations.send(pk, subject, text, reminder=reminder) for pk in people)
+
+
+@shared_task
+def recount(kind: str, of: str) -> None:
+    """Asked for by pages that show counts which take long to make; see `listening.kept`."""
+    if kind == monitor.KIND:
+        monitor.latest_progress(of)
+    else:
+        kept.remake(kind, of)

@@ -37,6 +37,9 @@ class Rating(models.Model):
                 name="a_counting_rating_fills_a_slot",
             ),
         ]
+        indexes = [  # a study's ratings in the order of storing, and its first and last
+            models.Index(fields=["criterion", "id"], name="rating_in_order")
+        ]
 
     def __str__(self) -> str:
         return f"rating {self.pk}"

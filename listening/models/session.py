@@ -197,7 +197,8 @@ class Trial(models.Model):
         indexes = [
             models.Index(
                 fields=["stimulus"], condition=Q(state="skipped"), name="trial_skipped_stimulus"
-            )
+            ),
+            models.Index(fields=["task", "trap"], condition=~Q(trap=""), name="trial_trap"),
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ from listening.selectors.publication import (
     study_terms,
 )
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
+from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.served_clips import (
     ServedClip,
@@ -76,6 +77,7 @@ __all__ = [
     "TurnRow",
     "UnplayedClip",
     "asked_places",
+    "chosen_ratings",
     "clip_answers",
     "condition_labels",
     "heard_clips",

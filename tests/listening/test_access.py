@@ -33,7 +33,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
-        *("metrics-jsonl", "metrics-import"),
+        *("metrics-jsonl", "metrics-import", "ratings"),
     ),
     EDIT: (
         *("study-state", "session-reject", "simulated-delete", "manage", "manage-do"),

@@ -1,0 +1,217 @@
+"""Ratings one by one, filtered and sorted in the database: for the page and for its CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TypedDict
+
+from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
+
+from listening.design.traps import TRAINING
+from listening.models import Condition, Criterion, Justification, Rating, Session, Stimulus, Study
+from listening.views.tables import Column, Filter, Shown, Table, number_from, one_of
+
+RATINGS_PER_PAGE = 25
+WHY_NOT = {  # what leaves a rating out of every analysis by default, the first that holds
+    "training": "Training",
+    "trap": "Trap",
+    "rejected": "Session rejected",
+    "withdrawn": "Session withdrawn",
+    "no_place": "Fills no place of the plan",
+}
+COUNTS = "counts"
+_NO_TRAP = Q(trial__trap="")
+_LEFT_OUT = {
+    "training": Q(trial__trap=TRAINING),
+    "trap": ~Q(trial__trap__in=("", TRAINING)),
+    "rejected": _NO_TRAP & Q(trial__session__status=Session.Status.REJECTED),
+    "withdrawn": _NO_TRAP & Q(trial__session__status=Session.Status.WITHDRAWN),
+    "no_place": _NO_TRAP & Q(counts=False),
+}
+_COUNTED = Q(counts=True) & ~Q(
+    trial__session__status__in=(Session.Status.REJECTED, Session.Status.WITHDRAWN)
+)
+
+
+class RatingShown(TypedDict):
+    """One rating as a page shows it."""
+
+    rating: Rating
+    why_not: str  # it is left out of analyses; "": it counts
+
+
+def rating_table(study: Study) -> Table:
+    """What the ratings of this study can be narrowed and sorted by."""
+    criteria = study_criteria(study)
+    places = tuple((f"{c.task.key} {c.key}", _place_title(c)) for c in criteria)
+    conditions = tuple(
+        (c.key, c.label or c.key) for c in Condition.objects.filter(study=study).order_by("pk")
+    )
+    uses = ((COUNTS, "Counts"), ("left_out", "Left out, for whatever reason"), *WHY_NOT.items())
+    at = {f"{c.task.key} {c.key}": c.pk for c in criteria}
+    systems = Stimulus.objects.filter(study=study)
+    return Table(
+        what="ratings",
+        columns=COLUMNS,
+        filters=(
+            Filter("place", "Task and criterion", lambda value: Q(criterion=at[value]), places),
+            Filter(
+                "condition",
+                "System",
+                lambda value: Q(stimulus__in=systems.filter(condition__key=value).values("pk")),
+                conditions,
+            ),
+            Filter("clip", "Clip", _clip(systems), placeholder="key of a clip or sentence"),
+            Filter("rater", "Rater", _rater(study), placeholder="code, or s and a number"),
+            Filter("from", "Value from", number_from("score"), kind="number"),
+            Filter("to", "Value up to", number_from("score", "lte"), kind="number"),
+            Filter("answer", "Answer", one_of("label"), placeholder="exact words of a label"),
+            Filter("reason", "Reason", _reason, (("with", "With"), ("without", "Without"))),
+            Filter("use", "Use", _use, uses),
+            Filter(
+                "faster",
+                "Answered within (s)",
+                number_from("trial__latency_ms", "lte", factor=1000),
+                kind="number",
+            ),
+            Filter("since", "Rated since (UTC)", _day(0, "gte"), kind="date"),
+            Filter("until", "Rated until (UTC)", _day(1, "lt"), kind="date"),
+        ),
+        sort="-when",
+        rows_per_page=RATINGS_PER_PAGE,
+    )
+
+
+COLUMNS = (
+    Column("when", "Rated at (UTC)", ("pk",), largest_first=True),
+    Column("clip", "Clip"),
+    Column("answer", "Answer", ("score",), nullable=True),
+    Column("rater", "Rater"),
+    Column("took", "Took", ("trial__latency_ms",), is_number=True, nullable=True),
+    Column("plays", "Plays", ("trial__plays",), is_number=True, nullable=True),
+    Column("reason", "Reason"),
+    Column("use", "Use"),
+)
+QUICK_SORTS = ("when", "-when")  # of any number of ratings; by other columns fewer can be sorted
+
+
+def study_criteria(study: Study) -> list[Criterion]:
+    return list(
+        Criterion.objects.filter(task__study=study)
+        .select_related("task")
+        .order_by("task__order", "order")
+    )
+
+
+def _place_title(criterion: Criterion) -> str:
+    return f"{criterion.task.title or criterion.task.key} · {criterion.key}"
+
+
+def ratings_of(study: Study) -> QuerySet[Rating]:
+    """All ratings of a study, between its first and its last: other studies' are not walked."""
+    criteria = [c.pk for c in study_criteria(study)]
+    ends = [
+        Rating.objects.filter(criterion=pk).aggregate(first=Min("pk"), last=Max("pk"))
+        for pk in criteria
+    ]
+    first = min((e["first"] for e in ends if e["first"]), default=1)
+    last = max((e["last"] for e in ends if e["last"]), default=0)
+    return Rating.objects.filter(criterion__in=criteria, pk__gte=first, pk__lte=last)
+
+
+def read_ratings(study: Study, asked: Mapping[str, str]) -> Shown:
+    """The ratings that a request asks for.
+
+    More than can be paged through are sorted by time only: to sort a million rows by another
+    column would make everybody wait, and who asks reads so.
+    """
+    table, rows = rating_table(study), ratings_of(study)
+    shown = table.read(rows, asked)
+    if shown.sort in QUICK_SORTS or not shown.page.paginator.is_capped:
+        return shown
+    said = (
+        f"More than {table.most:,} ratings are sorted by time only: "
+        f"filter first, then sort by another column."
+    )
+    by_time = table.read(rows, {**asked, "sort": table.sort})
+    return Shown(**{**by_time.__dict__, "ignored": (*by_time.ignored, said)})
+
+
+def chosen_ratings(study: str, asked: Mapping[str, str]) -> QuerySet[Rating] | None:
+    """Those that the filters of the page leave; None: all. Raises ValueError for a bad filter."""
+    row = Study.objects.get(key=study)
+    table = rating_table(row)
+    if not any(asked.get(each.name) for each in table.filters):
+        return None
+    shown = table.read(ratings_of(row), asked)
+    if shown.ignored:
+        raise ValueError(" ".join(shown.ignored))
+    return shown.filtered
+
+
+def shown_ratings(shown: Shown) -> list[RatingShown]:
+    """The rows of the page, with all that stands in them: one statement after that of the page."""
+    pks = [rating.pk for rating in shown.page]
+    joined = Rating.objects.select_related(
+        *("criterion__task", "stimulus__condition", "stimulus__item"),
+        *("trial__session__rater", "trial__versus__condition", "trial__justification"),
+    ).in_bulk(pks)
+    return [RatingShown(rating=joined[pk], why_not=why_not(joined[pk])) for pk in pks]
+
+
+def why_not(rating: Rating) -> str:
+    """As the filter says it."""
+    trial = rating.trial
+    if trial.trap:
+        return WHY_NOT["training" if trial.trap == TRAINING else "trap"]
+    if trial.session.status in (Session.Status.REJECTED, Session.Status.WITHDRAWN):
+        return WHY_NOT[trial.session.status]
+    return "" if rating.counts else WHY_NOT["no_place"]
+
+
+def _clip(stimuli: QuerySet[Stimulus]) -> Callable[[str], Q]:
+    def narrow(value: str) -> Q:
+        found = stimuli.filter(Q(key__icontains=value) | Q(item__key__icontains=value))
+        return Q(stimulus__in=found.values("pk"))
+
+    return narrow
+
+
+def _rater(study: Study) -> Callable[[str], Q]:
+    """By the code of a rater or the number of a session, as the files of ratings name them."""
+
+    def narrow(value: str) -> Q:
+        sessions = Session.objects.filter(study=study)
+        number = value[1:] if value[:1] in "sS" else ""
+        if number.isdecimal() and len(number) < 18:
+            found = sessions.filter(Q(pk=int(number)) | Q(rater__code=value))
+        else:
+            found = sessions.filter(rater__code=value)
+        return Q(trial__session__in=found.values("pk"))
+
+    return narrow
+
+
+def _reason(value: str) -> Q:
+    written = Exists(Justification.objects.filter(trial=OuterRef("trial")))
+    return Q(written) if value == "with" else ~Q(written)
+
+
+def _use(value: str) -> Q:
+    if value == COUNTS:
+        return _COUNTED
+    return _LEFT_OUT.get(value, ~_COUNTED)
+
+
+def _day(more: int, lookup: str) -> Callable[[str], Q]:
+    """Days begin at midnight UTC; the last one is counted whole."""
+
+    def narrow(value: str) -> Q:
+        try:
+            day = date.fromisoformat(value) + timedelta(days=more)
+        except (ValueError, OverflowError):
+            raise ValueError("write a day such as 2026-11-24") from None
+        return Q(**{f"rated_at__{lookup}": datetime.combine(day, time(), UTC)})
+
+    return narrow
