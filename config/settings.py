@@ -262,6 +262,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 30.0},
     },
+    "count-sessions": {
+        "task": "listening.jobs.count_sessions",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "clear-unused-appearances": {
         "task": "listening.jobs.clear_unused_appearances",
         "schedule": 600.0,

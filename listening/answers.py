@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from listening import fetches, leases, stages
-from listening.design.traps import TRAINING, judge_block, trap_passed
+from listening.design.traps import TRAINING, trap_passed
 from listening.draws import draws_of
 from listening.feedback import training_feedback
+from listening.judging import block_is_valid
 from listening.methods import Method, Scale
 from listening.models import Session, Trial
 from listening.refusals import (
@@ -253,10 +254,8 @@ def _close_block_after(session: Session, trial: LoadedTrial, rules: TaskRules) -
 
 def _settle_or_hand_on(session: Session, block: int, rules: TaskRules) -> None:
     """A block whose traps failed goes to somebody else."""
-    if rules.reopen_invalid and rules.traps.kinds:
-        traps = Trial.objects.filter(session=session, block=block, state=Trial.State.ANSWERED)
-        outcomes = traps.exclude(trap__in=("", TRAINING)).values_list("trap", "trap_passed")
-        if not judge_block(rules.traps, ((kind, bool(ok)) for kind, ok in outcomes)).valid:
-            leases.give_back([block])
-            return
-    leases.settle([block])
+    judged = rules.reopen_invalid and rules.traps.kinds
+    if judged and not block_is_valid(session.pk, block, rules.traps):
+        leases.give_back([block])
+    else:
+        leases.settle([block])

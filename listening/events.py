@@ -27,6 +27,7 @@ SAID = {
     "archived": "Archived",
     "unarchived": "Taken out of the archive",
     "rejected": "Session rejected",
+    "restored": "Session restored",
     "simulated_deleted": "Simulated raters deleted",
     "quota": "Quota changed",
     "recruiting": "Recruiting",

@@ -6,7 +6,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from listening import erasure, invitations, kept, leases, monitor
+from listening import erasure, invitations, kept, leases, monitor, summaries
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
 from listening.recruitment.errors import RecruitmentError
@@ -20,6 +20,12 @@ log = logging.getLogger(__name__)
 def return_expired_leases() -> int:
     """Run by the beat; safe to run twice, and a claim that finds nothing does it too."""
     return leases.return_expired_leases()
+
+
+@shared_task
+def count_sessions() -> list[str]:
+    """Run by the beat; gives the studies whose raters' agreement was counted anew."""
+    return summaries.count_due()
 
 
 @shared_task

@@ -86,19 +86,19 @@ def settle(blocks: Sequence[int]) -> None:
         )
 
 
-def lock_blocks_of(session: int) -> list[int]:
-    """Lock every block in which the session has a trial, in one order for everybody.
+def lock_blocks_of(sessions: Sequence[int]) -> list[int]:
+    """Lock every block in which the sessions have a trial, in one order for everybody.
 
     All are locked, so that nobody finishes one meanwhile; those that another session holds by now
     are not returned: they are settled when that session is through with them.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT b.id, b.{LEASED} AND b.session_id IS DISTINCT FROM %(s)s"
+            f"SELECT b.id, b.{LEASED} AND NOT coalesce(b.session_id = ANY(%(s)s), false)"
             " FROM listening_block b"
-            " WHERE b.id IN (SELECT block_id FROM listening_trial WHERE session_id = %(s)s)"
+            " WHERE b.id IN (SELECT block_id FROM listening_trial WHERE session_id = ANY(%(s)s))"
             " ORDER BY b.id FOR NO KEY UPDATE",
-            {"s": session},
+            {"s": list(sessions)},
         )
         return [block for block, held_by_another in cursor.fetchall() if not held_by_another]
 

@@ -17,8 +17,18 @@ from listening.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.design.occasions import asks_between
 from listening.design.sources import Source
 from listening.draws import secret_seed
+from listening.judging import reject_sessions
 from listening.layout import lay_out
-from listening.models import Rater, Recruitment, Session, Study, Submission, Task, Trial
+from listening.models import (
+    Rater,
+    Recruitment,
+    Session,
+    SessionSummary,
+    Study,
+    Submission,
+    Task,
+    Trial,
+)
 from listening.models.codes import rater_code, scripted_rater_code
 from listening.outcomes import review_reasons
 from listening.refusals import LEASE_LOST, Refused
@@ -294,10 +304,11 @@ def withdraw(session: Session) -> None:
         locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
         if locked.status == Session.Status.WITHDRAWN:
             return
-        blocks = leases.lock_blocks_of(session.pk)
+        blocks = leases.lock_blocks_of([session.pk])
         answered = locked.trials.filter(ratings__isnull=False).exists()
         with deleting_ratings():
             locked.trials.all().delete()
+        SessionSummary.objects.filter(session=locked).delete()
         leases.settle(blocks)
         _keep_place(locked)
         locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
@@ -334,23 +345,8 @@ def _keep_place(session: Session) -> None:
 
 
 def reject(session: Session, reason: str) -> None:
-    """Judge a session invalid: its ratings stay but no longer count, its places are open again."""
-    with transaction.atomic():
-        locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
-        if locked.status in (Session.Status.WITHDRAWN, Session.Status.REJECTED):
-            return
-        blocks = leases.lock_blocks_of(session.pk)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE listening_rating SET counts = false WHERE counts AND trial_id IN"
-                " (SELECT id FROM listening_trial WHERE session_id = %s)",
-                [session.pk],
-            )
-        locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.VOID)
-        leases.settle(blocks)
-        locked.status, locked.rejected_because = Session.Status.REJECTED, reason
-        locked.finished_at = timezone.now()
-        locked.save()
+    """Judge a session invalid; see `listening.judging` for many, and for the way back."""
+    reject_sessions([session.pk], reason)
 
 
 def delete_simulated(study: Study) -> int:
@@ -358,7 +354,7 @@ def delete_simulated(study: Study) -> int:
     sessions = list(Session.objects.filter(study=study, rater__simulated=True))
     for session in sessions:
         with transaction.atomic():
-            blocks = leases.lock_blocks_of(session.pk)
+            blocks = leases.lock_blocks_of([session.pk])
             with deleting_ratings():
                 session.trials.all().delete()
             leases.settle(blocks)

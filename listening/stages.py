@@ -258,7 +258,7 @@ def _save(locked: Session, changed: str) -> None:
 
 def _screen_out(locked: Session, reason: str) -> None:
     """End a locked session before its trials: its places are open again."""
-    blocks = leases.lock_blocks_of(locked.pk)
+    blocks = leases.lock_blocks_of([locked.pk])
     locked.trials.filter(state=Trial.State.PLANNED).update(state=Trial.State.GONE)
     leases.settle(blocks)
     locked.status, locked.rejected_because = Session.Status.SCREENED, reason[:300]

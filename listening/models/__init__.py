@@ -17,6 +17,7 @@ from listening.models.recruitment import (
 )
 from listening.models.session import Block, Rater, Session, Slot, Trial
 from listening.models.study import Criterion, Study, Task
+from listening.models.summary import SessionSummary
 
 __all__ = [
     "Block",
@@ -39,6 +40,7 @@ __all__ = [
     "Recruitment",
     "Role",
     "Session",
+    "SessionSummary",
     "Slot",
     "Stimulus",
     "Study",

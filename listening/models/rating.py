@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import MD5, Lower, Trim
 
 from listening.models.material import Stimulus
 from listening.models.session import Slot, Trial
@@ -53,6 +54,9 @@ class Justification(models.Model):
     keystrokes = models.PositiveIntegerField(null=True)
     pasted_chars = models.PositiveIntegerField(null=True)
     typing_ms = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        indexes = [models.Index(MD5(Lower(Trim("text"))), name="justification_words")]
 
     def __str__(self) -> str:
         return self.text[:40]

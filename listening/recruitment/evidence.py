@@ -17,12 +17,23 @@ OWN_WORDS = 20  # characters of a reason, from which on two people do not write 
 TYPED_PER_S = 12.0  # characters: 144 words a minute, sustained over a whole reason
 SHORT_STUDY_MIN = 5.0  # below it one failed attention check is enough, from it on two
 
-FACTS = """
-WITH shared AS (
+SHARED_BY_ANY = """
     SELECT lower(trim(j.text)) AS words FROM listening_justification j
     JOIN listening_trial t ON t.id = j.trial_id JOIN listening_session s ON s.id = t.session_id
     WHERE s.study_id = %(study)s AND length(trim(j.text)) >= %(own_words)s
-    GROUP BY 1 HAVING count(DISTINCT t.rater_id) > 1),
+    GROUP BY 1 HAVING count(DISTINCT t.rater_id) > 1
+"""
+SHARED_BY_SOME = """
+    SELECT DISTINCT lower(trim(j.text)) AS words FROM listening_trial t
+    JOIN listening_justification j ON j.trial_id = t.id
+    WHERE t.session_id = ANY(%(sessions)s) AND length(trim(j.text)) >= %(own_words)s AND EXISTS (
+        SELECT 1 FROM listening_justification o JOIN listening_trial ot ON ot.id = o.trial_id
+        JOIN listening_session os ON os.id = ot.session_id
+        WHERE md5(lower(trim(o.text))) = md5(lower(trim(j.text))) AND os.study_id = %(study)s
+            AND ot.rater_id <> t.rater_id)
+"""
+FACTS = """
+WITH shared AS ({shared}),
 browsers AS (
     SELECT origin, count(DISTINCT rater_id) AS raters FROM listening_session
     WHERE study_id = %(study)s AND origin <> '' GROUP BY 1)
@@ -165,7 +176,8 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
     Of some sessions alone no usual time is known: `too_fast_below` is None.
     """
     limits = {"own_words": OWN_WORDS, "typed_per_s": TYPED_PER_S}
-    rows = list(rows_of(FACTS, study=study.pk, fair=list(FAIR_CHECKS), sessions=sessions, **limits))
+    facts = FACTS.format(shared=SHARED_BY_ANY if sessions is None else SHARED_BY_SOME)
+    rows = list(rows_of(facts, study=study.pk, fair=list(FAIR_CHECKS), sessions=sessions, **limits))
     finished = [r.minutes for r in rows if r.status == "finished" and r.minutes]
     below = too_fast_below(finished) if sessions is None else None
     made = {}

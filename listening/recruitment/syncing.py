@@ -144,7 +144,7 @@ def _free_place(row: Submission) -> None:
         locked = Submission.objects.select_for_update().get(pk=row.pk)
         session = locked.session
         if session is not None and session.status == Session.Status.STARTED:
-            leases.give_back(leases.lock_blocks_of(session.pk))
+            leases.give_back(leases.lock_blocks_of([session.pk]))
         locked.place_freed = True
         locked.save(update_fields=["place_freed"])
     row.place_freed = True

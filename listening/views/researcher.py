@@ -9,15 +9,15 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from listening import sessions
-from listening.access import EDIT, LOOK, may_see_ids, study_for
+from listening.access import EDIT, LOOK, study_for
 from listening.events import note
-from listening.models import Session, Study
+from listening.models import Study
 from listening.monitor import forget_progress, page_progress
 from listening.selectors import unplayed_clips
 from listening.studies import (
@@ -30,10 +30,11 @@ from listening.studies import (
 )
 from listening.studies.length import MEASURED_FROM, session_length
 from listening.views.beforehand import beforehand
-from listening.views.session_table import SHOWN_AS, UNREJECTABLE, session_page, status_links
+from listening.views.raters_table import described, rows_of
 
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
 FINDINGS_KEPT_S = 600
+NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
 TOLD = {
     Study.State.OPEN: "The study is open: raters can start.",
     Study.State.PAUSED: "The study is paused: nobody new can start.",
@@ -57,7 +58,6 @@ def who(request: HttpRequest) -> str:
 @require_GET
 def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, LOOK)
-    status = request.GET.get("status", "")
     findings = _findings(mine, asked="check" in request.GET)
     context = {
         "study": mine,
@@ -69,11 +69,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "length": session_length(mine),
         "measured_from": MEASURED_FROM,
         "unplayed": unplayed_clips(key),
-        "sessions": session_page(mine, status, request.GET.get("page")),
-        "status": status,
-        "statuses": status_links(status),
-        "status_query": f"status={status}" if status in Session.Status.values else "",
-        "shows_prolific_ids": may_see_ids(mine, request.user),
+        "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
     return render(request, "researcher/study.html", context)
 
@@ -121,29 +117,6 @@ def change_state(request: HttpRequest, key: str) -> HttpResponse:
     else:
         forget_progress(key)
         messages.success(request, TOLD[Study.State(to)])
-    return redirect("study", key=key)
-
-
-@login_required
-@require_POST
-def reject(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    mine = study_for(request.user, key, EDIT)
-    session = get_object_or_404(mine.sessions.select_related("rater"), pk=pk)
-    reason = request.POST.get("reason", "").strip()[:300]
-    if not reason:
-        messages.error(request, "A session is rejected for a reason. Please write it down.")
-    elif session.status in UNREJECTABLE:
-        label = SHOWN_AS.get(session.status, session.status)
-        messages.warning(request, f"This session of {session.rater} is {label} already.")
-    else:
-        sessions.reject(session, reason)
-        note(mine, "rejected", who(request), rater=session.rater.code, reason=reason)
-        forget_progress(key)
-        messages.success(
-            request,
-            f"Rejected the session of {session.rater}. Its ratings are kept but no longer count, "
-            "and its places are open again.",
-        )
     return redirect("study", key=key)
 
 

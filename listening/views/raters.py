@@ -1,0 +1,192 @@
+"""The page of a study's raters: their table, its CSV, and what is decided about those chosen."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from listening import summaries
+from listening.access import ANALYSE, EDIT, LOOK, may_see_ids, study_for
+from listening.events import note
+from listening.judging import AT_ONCE, Judged, reject_sessions, restore_sessions
+from listening.models import Session, Study
+from listening.monitor import forget_progress
+from listening.spreadsheets import safe_cell
+from listening.views.raters_table import described, raters_table, rows_of
+from listening.views.researcher import who
+from listening.views.tables import Shown
+
+LONGEST_REASON = 300  # characters
+READ_AT_ONCE = 2000  # rows of a CSV
+
+
+def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> Shown:
+    table = raters_table(study, sees_ids=may_see_ids(study, request.user))
+    return table.read(rows_of(study), asked)
+
+
+@login_required
+@require_GET
+def page(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, LOOK)
+    uncounted = summaries.bring_up_to_date(study.pk)
+    shown = _shown(request, study, request.GET)
+    context = {
+        "study": study,
+        "shown": shown,
+        "rows": described(shown.page),
+        "uncounted": uncounted,
+        "as_of": summaries.agreement_as_of(study.pk),
+        "at_once": AT_ONCE,
+        "shared_from": summaries.SHARED_FROM,
+        "shows_prolific_ids": may_see_ids(study, request.user),
+    }
+    return render(request, "researcher/raters.html", context)
+
+
+# --- Decided about those chosen ------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def judge(request: HttpRequest, key: str) -> HttpResponse:
+    """Rejects or restores the chosen sessions, or all that the filters leave, for a reason."""
+    study = study_for(request.user, key, EDIT)
+    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
+    to = request.POST.get("to", "")
+    chosen, trouble = _chosen(request, study)
+    if to not in ("rejected", "restored"):
+        trouble = "Sessions can be rejected or restored."
+    elif not reason:
+        trouble = "A session is rejected or restored for a reason. Please write it down."
+    if trouble:
+        messages.error(request, f"Nothing was changed. {trouble}")
+        return redirect(_back(request, study))
+    judged = reject_sessions(chosen, reason) if to == "rejected" else restore_sessions(chosen)
+    if judged.raters:
+        details = {"sessions": len(judged.raters), "raters": list(judged.raters), "reason": reason}
+        note(study, to, who(request), **details)
+        forget_progress(key)
+        summaries.count_sessions(chosen)
+    _tell(request, to, judged)
+    return redirect(_back(request, study))
+
+
+def _chosen(request: HttpRequest, study: Study) -> tuple[list[int], str]:
+    """Which sessions, and what stands against it; "" where nothing does."""
+    if "all" in request.POST:
+        shown = _shown(request, study, QueryDict(request.POST.get("query", "")))
+        if shown.ignored:
+            return [], " ".join(shown.ignored)
+        chosen = list(shown.filtered.values_list("pk", flat=True))
+        if str(len(chosen)) != request.POST["all"]:
+            return [], f"{len(chosen):,} sessions match now: others came meanwhile. Look again."
+    else:
+        asked = [int(pk) for pk in request.POST.getlist("session") if pk.isdecimal()]
+        chosen = list(study.sessions.filter(pk__in=asked).values_list("pk", flat=True))
+        if len(chosen) < len(set(asked)):
+            return [], "Some of these sessions are not of this study, or are gone. Look again."
+    if not chosen:
+        return [], "Choose at least one session."
+    if len(chosen) > AT_ONCE:
+        words = (
+            f"{len(chosen):,} sessions are too many at once: {AT_ONCE:,} can be judged in one go"
+        )
+        return [], f"{words}. Narrow the filters."
+    return sorted(chosen), ""
+
+
+def _tell(request: HttpRequest, to: str, judged: Judged) -> None:
+    """What became of it: how many, and what was not done."""
+    count = len(judged.raters)
+    named = f"the session of {judged.raters[0]}" if count == 1 else f"{count:,} sessions"
+    after = {
+        "rejected": "The ratings are kept but no longer count, and the places are open again.",
+        "restored": "The ratings count again where their places are still free.",
+    }
+    if count:
+        messages.success(request, f"{to.capitalize()} {named}. {after[to]}")
+    if judged.not_counting:
+        said = f"{judged.not_counting:,} of their ratings fill no place"
+        why = "others have given it meanwhile, or the block had not passed its traps"
+        messages.warning(request, f"{said}: {why}. They are kept.")
+    if left := judged.left_as_they_were:
+        state = "withdrawn, screened out or rejected" if to == "rejected" else "not rejected"
+        messages.warning(request, f"{left:,} left as before: {state} already.")
+
+
+def _back(request: HttpRequest, study: Study) -> str:
+    """To the page that asked: one rater's, or the table as it was filtered."""
+    pk = request.POST.get("from", "")
+    if pk.isdecimal() and len(pk) < 16:
+        return reverse("rater", args=[study.key, int(pk)])
+    query = QueryDict(request.POST.get("query", "")[:2000]).urlencode()
+    return reverse("raters", args=[study.key]) + (f"?{query}" if query else "")
+
+
+# --- Taken out -----------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def raters_csv(request: HttpRequest, key: str) -> HttpResponse | StreamingHttpResponse:
+    """What the filters leave, in the order of the table."""
+    study = study_for(request.user, key, ANALYSE)
+    summaries.bring_up_to_date(study.pk)
+    shown = _shown(request, study, request.GET)
+    if shown.ignored:
+        return HttpResponse("\n".join(shown.ignored), status=400, content_type="text/plain")
+    note(study, "exported", who(request), file="raters.csv", filters=shown.query or "none")
+    stamp = timezone.now().strftime("%Y-%m-%d")
+    response = StreamingHttpResponse(_lines(shown), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.key}-raters-{stamp}.csv"'
+    return response
+
+
+class _Line:
+    """What csv writes to."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+FIGURES = (
+    *("trials", "answered", "skipped", "traps", "traps_failed", "checks_failed"),
+    *("median_ms", "agreement", "shared", "signs"),
+)
+HEAD = (
+    *("session", "rater", "state", "rejected_because", "review", "source", "device"),
+    *("simulated", *FIGURES, "started_at_utc"),
+)
+
+
+def _lines(shown: Shown) -> Iterator[str]:
+    writer = csv.writer(_Line(), lineterminator="\n")
+    yield writer.writerow(HEAD)
+    part: list[Session] = []
+    for session in shown.ordered.iterator(chunk_size=READ_AT_ONCE):
+        part.append(session)
+        if len(part) == READ_AT_ONCE:
+            yield from (writer.writerow(_cells(row)) for row in described(part))
+            part = []
+    yield from (writer.writerow(_cells(row)) for row in described(part))
+
+
+def _cells(row: dict[str, Any]) -> list[Any]:
+    session, summary = row["session"], row["summary"]
+    return [
+        *(f"s{session.pk}", session.rater.code, row["called"]),
+        *(safe_cell(session.rejected_because), session.review, session.source, session.device),
+        session.rater.simulated,
+        *(getattr(summary, name) if summary else None for name in FIGURES),
+        session.started_at.strftime("%Y-%m-%d %H:%M:%S"),
+    ]
