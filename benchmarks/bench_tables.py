@@ -1,4 +1,4 @@
-"""The tables of a study with 1,000,000 ratings: how long the server takes for each page and file."""
+"""The tables of a study with 1,000,000 ratings: server time of each page and file."""
 
 from __future__ import annotations
 
@@ -74,9 +74,7 @@ def statements_of(client: Any, path: str) -> int:
     return count
 
 
-def page_rows(
-    client: Any, browser: httpx.Client, study: int, rounds: int
-) -> list[list[object]]:
+def page_rows(client: Any, browser: httpx.Client, study: int, rounds: int) -> list[list[object]]:
     """Each page as the web process sends it; its first request stands alone."""
     rows: list[list[object]] = []
     day = (datetime.now(UTC) - timedelta(days=20)).strftime("%Y-%m-%d")

@@ -22,6 +22,7 @@ from redis.exceptions import RedisError
 SLOW_S = 0.1  # what takes longer is left to a worker
 KEPT_S = 30 * 86_400
 REST = 4  # it rests at least this many times as long as it took to make
+TOLD_FROM_S = 30.0
 ASKED_S = 60  # a worker that was asked is not asked again meanwhile
 RECOUNT = "listening.jobs.recount"  # named, since the job imports what counts
 log = logging.getLogger(__name__)
@@ -38,6 +39,11 @@ class Kept:
     @property
     def counted_at(self) -> datetime:
         return datetime.fromtimestamp(self.made_at, UTC)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether a page says when it was counted."""
+        return time.time() - self.made_at > TOLD_FROM_S
 
 
 @dataclass
@@ -70,11 +76,10 @@ def look(kind: str, of: str, max_age_s: float, patience: Patience | None = None)
         kept: Kept | None = cache.get(_name(kind, of))
     except RedisError:
         return _made(kind, of)
-    now = time.time()
-    if kept and now < kept.made_at + max(max_age_s, REST * kept.took_s):
+    slow = kept is not None and kept.took_s > SLOW_S
+    if kept and time.time() < kept.made_at + max(max_age_s, REST * kept.took_s * slow):
         return kept
-    over = patience is not None and patience.is_over
-    if over or (kept and kept.took_s > SLOW_S):
+    if slow or (patience is not None and patience.is_over):
         ask(kind, of)
         return kept
     fresh = remake(kind, of)

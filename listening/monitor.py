@@ -80,7 +80,7 @@ def _lasts(kept: Snapshot, max_age_s: float) -> bool:
 
 
 def _name(study: str) -> str:
-    return f"monitor/{study}"
+    return f"progress/{study}"
 
 
 def _snapshot(study: str, began: float) -> Snapshot:

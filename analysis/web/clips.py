@@ -14,8 +14,10 @@ from django.views.decorators.http import require_GET
 
 from analysis.formatting import number, percent
 from listening.selectors import (
+    CLIP_SORTS,
     AskedPlace,
     ClipAnswers,
+    ClipPage,
     ClipQuery,
     asked_places,
     clip_answers,
@@ -37,25 +39,28 @@ def clips(request: HttpRequest, key: str) -> HttpResponse:
     place = _place(places, request)
     asked = {name: _text(request, name) for name in ("condition", "stimulus")}
     number_of = _page_number(request)
-    rows: list[ClipAnswers] = []
-    total = 0
+    sort = _text(request, "sort") if _text(request, "sort") in CLIP_SORTS else ""
+    found = ClipPage(clips=[], total=0, counted_at=None)
     wherever = asked["stimulus"] and not _text(request, "task")  # a clip of any task
     for each in places if wherever else [place]:
         place = each
-        query = ClipQuery(key, place["task"], place["criterion"], **asked)
-        rows, total = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
-        if total:
+        query = ClipQuery(key, place["task"], place["criterion"], **asked, sort=sort)
+        found = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
+        if found["total"]:
             break
-    chosen = {"task": place["task"], "criterion": place["criterion"], **asked}
+    chosen = {"task": place["task"], "criterion": place["criterion"], **asked, "sort": sort}
     context = {
         "study": head,
         "places": places,
         "place": place,
         "conditions": condition_labels(key).items(),
         **asked,
-        "rows": [_shown(row) for row in rows],
-        "total": total,
-        "page": Paginator(range(total), CLIPS_SHOWN).get_page(number_of),
+        "rows": [_shown(row) for row in found["clips"]],
+        "total": found["total"],
+        "counted_at": found["counted_at"],
+        "sort": sort,
+        "sorts": [(name, words) for name, (words, _) in CLIP_SORTS.items()],
+        "page": Paginator(range(found["total"]), CLIPS_SHOWN).get_page(number_of),
         "query": f"{urlencode({k: v for k, v in chosen.items() if v})}&",
     }
     return render(request, "analysis/clips.html", context)

@@ -1,9 +1,11 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.models.codes import RATER_CODE
+from listening.selectors.clip_answers import SORTS as CLIP_SORTS
 from listening.selectors.clip_answers import (
     AskedPlace,
     ClipAnswers,
+    ClipPage,
     ClipQuery,
     asked_places,
     clip_answers,
@@ -51,9 +53,11 @@ from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [
+    "CLIP_SORTS",
     "RATER_CODE",
     "AskedPlace",
     "ClipAnswers",
+    "ClipPage",
     "ClipQuery",
     "ConditionProgress",
     "HeardClip",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TypedDict
 
+from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from listening.design.traps import TRAINING
 from listening.leases import ANSWERED, STATUS_NOW
-from listening.models import Block, Session, Study
+from listening.models import Block, Criterion, Session, Study
 
 
 class ConditionProgress(TypedDict):
@@ -53,26 +56,35 @@ SELECT {STATUS_NOW} AS shown, count(*), count(*) FILTER (WHERE r.simulated)
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 WHERE s.study_id = %s GROUP BY shown
 """
-SLOTS = """
-SELECT p.task_id, concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
+# How often each stimulus (versus another, where one is compared) is planned in a task, and filled.
+PLANNED = """
+SELECT stimulus_id, versus_id, count(*) FROM listening_slot
+WHERE task_id = %(task)s AND others = '{}' GROUP BY 1, 2
+UNION ALL
+SELECT r.id, NULL, count(*) FROM listening_slot, unnest(stimulus_id || others) AS r(id)
+WHERE task_id = %(task)s AND others <> '{}' GROUP BY 1
+"""
+COUNTING = "listening_rating WHERE criterion_id = ANY(%(criteria)s) AND counts"
+ONCE = f"(SELECT DISTINCT slot_id, stimulus_id FROM {COUNTING}) AS q"  # a slot has several criteria
+FILLED = "SELECT stimulus_id, NULL, count(*) FROM {rated} GROUP BY 1"
+FILLED_VERSUS = """
+SELECT q.stimulus_id, CASE WHEN s.others = '{{}}' THEN s.versus_id END, count(*)
+FROM (SELECT slot_id, stimulus_id FROM {rated}) q JOIN listening_slot s ON s.id = q.slot_id
+GROUP BY 1, 2
+"""
+BY_CONDITION = """
+SELECT concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
     co.key), coalesce(nullif(vc.label, ''), vc.key)), sum(p.planned)::bigint,
-    sum(coalesce(f.filled, 0))::bigint
-FROM (SELECT task_id, r.id AS stimulus_id,
-        CASE WHEN others = '{}' THEN versus_id END AS versus_id, count(*) AS planned
-      FROM listening_slot, unnest(stimulus_id || others) AS r(id)
-      WHERE task_id = ANY(%s) GROUP BY 1, 2, 3) p
+    sum(p.filled)::bigint
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+    AS p(stimulus_id, versus_id, planned, filled)
 JOIN listening_stimulus x ON x.id = p.stimulus_id
 JOIN listening_condition co ON co.id = x.condition_id
 LEFT JOIN listening_stimulus v ON v.id = p.versus_id
 LEFT JOIN listening_condition vc ON vc.id = v.condition_id
-LEFT JOIN (SELECT s.task_id, q.stimulus_id,
-        CASE WHEN s.others = '{}' THEN s.versus_id END AS versus_id, count(DISTINCT s.id) AS filled
-      FROM listening_slot s JOIN listening_rating q ON q.slot_id = s.id AND q.counts
-      WHERE s.task_id = ANY(%s) GROUP BY 1, 2, 3) f
-  ON f.task_id = p.task_id AND f.stimulus_id = p.stimulus_id
-  AND f.versus_id IS NOT DISTINCT FROM p.versus_id
-GROUP BY 1, 2, 3 ORDER BY 1, 2
+GROUP BY 1, 2 ORDER BY 1
 """
+PLAN_KEPT_S = 30 * 86_400
 BLOCKS = (
     "SELECT task_id, state, count(*) FROM listening_block WHERE task_id = ANY(%s) GROUP BY 1, 2"
 )
@@ -94,8 +106,6 @@ def study_progress(study: str) -> StudyProgress:
         for shown, count, simulated in cursor.fetchall():
             sessions[shown] += count
             sessions["simulated"] += simulated
-        cursor.execute(SLOTS, [ids, ids])
-        slots = cursor.fetchall()
         cursor.execute(BLOCKS, [ids])
         blocks = cursor.fetchall()
         cursor.execute(TRAPS, [ids, TRAINING])
@@ -103,12 +113,8 @@ def study_progress(study: str) -> StudyProgress:
     names = {state.value: state.name.lower() for state in Block.State}
     progress: list[TaskProgress] = []
     for task in tasks:
-        conditions = [
-            ConditionProgress(condition=key, label=label or key, planned=planned, rated=rated)
-            for task_id, key, label, planned, rated in slots
-            if task_id == task.pk
-        ]
         counted = {names[state]: n for task_id, state, n in blocks if task_id == task.pk}
+        conditions = _conditions(task.pk, sum(counted.values()))
         progress.append(
             TaskProgress(
                 key=task.key,
@@ -134,3 +140,51 @@ def study_progress(study: str) -> StudyProgress:
         sessions=sessions,
         tasks=progress,
     )
+
+
+def _conditions(task: int, blocks: int) -> list[ConditionProgress]:
+    """Each condition of the task, or pair of them: how much of its plan is filled."""
+    if not blocks:
+        return []
+    planned = _planned(task, blocks)
+    filled = _filled(task, versus=any(versus for _, versus in planned))
+    pairs = list(planned)
+    columns = (
+        [stimulus for stimulus, _ in pairs],
+        [versus for _, versus in pairs],
+        [planned[pair] for pair in pairs],
+        [filled.get(pair, 0) for pair in pairs],
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(BY_CONDITION, columns)
+        return [
+            ConditionProgress(condition=key, label=label or key, planned=of, rated=rated)
+            for key, label, of, rated in cursor.fetchall()
+        ]
+
+
+Pair = tuple[int, int | None]  # stimulus, and that it is compared with
+
+
+def _planned(task: int, blocks: int) -> dict[Pair, int]:
+    """A plan is written once, with its blocks: counted once, too, unless they are others."""
+    name = f"planned/{task}/{blocks}"
+    planned: dict[Pair, int] | None = None
+    with suppress(RedisError):
+        planned = cache.get(name)
+    if planned is None:
+        with connection.cursor() as cursor:
+            cursor.execute(PLANNED, {"task": task})
+            planned = {(stimulus, versus): count for stimulus, versus, count in cursor.fetchall()}
+        with suppress(RedisError):
+            cache.set(name, planned, timeout=PLAN_KEPT_S)
+    return planned
+
+
+def _filled(task: int, *, versus: bool) -> dict[Pair, int]:
+    criteria = list(Criterion.objects.filter(task=task).values_list("pk", flat=True))
+    rated = COUNTING if len(criteria) == 1 else ONCE
+    statement = (FILLED_VERSUS if versus else FILLED).format(rated=rated)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, {"criteria": criteria})
+        return {(stimulus, other): count for stimulus, other, count in cursor.fetchall()}

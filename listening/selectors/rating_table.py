@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypedDict
 
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
 from listening.design.traps import TRAINING
-from listening.models import Condition, Criterion, Justification, Rating, Session, Stimulus, Study
+from listening.models import (
+    Condition,
+    Criterion,
+    Justification,
+    Rating,
+    Session,
+    Stimulus,
+    Study,
+    Trial,
+)
 from listening.views.tables import Column, Filter, Shown, Table, number_from, one_of
 
 RATINGS_PER_PAGE = 25
@@ -21,17 +31,7 @@ WHY_NOT = {  # what leaves a rating out of every analysis by default, the first 
     "no_place": "Fills no place of the plan",
 }
 COUNTS = "counts"
-_NO_TRAP = Q(trial__trap="")
-_LEFT_OUT = {
-    "training": Q(trial__trap=TRAINING),
-    "trap": ~Q(trial__trap__in=("", TRAINING)),
-    "rejected": _NO_TRAP & Q(trial__session__status=Session.Status.REJECTED),
-    "withdrawn": _NO_TRAP & Q(trial__session__status=Session.Status.WITHDRAWN),
-    "no_place": _NO_TRAP & Q(counts=False),
-}
-_COUNTED = Q(counts=True) & ~Q(
-    trial__session__status__in=(Session.Status.REJECTED, Session.Status.WITHDRAWN)
-)
+LEFT_OUT = (Session.Status.REJECTED, Session.Status.WITHDRAWN)
 
 
 class RatingShown(TypedDict):
@@ -68,7 +68,7 @@ def rating_table(study: Study) -> Table:
             Filter("to", "Value up to", number_from("score", "lte"), kind="number"),
             Filter("answer", "Answer", one_of("label"), placeholder="exact words of a label"),
             Filter("reason", "Reason", _reason, (("with", "With"), ("without", "Without"))),
-            Filter("use", "Use", _use, uses),
+            Filter("use", "Use", _use(study), uses),
             Filter(
                 "faster",
                 "Answered within (s)",
@@ -83,8 +83,11 @@ def rating_table(study: Study) -> Table:
     )
 
 
+# In the order of storing: walked along the primary key, which knows no days. Where days are asked
+# for, it is sorted by time, or the database would walk past all ratings that came after.
+STORED, TIMED = ("pk",), ("rated_at",)
 COLUMNS = (
-    Column("when", "Rated at (UTC)", ("pk",), largest_first=True),
+    Column("when", "Rated at (UTC)", STORED, largest_first=True),
     Column("clip", "Clip"),
     Column("answer", "Answer", ("score",), nullable=True),
     Column("rater", "Rater"),
@@ -127,6 +130,9 @@ def read_ratings(study: Study, asked: Mapping[str, str]) -> Shown:
     column would make everybody wait, and who asks reads so.
     """
     table, rows = rating_table(study), ratings_of(study)
+    if asked.get("since") or asked.get("until"):
+        columns = (replace(COLUMNS[0], order=TIMED), *COLUMNS[1:])
+        table = replace(table, columns=columns)
     shown = table.read(rows, asked)
     if shown.sort in QUICK_SORTS or not shown.page.paginator.is_capped:
         return shown
@@ -135,7 +141,7 @@ def read_ratings(study: Study, asked: Mapping[str, str]) -> Shown:
         f"filter first, then sort by another column."
     )
     by_time = table.read(rows, {**asked, "sort": table.sort})
-    return Shown(**{**by_time.__dict__, "ignored": (*by_time.ignored, said)})
+    return replace(by_time, ignored=(*by_time.ignored, said))
 
 
 def chosen_ratings(study: str, asked: Mapping[str, str]) -> QuerySet[Rating] | None:
@@ -165,7 +171,7 @@ def why_not(rating: Rating) -> str:
     trial = rating.trial
     if trial.trap:
         return WHY_NOT["training" if trial.trap == TRAINING else "trap"]
-    if trial.session.status in (Session.Status.REJECTED, Session.Status.WITHDRAWN):
+    if trial.session.status in LEFT_OUT:
         return WHY_NOT[trial.session.status]
     return "" if rating.counts else WHY_NOT["no_place"]
 
@@ -198,10 +204,31 @@ def _reason(value: str) -> Q:
     return Q(written) if value == "with" else ~Q(written)
 
 
-def _use(value: str) -> Q:
-    if value == COUNTS:
-        return _COUNTED
-    return _LEFT_OUT.get(value, ~_COUNTED)
+def _use(study: Study) -> Callable[[str], Q]:
+    """By sets of trials, which are few, and not by a join of all ratings with theirs."""
+    trials = Trial.objects.filter(task__study=study)
+    traps = trials.exclude(trap="")
+    ended = {
+        status: Trial.objects.filter(
+            session__in=Session.objects.filter(study=study, status=status).values("pk")
+        )
+        for status in LEFT_OUT
+    }
+    some = {
+        "training": Q(trial__in=traps.filter(trap=TRAINING).values("pk")),
+        "trap": Q(trial__in=traps.exclude(trap=TRAINING).values("pk")),
+        "no_place": Q(counts=False) & ~Q(trial__in=traps.values("pk")),
+        **{s: Q(trial__in=found.filter(trap="").values("pk")) for s, found in ended.items()},
+    }
+    lost = Trial.objects.filter(
+        session__in=Session.objects.filter(study=study, status__in=LEFT_OUT).values("pk")
+    )
+    left_out = Q(counts=False) | Q(trial__in=lost.values("pk"))
+
+    def narrow(value: str) -> Q:
+        return ~left_out if value == COUNTS else some.get(value, left_out)
+
+    return narrow
 
 
 def _day(more: int, lookup: str) -> Callable[[str], Q]:

@@ -14,6 +14,7 @@ from listening.models import Study
 from listening.studies.exporting import study_as_file
 
 MEASURED_FROM = 20  # sessions that finished
+MEASURED_MOST = 500  # the newest: more would tell the same, and take long to measure
 AWAY_S = 600.0  # who does nothing for so long has left, and that time counts as nobody's
 MEASURED_EVERY_S = 120
 # From the first page to the end, without the times that nothing came in.
@@ -26,8 +27,11 @@ FROM (
                 OVER (ORDER BY t.answered_at))::float8 AS gap
             FROM listening_trial t WHERE t.session_id = s.id AND t.answered_at IS NOT NULL) g
         WHERE gap > %s), 0) AS seconds
-    FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
-    WHERE s.study_id = %s AND s.status = 'finished' AND s.review = '' AND NOT r.simulated
+    FROM (
+        SELECT s.id, s.started_at, s.finished_at
+        FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+        WHERE s.study_id = %s AND s.status = 'finished' AND s.review = '' AND NOT r.simulated
+        ORDER BY s.id DESC LIMIT %s) s
 ) took
 """
 
@@ -59,6 +63,6 @@ def _estimated(study: int) -> SessionLength:
 @lru_cache(maxsize=512)
 def _measured(study: int, _period: int) -> tuple[int, float | None]:
     with connection.cursor() as cursor:
-        cursor.execute(TOOK, [AWAY_S, study])
+        cursor.execute(TOOK, [AWAY_S, study, MEASURED_MOST])
         count, minutes = cursor.fetchone()
     return int(count), None if minutes is None else float(minutes)
