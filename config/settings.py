@@ -23,6 +23,7 @@ from config.private_files import (
     close_folder,
     group_of,
 )
+from config.schedule import CELERY_BEAT_SCHEDULE  # noqa: F401
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 _env = Environment(os.environ)
@@ -255,38 +256,6 @@ CELERY_TASK_ROUTES = {
     "listening.jobs.*": {"queue": "default"},
     "analysis.jobs.*": {"queue": "analysis"},
     "metrics.jobs.*": {"queue": "gpu"},
-}
-CELERY_BEAT_SCHEDULE = {
-    "return-expired-leases": {
-        "task": "listening.jobs.return_expired_leases",
-        "schedule": 30.0,
-        "options": {"expires": 30.0},
-    },
-    "count-sessions": {
-        "task": "listening.jobs.count_sessions",
-        "schedule": 60.0,
-        "options": {"expires": 60.0},
-    },
-    "clear-unused-appearances": {
-        "task": "listening.jobs.clear_unused_appearances",
-        "schedule": 600.0,
-        "options": {"expires": 600.0},
-    },
-    "erase-due-studies": {
-        "task": "listening.jobs.erase_due_studies",
-        "schedule": 3600.0,
-        "options": {"expires": 3600.0},
-    },
-    "look-at-prolific": {
-        "task": "listening.jobs.look_at_prolific",
-        "schedule": 300.0,
-        "options": {"expires": 300.0},
-    },
-    "continue-dead-shards": {
-        "task": "metrics.jobs.continue_dead_shards",
-        "schedule": 20.0,
-        "options": {"expires": 20.0, "queue": "default"},  # those of queue gpu may all be busy
-    },
 }
 
 # --- Metrics -----------------------------------------------------------------------------------

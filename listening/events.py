@@ -69,16 +69,21 @@ def said(event: StudyEvent) -> str:
     return SAID.get(event.what, event.what)
 
 
-def details_said(event: StudyEvent) -> str:
-    """The details as a person reads them: "title: old → new, sessions: 12"."""
-    return ", ".join(f"{name.replace('_', ' ')}: {_value(v)}" for name, v in event.details.items())
+def details_said(event: StudyEvent, most: int | None = None) -> str:
+    """The details as a person reads them: "title: old → new, sessions: 12".
+
+    `most`: so many of a list, and how many more there are.
+    """
+    named = ((name.replace("_", " "), value) for name, value in event.details.items())
+    return ", ".join(f"{name}: {_value(value, most)}" for name, value in named)
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, most: int | None = None) -> str:
     if isinstance(value, dict) and set(value) == {"from", "to"}:
         return f"{_value(value['from'])} → {_value(value['to'])}"
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
+        more = f" and {len(value) - most:,} more" if most and len(value) > most else ""
+        return (", ".join(map(str, value[:most])) or "none") + more
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value) or "none"

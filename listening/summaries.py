@@ -113,11 +113,11 @@ def stale_sessions(study: int) -> list[int]:
         return sorted(row[0] for row in cursor.fetchall())
 
 
-def bring_up_to_date(study: int, at_most: int = AT_ONCE) -> int:
-    """Counts what changed, up to so many sessions; how many are left to be counted later."""
+def bring_up_to_date(study: int) -> int:
+    """Counts what changed, `AT_ONCE` sessions at most; how many are left to the beat's job."""
     stale = stale_sessions(study)
-    count_sessions(stale[:at_most])
-    return max(0, len(stale) - at_most)
+    count_sessions(stale[:AT_ONCE])
+    return len(stale[AT_ONCE:])
 
 
 def agreement_as_of(study: int) -> datetime | None:

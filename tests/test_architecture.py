@@ -16,7 +16,8 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
     "listening": (
         *(
             "access",
-            "access",
+            "judging",
+            "summaries",
             "accounts",
             "events",
             "projects",

@@ -26,7 +26,6 @@ from listening.selectors import (
 )
 
 CLIPS_SHOWN = 20
-MOST_BARS = 12
 
 
 @login_required
@@ -96,13 +95,13 @@ def _shown(row: ClipAnswers) -> dict[str, Any]:
         }
         for label, _, count in row["answers"]
     ]
-    if len(bars) > MOST_BARS:  # a slider, or texts: those given most often
-        bars = sorted(bars, key=lambda bar: -float(str(bar["count"])))[:MOST_BARS]
+    if row["different"] > len(bars):
+        bars = sorted(bars, key=lambda bar: -float(str(bar["count"])))
     return {
         **row,
         "name": row["label"] or row["condition"],
         "mean": number(row["mean"], decimals=2),
         "sd": number(row["sd"], decimals=2),
         "bars": bars,
-        "not_shown": len(row["answers"]) - len(bars),
+        "not_shown": row["different"] - len(bars),
     }

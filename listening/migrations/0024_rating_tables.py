@@ -18,4 +18,8 @@ class Migration(migrations.Migration):
             model_name='trial',
             index=models.Index(condition=models.Q(('trap', ''), _negated=True), fields=['task', 'trap'], name='trial_trap'),
         ),
+        migrations.AddIndex(
+            model_name='session',
+            index=models.Index(fields=['study', '-started_at', '-id'], name='session_newest'),
+        ),
     ]

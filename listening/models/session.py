@@ -67,7 +67,10 @@ class Session(models.Model):
                 name="one_open_session_per_rater_and_study",
             )
         ]
-        indexes = [models.Index(fields=["study", "status"], name="session_by_status")]
+        indexes = [
+            models.Index(fields=["study", "status"], name="session_by_status"),
+            models.Index(fields=["study", "-started_at", "-id"], name="session_newest"),
+        ]
 
     def __str__(self) -> str:
         return f"session {self.pk}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,10 +14,7 @@ from listening.models import Criterion, Stimulus
 
 
 class ClipAnswers(TypedDict):
-    """A stimulus with its ratings that count; ``mean`` and ``sd`` are None without scores.
-
-    Mean and SD are as old as the order of the clips; answers are those of now.
-    """
+    """A stimulus with its ratings that count; ``mean`` and ``sd`` are None without scores."""
 
     stimulus: str
     condition: str
@@ -30,6 +26,7 @@ class ClipAnswers(TypedDict):
     sd: float | None
     skipped: int  # times that it could not be played
     answers: list[tuple[str, float | None, int]]  # label, score, how many; in order of the scale
+    different: int  # answers in all: only those that were given most often are told
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class ClipPage(TypedDict):
 
     clips: list[ClipAnswers]
     total: int
-    counted_at: datetime | None  # where their order is not that of now
+    counted_at: datetime | None  # where that was not just now
 
 
 class Tally(NamedTuple):
@@ -63,9 +60,11 @@ class Tally(NamedTuple):
     sd: float | None
     labels: int
     skipped: int
+    answers: list[tuple[str, float | None, int]]
 
 
 KIND = "clips"
+MOST_ANSWERS = 12  # of a slider, or texts: those given most often
 # Every rating once, into as many groups as there are clips and answers; joins come after.
 TALLY = """
 WITH rejected AS MATERIALIZED (
@@ -79,8 +78,13 @@ answers AS (
 clips AS (
     SELECT stimulus_id, sum(n) AS n, sum(n * score) / sum(n) FILTER (WHERE score IS NOT NULL)
             AS mean, sum(n) FILTER (WHERE score IS NOT NULL) AS scored,
-        count(DISTINCT label) AS labels
+        count(*) AS labels
     FROM answers GROUP BY 1),
+most AS (
+    SELECT stimulus_id, json_agg(json_build_array(label, score, n) ORDER BY score, label) AS given
+    FROM (SELECT *, row_number() OVER (PARTITION BY stimulus_id ORDER BY n DESC, score, label) AS r
+        FROM answers) ranked
+    WHERE r <= %(most)s GROUP BY 1),
 spread AS (
     SELECT a.stimulus_id, sqrt(sum(a.n * (a.score - c.mean) ^ 2) / nullif(max(c.scored) - 1, 0))
         AS sd
@@ -91,17 +95,11 @@ skips AS (
         SELECT task_id FROM listening_criterion WHERE id = %(criterion)s)
     GROUP BY 1)
 SELECT x.id, x.key, co.key, coalesce(c.n, 0)::bigint, c.mean, s.sd, coalesce(c.labels, 0),
-    coalesce(k.n, 0)
+    coalesce(k.n, 0), coalesce(m.given, '[]')
 FROM clips c FULL JOIN skips k USING (stimulus_id) LEFT JOIN spread s USING (stimulus_id)
+LEFT JOIN most m USING (stimulus_id)
 JOIN listening_stimulus x ON x.id = stimulus_id
 JOIN listening_condition co ON co.id = x.condition_id
-"""
-ANSWERS = """
-    SELECT q.stimulus_id, q.label, q.score, count(*) FROM listening_rating q
-    JOIN listening_trial t ON t.id = q.trial_id JOIN listening_session s ON s.id = t.session_id
-    WHERE q.criterion_id = %(criterion)s AND q.counts AND s.status <> 'rejected'
-        AND q.stimulus_id = ANY(%(ids)s)
-    GROUP BY 1, 2, 3 ORDER BY q.score, q.label
 """
 
 
@@ -129,12 +127,12 @@ def tallies(criterion: str) -> list[Tally]:
     not rejected; rules of an analysis are not applied.
     """
     with connection.cursor() as cursor:
-        cursor.execute(TALLY, {"criterion": int(criterion)})
+        cursor.execute(TALLY, {"criterion": int(criterion), "most": MOST_ANSWERS})
         return [Tally(*row) for row in cursor.fetchall()]
 
 
 def clip_answers(query: ClipQuery, limit: int, offset: int = 0) -> ClipPage:
-    """One page of clips, in the order of what was counted last; their answers as they are now."""
+    """One page of clips, as they were counted last."""
     criterion = Criterion.objects.filter(
         task__study__key=query.study, task__key=query.task, key=query.criterion
     ).first()
@@ -150,38 +148,30 @@ def clip_answers(query: ClipQuery, limit: int, offset: int = 0) -> ClipPage:
     found.sort(key=SORTS.get(query.sort, SORTS["disagreement"])[1])
     shown = found[offset : offset + limit]
     counted_at = kept.counted_at if kept.is_old else None
-    return ClipPage(clips=_clips(criterion.pk, shown), total=len(found), counted_at=counted_at)
+    return ClipPage(clips=_clips(shown), total=len(found), counted_at=counted_at)
 
 
-def _clips(criterion: int, shown: list[Tally]) -> list[ClipAnswers]:
+def _clips(shown: list[Tally]) -> list[ClipAnswers]:
     ids = [tally.stimulus_id for tally in shown]
     stimuli = Stimulus.objects.select_related("condition", "item").in_bulk(ids)
-    answers: dict[int, list[tuple[str, float | None, int]]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(ANSWERS, {"criterion": criterion, "ids": ids})
-        for pk, label, score, count in cursor.fetchall():
-            answers[pk].append((label, score, count))
     return [
-        _clip(tally, stimuli[tally.stimulus_id], answers[tally.stimulus_id])
-        for tally in shown
-        if tally.stimulus_id in stimuli
+        _clip(tally, stimuli[tally.stimulus_id]) for tally in shown if tally.stimulus_id in stimuli
     ]
 
 
-def _clip(
-    tally: Tally, stimulus: Stimulus, answers: list[tuple[str, float | None, int]]
-) -> ClipAnswers:
+def _clip(tally: Tally, stimulus: Stimulus) -> ClipAnswers:
     return ClipAnswers(
         stimulus=stimulus.key,
         condition=stimulus.condition.key,
         label=stimulus.condition.label,
         item=stimulus.item.key,
         text=stimulus.item.text,
-        ratings=sum(count for _, _, count in answers),
+        ratings=tally.ratings,
         mean=tally.mean,
         sd=tally.sd,
         skipped=tally.skipped,
-        answers=answers,
+        answers=tally.answers,
+        different=tally.labels,
     )
 
 

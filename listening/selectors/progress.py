@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import suppress
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from django.core.cache import cache
 from django.db import connection
@@ -58,11 +59,14 @@ WHERE s.study_id = %s GROUP BY shown
 """
 # How often each stimulus (versus another, where one is compared) is planned in a task, and filled.
 PLANNED = """
-SELECT stimulus_id, versus_id, count(*) FROM listening_slot
-WHERE task_id = %(task)s AND others = '{}' GROUP BY 1, 2
-UNION ALL
-SELECT r.id, NULL, count(*) FROM listening_slot, unnest(stimulus_id || others) AS r(id)
-WHERE task_id = %(task)s AND others <> '{}' GROUP BY 1
+SELECT p.stimulus_id, p.versus_id, x.condition_id, v.condition_id, p.planned
+FROM (SELECT stimulus_id, versus_id, count(*) AS planned FROM listening_slot
+    WHERE task_id = %(task)s AND others = '{}' GROUP BY 1, 2
+    UNION ALL
+    SELECT r.id, NULL, count(*) FROM listening_slot, unnest(stimulus_id || others) AS r(id)
+    WHERE task_id = %(task)s AND others <> '{}' GROUP BY 1) p
+JOIN listening_stimulus x ON x.id = p.stimulus_id
+LEFT JOIN listening_stimulus v ON v.id = p.versus_id
 """
 COUNTING = "listening_rating WHERE criterion_id = ANY(%(criteria)s) AND counts"
 ONCE = f"(SELECT DISTINCT slot_id, stimulus_id FROM {COUNTING}) AS q"  # a slot has several criteria
@@ -74,15 +78,12 @@ GROUP BY 1, 2
 """
 BY_CONDITION = """
 SELECT concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
-    co.key), coalesce(nullif(vc.label, ''), vc.key)), sum(p.planned)::bigint,
-    sum(p.filled)::bigint
+    co.key), coalesce(nullif(vc.label, ''), vc.key)), p.planned, p.filled
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
-    AS p(stimulus_id, versus_id, planned, filled)
-JOIN listening_stimulus x ON x.id = p.stimulus_id
-JOIN listening_condition co ON co.id = x.condition_id
-LEFT JOIN listening_stimulus v ON v.id = p.versus_id
-LEFT JOIN listening_condition vc ON vc.id = v.condition_id
-GROUP BY 1, 2 ORDER BY 1
+    AS p(condition_id, versus_id, planned, filled)
+JOIN listening_condition co ON co.id = p.condition_id
+LEFT JOIN listening_condition vc ON vc.id = p.versus_id
+ORDER BY 1
 """
 PLAN_KEPT_S = 30 * 86_400
 BLOCKS = (
@@ -146,42 +147,48 @@ def _conditions(task: int, blocks: int) -> list[ConditionProgress]:
     """Each condition of the task, or pair of them: how much of its plan is filled."""
     if not blocks:
         return []
-    planned = _planned(task, blocks)
-    filled = _filled(task, versus=any(versus for _, versus in planned))
-    pairs = list(planned)
-    columns = (
-        [stimulus for stimulus, _ in pairs],
-        [versus for _, versus in pairs],
-        [planned[pair] for pair in pairs],
-        [filled.get(pair, 0) for pair in pairs],
-    )
+    plan = _planned(task, blocks)
+    filled = _filled(task, versus=any(planned.versus_id for planned in plan))
+    sums: dict[tuple[int, int | None], list[int]] = defaultdict(lambda: [0, 0])
+    for planned in plan:
+        both = sums[planned.condition_id, planned.versus_condition_id]
+        both[0] += planned.count
+        both[1] += filled.get((planned.stimulus_id, planned.versus_id), 0)
+    rows = [(*pair, *both) for pair, both in sums.items()]
     with connection.cursor() as cursor:
-        cursor.execute(BY_CONDITION, columns)
+        cursor.execute(BY_CONDITION, [list(column) for column in zip(*rows, strict=True)])
         return [
             ConditionProgress(condition=key, label=label or key, planned=of, rated=rated)
             for key, label, of, rated in cursor.fetchall()
         ]
 
 
-Pair = tuple[int, int | None]  # stimulus, and that it is compared with
+class Planned(NamedTuple):
+    """How many places of a plan are a stimulus's, maybe versus another."""
+
+    stimulus_id: int
+    versus_id: int | None
+    condition_id: int
+    versus_condition_id: int | None
+    count: int
 
 
-def _planned(task: int, blocks: int) -> dict[Pair, int]:
+def _planned(task: int, blocks: int) -> list[Planned]:
     """A plan is written once, with its blocks: counted once, too, unless they are others."""
     name = f"planned/{task}/{blocks}"
-    planned: dict[Pair, int] | None = None
+    plan: list[Planned] | None = None
     with suppress(RedisError):
-        planned = cache.get(name)
-    if planned is None:
+        plan = cache.get(name)
+    if plan is None:
         with connection.cursor() as cursor:
             cursor.execute(PLANNED, {"task": task})
-            planned = {(stimulus, versus): count for stimulus, versus, count in cursor.fetchall()}
+            plan = [Planned(*row) for row in cursor.fetchall()]
         with suppress(RedisError):
-            cache.set(name, planned, timeout=PLAN_KEPT_S)
-    return planned
+            cache.set(name, plan, timeout=PLAN_KEPT_S)
+    return plan
 
 
-def _filled(task: int, *, versus: bool) -> dict[Pair, int]:
+def _filled(task: int, *, versus: bool) -> dict[tuple[int, int | None], int]:
     criteria = list(Criterion.objects.filter(task=task).values_list("pk", flat=True))
     rated = COUNTING if len(criteria) == 1 else ONCE
     statement = (FILLED_VERSUS if versus else FILLED).format(rated=rated)

@@ -27,16 +27,16 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study", "log", "log-csv", "results", "results-state", "results-file", "metrics"),
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
-        *("report-card", "report-card-file"),
+        *("report-card", "report-card-file", "raters", "rater"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
-        *("metrics-jsonl", "metrics-import", "ratings"),
+        *("metrics-jsonl", "metrics-import", "raters-csv", "ratings"),
     ),
     EDIT: (
-        *("study-state", "session-reject", "simulated-delete", "manage", "manage-do"),
+        *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
         *("invitations-csv", "results-share", "results-unshare"),
     ),
@@ -162,8 +162,10 @@ def test_what_a_role_may_not_do_is_not_offered(client, lab):
     seen = {}
     for role in ROLES:
         client.force_login(make_user(role))
-        seen[role] = page_of(client, "/studies/voices/")
-    for words in ("Pause</button>", "Reject…", ">Recruiting<", ">Manage<"):
+        seen[role] = page_of(client, "/studies/voices/") + page_of(
+            client, "/studies/voices/raters/"
+        )
+    for words in ("Pause</button>", "Reject or restore…", ">Recruiting<", ">Manage<"):
         assert [role for role in ROLES if words in seen[role]] == ["editor", "owner"], words
     AnalysisRun.objects.create(study=Study.objects.get(), estimator="mean_score", state="cancelled")
     for role, offered in {"viewer": False, "analyst": True}.items():
@@ -188,7 +190,7 @@ def test_prolific_ids_are_for_who_runs_the_study(client, lab):
     for name, user in people(lab).items():
         if name not in ("nobody", "stranger"):
             client.force_login(User.objects.get(pk=user.pk))
-            shown += [name] * ("5f1c0a" in page_of(client, "/studies/voices/"))
+            shown += [name] * ("5f1c0a" in page_of(client, "/studies/voices/raters/"))
     assert sorted(shown) == ["editor", "owner"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, connections
 from django.utils import timezone
 
-from listening import allocation, leases, sessions
+from listening import allocation, judging, leases, sessions
 from listening.models import Block, Rating, Session, Slot, Study, Trial
 from listening.refusals import Refused
 from listening.selectors import study_progress
@@ -217,11 +217,18 @@ class Crowd:
                 sessions.refresh(session)
             yield
         if 0.12 <= kind < 0.15:
-            sessions.reject(session, "a test of rejection")
-            self.seen["rejected"] += 1
+            yield from self.judged(session, back=kind < 0.135)
         elif 0.15 <= kind < 0.16:
             sessions.withdraw(session)
             self.seen["withdrew"] += 1
+
+    def judged(self, session, *, back: bool):
+        sessions.reject(session, "a test of rejection")
+        self.seen["rejected"] += 1
+        if back:
+            yield  # others may take its places
+            judging.restore_sessions([session.pk])
+            self.seen["restored"] += 1
 
     def away(self, session):
         self.run_out(session)
@@ -293,6 +300,7 @@ def test_many_raters_at_once_leave_exactly_n_valid_ratings_everywhere(
     assert_no_repeats(study)
     assert crowd.seen["left"] > raters / 25
     assert crowd.seen["rejected"] > raters / 100
+    assert crowd.seen["restored"] > raters / 200
     stored = Rating.objects.count()
     with capsys.disabled():
         print(f"\n{raters} raters at once: {dict(crowd.seen)}; {stored} ratings in {took_s:.0f} s")

@@ -244,13 +244,14 @@ def test_audio_that_a_copy_uses_stays(study, monkeypatch, django_capture_on_comm
 def test_the_log_says_who_did_what_and_can_be_taken_out(owner, study):
     session = arrive(study)
     owner.post("/studies/voices/state/", {"to": "paused"})
-    owner.post(f"/studies/voices/reject/{session.pk}/", {"reason": "=too fast"})
+    judged = {"session": session.pk, "to": "rejected", "reason": "=too fast"}
+    owner.post("/studies/voices/raters/judge/", judged)
     do(owner, "name", name="Pilot")
     run("open_study", "voices")
     text = words_of(page_of(owner, "/studies/voices/log/"))
     for line in (
         "Paused researcher",
-        f"Session rejected researcher rater: {session.rater.code}, reason: =too fast",
+        f"Session rejected researcher raters: {session.rater.code}, reason: =too fast, sessions: 1",
         "Renamed researcher name: none → Pilot",
         "Opened command line",
     ):

@@ -8,7 +8,8 @@ if (form instanceof HTMLFormElement) {
   const every = /** @type {HTMLInputElement} */ (byId("choose-page"));
   const all = /** @type {HTMLInputElement | null} */ (document.getElementById("choose-all"));
   const rows = [.../** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[form="choosing"]'))];
-  const said = byId("chosen");
+  const said = document.querySelectorAll("[data-chosen]");
+  const open = /** @type {HTMLButtonElement} */ (form.querySelector('[popovertarget="judge"]'));
 
   const count = () => {
     const chosen = rows.filter((row) => row.checked).length;
@@ -17,7 +18,9 @@ if (form instanceof HTMLFormElement) {
     for (const row of rows) row.disabled = all?.checked ?? false;
     every.disabled = all?.checked ?? false;
     const number = all?.checked ? Number(all.value) : chosen;
-    said.textContent = number === 0 ? "No session is chosen." : `${number.toLocaleString("en")} chosen`;
+    const words = `${number.toLocaleString("en")} ${number === 1 ? "session" : "sessions"} chosen`;
+    for (const place of said) place.textContent = number === 0 ? "No session is chosen" : words;
+    open.disabled = number === 0;
   };
 
   every.hidden = false;

@@ -1,0 +1,21 @@
+"""What the beat asks for, and how often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def every(seconds: float, task: str, **options: Any) -> dict[str, Any]:
+    """A job asked for again and again; one that nobody took by then is not done twice."""
+    return {"task": task, "schedule": seconds, "options": {"expires": seconds, **options}}
+
+
+CELERY_BEAT_SCHEDULE = {
+    "return-expired-leases": every(30.0, "listening.jobs.return_expired_leases"),
+    "count-sessions": every(60.0, "listening.jobs.count_sessions"),
+    "clear-unused-appearances": every(600.0, "listening.jobs.clear_unused_appearances"),
+    "erase-due-studies": every(3600.0, "listening.jobs.erase_due_studies"),
+    "look-at-prolific": every(300.0, "listening.jobs.look_at_prolific"),
+    # in the default queue: those that work off the queue gpu may all be busy
+    "continue-dead-shards": every(20.0, "metrics.jobs.continue_dead_shards", queue="default"),
+}
