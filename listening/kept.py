@@ -7,6 +7,7 @@ kept while a worker makes it anew, so that nobody waits for a million ratings to
 from __future__ import annotations
 
 import logging
+import pickle
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,8 @@ REST = 4  # it rests at least this many times as long as it took to make
 TOLD_FROM_S = 30.0
 ASKED_S = 60  # a worker that was asked is not asked again meanwhile
 RECOUNT = "listening.jobs.recount"  # named, since the job imports what counts
+# What Python says of a pickle whose classes have other names or fields by now.
+UNREADABLE = (pickle.UnpicklingError, AttributeError, ImportError, TypeError, EOFError, IndexError)
 log = logging.getLogger(__name__)
 
 
@@ -73,7 +76,7 @@ def maker(kind: str) -> Callable[[Callable[[str], Any]], Callable[[str], Any]]:
 def look(kind: str, of: str, max_age_s: float, patience: Patience | None = None) -> Kept | None:
     """The counts, no older than that where making them is quick; None: a worker makes the first."""
     try:
-        kept: Kept | None = cache.get(_name(kind, of))
+        kept: Kept | None = readable(_name(kind, of))
     except RedisError:
         return _made(kind, of)
     slow = kept is not None and kept.took_s > SLOW_S
@@ -86,6 +89,14 @@ def look(kind: str, of: str, max_age_s: float, patience: Patience | None = None)
     if patience is not None:
         patience.left_s -= fresh.took_s
     return fresh
+
+
+def readable(name: str) -> Any:
+    """What the cache holds; None, too, where another version of this program put it there."""
+    try:
+        return cache.get(name)
+    except UNREADABLE:
+        return None
 
 
 def remake(kind: str, of: str) -> Kept:

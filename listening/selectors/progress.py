@@ -12,6 +12,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from listening.design.traps import TRAINING
+from listening.kept import readable
 from listening.leases import ANSWERED, STATUS_NOW
 from listening.models import Block, Criterion, Session, Study
 
@@ -101,6 +102,9 @@ def study_progress(study: str) -> StudyProgress:
     row = Study.objects.get(key=study)
     tasks = list(row.tasks.order_by("order"))
     ids = [task.pk for task in tasks]
+    criteria: dict[int, list[int]] = defaultdict(list)
+    for pk, task_id in Criterion.objects.filter(task__in=ids).values_list("pk", "task"):
+        criteria[task_id].append(pk)
     sessions = dict.fromkeys((*Session.Status.values, "simulated"), 0)
     with connection.cursor() as cursor:
         cursor.execute(SESSIONS, [row.pk])
@@ -115,7 +119,7 @@ def study_progress(study: str) -> StudyProgress:
     progress: list[TaskProgress] = []
     for task in tasks:
         counted = {names[state]: n for task_id, state, n in blocks if task_id == task.pk}
-        conditions = _conditions(task.pk, sum(counted.values()))
+        conditions = _conditions(task.pk, criteria[task.pk], sum(counted.values()))
         progress.append(
             TaskProgress(
                 key=task.key,
@@ -143,12 +147,12 @@ def study_progress(study: str) -> StudyProgress:
     )
 
 
-def _conditions(task: int, blocks: int) -> list[ConditionProgress]:
+def _conditions(task: int, criteria: list[int], blocks: int) -> list[ConditionProgress]:
     """Each condition of the task, or pair of them: how much of its plan is filled."""
     if not blocks:
         return []
     plan = _planned(task, blocks)
-    filled = _filled(task, versus=any(planned.versus_id for planned in plan))
+    filled = _filled(criteria, versus=any(planned.versus_id for planned in plan))
     sums: dict[tuple[int, int | None], list[int]] = defaultdict(lambda: [0, 0])
     for planned in plan:
         both = sums[planned.condition_id, planned.versus_condition_id]
@@ -175,10 +179,10 @@ class Planned(NamedTuple):
 
 def _planned(task: int, blocks: int) -> list[Planned]:
     """A plan is written once, with its blocks: counted once, too, unless they are others."""
-    name = f"planned/{task}/{blocks}"
+    name = f"plan/{task}/{blocks}"
     plan: list[Planned] | None = None
     with suppress(RedisError):
-        plan = cache.get(name)
+        plan = readable(name)
     if plan is None:
         with connection.cursor() as cursor:
             cursor.execute(PLANNED, {"task": task})
@@ -188,8 +192,7 @@ def _planned(task: int, blocks: int) -> list[Planned]:
     return plan
 
 
-def _filled(task: int, *, versus: bool) -> dict[tuple[int, int | None], int]:
-    criteria = list(Criterion.objects.filter(task=task).values_list("pk", flat=True))
+def _filled(criteria: list[int], *, versus: bool) -> dict[tuple[int, int | None], int]:
     rated = COUNTING if len(criteria) == 1 else ONCE
     statement = (FILLED_VERSUS if versus else FILLED).format(rated=rated)
     with connection.cursor() as cursor:

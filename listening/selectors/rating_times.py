@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from listening.kept import Kept, Patience, look, maker
-from listening.models import Criterion, StudyEvent
+from listening.models import StudyEvent
 
 KIND = "times"
 MAX_AGE_S = 20.0
@@ -17,7 +17,10 @@ HOUR_S = 3600
 MARKED = ("opened", "paused", "closed")
 TIMES = """
 SELECT floor(extract(epoch FROM rated_at) / 3600)::bigint AS hour, count(*)
-FROM listening_rating WHERE criterion_id = ANY(%s) AND counts GROUP BY 1 ORDER BY 1
+FROM listening_rating WHERE counts AND criterion_id IN (
+    SELECT c.id FROM listening_criterion c JOIN listening_task k ON k.id = c.task_id
+    JOIN listening_study s ON s.id = k.study_id WHERE s.key = %s)
+GROUP BY 1 ORDER BY 1
 """
 
 
@@ -35,9 +38,8 @@ class Hour(NamedTuple):
 @maker(KIND)
 def rating_hours(study: str) -> list[Hour]:
     """The hours in which ratings came that fill a place of the plan; those without are left out."""
-    criteria = Criterion.objects.filter(task__study__key=study).values_list("pk", flat=True)
     with connection.cursor() as cursor:
-        cursor.execute(TIMES, [list(criteria)])
+        cursor.execute(TIMES, [study])
         return [Hour(*row) for row in cursor.fetchall()]
 
 
@@ -57,5 +59,5 @@ class Mark(NamedTuple):
 def state_marks(study: int) -> tuple[list[Mark], int]:
     """The newest of them, the oldest first; and how many there are in all."""
     events = StudyEvent.objects.filter(study_id=study, what__in=MARKED)
-    newest = list(events[:MOST_MARKS])
-    return [Mark(e.what, e.at, e.by) for e in reversed(newest)], events.count()
+    newest = [Mark(event.what, event.at, event.by) for event in events[:MOST_MARKS]]
+    return newest[::-1], len(newest) if len(newest) < MOST_MARKS else events.count()

@@ -23,6 +23,7 @@ from listening.selectors.rating_times import Hour, rating_times
 MAX_AGE_S = 20.0  # a list need not be as fresh as the monitor
 TOLD_FROM = timedelta(minutes=2)  # counts that are older say when they were made
 MOST_TOLD_H = 90 * 24
+BIG = 1000  # finished sessions: who has little patience leaves a study of more to a worker
 PACE = timedelta(days=3)  # of these the pace is that of
 SESSIONS_FOR_A_PACE = 5  # fewer tell nothing
 SHORTEST = timedelta(hours=1)
@@ -101,10 +102,11 @@ def overviews(studies: Iterable[Study], patience: Patience | None = None) -> lis
     paid = _paid(studies)
     found = []
     for study in studies:
-        progress = page_progress(study.key, max_age_s=MAX_AGE_S, patience=patience)
-        times = rating_times(study.key, patience)
-        counts = progress or {"total": {"rated": 0, "planned": 0}, "sessions": {"simulated": 0}}
         finished, lately, last = activity.get(study.pk, (0, 0, None))
+        wait = Patience(0) if patience is not None and finished > BIG else patience
+        progress = page_progress(study.key, max_age_s=MAX_AGE_S, patience=wait)
+        times = rating_times(study.key, wait)
+        counts = progress or {"total": {"rated": 0, "planned": 0}, "sessions": {"simulated": 0}}
         by_status = {k: n for k, n in counts["sessions"].items() if k != "simulated"}
         found.append(
             Overview(
