@@ -28,6 +28,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
         *("report-card", "report-card-file", "raters", "rater"),
+        "rater-rules",
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),

@@ -372,3 +372,19 @@ def test_decisions_so_far_stand_on_the_page_of_the_rater(owner, study):
     assert "Session rejected by researcher" in text
     assert "slept (with 1 other session)" in text
     assert "by mistake" in text
+
+
+def test_rules_that_would_leave_the_rater_out_are_named_with_their_reason(client):
+    task = {"method": "att", "traps": ATT_TRAPS, "block_size": 10}
+    study = make_study(key="voices", traps={"flawed": 2, "human": 3}, task=task)
+    client.force_login(study.owner)
+    failed, passed = arrive(study), arrive(study)
+    answer_all(failed, pass_traps=False)
+    answer_all(passed)
+    address = f"{RATERS_PAGE}{failed.rater.code}/rules/"
+    assert address in page_of(client, f"{RATERS_PAGE}{failed.pk}/")
+    said = words_of(page_of(client, address))
+    assert "flawed" in said
+    assert "10 of 10 ratings" in said
+    assert "None of the rules" in page_of(client, f"{RATERS_PAGE}{passed.rater.code}/rules/")
+    assert "no rating of this rater" in page_of(client, f"{RATERS_PAGE}r-nobody/rules/")
