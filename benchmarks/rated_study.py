@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 CONDITIONS, ITEMS, BLOCK, BLOCKS_PER_SESSION, TRAPS = 20, 100, 10, 5, 2
@@ -97,7 +98,7 @@ def rated_study(key: str, ratings: int, *, events: int = 30, **fields: Any) -> A
     clips = CONDITIONS * ITEMS
     planned = int(ratings * SPARE) // clips * clips or clips
     study = make_study(key, conditions=CONDITIONS, items=ITEMS, traps=TRAPS, **fields)
-    study.opened_at = study.created_at
+    study.opened_at = study.created_at - timedelta(days=DAYS)
     study.save(update_fields=["opened_at"])
     task = add_task(
         study, "mos", block_size=BLOCK, ratings_per_stimulus=planned // clips, traps=TRAP_PLAN

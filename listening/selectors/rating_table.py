@@ -38,6 +38,7 @@ class RatingShown(TypedDict):
     """One rating as a page shows it."""
 
     rating: Rating
+    took_s: float | None
     why_not: str  # it is left out of analyses; "": it counts
 
 
@@ -55,7 +56,7 @@ def rating_table(study: Study) -> Table:
         what="ratings",
         columns=COLUMNS,
         filters=(
-            Filter("place", "Task and criterion", lambda value: Q(criterion=at[value]), places),
+            Filter("place", "Task · criterion", lambda value: Q(criterion=at[value]), places),
             Filter(
                 "condition",
                 "System",
@@ -71,12 +72,12 @@ def rating_table(study: Study) -> Table:
             Filter("use", "Use", _use(study), uses),
             Filter(
                 "faster",
-                "Answered within (s)",
+                "Within (s)",
                 number_from("trial__latency_ms", "lte", factor=1000),
                 kind="number",
             ),
-            Filter("since", "Rated since (UTC)", _day(0, "gte"), kind="date"),
-            Filter("until", "Rated until (UTC)", _day(1, "lt"), kind="date"),
+            Filter("since", "Since (UTC)", _day(0, "gte"), kind="date"),
+            Filter("until", "Until (UTC)", _day(1, "lt"), kind="date"),
         ),
         sort="-when",
         rows_per_page=RATINGS_PER_PAGE,
@@ -163,7 +164,13 @@ def shown_ratings(shown: Shown) -> list[RatingShown]:
         *("criterion__task", "stimulus__condition", "stimulus__item"),
         *("trial__session__rater", "trial__versus__condition", "trial__justification"),
     ).in_bulk(pks)
-    return [RatingShown(rating=joined[pk], why_not=why_not(joined[pk])) for pk in pks]
+    return [_shown(joined[pk]) for pk in pks if pk in joined]
+
+
+def _shown(rating: Rating) -> RatingShown:
+    latency_ms = rating.trial.latency_ms
+    took_s = None if latency_ms is None else latency_ms / 1000
+    return RatingShown(rating=rating, took_s=took_s, why_not=why_not(rating))
 
 
 def why_not(rating: Rating) -> str:

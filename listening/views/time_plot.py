@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from listening.selectors.rating_times import HOUR_S, Hour, Mark
 
 MOST_BARS = 60
-SPARK_BARS = 24
+SPARK_BARS = 32
 WIDTHS = {1: "hour", 3: "3 hours", 6: "6 hours", 24: "day", 7 * 24: "week", 28 * 24: "4 weeks"}
 HEIGHT = 100  # of the drawing; a page stretches it
 
