@@ -56,7 +56,7 @@ def rating_table(study: Study) -> Table:
         what="ratings",
         columns=COLUMNS,
         filters=(
-            Filter("place", "Task · criterion", lambda value: Q(criterion=at[value]), places),
+            Filter("place", "Criterion", lambda value: Q(criterion=at[value]), places),
             Filter(
                 "condition",
                 "System",

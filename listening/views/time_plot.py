@@ -10,6 +10,7 @@ from listening.selectors.rating_times import HOUR_S, Hour, Mark
 
 MOST_BARS = 60
 SPARK_BARS = 32
+FEWEST_BARS = 12  # the first rating has empty bars before it where it is not long ago
 WIDTHS = {1: "hour", 3: "3 hours", 6: "6 hours", 24: "day", 7 * 24: "week", 28 * 24: "4 weeks"}
 HEIGHT = 100  # of the drawing; a page stretches it
 
@@ -64,7 +65,8 @@ class TimePlot:
     @property
     def said(self) -> str:
         """The plot for who does not see it."""
-        first, last = self.bars[0], self.bars[-1]
+        first = next(bar for bar in self.bars if bar.ratings)
+        last = self.bars[-1]
         written = "%Y-%m-%d %H:%M" if "H" in self.form else "%Y-%m-%d"
         return (
             f"Ratings per {self.per} since {first.began:{written}} UTC: {self.total:,} in all, "
@@ -91,7 +93,7 @@ def time_plot(
     first = hours[0].hour
     last = max(hours[-1].hour, int(until.timestamp()) // HOUR_S)
     wide = next((w for w in WIDTHS if _bars(first, last, w) <= most), 28 * 24)
-    begin = first // wide
+    begin = min(first // wide, last // wide - FEWEST_BARS + 1)
     counts = [0] * (last // wide - begin + 1)
     for hour, ratings in hours:
         counts[hour // wide - begin] += ratings
