@@ -14,11 +14,12 @@ from django.db import connection
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from listening.models import Block, SessionSummary, Study
+from listening.models import Block, Session, SessionSummary, Study, StudyEvent
 
 SHARED_FROM = 5  # ratings of a question: fewer say nothing of agreement
 AT_ONCE = 500  # sessions that a page brings up to date before it shows them
 AGREEMENT_BEHIND = timedelta(minutes=10)
+JUDGED = ("rejected", "restored", "recruiting")  # events after which others are others
 
 # Pearson's r between a session's scores and the means of all others' scores of the same stimulus
 # (versus the same, after the same context), per question; over questions, weighted by ratings.
@@ -102,8 +103,7 @@ def count_sessions(sessions: Sequence[int]) -> None:
     if not sessions:
         return
     with connection.cursor() as cursor:
-        values = {"sessions": list(sessions), "shared_from": SHARED_FROM}
-        cursor.execute(COUNT, values)
+        cursor.execute(COUNT, {"sessions": list(sessions), "shared_from": SHARED_FROM})
 
 
 def stale_sessions(study: int) -> list[int]:
@@ -139,11 +139,15 @@ def count_due() -> list[str]:
 
 
 def _is_behind(study: int) -> bool:
-    """Whether ratings came after a figure was made that has stood for long."""
+    """Whether a figure has stood for long, and others rated, withdrew or were judged since."""
     oldest, newest = _between(study)
-    if oldest is None or newest is None or newest < oldest:
+    if oldest is None or oldest > timezone.now() - AGREEMENT_BEHIND:
         return False
-    return oldest < timezone.now() - AGREEMENT_BEHIND
+    judged = StudyEvent.objects.filter(study_id=study, what__in=JUDGED, at__gt=oldest)
+    withdrew = Session.objects.filter(
+        study=study, status=Session.Status.WITHDRAWN, finished_at__gt=oldest
+    )
+    return (newest is not None and newest > oldest) or judged.exists() or withdrew.exists()
 
 
 def _between(study: int) -> tuple[datetime | None, datetime | None]:

@@ -74,7 +74,7 @@ class Shown:
     table: Table
     filtered: QuerySet[Any]  # all rows that the filters leave, in no order
     ordered: QuerySet[Any]
-    values: Mapping[str, str]  # filter -> what is asked of it; only those that narrow
+    values: dict[str, str]  # filter -> what is asked of it; only those that narrow
     sort: str  # column, or -column
     ignored: Sequence[str]  # sentences: what of the address was not followed, and why
     number: str = "1"  # of the page

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('listening', '0023_justification_words'),
+        ('listening', '0024_indexes_for_deletes'),
     ]
 
     operations = [
