@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from contextlib import suppress
-from typing import Any, TypedDict
+from typing import Any, TypedDict, overload
 
 from django.core.cache import cache
 from redis.exceptions import RedisError
@@ -30,6 +30,12 @@ class Snapshot(TypedDict):
     rests_until: float
 
 
+@overload
+def page_progress(study: str, *, max_age_s: float = 0.0) -> dict[str, Any]: ...
+@overload
+def page_progress(
+    study: str, *, max_age_s: float = 0.0, patience: Patience | None
+) -> dict[str, Any] | None: ...
 def page_progress(
     study: str, *, max_age_s: float = 0.0, patience: Patience | None = None
 ) -> dict[str, Any] | None:

@@ -156,7 +156,7 @@ def _conditions(task: int, criteria: list[int], blocks: int) -> list[ConditionPr
     sums: dict[tuple[int, int | None], list[int]] = defaultdict(lambda: [0, 0])
     for planned in plan:
         both = sums[planned.condition_id, planned.versus_condition_id]
-        both[0] += planned.count
+        both[0] += planned.places
         both[1] += filled.get((planned.stimulus_id, planned.versus_id), 0)
     rows = [(*pair, *both) for pair, both in sums.items()]
     with connection.cursor() as cursor:
@@ -174,7 +174,7 @@ class Planned(NamedTuple):
     versus_id: int | None
     condition_id: int
     versus_condition_id: int | None
-    count: int
+    places: int
 
 
 def _planned(task: int, blocks: int) -> list[Planned]:

@@ -135,7 +135,7 @@ def read_ratings(study: Study, asked: Mapping[str, str]) -> Shown:
         columns = (replace(COLUMNS[0], order=TIMED), *COLUMNS[1:])
         table = replace(table, columns=columns)
     shown = table.read(rows, asked)
-    if shown.sort in QUICK_SORTS or not shown.page.paginator.is_capped:
+    if shown.sort in QUICK_SORTS or not shown.is_capped:
         return shown
     said = (
         f"More than {table.most:,} ratings are sorted by time only: "
@@ -215,13 +215,13 @@ def _use(study: Study) -> Callable[[str], Q]:
     """By sets of trials, which are few, and not by a join of all ratings with theirs."""
     trials = Trial.objects.filter(task__study=study)
     traps = trials.exclude(trap="")
-    ended = {
-        status: Trial.objects.filter(
+    ended: dict[str, QuerySet[Trial]] = {
+        str(status): Trial.objects.filter(
             session__in=Session.objects.filter(study=study, status=status).values("pk")
         )
         for status in LEFT_OUT
     }
-    some = {
+    some: dict[str, Q] = {
         "training": Q(trial__in=traps.filter(trap=TRAINING).values("pk")),
         "trap": Q(trial__in=traps.exclude(trap=TRAINING).values("pk")),
         "no_place": Q(counts=False) & ~Q(trial__in=traps.values("pk")),
