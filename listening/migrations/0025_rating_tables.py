@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('listening', '0024_indexes_for_deletes'),
+        ('listening', '0024_indexes_for_deletes_and_tables'),
     ]
 
     operations = [
@@ -17,9 +17,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='trial',
             index=models.Index(condition=models.Q(('trap', ''), _negated=True), fields=['task', 'trap'], name='trial_trap'),
-        ),
-        migrations.AddIndex(
-            model_name='session',
-            index=models.Index(fields=['study', '-started_at', '-id'], name='session_newest'),
         ),
     ]

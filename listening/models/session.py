@@ -70,6 +70,7 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["study", "status"], name="session_by_status"),
             models.Index(fields=["study", "-started_at", "-id"], name="session_newest"),
+            models.Index(fields=["study", "finished_at"], name="session_by_end"),
         ]
 
     def __str__(self) -> str:

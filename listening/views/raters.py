@@ -40,12 +40,13 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     uncounted = summaries.bring_up_to_date(study.pk)
     shown = _shown(request, study, request.GET)
+    rows = described(shown.page)
     context = {
         "study": study,
         "shown": shown,
-        "rows": described(shown.page),
+        "rows": rows,
         "uncounted": uncounted,
-        "as_of": summaries.agreement_as_of(study.pk),
+        "as_of": min((row["summary"].made_at for row in rows if row["summary"]), default=None),
         "at_once": AT_ONCE,
         "shared_from": summaries.SHARED_FROM,
         "shows_prolific_ids": may_see_ids(study, request.user),

@@ -186,6 +186,17 @@ class CappedPaginator(AnyPaginator):
         super().__init__(rows, per_page)
         self.most = most
 
+    def page(self, number: int | str) -> Page[Any]:
+        """Sorted by keys alone; the rows themselves are then read for this page only."""
+        number = self.validate_number(number)
+        bottom = (number - 1) * self.per_page
+        rows: Any = self.object_list
+        keys = list(
+            rows.values_list("pk", flat=True)[bottom : min(bottom + self.per_page, self.count)]
+        )
+        found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
+        return self._get_page([found[key] for key in keys if key in found], number, self)
+
     @cached_property
     def _counted(self) -> int:
         rows: Any = self.object_list
