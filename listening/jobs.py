@@ -6,7 +6,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from listening import erasure, invitations, leases, summaries
+from listening import erasure, invitations, kept, leases, monitor, summaries
 from listening.accounts import log_ins
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
@@ -106,3 +106,12 @@ def send_message(pk: int) -> str:
 @shared_task
 def forget_old_messages() -> int:
     return sending.forget_old()
+
+
+@shared_task
+def recount(kind: str, of: str) -> None:
+    """Asked for by pages that show counts which take long to make; see `listening.kept`."""
+    if kind == monitor.KIND:
+        monitor.latest_progress(of)
+    else:
+        kept.remake(kind, of)

@@ -15,6 +15,7 @@ from listening.views import (
     projects,
     prolific,
     raters,
+    ratings,
     recruiting,
     researcher,
     study_list,
@@ -45,6 +46,7 @@ urlpatterns = [
         "studies/<slug:key>/versions/<int:revision>.zip", versions.definition_zip, name="definition"
     ),
     path("studies/<slug:key>/wording/", versions.wording, name="wording"),
+    path("studies/<slug:key>/ratings/", ratings.page, name="ratings"),
     path("studies/<slug:key>/log/", manage.log, name="log"),
     path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),

@@ -36,6 +36,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         *(
             "feedback",
             "jobs",
+            "kept",
             "languages",
             "layout",
             "fetches",

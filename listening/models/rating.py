@@ -39,7 +39,10 @@ class Rating(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["slot"], condition=Q(slot__isnull=False), name="rating_slot")
+            # a study's ratings in the order of storing, and its first and last
+            models.Index(fields=["criterion", "id"], name="rating_in_order"),
+            # who deletes a slot is asked for its ratings, also for those that do not count
+            models.Index(fields=["slot"], condition=Q(slot__isnull=False), name="rating_slot"),
         ]
 
     def __str__(self) -> str:

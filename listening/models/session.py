@@ -208,6 +208,7 @@ class Trial(models.Model):
             models.Index(
                 fields=["stimulus"], condition=Q(state="skipped"), name="trial_skipped_stimulus"
             ),
+            models.Index(fields=["task", "trap"], condition=~Q(trap=""), name="trial_trap"),
             # who deletes a clip is asked for its trials: without an index, all of them are read
             models.Index(fields=["versus"], condition=Q(versus__isnull=False), name="trial_versus"),
         ]

@@ -1,9 +1,11 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.models.codes import RATER_CODE
+from listening.selectors.clip_answers import SORTS as CLIP_SORTS
 from listening.selectors.clip_answers import (
     AskedPlace,
     ClipAnswers,
+    ClipPage,
     ClipQuery,
     asked_places,
     clip_answers,
@@ -34,6 +36,7 @@ from listening.selectors.publication import (
     study_terms,
 )
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
+from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.served_clips import (
     ServedClip,
@@ -58,9 +61,11 @@ from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [
+    "CLIP_SORTS",
     "RATER_CODE",
     "AskedPlace",
     "ClipAnswers",
+    "ClipPage",
     "ClipQuery",
     "ConditionProgress",
     "EarlierVersion",
@@ -86,6 +91,7 @@ __all__ = [
     "UnplayedClip",
     "VersionMatch",
     "asked_places",
+    "chosen_ratings",
     "clip_answers",
     "condition_labels",
     "definition_files",

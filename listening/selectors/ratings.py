@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from listening.methods import method_named
+from listening.models import Rating
 
 
 class RatingRow(TypedDict):
@@ -101,20 +103,27 @@ JOIN listening_item i ON i.id = x.item_id
 LEFT JOIN listening_stimulus v ON v.id = t.versus_id
 LEFT JOIN listening_condition vc ON vc.id = v.condition_id
 LEFT JOIN listening_justification j ON j.trial_id = t.id
-WHERE st.key = %s ORDER BY q.id
+WHERE st.key = %s {chosen} ORDER BY q.id
 """
 FIRST = 20  # the column of the query that becomes `presented_first`
 BEFORE_REVIEW = 27  # columns of the query that stand before `review`
 
 
-def rating_rows(study: str) -> Iterator[RatingRow]:
-    """Every stored rating of a study in the order of storing, read in pieces, never all at once."""
+def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[RatingRow]:
+    """The stored ratings of a study in the order of storing, read in pieces, never all at once.
+
+    Every one, or those that are chosen.
+    """
     keys = tuple(RatingRow.__annotations__)
+    among, values = "", ()
+    if chosen is not None:
+        among, values = chosen.values("pk").query.sql_with_params()
+        among = f"AND q.id IN ({among})"
     with transaction.atomic():
         raw = connection.connection
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
-            cursor.execute(HEARING + RATINGS, [study, study])
+            cursor.execute(HEARING + RATINGS.format(chosen=among), [study, study, *values])
             for row in cursor:
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared

@@ -11,6 +11,7 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
@@ -20,6 +21,7 @@ from listening.events import note, withdrawals_of
 from listening.models import Study
 from listening.monitor import forget_progress, page_progress
 from listening.selectors import unplayed_clips
+from listening.selectors.rating_times import rating_times, state_marks
 from listening.studies import (
     Finding,
     StudyError,
@@ -31,6 +33,7 @@ from listening.studies import (
 from listening.studies.length import MEASURED_FROM, session_length
 from listening.views.beforehand import beforehand
 from listening.views.raters_table import described, rows_of
+from listening.views.time_plot import time_plot
 
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
 FINDINGS_KEPT_S = 600
@@ -72,6 +75,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "measured_from": MEASURED_FROM,
         "tries": _tries(mine),
         "unplayed": unplayed_clips(key),
+        **_over_time(mine),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
     return render(request, "researcher/study.html", context)
@@ -82,6 +86,14 @@ def _tries(study: Study) -> int:
     if study.state != Study.State.DRAFT:
         return 0
     return study.sessions.filter(pilot=True).count()
+
+
+def _over_time(study: Study) -> dict[str, object]:
+    kept = rating_times(study.key)
+    assert kept is not None  # who looks with patience gets something
+    marks, all_marks = state_marks(study.pk)
+    plot = time_plot(kept.value, study.closed_at or timezone.now(), marks, all_marks=all_marks)
+    return {"plot": plot, "plot_counted_at": kept.counted_at if kept.is_old else None}
 
 
 def _findings(study: Study, asked: bool) -> list[Finding] | None:

@@ -85,6 +85,12 @@ class Shown:
         return CappedPaginator(self.ordered, each, most=most).get_page(self.number)
 
     @property
+    def is_capped(self) -> bool:
+        """Whether there are more than can be paged through."""
+        paginator = self.page.paginator
+        return isinstance(paginator, CappedPaginator) and paginator.is_capped
+
+    @property
     def narrowed(self) -> bool:
         return bool(self.values)
 
