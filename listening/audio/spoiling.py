@@ -77,7 +77,8 @@ def modulated_noise(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
     factors = rng.uniform(-np.sqrt(3), np.sqrt(3), (len(wave), 1))
     noise = _as_coloured(wave * factors, wave, rate_hz)
     power, own = (float(np.mean(each**2)) for each in (noise, wave))
-    return wave + noise * np.sqrt(own / max(power, 1e-20)) * 10 ** (-MNRU_Q_DB / 20)
+    gain = (own / max(power, 1e-20)) ** 0.5 * 10 ** (-MNRU_Q_DB / 20)
+    return np.asarray(wave + gain * noise)
 
 
 def robot(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
