@@ -37,7 +37,7 @@ from listening.views import draft_sounds
 from listening.views.drafts import own_draft
 
 MOST_CHANGES = 200  # fields in one request
-NAMED = 5  # lines of pasted texts
+NAMED = 5  # files and mistakes
 OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
 
 # --- Fields, as they are typed --------------------------------------------------------------------
@@ -262,8 +262,8 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
         making.make(draft, request.user)
     except StudyProblems as wrong:
         if not reading_of(draft).problems:  # else the page lists them
-            for line in mistakes(wrong.problems)[:NAMED]:
-                messages.error(request, f"{line.first.file} {line.where}: {line.words}")
+            for each in mistakes(wrong.problems)[:NAMED]:
+                messages.error(request, f"{each.first.file} {each.where}: {each.words}")
     except StudyError as error:
         for line in str(error).splitlines():
             messages.error(request, line)
