@@ -25,6 +25,7 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.audio.pieces import piece_of
 from listening.design import draft_toml
 from listening.design.scanning import EXTENSIONS, UnclearNames
+from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
 from listening.drafts import files as received
@@ -36,7 +37,7 @@ from listening.views import draft_sounds
 from listening.views.drafts import own_draft
 
 MOST_CHANGES = 200  # fields in one request
-NAMED = 5  # lines of pasted texts
+NAMED = 5  # files and mistakes
 OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
 
 # --- Fields, as they are typed --------------------------------------------------------------------
@@ -246,8 +247,8 @@ def _name_unsent(request: HttpRequest) -> None:
         names = [str(name)[:200] for name in json.loads(request.POST.get("unsent", "[]"))]
     except (ValueError, TypeError):
         names = []
-    more = f" and {int(count) - NAMED} more" if int(count) > NAMED else ""
-    shown = ", ".join(names[:NAMED])
+    shown, left = ", ".join(names[:NAMED]), int(count) - len(names[:NAMED])
+    more = f" and {left} more" if left > 0 else ""
     messages.warning(request, f"Not sent, as no sound by their ending: {shown}{more}.")
 
 
@@ -259,8 +260,10 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
             messages.success(request, "The study is open: raters can start. Their link is below.")
             return redirect("study", key=study.key)
         making.make(draft, request.user)
-    except StudyProblems:
-        pass  # the page lists them
+    except StudyProblems as wrong:
+        if not reading_of(draft).problems:  # else the page lists them
+            for each in mistakes(wrong.problems)[:NAMED]:
+                messages.error(request, f"{each.first.file} {each.where}: {each.words}")
     except StudyError as error:
         for line in str(error).splitlines():
             messages.error(request, line)
