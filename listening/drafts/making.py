@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from listening.access import EDIT, rights_in
 from listening.drafts.folder import delete, folder_of
+from listening.drafts.moving import keep_together
 from listening.models import Draft, Study
 from listening.studies import Finding, StudyError, check_study, create_study, open_study
 
@@ -34,6 +35,7 @@ def make(draft: Draft, owner: AbstractUser) -> Study:
     study = create_study(folder_of(draft), owner, replace=replace, by=owner.get_username())
     draft.study, draft.made_revision = study, seen
     draft.save(update_fields=["study", "made_revision"])
+    keep_together(draft)
     return study
 
 
@@ -49,11 +51,11 @@ def findings_of(draft: Draft) -> list[Finding]:
     return check_study(draft.study) if draft.study else []
 
 
-def open_made(draft: Draft, *, anyway: bool) -> Study:
+def open_made(draft: Draft, *, anyway: bool, by: str) -> Study:
     """Lets raters in; the draft has served and goes, its folder can be exported from the study."""
     study = draft.study
     if study is None or not is_made(draft):
         raise StudyError("The draft has changed since it was checked. Check it again.")
-    open_study(study, anyway=anyway, by=draft.owner.get_username())
+    open_study(study, anyway=anyway, by=by)
     delete(draft)
     return study

@@ -8,6 +8,7 @@ from listening.selectors.clip_answers import (
     asked_places,
     clip_answers,
 )
+from listening.selectors.drafts import DraftPlan, draft_plans
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.plans import TaskPlan, task_plans
@@ -55,6 +56,7 @@ __all__ = [
     "ClipAnswers",
     "ClipQuery",
     "ConditionProgress",
+    "DraftPlan",
     "HeardClip",
     "InterimQuestion",
     "PlannedColumn",
@@ -78,6 +80,7 @@ __all__ = [
     "asked_places",
     "clip_answers",
     "condition_labels",
+    "draft_plans",
     "heard_clips",
     "interim_questions",
     "method_facts",

@@ -10,23 +10,34 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from listening.access import EDIT, study_for, visible_studies
+from listening.access import (
+    EDIT,
+    LOOK,
+    draft_for,
+    projects_of,
+    study_for,
+    visible_drafts,
+    visible_studies,
+)
 from listening.design.draft_toml import KINDS
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import mistakes
 from listening.drafts import folder, making, sounds
-from listening.drafts.figures import figures_of, reading_of
+from listening.drafts.figures import reading_of
+from listening.drafts.journal import last_by
 from listening.models import Draft
 from listening.previews import GALLERY
 from listening.views.draft_fields import question_fields, rater_fields
+from listening.views.draft_sidebar import sidebar
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
+MOST_DRAFTS = 100
 STEPS = (
     ("draft", "Sounds"),
     ("draft-questions", "Questions"),
@@ -36,8 +47,9 @@ STEPS = (
 TRY = {"ab": "ab", "cmos": "cmos", "mos": "mos", "mushra": "mushra", "att": "att"}
 
 
-def own_draft(request: HttpRequest, code: str) -> Draft:
-    return get_object_or_404(Draft, owner_id=request.user.pk, code=code)
+def own_draft(request: HttpRequest, code: str, wants: str = "") -> Draft:
+    """The draft, for who may do that with it; without a word, look at it or change it."""
+    return draft_for(request.user, code, wants or (LOOK if request.method == "GET" else EDIT))
 
 
 @never_cache
@@ -49,9 +61,12 @@ def new_study(request: HttpRequest) -> HttpResponse:
     cards = [
         {"key": key, "kind": kind, "url": _try_it(key, kind.preset)} for key, kind in KINDS.items()
     ]
+    drafts = visible_drafts(request.user)
     context = {
         "cards": cards,
-        "drafts": Draft.objects.filter(owner_id=request.user.pk)[:20],
+        "drafts": drafts.select_related("owner", "project")[:MOST_DRAFTS],
+        "more_drafts": max(drafts.count() - MOST_DRAFTS, 0),
+        "projects": projects_of(request.user, EDIT),
         "studies": visible_studies(request.user).order_by("-created_at")[:50],
     }
     return render(request, "researcher/new_study.html", context)
@@ -66,14 +81,16 @@ def _try_it(key: str, preset: str) -> str:
 
 def _begin(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
-    kind = request.POST.get("kind", "")
+    kind, asked = request.POST.get("kind", ""), request.POST.get("project", "")
+    number = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    project = projects_of(request.user, EDIT).filter(pk=number).first()
     if kind in KINDS:
-        draft = folder.begin(request.user, kind)
+        draft = folder.begin(request.user, kind, project)
     elif kind == "folder":
-        draft = folder.begin_empty(request.user)
+        draft = folder.begin_empty(request.user, project)
     elif kind == "copy":
         study = study_for(request.user, request.POST.get("study", ""), EDIT)
-        draft = folder.begin_copy(request.user, study)
+        draft = folder.begin_copy(request.user, study, project)
         messages.success(request, f"This is a copy of “{study.title}”; the study itself stays.")
     else:
         messages.error(request, "Choose what kind of study it is.")
@@ -87,13 +104,14 @@ def _begin(request: HttpRequest) -> HttpResponse:
 def _shown(
     request: HttpRequest, code: str, template: str, more: Callable[[Draft], dict[str, Any]]
 ) -> HttpResponse:
-    draft = own_draft(request, code)
+    draft = own_draft(request, code, LOOK)
     reading = reading_of(draft)
     here = request.resolver_match.view_name if request.resolver_match else ""
     context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
+    context["last_by"] = last_by(draft.changes)
     context["mistakes"] = mistakes(reading.problems)
     try:
-        context |= {"figures": figures_of(draft, reading), "table": folder.table_of(draft)}
+        context |= {**sidebar(draft, reading), "table": folder.table_of(draft)}
         context |= more(draft)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)
