@@ -50,7 +50,7 @@ PARTS = {  # button -> what it does to study.toml; whether it could
 NAMED = 5  # lines of pasted texts
 SHOWN_AT = {"role": "draft", "rename": "draft", "texts": "draft", "arrange": "draft"}
 SHOWN_AT |= {"move": "draft-review", "add-source": "draft-raters", "remove-source": "draft-raters"}
-SHOWN_AT |= {"compose": "draft-raters"}
+SHOWN_AT |= {"compose": "draft-raters", "add-language": "draft-questions"}
 
 
 # --- Fields, as they are typed --------------------------------------------------------------------

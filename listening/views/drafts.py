@@ -30,9 +30,15 @@ from listening.design.studyfile import mistakes
 from listening.drafts import folder, making, sounds
 from listening.drafts.figures import reading_of
 from listening.drafts.journal import last_by
+from listening.languages import name_of
 from listening.models import Draft
 from listening.previews import GALLERY
-from listening.views.draft_fields import question_fields, rater_fields
+from listening.views.draft_fields import (
+    USUAL_LANGUAGES,
+    languages_of,
+    question_fields,
+    rater_fields,
+)
 from listening.views.draft_sidebar import sidebar
 
 SENTENCES_PER_PAGE = 40
@@ -163,7 +169,13 @@ def _unclear(draft: Draft) -> UnclearNames | None:
 @require_GET
 def questions_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft) -> dict[str, Any]:
-        return {"tasks": question_fields(folder.table_of(draft), folder.rows_of(draft))}
+        top = folder.table_of(draft)
+        return {
+            "tasks": question_fields(top, folder.rows_of(draft)),
+            "language_name": name_of(top.get("study", {}).get("language", "en")),
+            "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
+            "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],
+        }
 
     return _shown(request, code, "researcher/draft_questions.html", more)
 
