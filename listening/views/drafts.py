@@ -26,13 +26,14 @@ from listening.access import (
 )
 from listening.design.draft_toml import KINDS
 from listening.design.scanning import UnclearNames, scan
-from listening.design.studyfile import mistakes
+from listening.design.studyfile import StimulusEntry, mistakes
 from listening.drafts import folder, making, sounds
-from listening.drafts.figures import reading_of
+from listening.drafts.figures import length_of, reading_of, whole
 from listening.drafts.journal import last_by
 from listening.languages import name_of
 from listening.models import Draft
 from listening.previews import GALLERY
+from listening.studies.design_findings import design_findings
 from listening.views.draft_fields import (
     USUAL_LANGUAGES,
     languages_of,
@@ -40,6 +41,7 @@ from listening.views.draft_fields import (
     rater_fields,
 )
 from listening.views.draft_sidebar import sidebar
+from listening.views.what_it_is import what_it_is
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
@@ -196,11 +198,25 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
 def review_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft) -> dict[str, Any]:
         made = making.is_made(draft)
+        reading = reading_of(draft)
+        study = whole(reading)
+        length = length_of(draft, reading)
         findings = making.findings_of(draft) if made else []
+        if study is not None and length is not None and not made:
+            findings = design_findings(study, length)
         return {
+            "is": what_it_is(study, lambda entry: _clip_address(draft, entry)) if study else None,
+            "projects": projects_of(request.user, EDIT),
             "made": made,
             "findings": findings,
             "serious": any(each.level == "problem" for each in findings),
         }
 
     return _shown(request, code, "researcher/draft_review.html", more)
+
+
+def _clip_address(draft: Draft, entry: StimulusEntry) -> str:
+    """What settings made of lines is heard as it was joined, a clip as it was uploaded."""
+    if entry.file:
+        return reverse("draft-clip", args=[draft.code, entry.file])
+    return reverse("draft-preview-clip", args=[draft.code, entry.key])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,6 +17,8 @@ from redis.exceptions import RedisError
 
 from listening import sessions
 from listening.access import EDIT, LOOK, may_see_ids, study_for
+from listening.design.settings import derive
+from listening.design.studyfile import StimulusEntry
 from listening.events import note
 from listening.models import Session, Study
 from listening.monitor import forget_progress, page_progress
@@ -27,10 +30,12 @@ from listening.studies import (
     close_study,
     open_study,
     pause_study,
+    study_as_file,
 )
 from listening.studies.length import MEASURED_FROM, session_length
 from listening.views.beforehand import beforehand
 from listening.views.session_table import SHOWN_AS, UNREJECTABLE, session_page, status_links
+from listening.views.what_it_is import what_it_is
 
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
 FINDINGS_KEPT_S = 600
@@ -67,6 +72,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
         "before": beforehand(mine),
         "length": session_length(mine),
+        "is": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
         "measured_from": MEASURED_FROM,
         "unplayed": unplayed_clips(key),
         "sessions": session_page(mine, status, request.GET.get("page")),
@@ -76,6 +82,16 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "shows_prolific_ids": may_see_ids(mine, request.user),
     }
     return render(request, "researcher/study.html", context)
+
+
+def _what_it_is(study: Study) -> dict[str, Any]:
+    """Of a draft: its wording, scale, clips and plan, as there is no progress to show."""
+    file = study_as_file(study)
+
+    def address(entry: StimulusEntry) -> str:
+        return reverse("study-preview-clip", args=[study.key, entry.key])
+
+    return what_it_is(derive(file).added_to(file), address)
 
 
 def _findings(study: Study, asked: bool) -> list[Finding] | None:
