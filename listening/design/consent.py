@@ -36,7 +36,8 @@ def _paragraphs(
     said: Mapping[str, str], contact: str, erased_days: int | None, say: Callable[[str], str]
 ) -> Iterator[list[str]]:
     def line(words: str, name: str) -> list[str]:
-        return [say(words).replace("{words}", said[name])] if said[name] else []
+        own = said[name].removesuffix(".") if words.endswith(".") else said[name]
+        return [say(words).replace("{words}", own)] if own else []
 
     task = gettext_noop(
         "In this study you listen to short recordings and say how they sound to you. It takes "

@@ -208,6 +208,7 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
             | {"value": study.get("ethics", {}).get(name, "")}
             for name, words in ETHICS.items()
         ],
+        "has_ethics": bool(study.get("ethics")),
         "composed": consent_text(top, study.get("language", "en")),
         "payment": study.get("payment", {}),
         "sources": [

@@ -12,7 +12,7 @@ from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
 
 MOST_SYSTEMS = 24
-MOST_CLIPS = 3  # of each
+MOST_CLIPS = 2  # of each
 MOST_ANSWERS = 12  # more are said by their ends
 
 
