@@ -75,11 +75,28 @@ KINDS = {
         ("tags",),
     ),
     "p808": Kind(
-        "P.808",
-        "Speech quality from 1 to 5, with hearing and place checked first. Other tasks take a "
-        "folder.",
+        "P.808 ACR",
+        "Speech quality from 1 to 5, with hearing and place checked first.",
         "p808",
         ("acr",),
+    ),
+    "dcr": Kind(
+        "P.808 DCR",
+        "The reference, then a clip: how much worse is it? Hearing and place are checked first.",
+        "p808",
+        ("dcr",),
+    ),
+    "ccr": Kind(
+        "P.808 CCR",
+        "The reference and a clip, in either order: which is better, and how much?",
+        "p808",
+        ("ccr",),
+    ),
+    "p835": Kind(
+        "P.835",
+        "Noisy speech: the speech, the background and all of it, each from 1 to 5.",
+        "p808",
+        ("p835",),
     ),
 }
 

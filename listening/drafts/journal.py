@@ -44,7 +44,7 @@ def who_changed(journal: Journal, place: str, revision: int) -> str | None:
 
 def last_by(journal: Journal) -> str:
     """Who made the newest change; empty where nobody has made one."""
-    return max(journal.values(), default=[0, ""])[1]
+    return str(max(journal.values(), default=[0, ""])[1])
 
 
 def _inside(place: str, other: str) -> bool:

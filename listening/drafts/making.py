@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from listening.access import EDIT, rights_in
 from listening.drafts.folder import delete, folder_of
@@ -12,6 +16,9 @@ from listening.studies import Finding, StudyError, check_study, create_study, op
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
+
+
+FINDINGS_KEPT_S = 600
 
 
 def is_made(draft: Draft) -> bool:
@@ -48,7 +55,18 @@ def _is_own(draft: Draft, old: Study | None) -> bool:
 
 
 def findings_of(draft: Draft) -> list[Finding]:
-    return check_study(draft.study) if draft.study else []
+    """Of the study that was made of it; every clip is listened to once for each revision."""
+    if draft.study is None:
+        return []
+    name = f"findings/draft/{draft.pk}/{draft.made_revision}"
+    kept: list[Finding] | None = None
+    with suppress(RedisError):
+        kept = cache.get(name)
+    if kept is None:
+        kept = check_study(draft.study)
+        with suppress(RedisError):
+            cache.set(name, kept, timeout=FINDINGS_KEPT_S)
+    return kept
 
 
 def open_made(draft: Draft, *, anyway: bool, by: str) -> Study:

@@ -28,8 +28,10 @@ class DraftPlan(TypedDict):
 def draft_plans(code: str, user: Any) -> list[DraftPlan]:
     """One for each task; none while something is to mend. 404 where the draft is not theirs."""
     study = whole(reading_of(draft_for(user, code, LOOK)))
-    plans = []
-    for task in study.tasks if study else ():
+    plans: list[DraftPlan] = []
+    if study is None:
+        return plans
+    for task in study.tasks:
         method = method_named(task.method)
         amount = amount_of(list(method.trials(material_of(study, task), task.options)), task)
         low, high, answers = _ends(scales_of(task)[0])

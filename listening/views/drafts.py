@@ -52,7 +52,7 @@ STEPS = (
     ("draft-raters", "Raters"),
     ("draft-review", "Review and open"),
 )
-TRY = {"ab": "ab", "cmos": "cmos", "mos": "mos", "mushra": "mushra", "att": "att"}
+TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that are a method
 
 
 def own_draft(request: HttpRequest, code: str, wants: str = "") -> Draft:
@@ -83,7 +83,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
 def _try_it(key: str, preset: str) -> str:
     """One trial of the gallery where it has the method, else the preset from its first page."""
     if key in TRY:
-        return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': TRY[key]})}"
+        return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': key})}"
     return reverse("example-preview", args=[preset])
 
 
@@ -205,7 +205,9 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
         if study is not None and length is not None and not made:
             findings = design_findings(study, length)
         return {
-            "is": what_it_is(study, lambda entry: _clip_address(draft, entry)) if study else None,
+            "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
+            if study
+            else None,
             "projects": projects_of(request.user, EDIT),
             "made": made,
             "findings": findings,

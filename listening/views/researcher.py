@@ -72,7 +72,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
         "before": beforehand(mine),
         "length": session_length(mine),
-        "is": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
+        "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
         "measured_from": MEASURED_FROM,
         "unplayed": unplayed_clips(key),
         "sessions": session_page(mine, status, request.GET.get("page")),

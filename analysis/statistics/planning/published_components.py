@@ -40,11 +40,17 @@ def assumed(estimand: str, low: float, high: float, answers: int) -> Components:
     if not factor > 0:
         raise PlanningError("a scale without a range has no interval")
     source = known.source if factor == 1 else f"{known.source}, stretched to {low:g} to {high:g}"
-    parts = (known.rater, known.rater_condition, known.item, known.stimulus, known.residual)
-    *crossed, residual = (sd * factor for sd in parts)
+    residual = known.residual * factor
     if answers == 2:
         residual, source = (high - low) / 2, f"{source}; two answers, as varied as they can be"
-    return Components(*crossed, residual, source)
+    return Components(
+        known.rater * factor,
+        known.rater_condition * factor,
+        known.item * factor,
+        known.stimulus * factor,
+        residual,
+        source,
+    )
 
 
 def preset(name: str) -> Components:

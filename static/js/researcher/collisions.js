@@ -4,23 +4,24 @@
 
 /**
  * @param {TheirField[]} collisions
+ * @param {(by: string) => string} called who it was
  * @param {(name: string) => Element | null} fieldOf
  * @param {(name: string, theirs: string | boolean | null) => void} decided null: mine over theirs
  */
-export function collide(collisions, fieldOf, decided) {
+export function collide(collisions, called, fieldOf, decided) {
   for (const { field, value, by } of collisions) {
     const box = document.createElement("div");
     box.className = "notice notice-warn stack-s collision";
     box.dataset.collision = field;
     box.setAttribute("role", "alert");
     const words = document.createElement("p");
-    words.textContent = `${by || "Somebody"} changed this field, too. It is kept as ${by || "they"} wrote it until you choose:`;
+    words.textContent = `${called(by)} changed this field, too. Until you choose, what stands in the draft is:`;
     const theirs = document.createElement("blockquote");
     theirs.textContent = shown(value);
     const row = document.createElement("div");
     row.className = "row";
     row.append(
-      button(box, `Keep what ${by || "they"} wrote`, () => decided(field, value)),
+      button(box, "Keep that", () => decided(field, value)),
       button(box, "Overwrite with mine", () => decided(field, null)),
     );
     box.append(words, theirs, row);

@@ -61,6 +61,12 @@ function later() {
   timer = window.setTimeout(() => void save(), PAUSE_MS);
 }
 
+/** @param {string} by */
+function called(by) {
+  if (by === page.dataset.user) return "You, in another window,";
+  return by || "Somebody";
+}
+
 /** @param {string} html */
 function show(html) {
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("figures");
@@ -105,10 +111,10 @@ function adopt(theirs) {
     if (here && !pending.has(field)) {
       if (valueOf(here) === value) continue;
       fill(here, value);
-      names.add(by || "Somebody");
+      names.add(called(by));
     } else if (!here && document.querySelector(`[data-field^="${CSS.escape(field)}."]`)) older = true;
   }
-  if (names.size > 0) byId("others").textContent = `${[...names].join(", ")} changed other fields meanwhile: they are here now, beside yours.`;
+  if (names.size > 0) byId("others").textContent = `${[...names].join(" and ")} changed other fields meanwhile: they are here now, beside yours.`;
   if (older) trouble("Somebody else added or removed a part of this page. Load it again to see it; what you wrote is saved first.", ["reload"]);
 }
 
@@ -133,7 +139,7 @@ async function save() {
     over.clear();
     take(news);
     trouble("", []);
-    collide(news.collisions ?? [], fieldOf, decided);
+    collide(news.collisions ?? [], called, fieldOf, decided);
   } catch (error) {
     if (error instanceof Refused) trouble("You were logged out. What you wrote is still here: log in, then save again.", ["log-in", "again"]);
     else trouble(`Not saved: ${error instanceof Error ? error.message : error}`, ["again"]);
