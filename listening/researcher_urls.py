@@ -87,6 +87,7 @@ urlpatterns = [
     path("drafts/<slug:code>/raters/", drafts.raters_page, name="draft-raters"),
     path("drafts/<slug:code>/review/", drafts.review_page, name="draft-review"),
     path("drafts/<slug:code>/save/", draft_wire.save, name="draft-save"),
+    path("drafts/<slug:code>/state/", draft_wire.state, name="draft-state"),
     path("drafts/<slug:code>/files/", draft_wire.files, name="draft-files"),
     path("drafts/<slug:code>/upload/", draft_wire.upload, name="draft-upload"),
     path("drafts/<slug:code>/do/", draft_wire.act, name="draft-do"),

@@ -18,6 +18,7 @@ from listening.selectors.definitions import (
     is_earlier,
     version_match,
 )
+from listening.selectors.drafts import DraftPlan, draft_plans
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.plans import TaskPlan, task_plans
@@ -68,6 +69,7 @@ __all__ = [
     "ClipPage",
     "ClipQuery",
     "ConditionProgress",
+    "DraftPlan",
     "EarlierVersion",
     "HeardClip",
     "InterimQuestion",
@@ -95,6 +97,7 @@ __all__ = [
     "clip_answers",
     "condition_labels",
     "definition_files",
+    "draft_plans",
     "earlier_with",
     "heard_clips",
     "interim_questions",

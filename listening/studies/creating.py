@@ -225,6 +225,8 @@ def _fields(file: StudyFile) -> dict[str, Any]:
         "settings": list(file.settings),
         "sources": list(file.sources),
         "publication": file.publication,
+        "ethics": file.ethics,
+        "payment": file.payment,
     }
 
 

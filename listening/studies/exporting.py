@@ -33,6 +33,8 @@ def study_as_file(study: Study) -> StudyFile:
         translations=dict(study.translations),
         completion_codes=dict(study.completion_codes),
         publication=dict(study.publication),
+        ethics=dict(study.ethics),
+        payment=dict(study.payment),
         checks=tuple(study.checks),
         questionnaires=tuple(study.questionnaires),
         settings=tuple(study.settings),

@@ -11,6 +11,7 @@ from listening.design.settings import form_named
 from listening.design.studyfile import (
     Limits,
     csvpart,
+    ethicspart,
     fit,
     publicationpart,
     questionpart,
@@ -27,6 +28,8 @@ SHAPES = {
     "texts": tomlpart.TEXTS,
     "codes": tomlpart.CODES,
     "publication": publicationpart.PUBLICATION,
+    "ethics": ethicspart.ETHICS_FIELDS,
+    "payment": ethicspart.PAYMENT,
     "conditions": tomlpart.CONDITION,
     "settings": settingspart.SETTING,
     "tasks": tomlpart.TASK,

@@ -38,6 +38,8 @@ def toml_text(study: StudyFile) -> str:
         "translations": study.translations,
         "completion_codes": study.completion_codes,
         "publication": study.publication,
+        "ethics": study.ethics,
+        "payment": study.payment,
         "checks": list(study.checks),
     }
     top = {
