@@ -15,7 +15,7 @@ from listening.views.tables import Column, Filter, Table, number_from, one_of
 
 SHOWN_AS = {"expired": "left", "screened": "screened out", "started": "listening"}
 HELD = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
-LEFT = Q(status=Session.Status.STARTED) & ~Exists(HELD)  # its places went to others
+LEFT = Q(~Exists(HELD), status=Session.Status.STARTED)  # its places went to others
 
 
 def called(status: str) -> str:

@@ -195,7 +195,7 @@ class CappedPaginator(AnyPaginator):
             rows.values_list("pk", flat=True)[bottom : min(bottom + self.per_page, self.count)]
         )
         found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
-        return self._get_page([found[key] for key in keys if key in found], number, self)
+        return Page([found[key] for key in keys if key in found], number, self)
 
     @cached_property
     def _counted(self) -> int:
