@@ -20,7 +20,7 @@ from listening.models import (
     Study,
     Trial,
 )
-from listening.views.tables import Column, Filter, Shown, Table, number_from, one_of
+from listening.tables import Column, Filter, Shown, Table, number_from, one_of
 
 RATINGS_PER_PAGE = 25
 WHY_NOT = {  # what leaves a rating out of every analysis by default, the first that holds

@@ -21,9 +21,9 @@ from listening.judging import AT_ONCE, Judged, reject_sessions, restore_sessions
 from listening.models import Session, Study
 from listening.monitor import forget_progress
 from listening.spreadsheets import safe_cell
+from listening.tables import Shown
 from listening.views.raters_table import described, raters_table, rows_of
 from listening.views.researcher import who
-from listening.views.tables import Shown
 
 LONGEST_REASON = 300  # characters
 READ_AT_ONCE = 2000  # rows of a CSV
