@@ -11,7 +11,7 @@ import pickle
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -53,7 +53,7 @@ class Kept:
 class Patience:
     """How long one page may count: what is not there by then is shown older, or not yet."""
 
-    left_s: float = field(default=0.1)
+    left_s: float = 0.05
 
     @property
     def is_over(self) -> bool:

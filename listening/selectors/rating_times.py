@@ -11,7 +11,7 @@ from listening.kept import Kept, Patience, look, maker
 from listening.models import StudyEvent
 
 KIND = "times"
-MAX_AGE_S = 20.0
+MAX_AGE_S = 60.0
 MOST_MARKS = 12
 HOUR_S = 3600
 MARKED = ("opened", "paused", "closed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypedDict
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
@@ -117,10 +118,15 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
     keys = tuple(RatingRow.__annotations__)
     among, values = "", ()
     if chosen is not None:
-        among, values = chosen.values("pk").query.sql_with_params()
-        among = f"AND q.id IN ({among})"
+        try:
+            among, values = chosen.values("pk").query.sql_with_params()
+            among = f"AND q.id IN ({among})"
+        except EmptyResultSet:  # no database has to be asked
+            among = "AND false"
     with transaction.atomic():
         raw = connection.connection
+        if chosen is not None:  # a few: all of them soon, not the first tenth of all soon
+            raw.execute("SET LOCAL cursor_tuple_fraction = 1")
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
             cursor.execute(HEARING + RATINGS.format(chosen=among), [study, study, *values])

@@ -20,7 +20,7 @@ from listening.recruitment.ledger import PAID
 from listening.recruitment.plan import money
 from listening.selectors.rating_times import Hour, rating_times
 
-MAX_AGE_S = 20.0  # a list need not be as fresh as the monitor
+MAX_AGE_S = 60.0  # a list need not be as fresh as the monitor
 TOLD_FROM = timedelta(minutes=2)  # counts that are older say when they were made
 MOST_TOLD_H = 90 * 24
 BIG = 1000  # finished sessions: who has little patience leaves a study of more to a worker

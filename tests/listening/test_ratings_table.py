@@ -73,6 +73,7 @@ def test_what_is_filtered_on_the_page_is_what_its_csv_holds(owner, study, monkey
         "clip=item-3": lambda r: r["item"] == "item-3",
         f"rater={last['rater']}": lambda r: r["rater"] == last["rater"],
         f"rater={last['session']}": lambda r: r["session"] == last["session"],
+        "rater=nobody": lambda r: False,
         "from=0.5": lambda r: r["score"] and float(r["score"]) >= 0.5,
         "to=0,5&from=-1": lambda r: r["score"] and -1 <= float(r["score"]) <= 0.5,
         f"answer={last['label']}": lambda r: r["label"] == last["label"],
