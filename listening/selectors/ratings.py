@@ -90,7 +90,7 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
     q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     s.status, s.paid, q.counts, w.headphones, st.version::text
-FROM listening_rating q
+FROM {ratings} q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
 JOIN hearing w ON w.id = s.id
@@ -104,7 +104,7 @@ JOIN listening_item i ON i.id = x.item_id
 LEFT JOIN listening_stimulus v ON v.id = t.versus_id
 LEFT JOIN listening_condition vc ON vc.id = v.condition_id
 LEFT JOIN listening_justification j ON j.trial_id = t.id
-WHERE st.key = %s {chosen} ORDER BY q.id
+WHERE st.key = %s ORDER BY q.id
 """
 FIRST = 20  # the column of the query that becomes `presented_first`
 BEFORE_REVIEW = 27  # columns of the query that stand before `review`
@@ -116,20 +116,20 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
     Every one, or those that are chosen.
     """
     keys = tuple(RatingRow.__annotations__)
-    among, values = "", ()
+    ratings, values = "listening_rating", ()
     if chosen is not None:
         try:
-            among, values = chosen.values("pk").query.sql_with_params()
-            among = f"AND q.id IN ({among})"
+            picked, values = chosen.query.sql_with_params()
         except EmptyResultSet:  # no database has to be asked
-            among = "AND false"
+            return
+        ratings = f"({picked} OFFSET 0)"  # picked first, and joined then
     with transaction.atomic():
         raw = connection.connection
         if chosen is not None:  # a few: all of them soon, not the first tenth of all soon
             raw.execute("SET LOCAL cursor_tuple_fraction = 1")
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
-            cursor.execute(HEARING + RATINGS.format(chosen=among), [study, study, *values])
+            cursor.execute(HEARING + RATINGS.format(ratings=ratings), [study, *values, study])
             for row in cursor:
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared
