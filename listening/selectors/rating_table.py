@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypedDict
 
-from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 
 from listening.design.traps import TRAINING
 from listening.models import (
@@ -39,6 +39,8 @@ class RatingShown(TypedDict):
     """One rating as a page shows it."""
 
     rating: Rating
+    place: str  # task and criterion
+    value: str  # where the answer does not say it
     took_s: float | None
     why_not: str  # it is left out of analyses; "": it counts
 
@@ -105,12 +107,16 @@ def study_criteria(study: Study) -> list[Criterion]:
     return list(
         Criterion.objects.filter(task__study=study)
         .select_related("task")
+        .annotate(siblings=Count("task__criteria"))
         .order_by("task__order", "order")
     )
 
 
 def _place_title(criterion: Criterion) -> str:
-    return f"{criterion.task.title or criterion.task.key} · {criterion.key}"
+    """The task's title; with its criterion where it has several."""
+    title = criterion.task.title or criterion.task.key
+    key = str(criterion.key).replace("_", " ")
+    return f"{title} · {key}" if criterion.siblings > 1 else title
 
 
 def ratings_of(study: Study) -> QuerySet[Rating]:
@@ -160,20 +166,28 @@ def chosen_ratings(study: str, asked: Mapping[str, str]) -> QuerySet[Rating] | N
     return shown.filtered
 
 
-def shown_ratings(shown: Shown) -> list[RatingShown]:
-    """The rows of the page, with all that stands in them: one statement after that of the page."""
+def shown_ratings(study: Study, shown: Shown) -> list[RatingShown]:
+    """The rows of the page, with all that stands in them: two statements after that of the page."""
     pks = [rating.pk for rating in shown.page]
     joined = Rating.objects.select_related(
         *("criterion__task", "stimulus__condition", "stimulus__item"),
         *("trial__session__rater", "trial__versus__condition", "trial__justification"),
     ).in_bulk(pks)
-    return [_shown(joined[pk]) for pk in pks if pk in joined]
+    titles = {c.pk: _place_title(c) for c in study_criteria(study)}
+    return [_shown(joined[pk], titles) for pk in pks if pk in joined]
 
 
-def _shown(rating: Rating) -> RatingShown:
+def _shown(rating: Rating, titles: Mapping[int, str]) -> RatingShown:
     latency_ms = rating.trial.latency_ms
     took_s = None if latency_ms is None else latency_ms / 1000
-    return RatingShown(rating=rating, took_s=took_s, why_not=why_not(rating))
+    value = "" if rating.score is None else f"{rating.score:.4g}"
+    return RatingShown(
+        rating=rating,
+        place=titles[rating.criterion_id],
+        value="" if value == rating.label else value,
+        took_s=took_s,
+        why_not=why_not(rating),
+    )
 
 
 def why_not(rating: Rating) -> str:

@@ -18,5 +18,10 @@ from listening.selectors.rating_table import read_ratings, shown_ratings
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, ANALYSE)
     shown = read_ratings(study, request.GET)
-    context = {"study": study, "shown": shown, "page": shown.page, "rows": shown_ratings(shown)}
+    context = {
+        "study": study,
+        "shown": shown,
+        "page": shown.page,
+        "rows": shown_ratings(study, shown),
+    }
     return render(request, "researcher/ratings.html", context)

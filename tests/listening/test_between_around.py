@@ -24,6 +24,7 @@ from tests.listening.folders import CONDITIONS, STUDY, make_folder
 from tests.listening.sounds import give_sound
 from tests.listening.test_between import EFFORT, PAUSE, a_study, between, walk
 from tests.listening.test_between_studyfile import BETWEEN, FORM, TASKS
+from tests.listening.test_researcher_pages import page_of, words_of
 from tests.listening.test_researcher_pages_around import page
 from tests.listening.test_stages import ABOUT, AFTER, question, stage
 from tests.listening.web import WebProcess
@@ -136,8 +137,8 @@ def test_the_study_says_when_they_are_asked_and_counts_raters_once(
 
 def test_a_session_says_after_what_each_answer_was_given(client: Client, study: Study) -> None:
     client.force_login(study.owner)
-    answered(study, "yes", "no", "no", "yes", "yes")
-    text = page(client)
+    session = answered(study, "yes", "no", "no", "yes", "yes")
+    text = words_of(page_of(client, f"/studies/around/raters/{session.pk}/"))
     assert "hearing? (after mos block 1) Yes" in text
     assert "hearing? (after mos) No" in text
     assert "hearing? (after att) Yes" in text

@@ -229,7 +229,8 @@ def test_a_study_without_ratings_is_deleted_with_its_plan(owner: User, tmp_path:
     study = create_study(make_folder(tmp_path / "study"), owner)
     studies.open_study(study)
     arrive(study)
-    study.delete()
+    studies.close_study(study)
+    studies.delete_study(study, study.key)
     assert not Stimulus.objects.exists()
     assert not Block.objects.exists()
 
