@@ -31,6 +31,8 @@ FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is on
     ("key", Kind.RECORD),
     ("completion_codes.**", Kind.RECORD),
     ("publication.**", Kind.RECORD),
+    ("ethics.**", Kind.RECORD),  # what raters read of it stands in the consent
+    ("payment.**", Kind.RECORD),
     ("sources.**", Kind.RECORD),
     ("erase_after_days", Kind.RECORD),
     ("erase_on", Kind.RECORD),
