@@ -214,11 +214,11 @@ def test_pages_for_researchers(
     report.look_in_both_schemes(page, "log-in")
     page.get_by_label("User name").fill(study.owner.username)
     page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_text("User name and password do not match.")).to_be_visible()
     report.look_in_both_schemes(page, "log-in refused")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
     for path in ("studies/voices/", "studies/", "studies/voices/results/", "studies/voices/so-far/",
                  "studies/voices/planning/", "studies/voices/planning/?size=0.3&items=60",

@@ -35,7 +35,7 @@ def test_a_dropped_folder_becomes_the_table(
     page.goto(f"{web.url}/new/")
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     page.get_by_role("button", name="Start: MOS", exact=True).click()
     drop(page, dropped)
     expect(page.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()

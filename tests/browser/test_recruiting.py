@@ -52,7 +52,7 @@ def page(web: WebProcess, study: Study, new_page: Callable[..., Page]) -> Page:
     opened.goto(f"{web.url}/studies/paid/recruiting/")
     opened.get_by_label("User name").fill(study.owner.username)
     opened.get_by_label("Password").fill(PASSWORD)
-    opened.get_by_role("button", name="Log in").click()
+    opened.get_by_role("button", name="Log in", exact=True).click()
     return opened
 
 

@@ -38,7 +38,7 @@ def page(web: WebProcess, study: Study, new_page: Callable[..., Page]) -> Page:
     opened.goto(f"{web.url}/studies/voices/")
     opened.get_by_label("User name").fill(study.owner.username)
     opened.get_by_label("Password").fill(PASSWORD)
-    opened.get_by_role("button", name="Log in").click()
+    opened.get_by_role("button", name="Log in", exact=True).click()
     expect(opened.get_by_role("heading", level=1)).to_have_text("A study")
     return opened
 
@@ -206,7 +206,7 @@ def test_without_scripts_the_page_stands_and_its_buttons_work(web, study, browse
     page.goto(f"{web.url}/studies/voices/")
     page.get_by_label("User name").fill(study.owner.username)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.locator("#live")).to_be_hidden()
     expect(page.get_by_role("button", name="Copy")).to_be_hidden()
     page.get_by_role("button", name="Pause").click()

@@ -52,7 +52,7 @@ def log_in(page: Page, web: WebProcess, study: Study) -> Page:
     page.goto(f"{web.url}/studies/{study.key}/results/")
     page.get_by_label("User name").fill(study.owner.username)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     expect(page).to_have_url(f"{web.url}/studies/{study.key}/results/")
     return page
 
