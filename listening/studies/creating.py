@@ -225,6 +225,7 @@ def _fields(file: StudyFile) -> dict[str, Any]:
         "settings": list(file.settings),
         "sources": list(file.sources),
         "publication": file.publication,
+        "pay": file.pay,
     }
 
 

@@ -33,6 +33,7 @@ def study_as_file(study: Study) -> StudyFile:
         translations=dict(study.translations),
         completion_codes=dict(study.completion_codes),
         publication=dict(study.publication),
+        pay=dict(study.pay),
         checks=tuple(study.checks),
         questionnaires=tuple(study.questionnaires),
         settings=tuple(study.settings),

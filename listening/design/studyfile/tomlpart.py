@@ -16,6 +16,7 @@ from listening.design.studyfile.entries import (
     TaskEntry,
 )
 from listening.design.studyfile.occasionpart import check_occasions
+from listening.design.studyfile.paypart import read_pay
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
@@ -60,6 +61,7 @@ STUDY = {
     "translations": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
     "publication": Field(shapes.raw_table, default={}),
+    "pay": Field(shapes.raw_table, default={}),
     "checks": Field(shapes.raw_tables, default=()),
 }
 TEXT_KEYS = (
@@ -160,6 +162,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["texts"] = _without_blanks(read_table(study["texts"], TEXTS, "study.texts", notes))
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["publication"] = read_publication(study["publication"], study["texts"], notes)
+    study["pay"] = read_pay(study["pay"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)

@@ -38,6 +38,7 @@ def toml_text(study: StudyFile) -> str:
         "translations": study.translations,
         "completion_codes": study.completion_codes,
         "publication": study.publication,
+        "pay": study.pay,
         "checks": list(study.checks),
     }
     top = {
