@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
+
 from config.environment import Environment, wrong
 
 WHO_NEEDS_TWO = ("nobody", "superusers", "all")
 SECOND_FACTOR = ("no", "amr", "always")
+PARTS = ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "NAME", "DOMAINS", "SECOND_FACTOR")
 PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
@@ -58,6 +61,13 @@ def sign_ons(env: Environment) -> tuple[SignOn, ...]:
         if not re.fullmatch(r"[a-z][a-z0-9]{0,19}", key) or keys.count(key) > 1:
             expected = "short names in small letters, each once, like uni,lab."
             raise wrong("EARNEST_OIDC", env.text("EARNEST_OIDC"), f"it must be {expected}")
+    known = {f"EARNEST_OIDC_{key.upper()}_{part}" for key in keys for part in PARTS}
+    for name in sorted(env.variables):
+        if name.startswith("EARNEST_OIDC_") and name not in known:
+            expected = (
+                f"EARNEST_OIDC names {', '.join(keys) or 'no provider'}, and of one there are "
+            )
+            raise ImproperlyConfigured(f"{name} is not read: {expected}{', '.join(PARTS)}.")
     return tuple(_sign_on(env, key) for key in keys)
 
 
@@ -100,13 +110,13 @@ def allauth_settings(host: str, scheme: str, providers: tuple[SignOn, ...]) -> d
         "ACCOUNT_EMAIL_VERIFICATION": "none",
         "ACCOUNT_REAUTHENTICATION_REQUIRED": True,
         "ACCOUNT_REAUTHENTICATION_TIMEOUT": 600,
-        # As in config/limits.py; codes of a second factor are few, so that none is hit upon.
+        # config/limits.py counts before. Few codes of a second factor, so that none is hit upon:
         "ACCOUNT_RATE_LIMITS": {"login_failed": "20/m/ip,5/5m/key", "reauthenticate": "10/m/user"},
         "MFA_ADAPTER": "listening.accounts.adapters.SecondFactors",
         "MFA_SUPPORTED_TYPES": ["totp", "webauthn", "recovery_codes"],
         "MFA_ALLOW_UNVERIFIED_EMAIL": True,
         "MFA_PASSKEY_LOGIN_ENABLED": True,
-        "MFA_RATE_LIMITS": {"webauthn_login": "20/m/ip"},
+        "MFA_RATE_LIMITS": {"webauthn_login": "200/m/ip"},
         "MFA_RECOVERY_CODES_SHOW_ONCE": True,
         "MFA_RECOVERY_CODE_DIGITS": 10,
         "MFA_TOTP_ISSUER": f"Earnest ({host})",

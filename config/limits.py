@@ -92,7 +92,7 @@ LIMITS = (
     Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_address),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
     Limit("proofs of an account", PROOFS, 10, 60, _researcher),
-    Limit("sign-ons of an address", SIGN_ONS, 30, 60, client_address, reads=True),
+    Limit("sign-ons of an address", SIGN_ONS, 120, 60, client_address, reads=True),
     Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_address),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session),

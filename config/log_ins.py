@@ -124,5 +124,5 @@ def log_changed_factor(
 ) -> None:
     done = {factors.authenticator_added: "added", factors.authenticator_removed: "removed"}
     words = "account %s: second factor %s (%s), from %s"
-    what = done.get(signal, "made anew")  # type: ignore[call-overload]
+    what = done.get(signal, "made anew")
     log.info(words, user.pk, what, authenticator.type, from_where(request))

@@ -15,6 +15,7 @@ CELERY_BEAT_SCHEDULE = {
     "count-sessions": every(60.0, "listening.jobs.count_sessions"),
     "clear-unused-appearances": every(600.0, "listening.jobs.clear_unused_appearances"),
     "erase-due-studies": every(3600.0, "listening.jobs.erase_due_studies"),
+    "forget-ended-log-ins": every(3600.0, "listening.jobs.forget_ended_log_ins"),
     "look-at-prolific": every(300.0, "listening.jobs.look_at_prolific"),
     "watch-studies": every(60.0, "listening.jobs.watch_studies"),
     "watch-rates": every(600.0, "listening.jobs.watch_rates"),

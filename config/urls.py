@@ -19,7 +19,7 @@ def admin_log_in(request: HttpRequest, **_: object) -> HttpResponse:
     return redirect("admin:index")
 
 
-admin.site.login = admin_log_in  # type: ignore[method-assign]
+admin.site.login = admin_log_in  # type: ignore[method-assign, assignment]
 handler500 = "config.operations.unavailable.failed"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", pages.readyz, name="readyz"),

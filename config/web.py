@@ -16,6 +16,7 @@ from channels.routing import URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
 from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
 from config.clips import PREFIX, Clips
@@ -53,6 +54,7 @@ pages = Bridge(
     max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES,
     unavailable=unavailable.answer,
 )
+_ = get_resolver().url_patterns  # all pages are imported now, and no first visitor waits for it
 clips = Clips()
 
 

@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404
 
-from listening.models import Membership, Project, Role, Study
+from listening.models import Draft, Membership, Project, Role, Study
 
 LOOK, ANALYSE, EDIT, OWN = "look", "analyse", "edit", "own"
 RIGHTS = {
@@ -33,10 +33,17 @@ def visible_studies(user: Any) -> QuerySet[Study]:
     """Their own studies and those of their projects; all of them for a superuser."""
     if not user.is_authenticated or not user.is_active:
         return Study.objects.none()
-    if user.is_superuser:
-        return Study.objects.all()
+    return Study.objects.all() if user.is_superuser else Study.objects.filter(_theirs(user))
+
+
+def visible_drafts(user: Any) -> QuerySet[Draft]:
+    """Drafts that are theirs or their projects', as with studies."""
+    return Draft.objects.all() if user.is_superuser else Draft.objects.filter(_theirs(user))
+
+
+def _theirs(user: Any) -> Q:
     projects = Membership.objects.filter(user=user.pk).values("project")
-    return Study.objects.filter(Q(project=None, owner=user.pk) | Q(project__in=projects))
+    return Q(project=None, owner=user.pk) | Q(project__in=projects)
 
 
 def role_in(project: int, user: Any) -> Role | None:
@@ -45,7 +52,7 @@ def role_in(project: int, user: Any) -> Role | None:
     return Role(found.role) if found is not None else None
 
 
-def _own_role(study: Study, user: Any) -> Role | None:
+def _own_role(study: Study | Draft, user: Any) -> Role | None:
     if study.project_id is not None:
         return role_in(study.project_id, user)
     return Role.OWNER if study.owner_id == user.pk else None
@@ -56,8 +63,8 @@ def is_of(study: Study, user: Any) -> bool:
     return _own_role(study, user) is not None
 
 
-def rights_in(study: Study, user: Any) -> frozenset[str]:
-    """What somebody may do with a study; nothing where they may not even know of it."""
+def rights_in(study: Study | Draft, user: Any) -> frozenset[str]:
+    """What somebody may do with a study or a draft; nothing where they may not even know of it."""
     if not user.is_authenticated or not user.is_active:
         return NONE
     role = Role.OWNER if user.is_superuser else _own_role(study, user)
@@ -83,6 +90,17 @@ def study_for(user: Any, key: str, wants: str) -> Study:
     _check(wants, may)
     study.may = may
     return study
+
+
+def draft_for(user: Any, code: str, wants: str) -> Draft:
+    """The draft, as `study_for`; it knows who asks."""
+    draft = Draft.objects.filter(code=code).select_related("owner", "project").first()
+    may = rights_in(draft, user) if draft is not None else NONE
+    if draft is None or LOOK not in may:
+        raise Http404("There is no such draft of yours.")
+    _check(wants, may)
+    draft.may, draft.by = may, user.get_username()
+    return draft
 
 
 def projects_of(user: Any, wants: str = LOOK) -> QuerySet[Project]:

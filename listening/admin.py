@@ -19,8 +19,9 @@ from listening.models import Condition, Item, Rater, Rating, Session, Stimulus, 
 
 if TYPE_CHECKING:
     Records = admin.ModelAdmin[Any]
+    Accounts = UserAdmin[User]
 else:
-    Records = admin.ModelAdmin
+    Records, Accounts = admin.ModelAdmin, UserAdmin
 
 
 class ReadOnly(Records):
@@ -114,7 +115,7 @@ class Again(Records):
 
 
 @admin.register(User)
-class AccountRecords(Again, UserAdmin):
+class AccountRecords(Again, Accounts):
     user_change_password = again(UserAdmin.user_change_password)
 
 

@@ -6,7 +6,8 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from listening import erasure, invitations, leases, summaries
+from listening import erasure, invitations, kept, leases, monitor, summaries
+from listening.accounts import log_ins
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
 from listening.notifications import dispatching, rates, sending, watching
@@ -39,6 +40,12 @@ def clear_unused_appearances() -> int:
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
     return erasure.erase_due()
+
+
+@shared_task
+def forget_ended_log_ins() -> int:
+    """Run by the beat: where researchers were logged in is known while they are."""
+    return log_ins.forget_ended()
 
 
 @shared_task
@@ -99,3 +106,12 @@ def send_message(pk: int) -> str:
 @shared_task
 def forget_old_messages() -> int:
     return sending.forget_old()
+
+
+@shared_task
+def recount(kind: str, of: str) -> None:
+    """Asked for by pages that show counts which take long to make; see `listening.kept`."""
+    if kind == monitor.KIND:
+        monitor.latest_progress(of)
+    else:
+        kept.remake(kind, of)

@@ -18,7 +18,7 @@ from listening.design.traps import TRAINING, TrapPlan, judge_block
 from listening.models import Rating, Session, Trial
 from listening.task_rules import task_rules
 
-AT_ONCE = 2000  # sessions in one go: more would keep raters who answer meanwhile waiting too long
+AT_ONCE = 500  # sessions in one go: more would keep raters who answer meanwhile waiting too long
 OPEN_TRIALS = (Trial.State.PLANNED, Trial.State.VOID)
 
 

@@ -15,6 +15,7 @@ from listening.views import (
     projects,
     prolific,
     raters,
+    ratings,
     recruiting,
     researcher,
     study_list,
@@ -45,6 +46,7 @@ urlpatterns = [
         "studies/<slug:key>/versions/<int:revision>.zip", versions.definition_zip, name="definition"
     ),
     path("studies/<slug:key>/wording/", versions.wording, name="wording"),
+    path("studies/<slug:key>/ratings/", ratings.page, name="ratings"),
     path("studies/<slug:key>/log/", manage.log, name="log"),
     path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),
@@ -85,6 +87,7 @@ urlpatterns = [
     path("drafts/<slug:code>/raters/", drafts.raters_page, name="draft-raters"),
     path("drafts/<slug:code>/review/", drafts.review_page, name="draft-review"),
     path("drafts/<slug:code>/save/", draft_wire.save, name="draft-save"),
+    path("drafts/<slug:code>/state/", draft_wire.state, name="draft-state"),
     path("drafts/<slug:code>/files/", draft_wire.files, name="draft-files"),
     path("drafts/<slug:code>/upload/", draft_wire.upload, name="draft-upload"),
     path("drafts/<slug:code>/do/", draft_wire.act, name="draft-do"),

@@ -7,18 +7,24 @@ that of a whole study is counted again while ratings come in, some minutes behin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.core.cache import cache
 from django.db import connection
 from django.db.models import Max, Min
 from django.utils import timezone
+from redis.exceptions import RedisError
 
-from listening.models import Block, SessionSummary, Study
+from listening.models import Block, Session, SessionSummary, Study, StudyEvent
 
 SHARED_FROM = 5  # ratings of a question: fewer say nothing of agreement
 AT_ONCE = 500  # sessions that a page brings up to date before it shows them
+KEPT_S = 3600
+USUAL_KEPT_S = 60
 AGREEMENT_BEHIND = timedelta(minutes=10)
+JUDGED = ("rejected", "restored", "recruiting")  # events after which others are others
 
 # Pearson's r between a session's scores and the means of all others' scores of the same stimulus
 # (versus the same, after the same context), per question; over questions, weighted by ratings.
@@ -87,14 +93,18 @@ ON CONFLICT (session_id) DO UPDATE SET (trials, answered, skipped, traps, traps_
     EXCLUDED.checks_failed, EXCLUDED.median_ms, EXCLUDED.agreement, EXCLUDED.shared,
     EXCLUDED.signs, EXCLUDED.answered_at, EXCLUDED.made_at)
 """
-# New, ended, or with a block in hand: their figures may have changed since they were made.
+# New, ended, or with a block in hand: their figures may have changed since they were made. Nobody
+# else is looked at who came and went before `since`, when all of the study had been counted.
 STALE = f"""
 SELECT s.id FROM listening_session s LEFT JOIN listening_sessionsummary m ON m.session_id = s.id
 WHERE s.study_id = %(study)s AND (m.session_id IS NULL OR m.made_at < s.finished_at)
+    {{since}}
 UNION
 SELECT s.id FROM listening_block b JOIN listening_session s ON s.id = b.session_id
 WHERE b.state = {Block.State.LEASED} AND s.study_id = %(study)s
 """
+SINCE = "AND (s.started_at > %(since)s OR s.finished_at > %(since)s)"
+MARGIN = timedelta(minutes=2)  # a session is stored a little after the time that it says
 
 
 def count_sessions(sessions: Sequence[int]) -> None:
@@ -102,28 +112,37 @@ def count_sessions(sessions: Sequence[int]) -> None:
     if not sessions:
         return
     with connection.cursor() as cursor:
-        values = {"sessions": list(sessions), "shared_from": SHARED_FROM}
-        cursor.execute(COUNT, values)
+        cursor.execute(COUNT, {"sessions": list(sessions), "shared_from": SHARED_FROM})
 
 
-def stale_sessions(study: int) -> list[int]:
+def stale_sessions(study: int, since: datetime | None = None) -> list[int]:
     """Those whose figures are not made, or may have changed since."""
+    statement = STALE.format(since=SINCE if since else "")
     with connection.cursor() as cursor:
-        cursor.execute(STALE, {"study": study})
+        cursor.execute(statement, {"study": study, "since": since})
         return sorted(row[0] for row in cursor.fetchall())
+
+
+def is_stale(session: Session) -> bool:
+    """The same of one session that was read with its summary."""
+    summary: SessionSummary | None = getattr(session, "summary", None)
+    if summary is None or session.status == Session.Status.STARTED:
+        return True
+    return session.finished_at is not None and summary.made_at < session.finished_at
 
 
 def bring_up_to_date(study: int) -> int:
     """Counts what changed, `AT_ONCE` sessions at most; how many are left to the beat's job."""
-    stale = stale_sessions(study)
+    name, began, since = f"summaries/{study}", timezone.now(), None
+    with suppress(RedisError):
+        since = cache.get(name)
+    stale = stale_sessions(study, since)
     count_sessions(stale[:AT_ONCE])
-    return len(stale[AT_ONCE:])
-
-
-def agreement_as_of(study: int) -> datetime | None:
-    """Since when the oldest figure of agreement in a study stands; None without any."""
-    oldest, _ = _between(study)
-    return oldest
+    left = len(stale[AT_ONCE:])
+    if not left:
+        with suppress(RedisError):
+            cache.set(name, began - MARGIN, timeout=KEPT_S)
+    return left
 
 
 def count_due() -> list[str]:
@@ -139,11 +158,15 @@ def count_due() -> list[str]:
 
 
 def _is_behind(study: int) -> bool:
-    """Whether ratings came after a figure was made that has stood for long."""
+    """Whether a figure has stood for long, and others rated, withdrew or were judged since."""
     oldest, newest = _between(study)
-    if oldest is None or newest is None or newest < oldest:
+    if oldest is None or oldest > timezone.now() - AGREEMENT_BEHIND:
         return False
-    return oldest < timezone.now() - AGREEMENT_BEHIND
+    judged = StudyEvent.objects.filter(study_id=study, what__in=JUDGED, at__gt=oldest)
+    withdrew = Session.objects.filter(
+        study=study, status=Session.Status.WITHDRAWN, finished_at__gt=oldest
+    )
+    return (newest is not None and newest > oldest) or judged.exists() or withdrew.exists()
 
 
 def _between(study: int) -> tuple[datetime | None, datetime | None]:
@@ -173,9 +196,17 @@ class Usual:
 
 
 def usual(study: int) -> Usual:
-    """What is usual in a study, to see one rater against it."""
+    """What is usual in a study, to see one rater against it; at most a minute old."""
+    name = f"usual/{study}"
+    with suppress(RedisError):
+        kept: Usual | None = cache.get(name)
+        if kept is not None:
+            return kept
     with connection.cursor() as cursor:
         cursor.execute(USUAL, {"study": study})
         ((timed, times, _, fits),) = cursor.fetchall()
     seconds = tuple(each / 1000 for each in times or () if each is not None)
-    return Usual(timed, seconds, tuple(each for each in fits or () if each is not None))
+    found = Usual(timed, seconds, tuple(each for each in fits or () if each is not None))
+    with suppress(RedisError):
+        cache.set(name, found, timeout=USUAL_KEPT_S)
+    return found

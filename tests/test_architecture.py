@@ -36,6 +36,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         *(
             "feedback",
             "jobs",
+            "kept",
             "languages",
             "layout",
             "fetches",
@@ -61,7 +62,8 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "routing",
             "selectors",
         ),
-        *("sessions", "signals", "stages", "statements", "studies", "task_rules", "urls", "views"),
+        *("sessions", "signals", "stages", "statements", "studies", "tables", "task_rules", "urls"),
+        "views",
     ),
     "metrics": (
         *("admin", "apps", "details", "forms", "imports", "jobs", "management", "migrations"),

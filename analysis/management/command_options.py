@@ -46,9 +46,10 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--rope", type=float, help="Differences up to this size do not matter.")
     parser.add_argument(
         "--margin",
-        type=float,
-        help="Versions of a study that differ by no more than this may be combined. Default: the "
-        "scale's own.",
+        action="append",
+        metavar="ESTIMAND=SIZE",
+        help="Versions of a study may be combined if they differ by no more, like mos=0.15. May be "
+        "given several times. Default: the scale's own.",
     )
     parser.add_argument("--chains", type=int, default=4, help="Of posterior draws. Default: 4.")
     parser.add_argument("--draws", type=int, default=1000, help="Of each chain. Default: 1000.")
@@ -100,8 +101,8 @@ def chosen_options(given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT
     """The options of a command line, with those rules unless it names some; or CommandError."""
     same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
     parameters = {name: given[name] for name in (*same, "chains", "draws")}
-    if given["margin"] is not None:
-        parameters["margin"] = given["margin"]
+    if given["margin"]:
+        parameters["margins"] = pairs(given["margin"], "--margin")
     parameters["rules"] = [rule_text(rule) for rule in screening]
     for name, key in (
         ("by", "by"),

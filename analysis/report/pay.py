@@ -36,10 +36,15 @@ def per_clip_and_hour(per_session: float, work: Mapping[str, Any]) -> tuple[floa
     return per_session / work["clips_each"], 60 * per_session / work["minutes"]
 
 
+def paid_by_us(work: Mapping[str, Any]) -> bool:
+    """Whether study.toml says what the researcher pays."""
+    return any(work[name] is not None for name in ("per_clip", "per_session", "per_hour"))
+
+
 def pay_rows(facts: StudyFacts) -> Iterator[PayRow]:
     """A row for the rate in study.toml, and one for each recruitment at Prolific."""
     work = facts["pay"]
-    if work["currency"]:
+    if paid_by_us(work):
         yield _by_the_study(work)
     for each in facts["recruitments"]:
         reward = each["reward_minor"] / MINOR
@@ -58,21 +63,25 @@ def pay_rows(facts: StudyFacts) -> Iterator[PayRow]:
 
 
 def _by_the_study(work: Mapping[str, Any]) -> PayRow:
+    """One amount is given; the others follow from the median session."""
     enough = work["timed"] >= LEAST and work["minutes"] and work["clips_each"]
-    clip, session = work["per_clip"], work["per_session"]
+    clip, session, hour = work["per_clip"], work["per_session"], work["per_hour"]
     if clip is not None:
-        session = clip * work["clips_each"] if enough else None
         total, paid_for = clip * work["clips"], counted(work["clips"], "clip")
-    else:
-        known = per_clip_and_hour(session, work)
-        clip = known[0] if known else None
+        session = clip * work["clips_each"] if enough else None
+    elif session is not None:
         total, paid_for = session * work["timed"], counted(work["timed"], "finished session")
+    else:
+        hours = work["hours"] or 0.0
+        total, paid_for = (hour * hours, f"{hours:,.1f} hours") if enough else (None, "–")
+        session = hour * work["minutes"] / 60 if enough else None
+    known = per_clip_and_hour(session, work) if session is not None else None
     return PayRow(
         source="as study.toml says",
         currency=work["currency"],
         per_session=session,
-        per_clip=clip,
-        per_hour=60 * session / work["minutes"] if enough else None,
+        per_clip=clip if clip is not None else known[0] if known else None,
+        per_hour=hour if hour is not None else known[1] if known else None,
         paid_for=paid_for,
         total=total,
         bonuses=None,

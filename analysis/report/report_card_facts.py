@@ -8,7 +8,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated, short
-from analysis.report.pay import PayRow, pay_rows, per_clip_and_hour
+from analysis.report.pay import PayRow, paid_by_us, pay_rows, per_clip_and_hour
 from analysis.report.report_card_entries import Entry, cells, fact, unknown
 from analysis.report.report_schema import Report
 from analysis.report.small_cells import FEWEST_NUMBERS, LEAST
@@ -241,15 +241,17 @@ def pay(facts: Facts) -> Iterator[Entry]:
     if told:
         yield fact("Pay, as raters read it", _paragraphs(told))
     rows = list(pay_rows(facts))
-    if facts["pay"]["currency"]:
+    if paid_by_us(facts["pay"]):
         yield _paid_by_the_study(rows[0])
     for each in facts["recruitments"]:
         yield _paid(each, facts["pay"])
-    if not told and not rows:
+    if facts["pay"]["by"] == "nobody":
+        yield fact("Pay", "raters are not paid, as study.toml says", 0)
+    elif not told and not rows:
         yield unknown(
             "Pay",
-            "not known: the texts for raters name none, study.toml has no [study.pay], and no "
-            "places at Prolific were planned",
+            "not known: the texts for raters name none, [study.payment] of study.toml no amount, "
+            "and no places at Prolific were planned",
         )
     if who["timed"] < LEAST or who["minutes"] is None:
         yield unknown("Time of a session", f"not shown: fewer than {LEAST} people finished so far")
@@ -263,7 +265,8 @@ def _paid_by_the_study(row: PayRow) -> Entry:
     amounts = (("a session", row.per_session), ("a clip", row.per_clip), ("an hour", row.per_hour))
     told = [f"{v:,.2f} {row.currency} {unit}" for unit, v in amounts if v is not None]
     lines = [f"{', '.join(told)}; what is not the rate itself is by the median session"]
-    lines.append(f"{row.total:,.2f} {row.currency} in all, for {row.paid_for}")
+    if row.total is not None:
+        lines.append(f"{row.total:,.2f} {row.currency} in all, for {row.paid_for}")
     return fact("Pay, as study.toml says", lines, asdict(row))
 
 

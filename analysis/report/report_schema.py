@@ -105,7 +105,7 @@ class Provenance(TypedDict):
     chains: int
     draws: int
     versions: NotRequired[list[str]]  # keys of the earlier versions combined with the study
-    margin: NotRequired[float | None]
+    margins: NotRequired[dict[str, float]]  # by estimand
     breakdowns: list[str]
     structural_rules: list[str]
     code: str

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
 from analysis.statistics.screening import DEFAULT, Rule, rule_from, rule_text
 
@@ -43,7 +44,7 @@ class Options:
     chains: int = 4  # of posterior draws
     draws: int = 1000  # of each chain
     versions: tuple[str, ...] = ()  # keys of earlier versions of the study to combine it with
-    margin: float | None = None  # differences of versions up to this size do not matter
+    margins: tuple[tuple[str, float], ...] = ()  # by estimand: what versions may differ by
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -54,8 +55,8 @@ class Options:
             raise OptionsError(f"replicates are {self.replicates}; give 100 to {MOST_REPLICATES}")
         if self.rope is not None and not self.rope > 0:
             raise OptionsError(f"rope is {self.rope:g}; give a size above 0, like 0.1")
-        if self.margin is not None and not self.margin > 0:
-            raise OptionsError(f"margin is {self.margin:g}; give a size above 0, like 0.1")
+        for name, size in self.margins:
+            _check_margin(name, size)
         if not (2 <= self.chains <= 16 and 250 <= self.draws <= MOST_DRAWS):
             wrong = f"{self.chains} chains of {self.draws} draws"
             raise OptionsError(f"{wrong}; give 2 to 16 chains of 250 to {MOST_DRAWS} draws")
@@ -94,13 +95,13 @@ class Options:
     def _of_versions(self) -> dict[str, Any]:
         """Only where versions are combined: all else is as it was before there were any."""
         named = {"versions": list(self.versions)} if self.versions else {}
-        return named | ({} if self.margin is None else {"margin": self.margin})
+        return named | ({"margins": dict(self.margins)} if self.margins else {})
 
 
 def options_from(parameters: Mapping[str, Any]) -> Options:
     """Options from plain values, as `Options.parameters` gives them; what is absent is default."""
     values = dict(parameters)
-    unknown = sorted(set(values) - {*Options().parameters(), "versions", "margin"})
+    unknown = sorted(set(values) - {*Options().parameters(), "versions", "margins"})
     if unknown:
         raise OptionsError(f"no option {', '.join(unknown)}")
     try:
@@ -111,13 +112,25 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
         for name in ("intervals", "parts", "versions"):
             if name in values:
                 values[name] = tuple(values[name])
+        if "margins" in values:
+            given = dict(values["margins"])
+            values["margins"] = tuple((k, _number("margin", v, float)) for k, v in given.items())
     except (TypeError, ValueError) as error:
         raise OptionsError(str(error)) from None
     numbers = (("level", float), ("seed", int), ("replicates", int), ("rope", float))
-    for name, kind in (*numbers, ("chains", int), ("draws", int), ("margin", float)):
+    for name, kind in (*numbers, ("chains", int), ("draws", int)):
         if values.get(name) is not None:
             values[name] = _number(name, values[name], kind)
     return Options(**values)
+
+
+def _check_margin(name: str, size: float) -> None:
+    try:
+        estimand_of(name)
+    except KeyError as error:
+        raise OptionsError(f"margin of {name}: {error.args[0]}") from None
+    if not size > 0:
+        raise OptionsError(f"the margin of {name} is {size:g}; give a size above 0, like 0.1")
 
 
 def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
@@ -163,7 +176,7 @@ def command_line(options: Options, with_scores: bool = False) -> str:
     parts += [f"--part {key}" for key in options.parts]
     parts += [f"--reference {shlex.quote(options.reference)}"] if options.reference else []
     parts += [f"--rope {options.rope:g}"] if options.rope is not None else []
-    parts += [f"--margin {options.margin:g}"] if options.margin is not None else []
+    parts += [f"--margin {name}={size:g}" for name, size in options.margins]
     if (options.chains, options.draws) != (Options.chains, Options.draws):
         parts += [f"--chains {options.chains}", f"--draws {options.draws}"]
     return " ".join(parts)

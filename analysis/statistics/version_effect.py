@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,33 +71,34 @@ def versions_in(table: pd.DataFrame) -> list[str]:
     return sorted(named, key=lambda version: (not version.isdecimal(), version.zfill(9)))
 
 
-def version_effects(kept: pd.DataFrame, margin: float | None = None) -> list[VersionEffect]:
+def version_effects(
+    kept: pd.DataFrame, margins: Mapping[str, float] = MappingProxyType({})
+) -> list[VersionEffect]:
     """Each earlier version against the newest one, in every task and criterion that both rated.
 
-    ``margin`` is the largest difference that does not matter, by default the estimand's own.
+    ``margins`` say by estimand which difference does not matter, by default the estimand's own.
     """
     versions = versions_in(kept)
     return [
         effect
         for earlier in versions[:-1]
         for family in families(kept[kept["version"].isin([earlier, versions[-1]])])
-        for effect in _of_family(family, earlier, versions[-1], margin)
+        for effect in _of_family(family, earlier, versions[-1], margins)
     ]
 
 
 def _of_family(
-    family: Family, earlier: str, later: str, margin: float | None
+    family: Family, earlier: str, later: str, margins: Mapping[str, float]
 ) -> Iterator[VersionEffect]:
     if family.table["version"].nunique() < 2:
         return
-    estimand = estimand_of(family.estimand)
-    usual = estimand.equivalence or _twentieth(family.table["score"])
-    yield _effect(family, earlier, later, margin or usual)
+    margin = margins.get(family.estimand) or estimand_of(family.estimand).equivalence
+    yield _effect(family, earlier, later, margin or _share_of_range(family.table["score"]))
 
 
-def _twentieth(scores: pd.Series) -> float:
-    """Of an estimand without a margin of its own: a twentieth of the range of its scores."""
-    return float(scores.max() - scores.min()) / 20 or 1.0
+def _share_of_range(scores: pd.Series) -> float:
+    """For an estimand without a margin: 2.5 % of the range of its scores, as for differences."""
+    return float(scores.max() - scores.min()) / 40 or 1.0
 
 
 def _effect(family: Family, earlier: str, later: str, margin: float) -> VersionEffect:
@@ -126,7 +129,7 @@ def shared_clips(table: pd.DataFrame) -> pd.DataFrame:
     """The ratings of clips, or pairs of clips, that were rated in all versions of the table."""
     named = table["stimulus"].astype(str) + "\x1f" + table["versus_stimulus"].astype(str)
     against = table["versus_condition"].astype(str)
-    pair = table["condition"].astype(str) + np.where(against == "", "", " ~ " + against)
+    pair: Any = table["condition"].astype(str) + np.where(against == "", "", " ~ " + against)
     rows = table.assign(clip=named, pair=pair)
     versions = rows.groupby("clip")["version"].transform("nunique")
     return rows[versions == rows["version"].nunique()]

@@ -14,8 +14,10 @@ from django.views.decorators.http import require_GET
 
 from analysis.formatting import number, percent
 from listening.selectors import (
+    CLIP_SORTS,
     AskedPlace,
     ClipAnswers,
+    ClipPage,
     ClipQuery,
     asked_places,
     clip_answers,
@@ -24,7 +26,6 @@ from listening.selectors import (
 )
 
 CLIPS_SHOWN = 20
-MOST_BARS = 12
 
 
 @login_required
@@ -37,25 +38,28 @@ def clips(request: HttpRequest, key: str) -> HttpResponse:
     place = _place(places, request)
     asked = {name: _text(request, name) for name in ("condition", "stimulus")}
     number_of = _page_number(request)
-    rows: list[ClipAnswers] = []
-    total = 0
+    sort = _text(request, "sort") if _text(request, "sort") in CLIP_SORTS else ""
+    found = ClipPage(clips=[], total=0, counted_at=None)
     wherever = asked["stimulus"] and not _text(request, "task")  # a clip of any task
     for each in places if wherever else [place]:
         place = each
-        query = ClipQuery(key, place["task"], place["criterion"], **asked)
-        rows, total = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
-        if total:
+        query = ClipQuery(key, place["task"], place["criterion"], **asked, sort=sort)
+        found = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
+        if found["total"]:
             break
-    chosen = {"task": place["task"], "criterion": place["criterion"], **asked}
+    chosen = {"task": place["task"], "criterion": place["criterion"], **asked, "sort": sort}
     context = {
         "study": head,
         "places": places,
         "place": place,
         "conditions": condition_labels(key).items(),
         **asked,
-        "rows": [_shown(row) for row in rows],
-        "total": total,
-        "page": Paginator(range(total), CLIPS_SHOWN).get_page(number_of),
+        "rows": [_shown(row) for row in found["clips"]],
+        "total": found["total"],
+        "counted_at": found["counted_at"],
+        "sort": sort,
+        "sorts": [(name, words) for name, (words, _) in CLIP_SORTS.items()],
+        "page": Paginator(range(found["total"]), CLIPS_SHOWN).get_page(number_of),
         "query": f"{urlencode({k: v for k, v in chosen.items() if v})}&",
     }
     return render(request, "analysis/clips.html", context)
@@ -91,13 +95,13 @@ def _shown(row: ClipAnswers) -> dict[str, Any]:
         }
         for label, _, count in row["answers"]
     ]
-    if len(bars) > MOST_BARS:  # a slider, or texts: those given most often
-        bars = sorted(bars, key=lambda bar: -float(str(bar["count"])))[:MOST_BARS]
+    if row["different"] > len(bars):
+        bars = sorted(bars, key=lambda bar: -float(str(bar["count"])))
     return {
         **row,
         "name": row["label"] or row["condition"],
         "mean": number(row["mean"], decimals=2),
         "sd": number(row["sd"], decimals=2),
         "bars": bars,
-        "not_shown": len(row["answers"]) - len(bars),
+        "not_shown": row["different"] - len(bars),
     }

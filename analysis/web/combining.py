@@ -48,7 +48,7 @@ def combined_rows(study: str, versions: Sequence[str] = ()) -> Iterator[RatingRo
         changed = set(matches[key]["changed"]) if key in matches else set()
         for row in rating_rows(key):
             if row["task"] in asked:
-                yield _renamed(row, changed) | {"study": name}  # type: ignore[misc]
+                yield _renamed(row, changed) | {"study": name}
 
 
 def _renamed(row: RatingRow, changed: set[str]) -> Any:

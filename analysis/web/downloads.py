@@ -33,27 +33,36 @@ KINDS = {
 IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
 
 
-def _taken(request: HttpRequest, key: str, file: str) -> None:
-    """Checks that it may be taken out, and has the study's log say so."""
+def _taken(request: HttpRequest, key: str, file: str, of: str = "") -> None:
+    """Checks that it may be taken out, and has the study's log say so; `of`: what it is only of."""
     head = study_head_or_404(key, request.user, "analyse")
-    by, details = request.user.get_username(), {"file": file}
+    by, details = request.user.get_username(), {"file": file} | ({"only": of} if of else {})
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
 
 
 @login_required
 @require_GET
-def ratings_file(request: HttpRequest, key: str, kind: str) -> StreamingHttpResponse:
-    """A study's ratings as they stand now, streamed: a big study never fills the memory."""
-    from analysis.ratings.cells import csv_lines, json_lines
-    from listening.selectors import rating_rows
+def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | StreamingHttpResponse:
+    """A study's ratings as they stand now, streamed: a big study never fills the memory.
 
-    _taken(request, key, f"ratings.{kind}")
+    All of them, or those that the filters of the page Ratings leave.
+    """
+    from analysis.ratings.cells import csv_lines, json_lines
+    from listening.selectors import chosen_ratings, rating_rows
+
+    study_head_or_404(key, request.user, "analyse")
+    try:
+        chosen = chosen_ratings(key, request.GET)
+    except ValueError as error:  # all ratings are not what was asked for
+        return HttpResponse(f"{error}\n", content_type="text/plain; charset=utf-8", status=400)
+    name = f"ratings.{kind}" if chosen is None else f"ratings-filtered.{kind}"
+    _taken(request, key, name, "" if chosen is None else request.GET.urlencode()[:300])
     lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
-    pieces = _in_pieces(lines(rating_rows(key)))
+    pieces = _in_pieces(lines(rating_rows(key, chosen)))
     response = StreamingHttpResponse(
         pieces, content_type=f"{CSV}; charset=utf-8" if kind == "csv" else JSON
     )
-    response["Content-Disposition"] = f'attachment; filename="{key}-ratings.{kind}"'
+    response["Content-Disposition"] = f'attachment; filename="{key}-{name}"'
     return response
 
 

@@ -52,7 +52,7 @@ def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "parts_chosen": bool(parameters.get("parts")),
         "conditions": list(condition_labels(study_key).items()),
         "without_own": bool(own) and not set(own) & set(parameters["rules"]),
-        "rules": [(text, words, text in rules) for text, words in _offered(study_key)],
+        "rules": [(text, words, text in rules) for text, words in rules_on_offer(study_key)],
     }
 
 
@@ -86,11 +86,11 @@ def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
 def _rules(form: QueryDict, study_key: str) -> list[str]:
     own = [] if form.get("screening") == "none" else study_rules(study_key)
     texts = [rule_text(rule) for rule in own]
-    offered = [text for text, _ in _offered(study_key)]
+    offered = [text for text, _ in rules_on_offer(study_key)]
     return list(dict.fromkeys([*texts, *_known(form.getlist("rule"), offered, "rule")]))
 
 
-def _offered(study_key: str) -> list[tuple[str, str]]:
+def rules_on_offer(study_key: str) -> list[tuple[str, str]]:
     """(text, words) of the rules that this study's traps allow."""
     from listening.selectors import trap_plans
 

@@ -37,7 +37,7 @@ class VersionBefore:
         """The plan of the same task in that version."""
         plans = task_plans(self.key)
         same = [plan for plan in plans if task and plan["task"] == task["task"]]
-        return (same or plans or [None])[0]
+        return next(iter(same or plans), None)
 
 
 def version_before(key: str, user: Any) -> VersionBefore | None:

@@ -41,7 +41,7 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
     pilot, before = pilot_state(key), version_before(key, request.user)
     known = known_pilots(pilot, before)
     design = before.plan_of(task) if before and not (task and task["conditions"]) else task
-    values = _values(request, design, known[0].value if known else "")
+    values = _values(request, design, _pilot_of(design, known))
     context = {
         "study": head,
         "tasks": plans,
@@ -95,6 +95,12 @@ def _values(request: HttpRequest, task: TaskPlan | None, pilot: str) -> dict[str
         known |= {"source": pilot}
     values = starting_values(**known) | {f"sd_{name}": "" for name in SDS}
     return values | {k: v for k in values if (v := request.GET.get(k)) is not None}
+
+
+def _pilot_of(task: TaskPlan | None, known: Sequence[KnownPilot]) -> str:
+    """The components of the same task, as the form names them; "" where there are none."""
+    same = [pilot.value for pilot in known if task and pilot.row["task"] == task["task"]]
+    return next(iter(same), "")
 
 
 def _sources(known: Sequence[KnownPilot]) -> list[tuple[str, str]]:

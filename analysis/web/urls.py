@@ -2,7 +2,15 @@
 
 from django.urls import include, path, re_path
 
-from analysis.web import clips, downloads, report_card_view, sharing, versions, views
+from analysis.web import (
+    clips,
+    downloads,
+    rater_rules,
+    report_card_view,
+    sharing,
+    versions,
+    views,
+)
 
 RESULTS = "studies/<slug:key>/results/"
 
@@ -10,6 +18,7 @@ urlpatterns = [
     path("", include("analysis.web.planning_urls")),
     path(RESULTS, views.results, name="results"),
     path(f"{RESULTS}clips/", clips.clips, name="results-clips"),
+    path("studies/<slug:key>/raters/<str:rater>/rules/", rater_rules.box, name="rater-rules"),
     path(f"{RESULTS}state/", views.state, name="results-state"),
     path(f"{RESULTS}run/", views.run, name="results-run"),
     path(f"{RESULTS}combine/", versions.combine, name="results-combine"),

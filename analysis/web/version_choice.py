@@ -6,15 +6,19 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 
+from analysis.ratings.estimands import estimand_of
 from analysis.statistics.options import Options
-from listening.selectors import earlier_with
+from listening.selectors import earlier_with, task_plans
 
 RIGHT = "analyse"
+MARGIN = "margin:"  # what the name of a form's field begins with, before the estimand
 
 
 def offered_versions(key: str, user: Any) -> dict[str, Any]:
     """For the results page: the earlier versions that may be analysed, the newest first."""
-    return {"earlier": earlier_with(key, user, RIGHT)}
+    found = earlier_with(key, user, RIGHT)
+    keys = dict.fromkeys(plan["estimand"] for plan in task_plans(key)) if found else {}
+    return {"earlier": found, "margins": [(MARGIN + each, estimand_of(each)) for each in keys]}
 
 
 def check_versions(key: str, user: Any, options: Options) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
@@ -14,7 +14,7 @@ from analysis.models import AnalysisRun
 from analysis.statistics.options import Options, OptionsError, options_from
 from analysis.web.first_runs import default_options
 from analysis.web.jobs import asked_run
-from analysis.web.version_choice import RIGHT, check_versions
+from analysis.web.version_choice import MARGIN, RIGHT, check_versions
 from listening.selectors import study_head_or_404
 from listening.signals import acted
 
@@ -25,7 +25,7 @@ def combine(request: HttpRequest, key: str) -> HttpResponse:
     """Compare with an earlier version, and analyse both together where that says they may be."""
     head = study_head_or_404(key, request.user, RIGHT)
     try:
-        options = _options(key, request.POST.get("version", ""), request.POST.get("margin", ""))
+        options = _options(key, request.POST)
     except OptionsError as error:
         messages.error(request, str(error))
         return redirect("results", key)
@@ -38,9 +38,14 @@ def combine(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("results", key)
 
 
-def _options(key: str, version: str, margin: str) -> Options:
+def _options(key: str, form: QueryDict) -> Options:
+    version = str(form.get("version", ""))
     if not version:
         raise OptionsError("Choose the version to combine with.")
-    typed = margin.strip().replace(",", ".")
-    wanted = options_from({"margin": typed}) if typed else Options()
-    return replace(default_options(key), versions=(version,), margin=wanted.margin)
+    typed = {
+        name.removeprefix(MARGIN): size.strip().replace(",", ".")
+        for name, size in form.items()
+        if isinstance(size, str) and name.startswith(MARGIN) and size.strip()
+    }
+    margins = options_from({"margins": typed}).margins
+    return replace(default_options(key), versions=(version,), margins=margins)

@@ -23,6 +23,7 @@ from listening.accounts import sign_on
 from listening.models.sealed import UNREADABLE, seal, unseal
 
 NO_ADDRESS = "0.0.0.0"  # what has none: a proxy that speaks over a socket
+TOO_MANY = "That were too many wrong ones. Wait five minutes, then try again."
 INCORRECT = (
     "This code is not right. One of an app is right for half a minute, and once: wait for the "
     "next. If none is right, compare the clock of the device. A recovery code works once, too."
@@ -37,6 +38,13 @@ def refused(request: HttpRequest, title: str, *sentences: str, status: int = 403
 
 class Accounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
     """Accounts are made by invitations, by sign-on as its rules allow, and by commands."""
+
+    error_messages = {
+        **DefaultAccountAdapter.error_messages,
+        "incorrect_password": "This is not the password of your account.",
+        "too_many_login_attempts": TOO_MANY,
+        "rate_limited": TOO_MANY,
+    }
 
     def get_client_ip(self, request: HttpRequest) -> str:
         found = request.META.get("CLIENT_ADDRESS") or request.META.get("REMOTE_ADDR", "")

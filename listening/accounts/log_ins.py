@@ -77,6 +77,13 @@ def _working(user: User, keys: list[str]) -> set[str]:
     return {row.session_key for row in rows if row.get_decoded().get(HASH_SESSION_KEY) == proof}
 
 
+def forget_ended() -> int:
+    """Of log-ins that are over, neither browser nor address is kept; how many there were."""
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()
+    over = UserSession.objects.exclude(session_key__in=Session.objects.values("session_key"))
+    return int(over.delete()[0])
+
+
 def end(user: User, request: HttpRequest, pk: int | None = None) -> int:
     """Ends one log-in, or all but this one; how many."""
     rows = UserSession.objects.filter(user=user)

@@ -28,10 +28,14 @@ log = logging.getLogger(__name__)
 class SignOn(Protocol):
     """A provider as settings describe it (`config/accounts.py`)."""
 
-    key: str
-    name: str
-    domains: tuple[str, ...]
-    second_factor: str
+    @property
+    def key(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def domains(self) -> tuple[str, ...]: ...
+    @property
+    def second_factor(self) -> str: ...
 
 
 def provider_of(key: str) -> SignOn | None:

@@ -23,9 +23,10 @@ Wave = npt.NDArray[np.float64]  # (frames, channels)
 BLOCK_FRAMES = 65_536
 TRANSITION_HZ = 500  # from the pass band to the stop band, as the mask of BS.1534-3 has it
 STOP_DB = 80.0
-MNRU_Q_DB = 0.0  # P.810: speech to modulated noise; natural speech at 0 dB is called bad
+MNRU_Q_DB = 0.0  # P.810: speech to modulated noise; tests of codecs end at about 5 dB
 ROBOT_HZ = 100  # the pitch of a voice whose frames all begin in one phase
 FRAME_S = 0.032
+COLOUR_HZ = 250  # width of the bands in which the spectrum is kept
 HIGHEST_PEAK = 10 ** (-1 / 20)
 
 
@@ -69,9 +70,15 @@ def _middle(fir: npt.NDArray[np.float64], wave: Wave) -> slice:
 
 
 def modulated_noise(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
-    """Noise that follows the speech, after the MNRU of ITU-T P.810."""
-    noise = rng.standard_normal((len(wave), 1))
-    return wave + 10 ** (-MNRU_Q_DB / 20) * wave * noise
+    """Noise that follows the speech, after the MNRU of ITU-T P.810, with the speech's spectrum.
+
+    Its factors are even, not Gaussian: rare peaks would make the clip softer than others.
+    """
+    factors = rng.uniform(-np.sqrt(3), np.sqrt(3), (len(wave), 1))
+    noise = _as_coloured(wave * factors, wave, rate_hz)
+    power, own = (float(np.mean(each**2)) for each in (noise, wave))
+    gain = (own / max(power, 1e-20)) ** 0.5 * 10 ** (-MNRU_Q_DB / 20)
+    return np.asarray(wave + gain * noise)
 
 
 def robot(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
@@ -84,7 +91,7 @@ def robot(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
     columns = [np.abs(transform.stft(channel)).astype(complex) for channel in wave.T]
     turn = np.exp(-2j * np.pi * transform.f * (size // 2) / rate_hz)[:, None]
     made = [transform.istft(column * turn, k1=len(wave)) for column in columns]
-    return np.stack(made, axis=1)
+    return _as_coloured(np.stack(made, axis=1), wave, rate_hz)
 
 
 FLAWS: Mapping[str, Flaw] = {
@@ -95,7 +102,7 @@ FLAWS: Mapping[str, Flaw] = {
     ),
     "noise": Flaw(
         "Modulated noise",
-        f"noise that follows the speech, {MNRU_Q_DB:g} dB below it (after ITU-T P.810)",
+        "noise as loud as the speech, that follows it and has its spectrum (after ITU-T P.810)",
         modulated_noise,
     ),
 }
@@ -105,14 +112,17 @@ def flawed(wave: Wave, rate_hz: int, kind: str) -> Wave:
     """The clip spoilt, with the spectrum and the loudness that it had; the same each time."""
     seed = int.from_bytes(hashlib.sha256(wave.tobytes() + kind.encode()).digest()[:8], "big")
     made = FLAWS[kind].make(wave, rate_hz, np.random.default_rng(seed))
-    return _as_loud(_as_coloured(made, wave), wave, rate_hz)
+    return _as_loud(made, wave, rate_hz)
 
 
-def _as_coloured(wave: Wave, like: Wave) -> Wave:
-    """With the long-term spectrum of the other, so that no highest frequency tells it."""
+def _as_coloured(wave: Wave, like: Wave, rate_hz: int) -> Wave:
+    """With the long-term spectrum of the other, so that no highest frequency tells it.
+
+    In bands wider than the partials of a voice: else noise between them would be taken out again.
+    """
     from scipy.signal import firwin2, oaconvolve, welch
 
-    size = min(512, len(wave))
+    size = min(round(rate_hz / COLOUR_HZ), len(wave))
     own, wanted = (welch(w.mean(axis=1), nperseg=size)[1] for w in (wave, like))
     gain = np.sqrt((wanted + 1e-14) / (own + 1e-14)).clip(1e-3, 10)
     fir = firwin2(2 * len(gain) - 1, np.linspace(0, 1, len(gain)), gain)

@@ -31,9 +31,10 @@ FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is on
     ("key", Kind.RECORD),
     ("completion_codes.**", Kind.RECORD),
     ("publication.**", Kind.RECORD),
-    ("pay.*", Kind.RECORD),
     ("sources.**", Kind.RECORD),
     ("erase_after_days", Kind.RECORD),
+    ("erase_on", Kind.RECORD),
+    ("erase_reasons", Kind.RECORD),
     ("conditions.*.label", Kind.RECORD),  # for researchers
     ("title", Kind.WORDING),
     ("texts.*", Kind.WORDING),

@@ -5,15 +5,13 @@ A field that holds something wrong keeps it: what is wrong is said by the same r
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from listening.methods import method_named
-from listening.methods.paired import Paired
+from listening.methods import PlannedTrial, StimulusRef, method_named
 
 CLIPS = 20  # that a rater hears of a task, unless its researcher says otherwise
 LOUDNESS_LUFS = -23
@@ -26,10 +24,6 @@ You will hear short recordings and say how they sound to you. It takes about {mi
 You need headphones and a quiet room."""
 OF_THE_DEMO = ("conditions", "dimensions", "allow_missing", "examples", "training", "traps")
 Table = dict[str, Any]
-
-
-class UnknownField(ValueError):
-    """No page asks for this change."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +75,28 @@ KINDS = {
         ("tags",),
     ),
     "p808": Kind(
-        "P.808",
-        "Speech quality from 1 to 5, with hearing and place checked first. Other tasks take a "
-        "folder.",
+        "P.808 ACR",
+        "Speech quality from 1 to 5, with hearing and place checked first.",
         "p808",
         ("acr",),
+    ),
+    "dcr": Kind(
+        "P.808 DCR",
+        "The reference, then a clip: how much worse is it? Hearing and place are checked first.",
+        "p808",
+        ("dcr",),
+    ),
+    "ccr": Kind(
+        "P.808 CCR",
+        "The reference and a clip, in either order: which is better, and how much?",
+        "p808",
+        ("ccr",),
+    ),
+    "p835": Kind(
+        "P.835",
+        "Noisy speech: the speech, the background and all of it, each from 1 to 5.",
+        "p808",
+        ("p835",),
     ),
 }
 
@@ -113,87 +124,6 @@ def begun(preset: str, kind: Kind, key: str) -> Table:
         task["blocks_per_session"] = 1
         task["block_size"] = CLIPS
     return top
-
-
-# --- Fields ---------------------------------------------------------------------------------------
-
-
-def _text(value: Any) -> str:
-    return str(value).replace("\r\n", "\n")
-
-
-def _whole(value: Any) -> int | str:
-    """A number where it is one; else the words as they are, which the reading then names."""
-    words = str(value).strip()
-    return int(words) if re.fullmatch(r"-?\d{1,9}", words) else words
-
-
-def _number(value: Any) -> float | str:
-    words = str(value).strip().replace(",", ".")
-    return float(words) if re.fullmatch(r"-?\d{1,9}(\.\d{1,6})?", words) else words
-
-
-def _numeral(value: Any) -> float | str:
-    number = _number(value)
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-FIELDS: Mapping[str, Callable[[Any], Any]] = {
-    r"study\.(key|title|language)": _text,
-    r"study\.(sample_rate_hz|break_every|erase_after_days)": _whole,
-    r"study\.erase_on": _text,
-    r"study\.erase_reasons": bool,
-    r"study\.loudness_lufs": _numeral,
-    r"study\.texts\.(welcome|consent|consent_version|contact|end|debrief|comment_prompt)": _text,
-    r"study\.completion_codes\.(complete|screened_out)": _text,
-    r"tasks\.\d+\.(title|instructions)": _text,
-    r"tasks\.\d+\.(ratings_per_stimulus|block_size)": _whole,
-    r"tasks\.\d+\.(repeat_items|show_text|allow_missing)": bool,
-    r"tasks\.\d+\.criteria\.\d+\.(question|help_text)": _text,
-    r"tasks\.\d+\.options\.(points|reach)": _whole,
-    r"tasks\.\d+\.options\.step": _numeral,
-    r"tasks\.\d+\.options\.tie": bool,
-    r"tasks\.\d+\.options\.(versus|reference)": _text,
-    r"tasks\.\d+\.options\.names\.-?[A-Za-z0-9.]{1,8}": _text,
-}
-
-
-def put(top: Table, path: str, value: Any) -> None:
-    """Sets one field; an empty value takes it away. UnknownField where no page asks for it."""
-    clean = next((kind for known, kind in FIELDS.items() if re.fullmatch(known, path)), None)
-    if clean is None:
-        raise UnknownField(path)
-    *way, last = path.split(".", 4) if ".names." in path else path.split(".")
-    table: Any = top
-    for name in way:
-        if isinstance(table, list):
-            if int(name) >= len(table):
-                raise UnknownField(path)
-            table = table[int(name)]
-        else:
-            table = table.setdefault(name, {})
-    written = clean(value)
-    if written == "" or written is False:
-        table.pop(last, None)
-    else:
-        table[last] = written
-    if path == "study.texts.consent":  # who agreed to what is told apart by it
-        table["consent_version"] = _next_version(str(table.get("consent_version", "0")))
-
-
-def _next_version(version: str) -> str:
-    return str(int(version) + 1) if version.isdecimal() else f"{version}+"
-
-
-def toggle_headphones(top: Table, wanted: bool) -> None:
-    checks = [c for c in top["study"].get("checks", []) if c.get("key") != "huggins"]
-    top["study"]["checks"] = checks + ([{"key": "huggins"}] if wanted else [])
-
-
-def remove_task(top: Table, place: int) -> None:
-    """The last one stays: a study asks something."""
-    if 0 <= place < len(top.get("tasks", [])) and len(top["tasks"]) > 1:
-        del top["tasks"][place]
 
 
 # --- Sounds ---------------------------------------------------------------------------------------
@@ -224,10 +154,17 @@ def fit_to(
     if rated is None:
         rated = [row for row in rows if not row.get("trap")]
     for task in top.get("tasks", []):
-        _fit_task(task, rated, trapped, (wishes or {}).get(task.get("key", ""), CLIPS))
+        wish = (wishes or {}).get(task.get("key", ""), CLIPS)
+        _fit_task(task, rated, roles(top), wish, trapped)
 
 
-def _fit_task(task: Table, rated: Sequence[Mapping[str, str]], trapped: bool, wish: int) -> None:
+def _fit_task(
+    task: Table,
+    rated: Sequence[Mapping[str, str]],
+    role: Mapping[str, str],
+    wish: int,
+    trapped: bool,
+) -> None:
     items = {row["item"] for row in rated}
     conditions = {row["condition"] for row in rated}
     options = task.get("options", {})
@@ -238,7 +175,7 @@ def _fit_task(task: Table, rated: Sequence[Mapping[str, str]], trapped: bool, wi
         task["allow_missing"] = True
     else:
         task.pop("allow_missing", None)
-    places = trials_of(task, rated) if task.get("repeat_items") else len(items)
+    places = len(trials_of(task, rated, role)) if task.get("repeat_items") else len(items)
     if places and isinstance(task.get("block_size"), int) and wish > 0:
         task["block_size"] = ceil(places / ceil(places / wish))
     _fit_traps(task, trapped)
@@ -250,24 +187,48 @@ def _fit_traps(task: Table, trapped: bool) -> None:
     if not (trapped and labels and isinstance(task.get("block_size"), int)):
         task.pop("traps", None)
         return
-    size = task["block_size"]
+    size, own = task["block_size"], task.get("traps", {})
+    if own.get("kinds") and size % (own.get("per") or 1) == 0:
+        return  # as its researcher set them
     per = next(n for n in range(min(10, size), 0, -1) if size % n == 0)
     per = size if per < 5 else per
     kind = {"kind": TRAP, "count": 1, "expected": labels, "pass_at_least": 1}
-    task["traps"] = {"per": per, "placement": "outside", "kinds": [kind]}
+    task["traps"] = {"placement": "outside", "kinds": [kind]} | own | {"per": per}
 
 
-def trials_of(task: Table, rated: Sequence[Mapping[str, str]]) -> int:
-    """Screens that a task makes of the table, each to be rated so often as the task wants."""
-    items = {row["item"] for row in rated}
-    conditions = len({row["condition"] for row in rated})
+def trials_of(
+    task: Table, rated: Sequence[Mapping[str, str]], role: Mapping[str, str]
+) -> list[PlannedTrial]:
+    """Screens that the method makes of the table; none where it cannot yet."""
+    items = {item: n for n, item in enumerate(dict.fromkeys(row["item"] for row in rated))}
+    refs = [
+        StimulusRef(n, items[r["item"]], r["condition"], role.get(r["condition"], "test"))
+        for n, r in enumerate(rated)
+    ]
     try:
-        method = method_named(task.get("method", ""))
-    except KeyError:
-        return 0
-    if method.screen == "parallel":
-        return len(items)
-    if isinstance(method, Paired):
-        against = task.get("options", {}).get("versus")
-        return len(items) * (conditions - 1 if against else conditions * (conditions - 1) // 2)
-    return len(rated)
+        return list(method_named(task.get("method", "")).trials(refs, task.get("options", {})))
+    except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
+        return []  # the reading says why
+
+
+# --- Places ---------------------------------------------------------------------------------------
+
+
+def value_at(top: Any, way: Any) -> Any:
+    """What stands there; None where nothing does."""
+    table = top
+    for name in way:
+        if isinstance(table, list):
+            table = entry_of(table, name)
+        elif isinstance(table, dict):
+            table = table.get(name)
+        else:
+            return None
+    return table
+
+
+def entry_of(entries: list[Any], name: str) -> Any:
+    """By its place, or by its key."""
+    if name.isdecimal():
+        return entries[int(name)] if int(name) < len(entries) else None
+    return next((e for e in entries if isinstance(e, dict) and e.get("key") == name), None)

@@ -8,10 +8,11 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from listening.design.amounts import material_of
 from listening.design.blocks import PlannedSlot, plan_blocks
 from listening.design.studyfile import StimulusEntry, StudyFile, TaskEntry
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, labels_to_pass, weave
-from listening.methods import Scale, StimulusRef, method_named
+from listening.methods import Scale, method_named
 
 FEW = 3  # rated trials of a task; its training and one trap of each kind come on top
 ENOUGH = 20  # items to draw them from
@@ -80,7 +81,7 @@ class _Table:
 
     def _slots(self) -> Sequence[PlannedSlot]:
         """A block like those of raters, from some of the items or, where those do not do, all."""
-        material = self._material()
+        material = material_of(self.study, self.task)
         items = sorted({ref.item for ref in material})
         some = set(self.rng.sample(items, min(ENOUGH, len(items))))
         for refs in ([ref for ref in material if ref.item in some], material):
@@ -95,20 +96,6 @@ class _Table:
                 )
                 return max((block.slots for block in islice(blocks, ENOUGH)), key=len)
         return ()
-
-    def _material(self) -> list[StimulusRef]:
-        """What the task rates: its conditions, or all that settings did not make; never traps."""
-        conditions = {c.key: c for c in self.study.conditions}
-        named = self.task.conditions or [c.key for c in self.study.conditions if not c.derived]
-        dimensions = self.task.dimensions
-        items = self.study.items
-        return [
-            StimulusRef(n, self.items[s.item], s.condition, conditions[s.condition].role)
-            for n, s in enumerate(self.study.stimuli)
-            if not s.trap
-            and s.condition in named
-            and (not dimensions or items[self.items[s.item]].dimension in dimensions)
-        ]
 
     def _rated(self, slot: PlannedSlot) -> ShownTrial:
         planned = slot.trial

@@ -1,23 +1,47 @@
-"""What a draft comes to: ratings, raters, minutes, money, and what stands against opening it."""
+"""What a draft comes to: ratings, raters, minutes, money, and what guessers get past."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
+from types import SimpleNamespace
+from typing import Any
 
+from listening.design.amounts import Amount, amount_of, material_of, sessions_of
 from listening.design.draft_context import heard
-from listening.design.draft_toml import trials_of
+from listening.design.draft_toml import roles, trials_of
 from listening.design.duration import SessionLength, estimate
+from listening.design.guessing import through_checks, through_traps
+from listening.design.odds import TrapOdds
 from listening.design.settings import derive
-from listening.design.studyfile import Reading, read_folder
+from listening.design.studyfile import Reading, StudyFile, read_folder
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
+from listening.methods import method_named
 from listening.models import Draft
-from listening.recruitment.plan import Plan, money
-from listening.recruitment.rates import RECOMMENDED
+from listening.recruitment.connecting import connection_for
+from listening.recruitment.plan import Plan
+from listening.recruitment.rates import RECOMMENDED, Fees, fees_for
 
 LISTENED_TO = 200  # clips that stand for the length of all
 CURRENCY = "GBP"
+COUNTS = ("block_size", "ratings_per_stimulus", "blocks_per_session")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """In minor units: of one rater, of all, and what comes on top."""
+
+    hourly: int
+    each: int
+    pay: int
+    fees: int
+    currency: str
+    fee_words: str  # where the fees are from; "": there are none
+
+    @property
+    def total(self) -> int:
+        return self.pay + self.fees
 
 
 @dataclass(frozen=True)
@@ -27,9 +51,10 @@ class Figures:
     ratings: int | None
     raters: int | None
     clips_each: int | None  # that a rater hears, without traps
-    minutes: int | None
-    cost: str  # of all raters at `hourly`, without fees; empty where it is not known
-    hourly: str
+    length: SessionLength | None
+    cost: Cost | None
+    checks: float | None  # the chance of guessing through
+    traps: TrapOdds | None  # of the task whose traps are passed most easily
     mistakes: int
 
 
@@ -40,37 +65,83 @@ def reading_of(draft: Draft) -> Reading:
 
 def figures_of(draft: Draft, reading: Reading) -> Figures:
     top = table_of(draft)
-    rated = heard(top, rows_of(draft))
-    ratings, raters, each = 0, 0, 0
-    for task in top.get("tasks", []):
-        size, wanted = task.get("block_size"), task.get("ratings_per_stimulus")
-        if not (isinstance(size, int) and isinstance(wanted, int) and size > 0):
-            continue
-        trials, blocks = trials_of(task, rated), task.get("blocks_per_session", 1)
-        ratings += trials * wanted
-        raters = max(raters, ceil(ceil(trials / size) * wanted / blocks))
-        each += size * blocks
+    amounts = amounts_of(draft, reading, top)
+    plan = str(top.get("study", {}).get("task_plan", "all"))
+    raters = sessions_of((each.sessions for each in amounts), plan)
+    each = [amount.screens_each for amount in amounts]
     length = length_of(draft, reading)
-    hourly = RECOMMENDED[CURRENCY]
-    cost = ""
-    if length and raters:
-        plan = Plan("", "", raters, length.minutes, hourly, CURRENCY)
-        cost = money(raters * plan.reward_minor, CURRENCY)
+    study = reading.study
     return Figures(
-        ratings or None,
+        sum(amount.ratings for amount in amounts) or None,
         raters or None,
-        each or None,
-        length.minutes if length else None,
-        cost,
-        money(hourly, CURRENCY),
+        (max(each, default=0) if plan == "one" else sum(each)) or None,
+        length,
+        cost_of(draft, top, raters, length.minutes) if length and raters else None,
+        through_checks(study) if study else None,
+        easiest(study) if study else None,
         len(reading.problems),
     )
 
 
-def length_of(draft: Draft, reading: Reading) -> SessionLength | None:
-    if reading.study is None:
+def amounts_of(draft: Draft, reading: Reading, top: Mapping[str, Any]) -> list[Amount]:
+    """One for each task; while something is to mend, of those that can be counted."""
+    study = whole(reading)
+    if study is not None:
+        return [
+            amount_of(
+                list(method_named(t.method).trials(material_of(study, t), t.options)),
+                t,
+            )
+            for t in study.tasks
+        ]
+    rated = heard(dict(top), rows_of(draft))
+    found = []
+    for task in top.get("tasks", []):
+        counts = {"blocks_per_session": 1, **{k: task[k] for k in COUNTS if k in task}}
+        if len(counts) == len(COUNTS) and all(isinstance(n, int) for n in counts.values()):
+            asked = SimpleNamespace(repeat_items=bool(task.get("repeat_items")), **counts)
+            found.append(amount_of(trials_of(task, rated, roles(dict(top))), asked))
+    return found
+
+
+def whole(reading: Reading) -> StudyFile | None:
+    """The study with what its settings make; None while something is to mend."""
+    return derive(reading.study).added_to(reading.study) if reading.study else None
+
+
+def cost_of(draft: Draft, top: Mapping[str, Any], raters: int, minutes: int) -> Cost | None:
+    """Of all raters: as the study says who pays and how much, else as Prolific recommends."""
+    said = top.get("study", {}).get("payment", {})
+    currency, by = said.get("currency", CURRENCY), said.get("by", "prolific")
+    per_hour = said.get("per_hour", RECOMMENDED.get(currency, 0) / 100)
+    if "per_session" in said and minutes and isinstance(said["per_session"], int | float):
+        per_hour = 60 * said["per_session"] / minutes
+    elif "per_hour" not in said and ("per_clip" in said or currency not in RECOMMENDED):
+        return None  # not known here
+    if not isinstance(per_hour, int | float) or not isinstance(currency, str):
         return None
-    file = derive(reading.study).added_to(reading.study)
+    hourly = 0 if by == "nobody" else round(100 * per_hour)
+    plan = Plan("", "", raters, minutes, hourly, currency)
+    pay = raters * plan.reward_minor
+    fees = fees_for(connection_for(draft)) if by == "prolific" else Fees(0.0, "")
+    return Cost(hourly, plan.reward_minor, pay, round(pay * fees.share), currency, fees.words)
+
+
+def easiest(study: StudyFile) -> TrapOdds | None:
+    """Of all tasks with traps, the odds of those that guessers pass most often."""
+    found = []
+    for task in study.tasks:
+        try:
+            found.append(through_traps(study, task))
+        except (ValueError, KeyError):
+            continue  # traps in words: nobody guesses these
+    return max((odds for odds in found if odds), key=lambda odds: odds.guessing, default=None)
+
+
+def length_of(draft: Draft, reading: Reading) -> SessionLength | None:
+    file = whole(reading)
+    if reading.study is None or file is None:
+        return None
     files = {s.key: s.file for s in reading.study.stimuli[:LISTENED_TO]}
     facts = facts_of(draft, list(files.values()))
     seconds = {

@@ -8,7 +8,8 @@ import os
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.writer import rows_text
-from listening.models import Draft, Study
+from listening.drafts.journal import changed_places, written_down
+from listening.models import Draft, Project, Study
 from listening.studies import StudyError, export_study
 
 if TYPE_CHECKING:
@@ -47,11 +49,11 @@ def folder_of(draft: Draft) -> Path:
     return place_of(draft) / "study"
 
 
-def begin(owner: AbstractUser, kind: str) -> Draft:
+def begin(owner: AbstractUser, kind: str, project: Project | None = None) -> Draft:
     """A draft of one of the kinds; its sounds are still to come."""
     chosen = KINDS[kind]
     preset = presets(Path(settings.BASE_DIR) / "demo")[chosen.preset]
-    draft = Draft(owner_id=owner.pk, wishes={})
+    draft = Draft(owner_id=owner.pk, project=project, wishes={})
     top = begun(preset.toml, chosen, f"{kind}-{draft.code[:5]}")
     draft.title = top["study"]["title"]
     (folder_of(draft) / "audio").mkdir(parents=True)
@@ -60,17 +62,17 @@ def begin(owner: AbstractUser, kind: str) -> Draft:
     return draft
 
 
-def begin_empty(owner: AbstractUser) -> Draft:
+def begin_empty(owner: AbstractUser, project: Project | None = None) -> Draft:
     """A draft into which a whole study folder is uploaded."""
-    draft = Draft(owner_id=owner.pk, title="A study folder")
+    draft = Draft(owner_id=owner.pk, project=project, title="A study folder")
     (folder_of(draft) / "audio").mkdir(parents=True)
     draft.save()
     return draft
 
 
-def begin_copy(owner: AbstractUser, study: Study) -> Draft:
+def begin_copy(owner: AbstractUser, study: Study, project: Project | None = None) -> Draft:
     """A draft with all that a study has, under a key of its own."""
-    draft = Draft(owner_id=owner.pk, title=study.title)
+    draft = Draft(owner_id=owner.pk, project=project, title=study.title)
     export_study(study, folder_of(draft))
     draft.save()
 
@@ -135,40 +137,54 @@ def rows_of(draft: Draft) -> Rows:
 
 
 def change(
-    draft: Draft, make: Callable[[Table, Rows], object], seen: int, *, anyway: bool = False
+    draft: Draft,
+    make: Callable[[Table, Rows], object],
+    seen: int,
+    *,
+    anyway: bool = False,
+    fields: Iterable[str] = (),
 ) -> None:
-    """Changes both tables together. ChangedMeanwhile unless `seen` is the newest revision."""
+    """Changes both tables together. ChangedMeanwhile unless `seen` is the newest revision.
+
+    `fields` are named in the journal beside the places that differ; `make` may fill them.
+    """
     with transaction.atomic():
         row = Draft.objects.select_for_update().get(pk=draft.pk)
         if row.revision != seen and not anyway:
             draft.revision = row.revision
             raise ChangedMeanwhile
         top, rows = table_of(row), rows_of(row)
-        before = _sizes(top)
+        before, rows_before = deepcopy(top), deepcopy(rows)
         make(top, rows)
         if row.wishes is not None:
-            asked = {k: n for k, n in _sizes(top).items() if before.get(k, n) != n}
+            sizes = _sizes(before)
+            asked = {k: n for k, n in _sizes(top).items() if sizes.get(k, n) != n}
             row.wishes |= {key: size for key, size in asked.items() if isinstance(size, int)}
             if form := form_of(top):
                 choose(top, rows, form)
             fit_to(top, rows, row.wishes, heard(top, rows))
-        _write(folder_of(row) / TOML, tomli_w.dumps(top, multiline_strings=True))
-        if rows or (folder_of(row) / CSV).exists():
+        if top != before:
+            _write(folder_of(row) / TOML, tomli_w.dumps(top, multiline_strings=True))
+        if rows != rows_before:
             _write(folder_of(row) / CSV, rows_text(rows))
-        noted(draft, row, top)
+        places = [*changed_places(before, top), *(["rows"] if rows != rows_before else [])]
+        noted(draft, row, top, [*places, *fields] if places else [])
 
 
 def _sizes(top: Table) -> dict[str, Any]:
     return {str(task.get("key")): task.get("block_size") for task in top.get("tasks", [])}
 
 
-def noted(draft: Draft, row: Draft, top: Mapping[str, Any]) -> None:
-    """Counts a change of the locked row, and shows it in the caller's object too."""
-    row.title = str(top.get("study", {}).get("title", ""))[:200]
-    row.pattern = draft.pattern
-    row.revision += 1
-    row.save()
-    draft.title, draft.revision = row.title, row.revision
+def noted(draft: Draft, row: Draft, top: Mapping[str, Any], places: Iterable[str]) -> None:
+    """Counts a change of the locked row, if it is one, and shows it in the caller's object too."""
+    title = str(top.get("study", {}).get("title", ""))[:200]
+    places = list(places)
+    if places or (row.title, row.pattern) != (title, draft.pattern):
+        row.title, row.pattern = title, draft.pattern
+        row.revision += 1
+        row.changes = written_down(row.changes, places, row.revision, draft.by)
+        row.save()
+    draft.title, draft.revision, draft.changes = row.title, row.revision, row.changes
 
 
 def _write(path: Path, content: str) -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from listening.access import EDIT, rights_in
 from listening.drafts.folder import delete, folder_of
+from listening.drafts.moving import keep_together
 from listening.models import Draft, Study
 from listening.studies import Finding, StudyError, check_study, create_study, open_study
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
+
+
+FINDINGS_KEPT_S = 600
 
 
 def is_made(draft: Draft) -> bool:
@@ -38,6 +46,7 @@ def make(draft: Draft, owner: AbstractUser) -> Study:
     study = create_study(folder_of(draft), owner, replace=replace, by=owner.get_username())
     draft.study, draft.made_revision = study, seen
     draft.save(update_fields=["study", "made_revision"])
+    keep_together(draft)
     return study
 
 
@@ -50,7 +59,18 @@ def _is_own(draft: Draft, old: Study | None) -> bool:
 
 
 def findings_of(draft: Draft) -> list[Finding]:
-    return check_study(draft.study) if draft.study else []
+    """Of the study that was made of it; every clip is listened to once for each revision."""
+    if draft.study is None:
+        return []
+    name = f"findings/draft/{draft.pk}/{draft.made_revision}"
+    kept: list[Finding] | None = None
+    with suppress(RedisError):
+        kept = cache.get(name)
+    if kept is None:
+        kept = check_study(draft.study)
+        with suppress(RedisError):
+            cache.set(name, kept, timeout=FINDINGS_KEPT_S)
+    return kept
 
 
 def tries_of(draft: Draft) -> int:
@@ -58,11 +78,11 @@ def tries_of(draft: Draft) -> int:
     return draft.study.sessions.filter(pilot=True).count() if draft.study else 0
 
 
-def open_made(draft: Draft, *, anyway: bool) -> Study:
+def open_made(draft: Draft, *, anyway: bool, by: str) -> Study:
     """Lets raters in; the draft has served and goes, its folder can be exported from the study."""
     study = draft.study
     if study is None or not is_made(draft):
         raise StudyError("The draft has changed since it was checked. Check it again.")
-    open_study(study, anyway=anyway, by=draft.owner.get_username())
+    open_study(study, anyway=anyway, by=by)
     delete(draft)
     return study

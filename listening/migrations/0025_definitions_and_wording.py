@@ -22,7 +22,7 @@ DROP FUNCTION listening_guard_definition();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("listening", "0023_justification_words")]
+    dependencies = [("listening", "0024_indexes_for_deletes_and_tables")]
 
     operations = [
         migrations.CreateModel(

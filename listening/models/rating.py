@@ -38,6 +38,12 @@ class Rating(models.Model):
                 name="a_counting_rating_fills_a_slot",
             ),
         ]
+        indexes = [
+            # a study's ratings in the order of storing, and its first and last
+            models.Index(fields=["criterion", "id"], name="rating_in_order"),
+            # who deletes a slot is asked for its ratings, also for those that do not count
+            models.Index(fields=["slot"], condition=Q(slot__isnull=False), name="rating_slot"),
+        ]
 
     def __str__(self) -> str:
         return f"rating {self.pk}"

@@ -70,7 +70,11 @@ class Session(models.Model):
                 name="one_open_session_per_rater_and_study",
             )
         ]
-        indexes = [models.Index(fields=["study", "status"], name="session_by_status")]
+        indexes = [
+            models.Index(fields=["study", "status"], name="session_by_status"),
+            models.Index(fields=["study", "-started_at", "-id"], name="session_newest"),
+            models.Index(fields=["study", "finished_at"], name="session_by_end"),
+        ]
 
     def __str__(self) -> str:
         return f"session {self.pk}"
@@ -143,6 +147,9 @@ class Slot(models.Model):
                 condition=Q(replicate__lt=F("target")), name="slot_replicate_below_target"
             ),
         ]
+        indexes = [
+            models.Index(fields=["versus"], condition=Q(versus__isnull=False), name="slot_versus")
+        ]
 
     def __str__(self) -> str:
         return f"slot {self.pk}"
@@ -159,20 +166,20 @@ class Trial(models.Model):
         SKIPPED = "skipped"  # its clip could not be played here
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="trials", db_index=False)
-    rater = models.ForeignKey(Rater, models.CASCADE, related_name="trials", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="trials")
     task = models.ForeignKey(Task, models.CASCADE, related_name="trials", db_index=False)
     block = models.ForeignKey(Block, models.CASCADE, related_name="trials")
     slot = models.ForeignKey(Slot, models.CASCADE, null=True, related_name="trials")
     code = models.CharField(max_length=20, unique=True, default=trial_code, editable=False)
     position = models.PositiveSmallIntegerField()
-    stimulus = models.ForeignKey(Stimulus, models.RESTRICT, related_name="trials", db_index=False)
+    stimulus = models.ForeignKey(Stimulus, models.RESTRICT, related_name="trials")
     versus = models.ForeignKey(
         Stimulus, models.RESTRICT, null=True, related_name="+", db_index=False
     )
     versus_first = models.BooleanField(default=False)
     others = ArrayField(models.BigIntegerField(), default=list)
     context = ArrayField(models.BigIntegerField(), default=list)
-    item = models.ForeignKey(Item, models.RESTRICT, related_name="+", db_index=False)
+    item = models.ForeignKey(Item, models.RESTRICT, related_name="+")
     meets = models.BigIntegerField(null=True)  # the key of the block that this trial uses up
     trap = models.CharField(max_length=40, blank=True)  # a kind of trap, or "training"
     expected = models.JSONField(default=list)  # labels that pass the trap
@@ -200,7 +207,10 @@ class Trial(models.Model):
         indexes = [
             models.Index(
                 fields=["stimulus"], condition=Q(state="skipped"), name="trial_skipped_stimulus"
-            )
+            ),
+            models.Index(fields=["task", "trap"], condition=~Q(trap=""), name="trial_trap"),
+            # who deletes a clip is asked for its trials: without an index, all of them are read
+            models.Index(fields=["versus"], condition=Q(versus__isnull=False), name="trial_versus"),
         ]
 
     def __str__(self) -> str:

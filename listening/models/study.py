@@ -59,7 +59,8 @@ class Study(models.Model):
     settings = models.JSONField(default=list)  # see listening.design.settings
     sources = models.JSONField(default=list)  # see listening.design.sources
     publication = models.JSONField(default=dict)  # licences, and what the consent lets leave
-    pay = models.JSONField(default=dict)  # of others than Prolific: {"currency", "per_clip" …}
+    ethics = models.JSONField(default=dict)  # what a board asks: see listening.design.consent
+    payment = models.JSONField(default=dict)  # by whom, per_hour, currency; {}: not said
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)

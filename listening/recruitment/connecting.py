@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from listening.models import Connection, Project, Study
+from listening.models import Connection, Draft, Project, Study
 from listening.prolific import Prolific, ProlificError, Refused
 from listening.prolific.client import API
 from listening.recruitment.errors import RecruitmentError
@@ -44,8 +44,8 @@ def connection_of(holder: Holder | None) -> Connection | None:
     return Connection.objects.filter(**{field: holder}).first() if holder is not None else None
 
 
-def connection_for(study: Study) -> Connection | None:
-    """By which a study is recruited: that of its project, else that of its owner."""
+def connection_for(study: Study | Draft) -> Connection | None:
+    """By which a study is recruited, or will be: that of its project, else that of its owner."""
     return connection_of(study.project or study.owner)
 
 

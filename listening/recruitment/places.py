@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+from listening.allocation import material_of
+from listening.design.amounts import amount_of, sessions_of
+from listening.methods import method_named
 from listening.models import Block, Connection, Recruitment, Study, Task
 from listening.recruitment import plan as plans
 from listening.recruitment.plan import Plan
@@ -17,25 +20,22 @@ HEADPHONES = "<p>You need headphones and a quiet place.</p>"
 def places_needed(study: Study) -> int:
     """Sessions that fill every open place of the study once; 0 when it is full."""
     needs = [_sessions_of(task) for task in study.tasks.order_by("order")]
-    if not needs:
-        return 0
-    return sum(needs) if study.task_plan == Study.TaskPlan.ONE else max(needs)
+    return sessions_of(needs, study.task_plan)
 
 
 def _sessions_of(task: Task) -> int:
     if task.study.state != Study.State.DRAFT:
         blocks = task.blocks.filter(state=Block.State.OPEN).count()
     else:  # not opened yet: as many as its targets will make
-        named = task.material.get("conditions") or []
-        stimuli = task.study.stimuli.filter(trap="")
-        clips = (stimuli.filter(condition__key__in=named) if named else stimuli).count()
-        blocks = ceil(clips * task.ratings_per_stimulus / task.block_size)
+        trials = list(method_named(task.method).trials(material_of(task), task.options))
+        return amount_of(trials, task).sessions
     return ceil(blocks / max(task.blocks_per_session, 1))
 
 
 def first_plan(study: Study, connection: Connection) -> Plan:
     """What the form starts with: from the researcher's last study there, else usual values."""
     currency = connection.currency or "GBP"
+    said = study.payment if study.payment.get("currency") == currency else {}
     minutes = session_length(study).minutes
     rates = rates_of(connection, currency)
     plan = Plan(
@@ -49,13 +49,15 @@ def first_plan(study: Study, connection: Connection) -> Plan:
         screened_out=plans.FIXED if connection.features.get("fixed_screen_out") else plans.RETURN,
         secure=bool(connection.features.get("secure_links")),
     )
+    if "per_hour" in said:
+        plan = replace(plan, hourly_minor=round(100 * said["per_hour"]))
     last = Recruitment.objects.filter(connection=connection).exclude(study=study).first()
     if last is None or not last.plan or last.plan.get("currency") != currency:
         return plans.with_fair_screen_out(plan)
     kept = Plan.from_dict(last.plan)
     plan = replace(
         plan,
-        hourly_minor=kept.hourly_minor,
+        hourly_minor=plan.hourly_minor if "per_hour" in said else kept.hourly_minor,
         devices=kept.devices,
         filters=kept.filters,
         words=kept.words,

@@ -10,12 +10,14 @@ from hashlib import sha256
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from listening.models import Connection
+from listening.models import Connection, Recruitment
 from listening.prolific import ProlificError
 from listening.recruitment.connecting import client_of
+from listening.recruitment.ledger import fee_share
 from listening.recruitment.plan import FLOOR
 
 RECOMMENDED = {"GBP": 900, "USD": 1200}  # per hour, where Prolific cannot be asked
+USUAL_FEE, USUAL_TAX = 1 / 3, 0.2  # Prolific's for universities, and the British tax on it
 KEPT_S = 3600
 NOT_ASKED_AGAIN_S = 60  # after Prolific did not answer: a page should not wait for it each time
 
@@ -27,6 +29,29 @@ class HourlyRates:
     minimum_minor: int
     recommended_minor: int
     is_prolifics: bool  # named by Prolific for this workspace and these filters
+
+
+@dataclass(frozen=True)
+class Fees:
+    """What comes on top of rewards, as a share of them, and where the figure is from."""
+
+    share: float
+    words: str
+
+
+def fees_for(connection: Connection | None) -> Fees:
+    """As Prolific said for the last study recruited so, else what it asks of universities."""
+    asked = Recruitment.objects.filter(connection=connection, expected_minor__isnull=False)
+    last = asked.order_by("-pk").first() if connection else None
+    share = float(fee_share(last)) if last else 0.0
+    if last is not None and share > 0:
+        return Fees(share, f"{share:.1%} fees and tax, as Prolific said for “{last.study.key}”")
+    usual = USUAL_FEE * (1 + USUAL_TAX)
+    words = (
+        f"assumed: Prolific’s fee of {USUAL_FEE:.1%} for universities (companies pay 42.8%), and "
+        f"{USUAL_TAX:.0%} tax on it as in the United Kingdom"
+    )
+    return Fees(usual, words)
 
 
 def usual_rates(currency: str) -> HourlyRates:

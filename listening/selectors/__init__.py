@@ -1,9 +1,11 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.models.codes import RATER_CODE
+from listening.selectors.clip_answers import SORTS as CLIP_SORTS
 from listening.selectors.clip_answers import (
     AskedPlace,
     ClipAnswers,
+    ClipPage,
     ClipQuery,
     asked_places,
     clip_answers,
@@ -16,6 +18,7 @@ from listening.selectors.definitions import (
     is_earlier,
     version_match,
 )
+from listening.selectors.drafts import DraftPlan, draft_plans
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.plans import TaskPlan, task_plans
@@ -34,6 +37,7 @@ from listening.selectors.publication import (
     study_terms,
 )
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
+from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.served_clips import (
     ServedClip,
@@ -59,11 +63,14 @@ from listening.selectors.unplayed import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [
+    "CLIP_SORTS",
     "RATER_CODE",
     "AskedPlace",
     "ClipAnswers",
+    "ClipPage",
     "ClipQuery",
     "ConditionProgress",
+    "DraftPlan",
     "EarlierVersion",
     "HeardClip",
     "InterimQuestion",
@@ -87,9 +94,11 @@ __all__ = [
     "UnplayedClip",
     "VersionMatch",
     "asked_places",
+    "chosen_ratings",
     "clip_answers",
     "condition_labels",
     "definition_files",
+    "draft_plans",
     "earlier_with",
     "heard_clips",
     "interim_questions",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from datetime import datetime
+from typing import Any, NamedTuple, TypedDict
 
 from django.db import connection
 
-from listening.models import Criterion
+from listening.kept import look, maker
+from listening.models import Criterion, Stimulus
 
 
 class ClipAnswers(TypedDict):
@@ -21,7 +24,9 @@ class ClipAnswers(TypedDict):
     ratings: int
     mean: float | None
     sd: float | None
+    skipped: int  # times that it could not be played
     answers: list[tuple[str, float | None, int]]  # label, score, how many; in order of the scale
+    different: int  # answers in all: only those that were given most often are told
 
 
 @dataclass(frozen=True)
@@ -33,75 +38,140 @@ class ClipQuery:
     criterion: str
     condition: str = ""
     stimulus: str = ""
+    sort: str = ""  # of SORTS; "": the first of them
 
 
-COUNTED = """
-    FROM listening_rating q
-    JOIN listening_trial t ON t.id = q.trial_id
-    JOIN listening_session s ON s.id = t.session_id
-    JOIN listening_stimulus x ON x.id = q.stimulus_id
-    JOIN listening_condition co ON co.id = x.condition_id
-    JOIN listening_item i ON i.id = x.item_id
-    WHERE q.criterion_id = %(criterion)s AND q.counts AND t.trap = '' AND s.status <> 'rejected'
-        AND NOT s.pilot
-        AND (%(condition)s = '' OR co.key = %(condition)s)
-        AND (%(stimulus)s = '' OR x.key = %(stimulus)s)
+class ClipPage(TypedDict):
+    """One page of clips, and how many there are in all."""
+
+    clips: list[ClipAnswers]
+    total: int
+    counted_at: datetime | None  # where that was not just now
+
+
+class Tally(NamedTuple):
+    """What the ratings of one clip come to, for its place among the others."""
+
+    stimulus_id: int
+    stimulus: str
+    condition: str
+    ratings: int
+    mean: float | None
+    sd: float | None
+    labels: int
+    skipped: int
+    answers: list[tuple[str, float | None, int]]
+
+
+KIND = "clips"
+MOST_ANSWERS = 12  # of a slider, or texts: those given most often
+# Every rating once, into as many groups as there are clips and answers; joins come after.
+TALLY = """
+WITH rejected AS MATERIALIZED (
+    SELECT t.id FROM listening_criterion c JOIN listening_task k ON k.id = c.task_id
+    JOIN listening_session s ON s.study_id = k.study_id AND (s.status = 'rejected' OR s.pilot)
+    JOIN listening_trial t ON t.session_id = s.id WHERE c.id = %(criterion)s),
+answers AS (
+    SELECT q.stimulus_id, q.label, q.score, count(*) AS n
+    FROM listening_rating q LEFT JOIN rejected ON rejected.id = q.trial_id
+    WHERE q.criterion_id = %(criterion)s AND q.counts AND rejected.id IS NULL GROUP BY 1, 2, 3),
+clips AS (
+    SELECT stimulus_id, sum(n) AS n, sum(n * score) / sum(n) FILTER (WHERE score IS NOT NULL)
+            AS mean, sum(n) FILTER (WHERE score IS NOT NULL) AS scored,
+        count(*) AS labels
+    FROM answers GROUP BY 1),
+most AS (
+    SELECT stimulus_id, json_agg(json_build_array(label, score, n) ORDER BY score, label) AS given
+    FROM (SELECT *, row_number() OVER (PARTITION BY stimulus_id ORDER BY n DESC, score, label) AS r
+        FROM answers) ranked
+    WHERE r <= %(most)s GROUP BY 1),
+spread AS (
+    SELECT a.stimulus_id, sqrt(sum(a.n * (a.score - c.mean) ^ 2) / nullif(max(c.scored) - 1, 0))
+        AS sd
+    FROM answers a JOIN clips c USING (stimulus_id) WHERE a.score IS NOT NULL GROUP BY 1),
+skips AS (
+    SELECT t.stimulus_id, count(*) AS n FROM listening_trial t
+    WHERE t.state = 'skipped' AND t.trap = '' AND t.task_id IN (
+        SELECT task_id FROM listening_criterion WHERE id = %(criterion)s)
+    GROUP BY 1)
+SELECT x.id, x.key, co.key, coalesce(c.n, 0)::bigint, c.mean, s.sd, coalesce(c.labels, 0),
+    coalesce(k.n, 0), coalesce(m.given, '[]')
+FROM clips c FULL JOIN skips k USING (stimulus_id) LEFT JOIN spread s USING (stimulus_id)
+LEFT JOIN most m USING (stimulus_id)
+JOIN listening_stimulus x ON x.id = stimulus_id
+JOIN listening_condition co ON co.id = x.condition_id
 """
-CLIPS = f"""
-    SELECT x.id, x.key, co.key, co.label, i.key, i.text, count(*), avg(q.score),
-        stddev_samp(q.score), count(DISTINCT q.label)
-    {COUNTED} GROUP BY x.id, co.key, co.label, i.key, i.text
-    ORDER BY 9 DESC NULLS LAST, 10 DESC, x.id LIMIT %(limit)s OFFSET %(offset)s
-"""
-HOW_MANY = f"SELECT count(DISTINCT x.id) {COUNTED}"
-ANSWERS = f"""
-    SELECT x.id, q.label, q.score, count(*) {COUNTED} AND x.id = ANY(%(ids)s)
-    GROUP BY x.id, q.label, q.score ORDER BY q.score, q.label
-"""
 
 
-def clip_answers(query: ClipQuery, limit: int, offset: int = 0) -> tuple[list[ClipAnswers], int]:
-    """One page of clips, and how many there are in all.
+def _nothing_last(value: float | None, *, down: bool = False) -> tuple[bool, float]:
+    return (value is None, 0.0 if value is None else -value if down else value)
 
-    Counted are ratings that fill a place of the plan, of sessions that are not rejected; rules of
-    an analysis are not applied.
+
+SORTS: dict[str, tuple[str, Callable[[Tally], Any]]] = {  # words, and what decides
+    "disagreement": (
+        "Most disagreement first",
+        lambda t: (_nothing_last(t.sd, down=True), -t.labels, t.stimulus_id),
+    ),
+    "lowest": ("Lowest mean first", lambda t: (_nothing_last(t.mean), t.stimulus_id)),
+    "highest": ("Highest mean first", lambda t: (_nothing_last(t.mean, down=True), t.stimulus_id)),
+    "fewest": ("Fewest ratings first", lambda t: (t.ratings, t.stimulus_id)),
+    "skipped": ("Most often skipped first", lambda t: (-t.skipped, t.stimulus_id)),
+}
+
+
+@maker(KIND)
+def tallies(criterion: str) -> list[Tally]:
+    """Every clip of a criterion that was rated, or passed over because it could not be played.
+
+    Counted are ratings that fill a place of the plan (none of a trap does), of sessions that are
+    not rejected; rules of an analysis are not applied.
     """
+    with connection.cursor() as cursor:
+        cursor.execute(TALLY, {"criterion": int(criterion), "most": MOST_ANSWERS})
+        return [Tally(*row) for row in cursor.fetchall()]
+
+
+def clip_answers(query: ClipQuery, limit: int, offset: int = 0) -> ClipPage:
+    """One page of clips, as they were counted last."""
     criterion = Criterion.objects.filter(
         task__study__key=query.study, task__key=query.task, key=query.criterion
     ).first()
     if criterion is None:
-        return [], 0
-    given: dict[str, Any] = {
-        "criterion": criterion.pk,
-        "condition": query.condition,
-        "stimulus": query.stimulus,
-        "limit": limit,
-        "offset": offset,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(HOW_MANY, given)
-        ((total,),) = cursor.fetchall()
-        cursor.execute(CLIPS, given)
-        clips = cursor.fetchall()
-        cursor.execute(ANSWERS, given | {"ids": [clip[0] for clip in clips]})
-        answers: dict[int, list[tuple[str, float | None, int]]] = {}
-        for pk, label, score, count in cursor.fetchall():
-            answers.setdefault(pk, []).append((label, score, count))
-    return [_clip(clip, answers.get(clip[0], [])) for clip in clips], total
+        return ClipPage(clips=[], total=0, counted_at=None)
+    kept = look(KIND, str(criterion.pk), max_age_s=0)
+    assert kept is not None  # who looks with patience gets something
+    found = [
+        tally
+        for tally in kept.value
+        if query.condition in ("", tally.condition) and query.stimulus in ("", tally.stimulus)
+    ]
+    found.sort(key=SORTS.get(query.sort, SORTS["disagreement"])[1])
+    shown = found[offset : offset + limit]
+    counted_at = kept.counted_at if kept.is_old else None
+    return ClipPage(clips=_clips(shown), total=len(found), counted_at=counted_at)
 
 
-def _clip(row: tuple[Any, ...], answers: list[tuple[str, float | None, int]]) -> ClipAnswers:
-    _, stimulus, condition, label, item, text, ratings, mean, sd, _ = row
+def _clips(shown: list[Tally]) -> list[ClipAnswers]:
+    ids = [tally.stimulus_id for tally in shown]
+    stimuli = Stimulus.objects.select_related("condition", "item").in_bulk(ids)
+    return [
+        _clip(tally, stimuli[tally.stimulus_id]) for tally in shown if tally.stimulus_id in stimuli
+    ]
+
+
+def _clip(tally: Tally, stimulus: Stimulus) -> ClipAnswers:
     return ClipAnswers(
-        stimulus=stimulus,
-        condition=condition,
-        label=label,
-        item=item,
-        text=text,
-        ratings=ratings,
-        mean=None if mean is None else float(mean),
-        sd=None if sd is None else float(sd),
-        answers=answers,
+        stimulus=stimulus.key,
+        condition=stimulus.condition.key,
+        label=stimulus.condition.label,
+        item=stimulus.item.key,
+        text=stimulus.item.text,
+        ratings=tally.ratings,
+        mean=tally.mean,
+        sd=tally.sd,
+        skipped=tally.skipped,
+        answers=tally.answers,
+        different=tally.labels,
     )
 
 

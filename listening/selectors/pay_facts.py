@@ -1,4 +1,4 @@
-"""What raters were paid outside of Prolific: the study's rate, and how much it was for."""
+"""What raters were paid outside of Prolific: the study's rate, and how much work it was for."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ FROM (
 
 
 class PayFacts(TypedDict):
-    """The rate of study.toml (an empty currency: none), and the work of people so far.
+    """The rate of [study.payment] where the researcher pays, and the work of people so far.
 
+    ``by`` is ``prolific``, ``us`` or ``nobody``, empty where nothing is said; of ``us`` one of the
+    amounts is there, or none.
     ``clips`` are answered trials, traps among them: a pair or a screen of several counts once.
     Times are of the ``timed`` finished sessions.
     """
 
+    by: str
     currency: str
     per_clip: float | None
+    per_hour: float | None
     per_session: float | None
     sessions: int
     clips: int
@@ -47,10 +51,14 @@ class PayFacts(TypedDict):
 def pay_facts(row: Study) -> PayFacts:
     """What the study says that raters are paid, and for how much they are."""
     (work,) = rows_of(WORK, study=row.pk)
+    said = row.payment
+    amounts = said if said.get("by") == "us" else {}
     return PayFacts(
-        currency=row.pay.get("currency", ""),
-        per_clip=row.pay.get("per_clip"),
-        per_session=row.pay.get("per_session"),
+        by=said.get("by", ""),
+        currency=said.get("currency", ""),
+        per_clip=amounts.get("per_clip"),
+        per_hour=amounts.get("per_hour"),
+        per_session=amounts.get("per_session"),
         sessions=work.sessions,
         clips=work.clips,
         timed=work.timed,

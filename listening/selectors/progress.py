@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections import defaultdict
+from contextlib import suppress
+from typing import NamedTuple, TypedDict
 
+from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from listening.design.traps import TRAINING
+from listening.kept import readable
 from listening.leases import ANSWERED, STATUS_NOW
-from listening.models import Block, Session, Study
+from listening.models import Block, Criterion, Session, Study
 
 
 class ConditionProgress(TypedDict):
@@ -53,26 +58,35 @@ SELECT {STATUS_NOW} AS shown, count(*), count(*) FILTER (WHERE r.simulated)
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 WHERE s.study_id = %s AND NOT s.pilot GROUP BY shown
 """
-SLOTS = """
-SELECT p.task_id, concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
-    co.key), coalesce(nullif(vc.label, ''), vc.key)), sum(p.planned)::bigint,
-    sum(coalesce(f.filled, 0))::bigint
-FROM (SELECT task_id, r.id AS stimulus_id,
-        CASE WHEN others = '{}' THEN versus_id END AS versus_id, count(*) AS planned
-      FROM listening_slot, unnest(stimulus_id || others) AS r(id)
-      WHERE task_id = ANY(%s) GROUP BY 1, 2, 3) p
+# How often each stimulus (versus another, where one is compared) is planned in a task, and filled.
+PLANNED = """
+SELECT p.stimulus_id, p.versus_id, x.condition_id, v.condition_id, p.planned
+FROM (SELECT stimulus_id, versus_id, count(*) AS planned FROM listening_slot
+    WHERE task_id = %(task)s AND others = '{}' GROUP BY 1, 2
+    UNION ALL
+    SELECT r.id, NULL, count(*) FROM listening_slot, unnest(stimulus_id || others) AS r(id)
+    WHERE task_id = %(task)s AND others <> '{}' GROUP BY 1) p
 JOIN listening_stimulus x ON x.id = p.stimulus_id
-JOIN listening_condition co ON co.id = x.condition_id
 LEFT JOIN listening_stimulus v ON v.id = p.versus_id
-LEFT JOIN listening_condition vc ON vc.id = v.condition_id
-LEFT JOIN (SELECT s.task_id, q.stimulus_id,
-        CASE WHEN s.others = '{}' THEN s.versus_id END AS versus_id, count(DISTINCT s.id) AS filled
-      FROM listening_slot s JOIN listening_rating q ON q.slot_id = s.id AND q.counts
-      WHERE s.task_id = ANY(%s) GROUP BY 1, 2, 3) f
-  ON f.task_id = p.task_id AND f.stimulus_id = p.stimulus_id
-  AND f.versus_id IS NOT DISTINCT FROM p.versus_id
-GROUP BY 1, 2, 3 ORDER BY 1, 2
 """
+COUNTING = "listening_rating WHERE criterion_id = ANY(%(criteria)s) AND counts"
+ONCE = f"(SELECT DISTINCT slot_id, stimulus_id FROM {COUNTING}) AS q"  # a slot has several criteria
+FILLED = "SELECT stimulus_id, NULL, count(*) FROM {rated} GROUP BY 1"
+FILLED_VERSUS = """
+SELECT q.stimulus_id, CASE WHEN s.others = '{{}}' THEN s.versus_id END, count(*)
+FROM (SELECT slot_id, stimulus_id FROM {rated}) q JOIN listening_slot s ON s.id = q.slot_id
+GROUP BY 1, 2
+"""
+BY_CONDITION = """
+SELECT concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
+    co.key), coalesce(nullif(vc.label, ''), vc.key)), p.planned, p.filled
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+    AS p(condition_id, versus_id, planned, filled)
+JOIN listening_condition co ON co.id = p.condition_id
+LEFT JOIN listening_condition vc ON vc.id = p.versus_id
+ORDER BY 1
+"""
+PLAN_KEPT_S = 30 * 86_400
 BLOCKS = (
     "SELECT task_id, state, count(*) FROM listening_block WHERE task_id = ANY(%s) GROUP BY 1, 2"
 )
@@ -89,14 +103,15 @@ def study_progress(study: str) -> StudyProgress:
     tasks = list(row.tasks.order_by("order"))
     is_planned = row.state != Study.State.DRAFT  # what a draft's pilots fill is planned anew
     ids = [task.pk for task in tasks if is_planned]
+    criteria: dict[int, list[int]] = defaultdict(list)
+    for pk, task_id in Criterion.objects.filter(task__in=ids).values_list("pk", "task"):
+        criteria[task_id].append(pk)
     sessions = dict.fromkeys((*Session.Status.values, "simulated"), 0)
     with connection.cursor() as cursor:
         cursor.execute(SESSIONS, [row.pk])
         for shown, count, simulated in cursor.fetchall():
             sessions[shown] += count
             sessions["simulated"] += simulated
-        cursor.execute(SLOTS, [ids, ids])
-        slots = cursor.fetchall()
         cursor.execute(BLOCKS, [ids])
         blocks = cursor.fetchall()
         cursor.execute(TRAPS, [ids, TRAINING])
@@ -104,12 +119,8 @@ def study_progress(study: str) -> StudyProgress:
     names = {state.value: state.name.lower() for state in Block.State}
     progress: list[TaskProgress] = []
     for task in tasks:
-        conditions = [
-            ConditionProgress(condition=key, label=label or key, planned=planned, rated=rated)
-            for task_id, key, label, planned, rated in slots
-            if task_id == task.pk
-        ]
         counted = {names[state]: n for task_id, state, n in blocks if task_id == task.pk}
+        conditions = _conditions(task.pk, criteria[task.pk], sum(counted.values()))
         progress.append(
             TaskProgress(
                 key=task.key,
@@ -135,3 +146,56 @@ def study_progress(study: str) -> StudyProgress:
         sessions=sessions,
         tasks=progress,
     )
+
+
+def _conditions(task: int, criteria: list[int], blocks: int) -> list[ConditionProgress]:
+    """Each condition of the task, or pair of them: how much of its plan is filled."""
+    if not blocks:
+        return []
+    plan = _planned(task, blocks)
+    filled = _filled(criteria, versus=any(planned.versus_id for planned in plan))
+    sums: dict[tuple[int, int | None], list[int]] = defaultdict(lambda: [0, 0])
+    for planned in plan:
+        both = sums[planned.condition_id, planned.versus_condition_id]
+        both[0] += planned.places
+        both[1] += filled.get((planned.stimulus_id, planned.versus_id), 0)
+    rows = [(*pair, *both) for pair, both in sums.items()]
+    with connection.cursor() as cursor:
+        cursor.execute(BY_CONDITION, [list(column) for column in zip(*rows, strict=True)])
+        return [
+            ConditionProgress(condition=key, label=label or key, planned=of, rated=rated)
+            for key, label, of, rated in cursor.fetchall()
+        ]
+
+
+class Planned(NamedTuple):
+    """How many places of a plan are a stimulus's, maybe versus another."""
+
+    stimulus_id: int
+    versus_id: int | None
+    condition_id: int
+    versus_condition_id: int | None
+    places: int
+
+
+def _planned(task: int, blocks: int) -> list[Planned]:
+    """A plan is written once, with its blocks: counted once, too, unless they are others."""
+    name = f"plan/{task}/{blocks}"
+    plan: list[Planned] | None = None
+    with suppress(RedisError):
+        plan = readable(name)
+    if plan is None:
+        with connection.cursor() as cursor:
+            cursor.execute(PLANNED, {"task": task})
+            plan = [Planned(*row) for row in cursor.fetchall()]
+        with suppress(RedisError):
+            cache.set(name, plan, timeout=PLAN_KEPT_S)
+    return plan
+
+
+def _filled(criteria: list[int], *, versus: bool) -> dict[tuple[int, int | None], int]:
+    rated = COUNTING if len(criteria) == 1 else ONCE
+    statement = (FILLED_VERSUS if versus else FILLED).format(rated=rated)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, {"criteria": criteria})
+        return {(stimulus, other): count for stimulus, other, count in cursor.fetchall()}

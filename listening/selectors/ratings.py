@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypedDict
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from listening.methods import method_named
+from listening.models import Rating
 
 
 class RatingRow(TypedDict):
@@ -87,7 +90,7 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
     q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     s.status, s.paid, q.counts, w.headphones, st.version::text
-FROM listening_rating q
+FROM {ratings} q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
 JOIN hearing w ON w.id = s.id
@@ -107,14 +110,26 @@ FIRST = 20  # the column of the query that becomes `presented_first`
 BEFORE_REVIEW = 27  # columns of the query that stand before `review`
 
 
-def rating_rows(study: str) -> Iterator[RatingRow]:
-    """Every stored rating of a study in the order of storing, read in pieces, never all at once."""
+def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[RatingRow]:
+    """The stored ratings of a study in the order of storing, read in pieces, never all at once.
+
+    Every one, or those that are chosen.
+    """
     keys = tuple(RatingRow.__annotations__)
+    ratings, values = "listening_rating", ()
+    if chosen is not None:
+        try:
+            picked, values = chosen.query.sql_with_params()
+        except EmptyResultSet:  # no database has to be asked
+            return
+        ratings = f"({picked} OFFSET 0)"  # picked first, and joined then
     with transaction.atomic():
         raw = connection.connection
+        if chosen is not None:  # a few: all of them soon, not the first tenth of all soon
+            raw.execute("SET LOCAL cursor_tuple_fraction = 1")
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
-            cursor.execute(HEARING + RATINGS, [study, study])
+            cursor.execute(HEARING + RATINGS.format(ratings=ratings), [study, *values, study])
             for row in cursor:
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared

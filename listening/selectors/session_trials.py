@@ -25,6 +25,7 @@ JOIN listening_session os ON os.id = ot.session_id AND os.status <> 'rejected'
 WHERE t.session_id = %(session)s AND t.trap = '' AND q.score IS NOT NULL GROUP BY q.id
 """
 FAR_SDS = 2.0  # of the others' own spread: from there on an answer is called far from theirs
+FAR_SHARE = 1 / 3  # of the scale, too: where all others agree, a single step is not far
 FAR_FROM = 5  # others: fewer have no spread that says much
 EVENTS = {  # of the playback -> what it is called where it happened
     "stalls": "playing stopped to load {n} times",
@@ -54,6 +55,7 @@ class Given:
     clip: str  # which of several clips; "" of the only one
     label: str
     score: float | None
+    span: float = 0.0  # of the scale's scores
     others: int = 0
     mean: float | None = None
     sd: float | None = None
@@ -68,7 +70,7 @@ class Given:
     def is_far(self) -> bool:
         if self.distance is None or self.sd is None or self.others < FAR_FROM:
             return False
-        return abs(self.distance) > FAR_SDS * max(self.sd, 1e-9)
+        return abs(self.distance) > max(FAR_SDS * self.sd, FAR_SHARE * self.span)
 
 
 @dataclass(frozen=True)
@@ -197,15 +199,25 @@ def _clip(part: Part, stimuli: Mapping[int, Stimulus]) -> HeardClip:
 def _given(rating: Rating, around: _Around, names: Mapping[int, str]) -> Given:
     criterion = around.criteria[rating.criterion_id]
     others = around.others.get(rating.pk)
+    scale = Scale.from_dict(criterion.scale)
     return Given(
         question=criterion.question,
         clip=names.get(rating.stimulus_id, ""),
-        label=in_words(Scale.from_dict(criterion.scale), rating.label),
+        label=in_words(scale, rating.label),
         score=rating.score,
+        span=_span(scale),
         others=others.n if others else 0,
         mean=others.mean if others else None,
         sd=others.sd if others else None,
     )
+
+
+def _span(scale: Scale) -> float:
+    """From the lowest score of a scale to the highest; 0 of one without scores."""
+    if scale.span is not None:
+        return scale.span[1] - scale.span[0]
+    scores = [step.score for step in scale.steps if step.score is not None]
+    return max(scores) - min(scores) if scores else 0.0
 
 
 def in_words(scale: Scale, label: str) -> str:

@@ -8,9 +8,10 @@ from listening.studies.deleting import Contents, contents_of, delete_study, why_
 from listening.studies.deriving import what_was_derived
 from listening.studies.errors import StudyError
 from listening.studies.exporting import export_study, study_as_file
+from listening.studies.findings import Finding
 from listening.studies.naming import archive_study, rename_study, tag_study, tags_in
 from listening.studies.pilots import Pilot, delete_pilots, door_seconds, pilots_of, promised_s
-from listening.studies.prelaunch import Finding, check_study
+from listening.studies.prelaunch import check_study
 from listening.studies.states import close_study, open_study, pause_study
 
 __all__ = [

@@ -22,7 +22,7 @@ from listening.design.definition import (
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.tomlpart import TEXT_KEYS, read_study_toml
 from listening.events import note
 from listening.languages import speaking
 from listening.methods import method_named
@@ -57,11 +57,20 @@ class Place:
 def places_of(study: Study) -> list[Place]:
     """All words of a study that may be corrected, in the order of its definition."""
     with speaking(study.language):
-        return [
+        found = [
             Place(path, _said(path, str(words)), kind_of(path))
             for path, words in definition_of(study_as_file(study)).items()
             if kind_of(path) in READ and PREFER_NOT not in path
         ]
+    return sorted(found, key=_as_met)  # a stable sort: all but texts stay in their order
+
+
+def _as_met(place: Place) -> tuple[int, int]:
+    """Texts in the order in which raters meet them; the database keeps them in another."""
+    first, *rest = place.path
+    if first in ("title", "texts"):
+        return 0, TEXT_KEYS.index(rest[0]) if rest else -1
+    return 1, 0
 
 
 def _said(path: Path, words: str) -> str:
@@ -188,9 +197,15 @@ def _as_file(raw: Mapping[str, Any], before: StudyFile) -> StudyFile:
         )
         for task, entry in zip(before.tasks, raw["tasks"], strict=True)
     )
-    plain = {name: raw[name] for name in ("title", "texts", "translations")}
-    lists = {name: tuple(raw[name]) for name in ("checks", "questionnaires")}
-    return replace(before, tasks=tasks, **plain, **lists)
+    return replace(
+        before,
+        tasks=tasks,
+        title=raw["title"],
+        texts=raw["texts"],
+        translations=raw["translations"],
+        checks=tuple(raw["checks"]),
+        questionnaires=tuple(raw["questionnaires"]),
+    )
 
 
 # --- Words into their place ----------------------------------------------------------------------
@@ -205,7 +220,7 @@ def _put(raw: Any, path: Path, text: str) -> None:
     at = raw
     for name in path[:-1]:
         at = _entry(at, name)
-    if isinstance(at, list | tuple):
+    if isinstance(at, list):
         at[int(path[-1])] = text
     else:
         at[path[-1]] = text

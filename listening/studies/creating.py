@@ -225,7 +225,8 @@ def _fields(file: StudyFile) -> dict[str, Any]:
         "settings": list(file.settings),
         "sources": list(file.sources),
         "publication": file.publication,
-        "pay": file.pay,
+        "ethics": file.ethics,
+        "payment": file.payment,
     }
 
 

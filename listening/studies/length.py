@@ -14,6 +14,7 @@ from listening.models import Study
 from listening.studies.exporting import study_as_file
 
 MEASURED_FROM = 20  # sessions that finished
+MEASURED_MOST = 500  # the newest: more would tell the same, and take long to measure
 AWAY_S = 600.0  # who does nothing for so long has left, and that time counts as nobody's
 MEASURED_EVERY_S = 120
 # From the first page to the end, without the times that nothing came in.
@@ -24,13 +25,18 @@ SECONDS = """
                 OVER (ORDER BY t.answered_at))::float8 AS gap
             FROM listening_trial t WHERE t.session_id = s.id AND t.answered_at IS NOT NULL) g
         WHERE gap > %s), 0) AS seconds
-    FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+    FROM ({sessions}) s
 """
+NEWEST = """
+    SELECT s.id, s.started_at, s.finished_at
+    FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+    WHERE s.study_id = %s AND s.status = 'finished' AND s.review = '' AND NOT r.simulated
+    ORDER BY s.id DESC LIMIT %s
+"""
+NAMED = "SELECT id, started_at, finished_at FROM listening_session WHERE id = ANY(%s)"
 TOOK = f"""
 SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) / 60
-FROM ({SECONDS}
-    WHERE s.study_id = %s AND s.status = 'finished' AND s.review = '' AND NOT r.simulated
-) took
+FROM ({SECONDS.format(sessions=NEWEST)}) took
 """
 
 
@@ -61,7 +67,7 @@ def _estimated(study: int) -> SessionLength:
 @lru_cache(maxsize=512)
 def _measured(study: int, _period: int) -> tuple[int, float | None]:
     with connection.cursor() as cursor:
-        cursor.execute(TOOK, [AWAY_S, study])
+        cursor.execute(TOOK, [AWAY_S, study, MEASURED_MOST])
         count, minutes = cursor.fetchone()
     return int(count), None if minutes is None else float(minutes)
 
@@ -69,5 +75,5 @@ def _measured(study: int, _period: int) -> tuple[int, float | None]:
 def seconds_taken(sessions: list[int]) -> dict[int, float]:
     """How long each of these sessions took that have ended, as `session_length` measures."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{SECONDS} WHERE s.id = ANY(%s)", [AWAY_S, sessions])
+        cursor.execute(SECONDS.format(sessions=NAMED), [AWAY_S, sessions])
         return {pk: float(seconds) for pk, seconds in cursor.fetchall() if seconds is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -13,12 +13,17 @@ from django.db import connection
 from django.db.models import F, Sum
 from django.utils import timezone
 
+from listening.kept import Patience
 from listening.models import LedgerEntry, Study
 from listening.monitor import page_progress
 from listening.recruitment.ledger import PAID
 from listening.recruitment.plan import money
+from listening.selectors.rating_times import Hour, rating_times
 
-MAX_AGE_S = 20.0  # a list need not be as fresh as the monitor
+MAX_AGE_S = 60.0  # a list need not be as fresh as the monitor
+TOLD_FROM = timedelta(minutes=2)  # counts that are older say when they were made
+MOST_TOLD_H = 90 * 24
+BIG = 1000  # finished sessions: who has little patience leaves a study of more to a worker
 PACE = timedelta(days=3)  # of these the pace is that of
 SESSIONS_FOR_A_PACE = 5  # fewer tell nothing
 SHORTEST = timedelta(hours=1)
@@ -42,10 +47,13 @@ class Overview:
     """One study at a glance. Sessions are those of people; ratings count simulated ones too."""
 
     study: Study
+    counted_at: datetime | None  # where that is long ago; with no counts: a worker makes the first
+    has_counts: bool
     rated: int
     planned: int
     sessions: int
     simulated: int
+    hours: Sequence[Hour]  # with ratings
     last_activity: datetime | None
     full_in: timedelta | None  # at the pace of the last days; None where that says nothing
     paid: tuple[str, ...]  # with fees, one for each currency
@@ -56,41 +64,74 @@ class Overview:
         return last is not None and timezone.now() - last < timedelta(minutes=1)
 
     @property
+    def is_running(self) -> bool:
+        return self.study.state == Study.State.OPEN and self.rated < self.planned
+
+    @property
+    def full_on(self) -> datetime | None:
+        """The expected end, no earlier than the words tell; None where they name no day."""
+        if self.full_in is None or self._hours_left > MOST_TOLD_H:
+            return None
+        hours = self._hours_left
+        return timezone.now() + timedelta(hours=hours if hours < 24 else -(-hours // 24) * 24)
+
+    @property
+    def _hours_left(self) -> int:
+        assert self.full_in is not None
+        return -(-self.full_in // timedelta(hours=1))
+
+    @property
     def full_in_words(self) -> str:
         """Rounded up, so that no page promises what is not kept."""
         if self.full_in is None:
             return ""
-        hours = -(-self.full_in // timedelta(hours=1))
-        if hours > 90 * 24:
+        hours = self._hours_left
+        if hours > MOST_TOLD_H:
             return "more than 90 days"
         count, word = (hours, "hour") if hours < 24 else (-(-hours // 24), "day")
         return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def overviews(studies: Iterable[Study]) -> list[Overview]:
-    """One for each study, in their order; a few queries for all of them, and cached progress."""
+def overviews(studies: Iterable[Study], patience: Patience | None = None) -> list[Overview]:
+    """One for each study, in their order; a few queries for all of them, and kept counts.
+
+    Who has little patience gets counts of before, and none of a study that was never counted.
+    """
     studies = list(studies)
     now = timezone.now()
     activity = _activity([study.pk for study in studies], now - PACE)
     paid = _paid(studies)
     found = []
     for study in studies:
-        progress = page_progress(study.key, max_age_s=MAX_AGE_S)
         finished, lately, last = activity.get(study.pk, (0, 0, None))
-        by_status = {k: n for k, n in progress["sessions"].items() if k != "simulated"}
+        wait = Patience(0) if patience is not None and finished > BIG else patience
+        progress = page_progress(study.key, max_age_s=MAX_AGE_S, patience=wait)
+        times = rating_times(study.key, wait)
+        counts = progress or {"total": {"rated": 0, "planned": 0}, "sessions": {"simulated": 0}}
+        by_status = {k: n for k, n in counts["sessions"].items() if k != "simulated"}
         found.append(
             Overview(
                 study=study,
-                rated=progress["total"]["rated"],
-                planned=progress["total"]["planned"],
+                counted_at=_when_old(progress, now),
+                has_counts=progress is not None,
+                rated=counts["total"]["rated"],
+                planned=counts["total"]["planned"],
                 sessions=sum(by_status.values()),
-                simulated=progress["sessions"]["simulated"],
+                simulated=counts["sessions"]["simulated"],
+                hours=times.value if times else (),
                 last_activity=last,
-                full_in=_full_in(study, progress["total"], finished, lately, now),
+                full_in=_full_in(study, counts["total"], finished, lately, now),
                 paid=paid.get(study.pk, ()),
             )
         )
     return found
+
+
+def _when_old(progress: Mapping[str, Any] | None, now: datetime) -> datetime | None:
+    if progress is None:
+        return None
+    at = datetime.fromisoformat(progress["at"])
+    return at if now - at > TOLD_FROM else None
 
 
 def _full_in(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
 from statistics import median
 from typing import Literal
@@ -13,10 +12,13 @@ from listening import audio
 from listening.allocation import material_of
 from listening.audio.appearance import sample_appearance
 from listening.audio.leaks import OF_SOUND, Leak, facts_of, leaks
-from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
+from listening.design.settings import derive
 from listening.design.studyfile.problems import quoted
 from listening.methods import method_named
 from listening.models import Stimulus, Study
+from listening.studies.design_findings import design_findings
+from listening.studies.exporting import study_as_file
+from listening.studies.findings import Finding
 from listening.studies.length import session_length
 
 MAX_LOUDNESS_SPREAD_LU = 6.0
@@ -28,24 +30,14 @@ MOST_LEAKS = 6  # named
 MAX_LENGTH_RATIO = 3.0  # median of a condition against that of all, item by item
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing found: a problem stops the launch, a warning does not."""
-
-    level: Literal["problem", "warning"]
-    what: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.what} {self.remedy}"
-
-
 def check_study(study: Study) -> list[Finding]:
     """Everything worth knowing, problems first."""
     stimuli = list(study.stimuli.select_related("condition", "item").order_by("pk"))
     rated = [s for s in stimuli if not s.trap and not s.derived]  # those are made of these
+    file = study_as_file(study)
+    file = derive(file).added_to(file)
     findings = [
-        *_about_texts(study),
+        *design_findings(file, session_length(study)),
         *_about_sets(study),
         *_about_gaps(study),
         *_about_hidden_references(study),
@@ -59,45 +51,6 @@ def check_study(study: Study) -> list[Finding]:
         *_about_leaks(study),
     ]
     return sorted(findings, key=lambda finding: finding.level)  # "problem" < "warning"
-
-
-def _about_texts(study: Study) -> Iterator[Finding]:
-    if not study.texts.get("consent"):
-        yield Finding(
-            "warning", "There is no consent text.", "Write one in [study.texts] of study.toml."
-        )
-    if not study.texts.get("contact"):
-        yield Finding(
-            "warning", "Raters are not told whom to write to.", "Add contact to [study.texts]."
-        )
-    length = session_length(study)
-    for name, text in _texts_of(study):
-        for said in said_minutes(text):
-            if contradicts(said, length.minutes):
-                yield Finding(
-                    "warning",
-                    f"{name} says {_range(said)} minutes, but a session takes about "
-                    f"{length.minutes} ({_parts(length)}).",
-                    f"Write {UNFILLED} in the place of the number, and the right one stands there.",
-                )
-
-
-def _texts_of(study: Study) -> Iterator[tuple[str, str]]:
-    languages = {"": study.texts} | {k: w.get("texts", {}) for k, w in study.translations.items()}
-    for language, texts in languages.items():
-        for key in ("welcome", "consent"):
-            name = f"The {key} text" + (f" in {language}" if language else "")
-            yield name, str(texts.get(key, ""))
-
-
-def _range(said: tuple[int, int]) -> str:
-    low, high = said
-    return str(low) if low == high else f"{low} to {high}"
-
-
-def _parts(length: SessionLength) -> str:
-    """Where the time goes, by our estimate."""
-    return ", ".join(f"{name} {minutes:.1f}" for name, minutes in length.parts)
 
 
 def _about_sets(study: Study) -> Iterator[Finding]:

@@ -40,6 +40,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _account(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # all that is asked here wants a log-in
     return User.objects.get(pk=request.user.pk)
 
 

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 
 from listening.design import draft_context
 from listening.design.draft_toml import Table
-from listening.design.scanning import texts_in
+from listening.design.pasted_texts import texts_in
 from listening.drafts import folder, made, sounds
 from listening.models import Draft
 

@@ -17,27 +17,45 @@ from django.http import (
     HttpResponseBase,
     JsonResponse,
 )
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from listening.access import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.pieces import piece_of
-from listening.design import draft_toml
+from listening.design import draft_fields, draft_parts, draft_toml
 from listening.design.scanning import EXTENSIONS, UnclearNames
+from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
 from listening.drafts import files as received
-from listening.drafts import folder, making, sounds
-from listening.drafts.figures import figures_of, reading_of
+from listening.drafts import folder, making, merging, moving, sounds
+from listening.drafts.figures import reading_of
+from listening.drafts.merging import Merged
 from listening.models import Draft
 from listening.studies import StudyError, StudyProblems
 from listening.views import draft_sounds
+from listening.views.draft_consent import compose_consent
+from listening.views.draft_sidebar import sidebar
 from listening.views.drafts import own_draft
 
 MOST_CHANGES = 200  # fields in one request
-NAMED = 5  # lines of pasted texts
+PARTS = {  # button -> what it does to study.toml; whether it could
+    "add-source": lambda top, given: draft_parts.add_source(top, given.get("kind", "")),
+    "remove-source": lambda top, given: draft_parts.remove_source(top, given.get("source", "")),
+    "add-language": lambda top, given: draft_parts.add_language(top, given.get("language", "")),
+    "remove-language": lambda top, given: draft_parts.remove_language(
+        top, given.get("language", "")
+    ),
+    "remove-task": lambda top, given: draft_parts.remove_task(top, given.get("task", "")),
+    "compose": lambda top, given: compose_consent(top),
+}
+NAMED = 5  # files and mistakes
 OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
+SHOWN_AT = {"move": "draft-review", "add-source": "draft-raters", "remove-source": "draft-raters"}
+SHOWN_AT |= {"compose": "draft-raters"}
 
 # --- Fields, as they are typed --------------------------------------------------------------------
 
@@ -46,35 +64,43 @@ OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead b
 @login_required
 @require_POST
 def save(request: HttpRequest, code: str) -> HttpResponse:
-    """Changed fields; what comes back is the sidebar. 409 where somebody changed it meanwhile."""
-    draft = own_draft(request, code)
+    """Changed fields; what comes back is the sidebar, and what others changed meanwhile.
+
+    409 where both changed one field: those are not saved, all others are.
+    """
+    draft = own_draft(request, code, EDIT)
     try:
         sent = json.loads(request.body)
         changes, seen = dict(sent["changes"]), int(sent["revision"])
-        anyway = sent.get("anyway") is True
+        over = None if sent.get("anyway") is True else list(sent.get("over", ()))
         assert len(changes) <= MOST_CHANGES
     except (ValueError, TypeError, KeyError, AssertionError):
         return JsonResponse({"message": "This is no change of a draft."}, status=400)
-
-    def put(top: draft_toml.Table, rows: folder.Rows) -> None:
-        for path, value in changes.items():
-            if path == "headphones":
-                draft_toml.toggle_headphones(top, bool(value))
-            else:
-                draft_toml.put(top, path, value)
-
     try:
-        folder.change(draft, put, seen, anyway=anyway)
-    except folder.ChangedMeanwhile:
-        words = "The draft was changed in another window meanwhile."
-        return JsonResponse({"message": words, "revision": draft.revision}, status=409)
-    except draft_toml.UnknownField as field:
+        merged = merging.save_fields(draft, changes, seen, over)
+    except draft_fields.UnknownField as field:
         return JsonResponse({"message": f"There is no field {field}."}, status=400)
     except folder.Unreadable as problem:
         return JsonResponse({"message": str(problem)}, status=422)
-    reading = reading_of(draft)
-    context = {"draft": draft, "reading": reading, "figures": figures_of(draft, reading)}
-    return render(request, "researcher/_draft_figures.html", context)
+    return _news(request, draft, merged)
+
+
+@never_cache
+@login_required
+@require_GET
+def state(request: HttpRequest, code: str) -> HttpResponse:
+    """What others changed since the revision that a page shows; asked for while it is open."""
+    draft = own_draft(request, code, LOOK)
+    seen = request.GET.get("seen", "")
+    if seen.isdecimal() and int(seen) >= draft.revision:
+        return JsonResponse({"revision": draft.revision})
+    return _news(request, draft, merging.news(draft, int(seen) if seen.isdecimal() else 0))
+
+
+def _news(request: HttpRequest, draft: Draft, merged: Merged) -> HttpResponse:
+    figures = render_to_string("researcher/_draft_figures.html", sidebar(draft), request)
+    known = {"revision": draft.revision, "figures": figures, **merged.as_dict()}
+    return JsonResponse(known, status=409 if merged.collisions else 200)
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -101,7 +127,7 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
 @require_POST
 def upload(request: HttpRequest, code: str) -> HttpResponse:
     """A piece of a file; the last one says what is in it, or why it is no sound."""
-    draft = own_draft(request, code)
+    draft = own_draft(request, code, EDIT)
     path, zipped = request.GET.get("path", ""), received.is_zip(request.GET.get("path", ""))
     try:
         size, offset = int(request.GET["size"]), int(request.GET["offset"])
@@ -158,7 +184,7 @@ def clip(request: HttpRequest, code: str, name: str) -> HttpResponseBase:
 @require_GET
 def download(request: HttpRequest, code: str) -> HttpResponseBase:
     """The study folder as it is now: for scripts, for the archive, to change what no page shows."""
-    draft = own_draft(request, code)
+    draft = own_draft(request, code, ANALYSE)
     source = folder.folder_of(draft)
     name = folder.table_of(draft).get("study", {}).get("key") or "study"
     file = cast(IO[bytes], TemporaryFile())  # noqa: SIM115  closed by the response
@@ -175,8 +201,8 @@ def download(request: HttpRequest, code: str) -> HttpResponseBase:
 @login_required
 @require_POST
 def act(request: HttpRequest, code: str) -> HttpResponse:
-    draft = own_draft(request, code)
     do = request.POST.get("do", "")
+    draft = own_draft(request, code, OWN if do in ("delete", "move") else EDIT)
     try:
         if do == "delete":
             folder.delete(draft)
@@ -188,6 +214,8 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             return draft_sounds.make_sounds(request, draft)
         if do in ("make", "open"):
             return _make_or_open(request, draft, do)
+        if do == "move":
+            return _move(request, draft)
         _edit(request, draft, do)
     except folder.ChangedMeanwhile:
         words = (
@@ -200,9 +228,13 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
         messages.error(request, str(problem))
     except UnclearNames as unclear:
         messages.warning(request, unclear.what)
+    return _back(draft, do, request.POST.get("page", ""))
+
+
+def _back(draft: Draft, do: str, page: str) -> HttpResponse:
+    """To the page on which the button stands."""
     if do not in OF_SOUNDS:
-        return redirect("draft-questions", code=draft.code)
-    page = request.POST.get("page", "")
+        return redirect(SHOWN_AT.get(do, "draft-questions"), code=draft.code)
     query = f"?page={page}" if page.isdecimal() else ""
     return redirect(reverse("draft", args=[draft.code]) + query)
 
@@ -219,8 +251,8 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
     def make(top: draft_toml.Table, rows: folder.Rows) -> None:
         if do in draft_sounds.TABLE:
             draft_sounds.TABLE[do](request, top, rows)
-        elif do == "remove-task" and given.get("task", "").isdecimal():
-            draft_toml.remove_task(top, int(given["task"]))
+        elif do in PARTS and not PARTS[do](top, given):
+            messages.error(request, "That is there already, or cannot be used.")
 
     seen = given.get("revision", "")
     folder.change(draft, make, int(seen) if seen.isdecimal() else 0)
@@ -246,21 +278,38 @@ def _name_unsent(request: HttpRequest) -> None:
         names = [str(name)[:200] for name in json.loads(request.POST.get("unsent", "[]"))]
     except (ValueError, TypeError):
         names = []
-    more = f" and {int(count) - NAMED} more" if int(count) > NAMED else ""
-    shown = ", ".join(names[:NAMED])
+    shown, left = ", ".join(names[:NAMED]), int(count) - len(names[:NAMED])
+    more = f" and {left} more" if left > 0 else ""
     messages.warning(request, f"Not sent, as no sound by their ending: {shown}{more}.")
+
+
+def _move(request: HttpRequest, draft: Draft) -> HttpResponse:
+    asked = request.POST.get("project", "")
+    number = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    project = projects_of(request.user, EDIT).filter(pk=number).first()
+    if asked and project is None:
+        messages.error(request, "You are in no such project as editor or owner.")
+        return redirect("draft-review", code=draft.code)
+    moving.move(draft, project)
+    where = f"It is in the project {project} now." if project else "It is its owner’s alone now."
+    messages.success(request, where)
+    mine = project is not None or draft.owner_id == request.user.pk
+    return redirect("draft-review", code=draft.code) if mine else redirect("new-study")
 
 
 def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
     assert request.user.is_authenticated
     try:
         if do == "open":
-            study = making.open_made(draft, anyway="anyway" in request.POST)
+            anyway = "anyway" in request.POST
+            study = making.open_made(draft, anyway=anyway, by=request.user.get_username())
             messages.success(request, "The study is open: raters can start. Their link is below.")
             return redirect("study", key=study.key)
         making.make(draft, request.user)
-    except StudyProblems:
-        pass  # the page lists them
+    except StudyProblems as wrong:
+        if not reading_of(draft).problems:  # else the page lists them
+            for each in mistakes(wrong.problems)[:NAMED]:
+                messages.error(request, f"{each.first.file} {each.where}: {each.words}")
     except StudyError as error:
         for line in str(error).splitlines():
             messages.error(request, line)

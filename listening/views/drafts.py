@@ -11,37 +11,57 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from listening.access import EDIT, study_for, visible_studies
+from listening.access import (
+    EDIT,
+    LOOK,
+    draft_for,
+    projects_of,
+    study_for,
+    visible_drafts,
+    visible_studies,
+)
 from listening.audio.spoiling import FLAWS
 from listening.design import draft_context
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import EXTENSIONS, UnclearNames, scan
-from listening.design.studyfile import mistakes
+from listening.design.studyfile import StimulusEntry, mistakes
 from listening.drafts import folder, levels, made, making, sounds
-from listening.drafts.figures import figures_of, reading_of
+from listening.drafts.figures import length_of, reading_of, whole
 from listening.drafts.files import Facts, facts_of, names_of
+from listening.drafts.journal import last_by
+from listening.languages import name_of
 from listening.models import Draft
 from listening.previews import GALLERY
-from listening.views.draft_fields import question_fields, rater_fields
+from listening.studies.design_findings import design_findings
+from listening.views.draft_fields import (
+    USUAL_LANGUAGES,
+    languages_of,
+    question_fields,
+    rater_fields,
+)
+from listening.views.draft_sidebar import sidebar
+from listening.views.what_it_is import what_it_is
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
+MOST_DRAFTS = 100
 STEPS = (
     ("draft", "Sounds"),
     ("draft-questions", "Questions"),
     ("draft-raters", "Raters"),
     ("draft-review", "Review and open"),
 )
-TRY = {"ab": "ab", "cmos": "cmos", "mos": "mos", "mushra": "mushra", "att": "att"}
+TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that are a method
 
 
-def own_draft(request: HttpRequest, code: str) -> Draft:
-    return get_object_or_404(Draft, owner_id=request.user.pk, code=code)
+def own_draft(request: HttpRequest, code: str, wants: str = "") -> Draft:
+    """The draft, for who may do that with it; without a word, look at it or change it."""
+    return draft_for(request.user, code, wants or (LOOK if request.method == "GET" else EDIT))
 
 
 @never_cache
@@ -53,9 +73,12 @@ def new_study(request: HttpRequest) -> HttpResponse:
     cards = [
         {"key": key, "kind": kind, "url": _try_it(key, kind.preset)} for key, kind in KINDS.items()
     ]
+    drafts = visible_drafts(request.user)
     context = {
         "cards": cards,
-        "drafts": Draft.objects.filter(owner_id=request.user.pk)[:20],
+        "drafts": drafts.select_related("owner", "project")[:MOST_DRAFTS],
+        "more_drafts": max(drafts.count() - MOST_DRAFTS, 0),
+        "projects": projects_of(request.user, EDIT),
         "studies": visible_studies(request.user).order_by("-created_at")[:50],
     }
     return render(request, "researcher/new_study.html", context)
@@ -64,20 +87,22 @@ def new_study(request: HttpRequest) -> HttpResponse:
 def _try_it(key: str, preset: str) -> str:
     """One trial of the gallery where it has the method, else the preset from its first page."""
     if key in TRY:
-        return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': TRY[key]})}"
+        return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': key})}"
     return reverse("example-preview", args=[preset])
 
 
 def _begin(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
-    kind = request.POST.get("kind", "")
+    kind, asked = request.POST.get("kind", ""), request.POST.get("project", "")
+    number = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    project = projects_of(request.user, EDIT).filter(pk=number).first()
     if kind in KINDS:
-        draft = folder.begin(request.user, kind)
+        draft = folder.begin(request.user, kind, project)
     elif kind == "folder":
-        draft = folder.begin_empty(request.user)
+        draft = folder.begin_empty(request.user, project)
     elif kind == "copy":
         study = study_for(request.user, request.POST.get("study", ""), EDIT)
-        draft = folder.begin_copy(request.user, study)
+        draft = folder.begin_copy(request.user, study, project)
         messages.success(request, f"This is a copy of “{study.title}”; the study itself stays.")
     else:
         messages.error(request, "Choose what kind of study it is.")
@@ -91,13 +116,14 @@ def _begin(request: HttpRequest) -> HttpResponse:
 def _shown(
     request: HttpRequest, code: str, template: str, more: Callable[[Draft], dict[str, Any]]
 ) -> HttpResponse:
-    draft = own_draft(request, code)
+    draft = own_draft(request, code, LOOK)
     reading = reading_of(draft)
     here = request.resolver_match.view_name if request.resolver_match else ""
     context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
+    context["last_by"] = last_by(draft.changes)
     context["mistakes"] = mistakes(reading.problems)
     try:
-        context |= {"figures": figures_of(draft, reading), "table": folder.table_of(draft)}
+        context |= {**sidebar(draft, reading), "table": folder.table_of(draft)}
         context |= more(draft)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)
@@ -174,7 +200,13 @@ def _unclear(draft: Draft) -> UnclearNames | None:
 @require_GET
 def questions_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft) -> dict[str, Any]:
-        return {"tasks": question_fields(folder.table_of(draft), folder.rows_of(draft))}
+        top = folder.table_of(draft)
+        return {
+            "tasks": question_fields(top, folder.rows_of(draft)),
+            "language_name": name_of(top.get("study", {}).get("language", "en")),
+            "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
+            "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],
+        }
 
     return _shown(request, code, "researcher/draft_questions.html", more)
 
@@ -195,8 +227,17 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
 def review_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft) -> dict[str, Any]:
         made = making.is_made(draft)
+        reading = reading_of(draft)
+        study = whole(reading)
+        length = length_of(draft, reading)
         findings = making.findings_of(draft) if made else []
+        if study is not None and length is not None and not made:
+            findings = design_findings(study, length)
         return {
+            "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
+            if study
+            else None,
+            "projects": projects_of(request.user, EDIT),
             "made": made,
             "tries": making.tries_of(draft) if made else 0,
             "findings": findings,
@@ -204,3 +245,10 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
         }
 
     return _shown(request, code, "researcher/draft_review.html", more)
+
+
+def _clip_address(draft: Draft, entry: StimulusEntry) -> str:
+    """What settings made of lines is heard as it was joined, a clip as it was uploaded."""
+    if entry.file:
+        return reverse("draft-clip", args=[draft.code, entry.file])
+    return reverse("draft-preview-clip", args=[draft.code, entry.key])

@@ -39,9 +39,10 @@ JUDGED = ("rejected", "restored")  # events
 @require_GET
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
-    get_object_or_404(study.sessions.only("pk"), pk=pk)
-    summaries.count_sessions([pk])
-    session = rows_of(study).select_related("study").get(pk=pk)
+    session = get_object_or_404(rows_of(study).select_related("study"), pk=pk)
+    if summaries.is_stale(session):
+        summaries.count_sessions([pk])
+        session = rows_of(study).select_related("study").get(pk=pk)
     trials = session_trials(session)
     show = request.GET.get("show", "") if request.GET.get("show", "") in SHOWS else ""
     shown = [trial for trial in trials if _is_asked(trial, show)]

@@ -10,18 +10,17 @@ from csp.constants import SELF
 from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from listening.access import LOOK, study_for
+from listening.access import LOOK, draft_for, study_for
 from listening.audio.pieces import flac_response
 from listening.design.studyfile import StudyFile, StudyProblems, mistakes
 from listening.drafts.folder import folder_of
 from listening.languages import page_words, speaking
-from listening.models import Draft
 from listening.previews import Source, StoredSource, example, folder_source, only
 from listening.stages import NotAsked, check_and_settings
 from listening.views import page_facts
@@ -79,7 +78,7 @@ def draft_sound(
 
 
 def _draft(request: HttpRequest, code: str) -> Source:
-    return folder_source(folder_of(get_object_or_404(Draft, owner_id=request.user.pk, code=code)))
+    return folder_source(folder_of(draft_for(request.user, code, LOOK)))
 
 
 @login_required

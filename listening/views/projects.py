@@ -182,7 +182,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     invitation = projects.open_invitation(token)
     known = request.user.is_authenticated
     form = NewAccount(request.POST if request.method == "POST" and not known else None)
-    context = {"invitation": invitation, "form": form, "words": ""}
+    context: dict[str, object] = {"invitation": invitation, "form": form, "words": ""}
     context["providers"] = settings.EARNEST_SIGN_ONS
     if invitation is None:
         return render(request, "registration/join.html", context, status=404)

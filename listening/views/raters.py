@@ -21,9 +21,9 @@ from listening.judging import AT_ONCE, Judged, reject_sessions, restore_sessions
 from listening.models import Session, Study
 from listening.monitor import forget_progress
 from listening.spreadsheets import safe_cell
+from listening.tables import Shown
 from listening.views.raters_table import described, raters_table, rows_of
 from listening.views.researcher import who
-from listening.views.tables import Shown
 
 LONGEST_REASON = 300  # characters
 READ_AT_ONCE = 2000  # rows of a CSV
@@ -40,12 +40,13 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     uncounted = summaries.bring_up_to_date(study.pk)
     shown = _shown(request, study, request.GET)
+    rows = described(shown.page)
     context = {
         "study": study,
         "shown": shown,
-        "rows": described(shown.page),
+        "rows": rows,
         "uncounted": uncounted,
-        "as_of": summaries.agreement_as_of(study.pk),
+        "as_of": min((row["summary"].made_at for row in rows if row["summary"]), default=None),
         "at_once": AT_ONCE,
         "shared_from": summaries.SHARED_FROM,
         "shows_prolific_ids": may_see_ids(study, request.user),

@@ -11,11 +11,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from listening.design.sources import sources_of
 from listening.models import Block, Session, SessionSummary, Study
 from listening.outcomes import review_words
-from listening.views.tables import Column, Filter, Table, number_from, one_of
+from listening.tables import Column, Filter, Table, number_from, one_of
 
 SHOWN_AS = {"expired": "left", "screened": "screened out", "started": "listening"}
 HELD = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
-LEFT = Q(status=Session.Status.STARTED) & ~Exists(HELD)  # its places went to others
+LEFT = Q(~Exists(HELD), status=Session.Status.STARTED)  # its places went to others
 
 
 def called(status: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -11,15 +12,19 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from listening import sessions
 from listening.access import EDIT, LOOK, study_for
+from listening.design.settings import derive
+from listening.design.studyfile import StimulusEntry
 from listening.events import note, withdrawals_of
 from listening.models import Study
 from listening.monitor import forget_progress, page_progress
 from listening.selectors import unplayed_clips
+from listening.selectors.rating_times import rating_times, state_marks
 from listening.studies import (
     Finding,
     StudyError,
@@ -27,10 +32,13 @@ from listening.studies import (
     close_study,
     open_study,
     pause_study,
+    study_as_file,
 )
 from listening.studies.length import MEASURED_FROM, session_length
 from listening.views.beforehand import beforehand
 from listening.views.raters_table import described, rows_of
+from listening.views.time_plot import time_plot
+from listening.views.what_it_is import what_it_is
 
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
 FINDINGS_KEPT_S = 600
@@ -69,9 +77,11 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
         "before": beforehand(mine),
         "length": session_length(mine),
+        "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
         "measured_from": MEASURED_FROM,
         "tries": _tries(mine),
         "unplayed": unplayed_clips(key),
+        **_over_time(mine),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
     return render(request, "researcher/study.html", context)
@@ -82,6 +92,24 @@ def _tries(study: Study) -> int:
     if study.state != Study.State.DRAFT:
         return 0
     return study.sessions.filter(pilot=True).count()
+
+
+def _over_time(study: Study) -> dict[str, object]:
+    kept = rating_times(study.key)
+    assert kept is not None  # who looks with patience gets something
+    marks, all_marks = state_marks(study.pk)
+    plot = time_plot(kept.value, study.closed_at or timezone.now(), marks, all_marks=all_marks)
+    return {"plot": plot, "plot_counted_at": kept.counted_at if kept.is_old else None}
+
+
+def _what_it_is(study: Study) -> dict[str, Any]:
+    """Of a draft: its wording, scale, clips and plan, as there is no progress to show."""
+    file = study_as_file(study)
+
+    def address(entry: StimulusEntry) -> str:
+        return reverse("study-preview-clip", args=[study.key, entry.key])
+
+    return what_it_is(derive(file).added_to(file), address)
 
 
 def _findings(study: Study, asked: bool) -> list[Finding] | None:

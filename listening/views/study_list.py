@@ -8,12 +8,15 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from listening.access import projects_of, visible_studies
+from listening.kept import Patience
 from listening.models import Study
-from listening.studies.overview import overviews
+from listening.studies.overview import Overview, overviews
 from listening.studies.searching import FILTERS, filtered, tags_of
+from listening.views.time_plot import SPARK_BARS, TimePlot, time_plot
 
 STUDIES_PER_PAGE = 50
 
@@ -31,8 +34,10 @@ def studies(request: HttpRequest) -> HttpResponse:
     page = Paginator(found.select_related("owner", "project"), STUDIES_PER_PAGE).get_page(
         request.GET.get("page")
     )
+    rows = overviews(page, Patience())
     context = {
-        "rows": overviews(page),
+        "rows": [(row, _plot(row)) for row in rows],
+        "uncounted": sum(not row.has_counts for row in rows),
         "page": page,
         "asked": asked,
         "narrowed": any(asked[name] for name in ("q", "state", "tag", "project")),
@@ -44,3 +49,7 @@ def studies(request: HttpRequest) -> HttpResponse:
         "query": urlencode({name: value for name, value in asked.items() if value}),
     }
     return render(request, "researcher/studies.html", context)
+
+
+def _plot(row: Overview) -> TimePlot | None:
+    return time_plot(row.hours, row.study.closed_at or timezone.now(), most=SPARK_BARS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from django.contrib import messages
@@ -19,7 +21,7 @@ from listening.access import ANALYSE, EDIT, LOOK, study_for, visible_studies
 from listening.design.definition import Kind
 from listening.design.studyfile import TOML
 from listening.events import note
-from listening.models import Study
+from listening.models import Study, StudyDefinition
 from listening.studies import Place, StudyError, StudyProblems, correct_wording, places_of
 from listening.versions import all_versions
 from listening.views.researcher import who
@@ -27,8 +29,23 @@ from listening.views.researcher import who
 FIELD = "words:"  # what the name of a field of words begins with
 LONG = 90  # characters, from which words get several lines
 CLIPS = "clips.csv"
+WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 GROUPS = {"title": "The study", "texts": "The study", "checks": "Checks before the trials"}
 GROUPS |= {"questionnaires": "Questionnaires", "translations": "Other languages"}
+
+
+Piece = tuple[str, bool]  # words, and whether they changed
+
+
+def pieces(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
+    """Both texts in pieces of words that stayed and words that changed."""
+    old, new = (WORDS.findall(text) for text in (before, after))
+    left: list[Piece] = []
+    right: list[Piece] = []
+    for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        left.append(("".join(old[a:b]), what != "equal"))
+        right.append(("".join(new[c:d]), what != "equal"))
+    return left, right
 
 
 @login_required
@@ -36,12 +53,20 @@ GROUPS |= {"questionnaires": "Questionnaires", "translations": "Other languages"
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     seen = set(visible_studies(request.user).values_list("pk", flat=True))
+    definitions = list(study.definitions.defer("toml", "clips").order_by("revision"))
     context = {
         "study": study,
         "chain": [(each, each.pk in seen) for each in all_versions(study)],
-        "definitions": study.definitions.defer("toml", "clips").order_by("revision"),
+        "definitions": definitions,
+        "corrections": [(each, _rows_of(each)) for each in definitions if each.changes],
     }
     return render(request, "researcher/versions.html", context)
+
+
+def _rows_of(frozen: StudyDefinition) -> list[tuple[str, list[Piece], list[Piece]]]:
+    return [
+        (change["place"], *pieces(change["before"], change["after"])) for change in frozen.changes
+    ]
 
 
 @login_required
@@ -103,7 +128,7 @@ def wording(request: HttpRequest, key: str) -> HttpResponse:
     if request.method == "GET":
         return _wording_page(request, study)
     form = request.POST
-    words = {k.removeprefix(FIELD): v for k, v in form.items() if k.startswith(FIELD)}
+    words = {k.removeprefix(FIELD): str(v) for k, v in form.items() if k.startswith(FIELD)}
     seen = form.get("seen", "")
     try:
         correct_wording(

@@ -13,7 +13,8 @@ from analysis.web.study_tables import told_of
 from tests.analysis.reference import rows_of
 
 NOBODY = {"timed": 0, "minutes": None, "clips_each": None, "hours": None, "sessions": 0, "clips": 0}
-NO_PAY = {"currency": "", "per_clip": None, "per_session": None, **NOBODY}
+NO_RATE = {"by": "", "currency": "", "per_clip": None, "per_session": None, "per_hour": None}
+NO_PAY = {**NO_RATE, **NOBODY}
 TEXT = "in words, which are not shown"
 
 
@@ -51,7 +52,7 @@ def test_the_counts_and_the_pay_of_the_turing_test_come_out():
     """202 men, 247 women, 408 who would rather not say; 0.8 RMB a clip at a minute each."""
     gender = asked("gender", {"Woman": 247, "Man": 202, "I prefer not to say": 408})
     work = {"sessions": 857, "clips": 20_568, "timed": 857, "minutes": 24.0, "clips_each": 24.0}
-    pay = {**NO_PAY, **work, "hours": 342.8, "currency": "CNY", "per_clip": 0.8}
+    pay = {**NO_PAY, **work, "hours": 342.8, "by": "us", "currency": "CNY", "per_clip": 0.8}
     made, tables = shown(facts_of(857, gender, pay=pay))
     assert counts_of(tables["participants"], "Gender") == gender["counts"]
     (row,) = tables["pay"]
@@ -108,11 +109,15 @@ def test_pay_by_session_few_sessions_and_none_at_all():
     assert "2 of these raters are scripted" in made.warnings[0]
     made, tables = shown(facts_of(9))
     assert "pay" not in tables
-    assert any("[study.pay]" in text for text in made.sentences)
+    assert any("[study.payment]" in text for text in made.sentences)
+    by_hour = {**NO_PAY, **work, "timed": 5, "hours": 0.9, "currency": "EUR", "per_hour": 12.0}
+    (row,) = shown(facts_of(9, pay=by_hour))[1]["pay"]
+    assert (row["per_session"], row["per_clip"]) == pytest.approx((2.0, 0.1))
+    assert (row["total"], row["paid_for"]) == (pytest.approx(10.8), "0.9 hours")
 
 
 def test_a_study_tells_its_report_who_took_part(study):
-    study.pay = {"currency": "CNY", "per_clip": 0.8}
+    study.payment = {"by": "us", "currency": "CNY", "per_clip": 0.8}
     study.save()
     told = told_of(study.key)
     conditions = study.conditions.order_by("pk").values_list("key", flat=True)

@@ -533,7 +533,7 @@ def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client,
     first = text.split('class="card clip-row"')[1]
     shares = [int(share) for share in re.findall(r"(\d+) %</span>", first)]
     assert 98 <= sum(shares) <= 102
-    (count,) = re.findall(r"(\d+) ratings?</p>", first)
+    (count,) = re.findall(r"(\d+) ratings? ·", first)
     given = re.findall(r"</meter> (\d+) ", first)
     assert sum(map(int, given)) == int(count)
     query = "?condition=cond-1&page=9999"

@@ -72,6 +72,22 @@ def test_a_class_logs_in_behind_one_address():
     assert statuses == {200: 20, 429: 5}  # what succeeded gave no credit to what did not
 
 
+@pytest.mark.parametrize(
+    ("path", "statuses"),
+    [("/login/second/", {302: 20, 429: 2}), ("/login/passkey/", {302: 20, 429: 2})],
+)
+def test_every_door_is_counted(path, statuses):
+    assert Counter(Client().post(path, {"code": "1"}).status_code for _ in range(22)) == statuses
+
+
+def test_who_is_logged_in_shows_who_they_are_ten_times_a_minute():
+    client = Client()
+    client.force_login(get_user_model().objects.create_user("ada", password="right-and-long"))
+    wrong = {"password": "wrong", "old_password": "wrong"}
+    assert [client.post("/account/confirm/", wrong).status_code for _ in range(9)] == [200] * 9
+    assert [client.post("/password/", wrong).status_code for _ in range(2)] == [200, 429]
+
+
 def test_strangers_lock_nobody_out_of_a_browser_that_has_logged_in_before(settings):
     settings.EARNEST_TRUSTED_PROXIES = 1
     get_user_model().objects.create_user("ada", password="right-and-long")

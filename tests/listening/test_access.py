@@ -13,7 +13,15 @@ from django.utils import timezone
 
 from analysis.models import AnalysisRun
 from listening import access, studies
-from listening.models import Connection, MemberInvitation, Membership, Project, Study, StudyEvent
+from listening.models import (
+    Connection,
+    Draft,
+    MemberInvitation,
+    Membership,
+    Project,
+    Study,
+    StudyEvent,
+)
 from listening.recruitment.connecting import connection_for
 from tests.factories import arrive, make_study, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
@@ -28,18 +36,22 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
         *("report-card", "report-card-file", "raters", "rater", "pilot", "versions"),
-        *("study-messages", "study-messages-do"),
+        *("study-messages", "study-messages-do", "rater-rules", "draft", "draft-questions"),
+        *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
+        *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
+        *("ratings", "draft-folder"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
         *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
+        *("draft-save", "draft-upload", "draft-do"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),
 }
@@ -50,6 +62,8 @@ MORE = {  # actions that take another right than their route
     ("manage-do", "erase"): OWN,
     ("project-do", "leave"): LOOK,
     ("study-messages-do", "limits"): EDIT,
+    ("draft-do", "delete"): OWN,
+    ("draft-do", "move"): OWN,
 }
 ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("account_login", "mfa_authenticate", "mfa_login_webauthn", "account", "account-do"),
@@ -61,14 +75,12 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("deleted-studies", "projects", "join", "prolific", "prolific-do", "prolific-hook", "gallery"),
     *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),
     *("check-sound", "api-state", "api-checks", "api-answers", "api-questionnaires", "api-skips"),
-    *("shared-results", "shared-clip", "new-study", "draft", "draft-questions", "draft-raters"),
-    *("draft-review", "draft-save", "draft-files", "draft-upload", "draft-do", "draft-folder"),
-    *("draft-clip", "draft-preview", "draft-preview-clip", "draft-preview-sound"),
+    *("shared-results", "shared-clip", "new-study"),
     *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
     *("messages", "messages-do", "messages-confirm"),
 }
 VALUES = {"key": "voices", "source": "panel", "form": "csv", "kind": "json", "name": "a.csv"}
-VALUES |= {"stimulus": "a", "check": "volume", "seed": "0" * 32}
+VALUES |= {"code": "labs-draft", "stimulus": "a", "check": "volume", "seed": "0" * 32}
 
 
 def routes(patterns=None) -> dict[str, URLPattern]:
@@ -88,8 +100,8 @@ def address_of(route: URLPattern, project: int) -> str:
 
 
 def about_a_study(route: URLPattern) -> bool:
-    """Whether its address names a study or a project."""
-    return re.search(r"studies/[<(]|^projects/<", str(route.pattern)) is not None
+    """Whether its address names a study, a draft or a project."""
+    return re.search(r"(studies|drafts)/[<(]|^projects/<", str(route.pattern)) is not None
 
 
 @pytest.fixture(autouse=True)
@@ -106,6 +118,7 @@ def lab():
     study = make_study(key="voices")
     Study.objects.update(project=project)
     study.refresh_from_db()
+    Draft.objects.create(owner=study.owner, project=project, code="labs-draft")
     return project
 
 
@@ -162,7 +175,8 @@ def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_say
             cases = [("", wanted[route.name])]
             cases += [(act, right) for (name, act), right in MORE.items() if name == route.name]
             for action, right in cases:
-                got = {outcome(client, url, m, {"action": action}) for m in ("get", "post")}
+                form = {"action": action, "do": action}
+                got = {outcome(client, url, m, form) for m in ("get", "post")}
                 assert got - {""} == {expected(who, right)}, (who, route.name, action)
     assert tried == set(wanted)
 

@@ -10,7 +10,8 @@ from listening.views.page_facts import door_facts
 
 
 def a_study(**fields: Any) -> SimpleNamespace:
-    whole = {"texts": {}, "checks": [], "questionnaires": []}
+    whole: dict[str, Any] = {"texts": {}, "checks": [], "questionnaires": []}
+    whole |= {"erase_after_days": None, "erase_on": None, "erase_reasons": False}
     return SimpleNamespace(**{**whole, **fields})
 
 

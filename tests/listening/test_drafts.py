@@ -14,7 +14,7 @@ from django.test import Client
 
 from listening.design.draft_toml import KINDS
 from listening.drafts.folder import folder_of, rows_of, table_of
-from listening.models import Draft, Slot, Study
+from listening.models import Draft, Membership, Project, Slot, Study
 from tests.listening.folders import write_sound
 from tests.listening.test_studies import media  # noqa: F401
 
@@ -71,7 +71,9 @@ def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
     role = {"do": "role", "condition": "human", "role": "reference", "revision": draft.revision}
     ada.post(act, role)
     draft.refresh_from_db()
-    assert save(ada, draft, {"study.title": "Our voices", "headphones": True}).status_code == 200
+    assert (
+        save(ada, draft, {"study.title": "Our voices", "checks.huggins": True}).status_code == 200
+    )
     for page in ("", "questions/", "raters/", "review/"):
         assert ada.get(f"/drafts/{draft.code}/{page}").status_code == 200
     assert ada.get(f"/preview/drafts/{draft.code}/?task=mos").status_code == 200
@@ -191,6 +193,49 @@ def test_who_is_late_is_told_and_overwrites_knowingly(ada: Client) -> None:
     assert table_of(draft)["study"]["title"] == "Second"
 
 
+def test_what_two_people_change_is_merged_and_what_both_change_is_asked_for(ada: Client) -> None:
+    draft = begun(ada)
+    ben = User.objects.create_user("ben")
+    lab = Project.objects.create(name="Lab")
+    for user in (User.objects.get(username="ada"), ben):
+        Membership.objects.create(project=lab, user=user, role="owner")
+    ada.post(f"/drafts/{draft.code}/do/", {"do": "move", "project": lab.pk})
+    other = Client()
+    other.force_login(ben)
+    mine = {"study.title": "Ada's", "study.texts.end": "Bye.", "checks.huggins": True}
+    assert save(ada, draft, mine).status_code == 200
+    late = save(other, draft, {"study.title": "Ben's", "study.texts.debrief": "Voices."})
+    news = late.json()
+    assert (late.status_code, news["revision"]) == (409, draft.revision + 2)
+    assert news["collisions"] == [{"field": "study.title", "value": "Ada's", "by": "ada"}]
+    theirs = {each["field"]: each["value"] for each in news["theirs"]}
+    assert (theirs["study.texts.end"], theirs["checks.huggins"]) == ("Bye.", True)
+    study = table_of(draft)["study"]
+    assert (study["title"], study["texts"]["debrief"]) == ("Ada's", "Voices.")
+    draft.revision = news["revision"]
+    assert save(other, draft, {"study.title": "Ben's"}).status_code == 200  # knowing the newest
+    seen = ada.get(f"/drafts/{draft.code}/state/?seen={draft.revision}").json()
+    assert {"field": "study.title", "value": "Ben's", "by": "ben"} in seen["theirs"]
+    draft.revision = 1  # the same words twice are no collision, and change nothing
+    assert save(ada, draft, {"study.title": "Ben's"}).json()["revision"] == seen["revision"]
+
+
+def test_a_draft_of_a_project_becomes_a_study_of_it(ada: Client, tmp_path: Path, media) -> None:  # noqa: F811
+    lab = Project.objects.create(name="Lab")
+    Membership.objects.create(project=lab, user=User.objects.get(), role="editor")
+    ada.post("/new/", {"kind": "mos", "project": lab.pk})
+    draft = Draft.objects.get()
+    viewer = Client()
+    viewer.force_login(User.objects.create_user("eve"))
+    Membership.objects.create(project=lab, user=User.objects.get(username="eve"), role="viewer")
+    assert f"/drafts/{draft.code}/" in viewer.get("/new/").content.decode()
+    assert "takes the role editor" in viewer.get(f"/drafts/{draft.code}/raters/").content.decode()
+    assert save(viewer, draft, {"study.title": "x"}).status_code == 403
+    fill(ada, draft, tmp_path)
+    ada.post(f"/drafts/{draft.code}/do/", {"do": "make"})
+    assert Study.objects.get().project == lab
+
+
 def test_a_field_that_no_page_has_is_refused_and_a_wrong_value_is_kept_and_named(
     ada: Client,
 ) -> None:
@@ -213,7 +258,7 @@ def test_a_draft_is_nobody_elses(ada: Client, client: Client, tmp_path: Path) ->
     draft = begun(ada)
     send(ada, draft, "a/s1.wav", sound(tmp_path))
     client.force_login(User.objects.create_user("eve"))
-    pages = ("", "questions/", "raters/", "review/", "files/", "clips/audio/a/s1.wav")
+    pages = ("", "questions/", "raters/", "review/", "files/", "state/", "precision/")
     for url in (*(f"/drafts/{draft.code}/{page}" for page in pages),):
         assert client.get(url).status_code == 404
     assert client.get(f"/preview/drafts/{draft.code}/").status_code == 404

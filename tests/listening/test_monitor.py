@@ -117,7 +117,7 @@ def test_while_one_counts_the_others_see_the_last_aggregate(counted, monkeypatch
     monkeypatch.setattr(monitor, "AT_MOST_EVERY_S", 0.0)
     monkeypatch.setattr(monitor, "REST", 0)
     kept = latest_progress(study.key)
-    cache.add(f"monitor/{study.key}/lock", 1, timeout=PATIENCE_S)
+    cache.add(f"progress/{study.key}/lock", 1, timeout=PATIENCE_S)
     seen = []
     threads = [
         threading.Thread(target=lambda: seen.append(latest_progress(study.key))) for _ in range(8)

@@ -118,10 +118,13 @@ def test_the_list_tells_the_pace_and_what_was_paid(owner, study):
             recruitment=recruitment, key=kind, kind=kind, minor=minor, fees_minor=minor / 4
         )
     text = words_of(page_of(owner, "/studies/"))
-    assert "full in 3 days at the pace of the last 3 days" in text
+    by = (timezone.now() + timedelta(days=3)).strftime("%Y-%m-%d")
+    assert f"full in 3 days (by {by}) at the pace of the last 3 days" in text
+    assert "Ratings per hour since" in text
     assert "£16.25" in text
     Session.objects.update(finished_at=timezone.now() - timedelta(days=4))
     assert overviews([study])[0].full_in is None
+    assert "no end expected yet" in words_of(page_of(owner, "/studies/"))
 
 
 # --- Copies --------------------------------------------------------------------------------------

@@ -1,13 +1,16 @@
 """The table of raters, one rater's page, and what is decided about many at once."""
 
+import re
 from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.db import connection
 from django.http import QueryDict
 from django.utils import timezone
 
 from listening import judging, sessions, summaries
+from listening.events import note
 from listening.models import Block, Rater, Rating, Session, SessionSummary, StudyEvent, Trial
 from listening.views.raters_table import raters_table, rows_of
 from tests.factories import (
@@ -203,6 +206,12 @@ def test_figures_are_counted_again_when_a_session_goes_on_ends_or_others_rate(st
     Session.objects.update(finished_at=long_ago - timedelta(hours=1))
     assert summaries.count_due() == ["voices"]  # answers came after the figures were made
     assert summaries.count_due() == []
+    Trial.objects.update(answered_at=long_ago - timedelta(hours=1))
+    summaries.count_sessions([session.pk])
+    SessionSummary.objects.update(made_at=long_ago)
+    assert summaries.count_due() == []  # nothing changed since
+    note(study, "rejected", "somebody", raters=["r-another"])
+    assert summaries.count_due() == ["voices"]
 
 
 def test_more_sessions_than_a_page_waits_for_are_said_to_be_counted_later(
@@ -220,6 +229,26 @@ def test_a_withdrawal_takes_its_figures_along(study):
     summaries.bring_up_to_date(study.pk)
     sessions.withdraw(session)
     assert not SessionSummary.objects.exists()
+
+
+def test_who_is_deleted_is_not_looked_for_in_every_trial_and_rating():
+    """PostgreSQL asks for the rows that refer to a deleted one: an index must lead with each."""
+    referring = {
+        "listening_trial": ("stimulus_id", "versus_id", "item_id", "rater_id", "slot_id"),
+        "listening_rating": ("stimulus_id", "slot_id", "trial_id"),
+        "listening_slot": ("stimulus_id", "versus_id", "block_id"),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tablename, indexdef FROM pg_indexes")
+        indexes = cursor.fetchall()
+    for table, columns in referring.items():
+        whole = [
+            text
+            for of, text in indexes
+            if of == table and (" WHERE " not in text or "IS NOT NULL)" in text)
+        ]
+        for column in columns:
+            assert any(re.search(rf"\({column}[,)]", text) for text in whole), (table, column)
 
 
 # --- Rejected and restored -----------------------------------------------------------------------
@@ -372,3 +401,19 @@ def test_decisions_so_far_stand_on_the_page_of_the_rater(owner, study):
     assert "Session rejected by researcher" in text
     assert "slept (with 1 other session)" in text
     assert "by mistake" in text
+
+
+def test_rules_that_would_leave_the_rater_out_are_named_with_their_reason(client):
+    task = {"method": "att", "traps": ATT_TRAPS, "block_size": 10}
+    study = make_study(key="voices", traps={"flawed": 2, "human": 3}, task=task)
+    client.force_login(study.owner)
+    failed, passed = arrive(study), arrive(study)
+    answer_all(failed, pass_traps=False)
+    answer_all(passed)
+    address = f"{RATERS_PAGE}{failed.rater.code}/rules/"
+    assert address in page_of(client, f"{RATERS_PAGE}{failed.pk}/")
+    said = words_of(page_of(client, address))
+    assert "flawed" in said
+    assert "10 of 10 ratings" in said
+    assert "None of the rules" in page_of(client, f"{RATERS_PAGE}{passed.rater.code}/rules/")
+    assert "no rating of this rater" in page_of(client, f"{RATERS_PAGE}r-nobody/rules/")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from listening.design.scanning import UnclearNames, scan, texts_in
+from listening.design.pasted_texts import texts_in
+from listening.design.scanning import UnclearNames, scan
 
 TTS = ["flite-awb", "human", "my_tts_v2"]
 LINES = ["s0870", "s0880", "s0890", "s0920"]
@@ -124,3 +125,7 @@ def test_pasted_texts_find_their_sentences() -> None:
     assert texts_in("One.\nTwo.", ["s1", "s2"]) == ({"s1": "One.", "s2": "Two."}, [])
     assert texts_in("One.", ["s1", "s2"]) == ({}, ["One."])
     assert texts_in("s1|raw|Normal.", ["s1"])[0] == {"s1": "Normal."}
+    table = 's1,"Hello, you said ""go""."\ns2,Well, yes.\n"s3"\t"Bye."'
+    texts = {"s1": 'Hello, you said "go".', "s2": "Well, yes.", "s3": "Bye."}
+    assert texts_in(table, ["s1", "s2", "s3"]) == (texts, [])
+    assert texts_in("s1," + "a" * 200_000, ["s1"])[0]["s1"].startswith("aaa")

@@ -15,7 +15,7 @@ from config.environment import Environment
 from listening.models import Membership, Role
 from listening.projects import invite, make_project
 from tests.factories import make_user
-from tests.listening.test_accounts import PASSWORD, add_app, is_in
+from tests.listening.test_accounts import PASSWORD, give_app, is_in
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
 from tests.oidc_double import CLIENT, GRACE, SECRET, OidcDouble
 from tests.own_cache import empty_cache
@@ -72,6 +72,7 @@ def said(answer) -> str:
 # --- Who comes in --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_checked_address_of_a_named_domain_makes_an_account_once(uni, settings):
     assert "that alone makes no account here" in said(sign_on(Client()))
     use(settings, variables(uni.url, DOMAINS="uni.example"))
@@ -133,6 +134,7 @@ def test_an_invitation_lets_in_whoever_the_provider_knows(uni):
 # --- As whom -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_equal_address_is_no_proof_and_who_has_the_password_connects(uni, settings):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     ada = User.objects.create_user("ada", "Grace@uni.example", PASSWORD)
@@ -216,11 +218,7 @@ def test_a_second_factor_of_ones_own_is_asked_for_after_a_sign_on(uni, settings)
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     client = Client()
     sign_on(client)
-    user = User.objects.get()
-    user.set_password(PASSWORD)
-    user.save()
-    client.post("/login/", {"username": "grace", "password": PASSWORD})
-    _, recovery = add_app(client)
+    _, recovery = give_app(User.objects.get())
     assert Authenticator.objects.count() == 2
     new = Client()
     assert sign_on(new, "/gallery/").url == "/login/second/"
@@ -283,6 +281,8 @@ def test_a_policy_lets_no_form_end_elsewhere_so_a_page_leads_on(uni):
         ({"EARNEST_OIDC_UNI_ISSUER": "http://uni.example"}, "https://"),
         ({"EARNEST_OIDC_UNI_CLIENT_SECRET": ""}, "EARNEST_OIDC_UNI_CLIENT_SECRET"),
         ({"EARNEST_OIDC_UNI_DOMAINS": "@uni.example"}, "domains of mail addresses"),
+        ({"EARNEST_OIDC_UNI_DOMAIN": "uni.example"}, "EARNEST_OIDC_UNI_DOMAIN is not read"),
+        ({"EARNEST_OIDC": "lab"}, "EARNEST_OIDC_UNI_CLIENT_ID is not read: EARNEST_OIDC names lab"),
         ({"EARNEST_OIDC_UNI_SECOND_FACTOR": "maybe"}, "no or amr or always"),
     ],
 )

@@ -153,7 +153,8 @@ def studies(draw: st.DrawFn) -> StudyFile:
         publication=draw(
             st.sampled_from([{}, {"ratings_licence": "CC-BY-4.0", "audio_licence": "CC0-1.0"}])
         ),
-        pay=draw(st.sampled_from([{}, {"currency": "CNY", "per_clip": 0.8}])),
+        ethics=draw(st.sampled_from([{}, {"controller": "A lab", "approval": "17/26"}])),
+        payment=draw(st.sampled_from([{}, {"by": "us", "per_hour": 9.5, "currency": "USD"}])),
         break_every=draw(st.integers(0, 1000)),
         loudness_lufs=draw(st.none() | st.integers(-50, -10)),
         sample_rate_hz=draw(st.none() | st.integers(8_000, 192_000)),

@@ -243,7 +243,7 @@ def test_the_pages_correct_show_and_give_out_what_was_frozen(client, study):
     client.post("/studies/small/wording/", form | {"same_meaning": "on"})
     shown = words_of(page_of(client, "/studies/small/versions/"))
     assert "a slip researcher" in shown
-    assert "How natural? How natural is it?" in shown
+    assert "How natural? How natural is it ?" in shown  # “is it” is marked
     with zipfile.ZipFile(io.BytesIO(client.get("/studies/small/versions/0.zip").content)) as file:
         assert 'question = "How natural?"' in file.read("study.toml").decode()
         assert file.read("clips.csv").decode().count("\n") == 5

@@ -117,10 +117,12 @@ def _lacking(facts: StudyFacts, paid: bool) -> Iterator[str]:
     between = [form["title"] for form in facts["forms"] if not form["questions"]]
     if between:
         yield f"Asked between trials, and not summarised here: {enumerated(between)}."
-    if not paid:
+    if facts["pay"]["by"] == "nobody":
+        yield "Raters are not paid, as study.toml says."
+    elif not paid:
         yield (
-            "Pay is not recorded: write [study.pay] in study.toml, or recruit on the page "
-            "Recruiting."
+            "Pay is not recorded: write an amount into [study.payment] of study.toml, or recruit "
+            "on the page Recruiting."
         )
 
 

@@ -63,7 +63,7 @@ class Versions(Part):
         return len(versions_in(inputs.kept)) > 1
 
     def make(self, inputs: PartInput) -> Content:
-        effects = version_effects(inputs.kept, inputs.options.margin)
+        effects = version_effects(inputs.kept, dict(inputs.options.margins))
         named = enumerated(versions_in(inputs.kept))
         columns = columns_of(EffectRow, level=LEVEL)
         effects_table = Table.of(
@@ -88,7 +88,9 @@ class Versions(Part):
 
 def refusals(table: pd.DataFrame, options: Options) -> list[str]:
     """Why ratings of several versions may not be analysed together; empty where they may."""
-    effects = version_effects(screen(table, options.rules).kept(options.rules), options.margin)
+    effects = version_effects(
+        screen(table, options.rules).kept(options.rules), dict(options.margins)
+    )
     if not effects:
         return ["One of them has no ratings that count yet."]
     return [] if all(effect.equal for effect in effects) else list(map(said_of, effects))

@@ -28,6 +28,31 @@ PRESETS: dict[str, Components] = {
 }
 
 
+def assumed(estimand: str, low: float, high: float, answers: int) -> Components:
+    """Components for a first idea of a study without a pilot, for a scale from ``low`` to ``high``.
+
+    Those of a known study on this scale, else the long-form preset stretched to it. Of two answers
+    the rest varies most where both are as frequent: by half the range.
+    """
+    if estimand == "hls":
+        return PRESETS["att"]
+    known, factor = PRESETS["long_form"], (high - low) / 4
+    if not factor > 0:
+        raise PlanningError("a scale without a range has no interval")
+    source = known.source if factor == 1 else f"{known.source}, stretched to {low:g} to {high:g}"
+    residual = known.residual * factor
+    if answers == 2:
+        residual, source = (high - low) / 2, f"{source}; two answers, as varied as they can be"
+    return Components(
+        known.rater * factor,
+        known.rater_condition * factor,
+        known.item * factor,
+        known.stimulus * factor,
+        residual,
+        source,
+    )
+
+
 def preset(name: str) -> Components:
     """The components of a known study: att (0..1 scores), long_form, lfs or nvv (1..5).
 

@@ -110,7 +110,8 @@ class StudyFile:
     translations: dict[str, dict[str, Any]] = field(default_factory=dict)  # language -> words
     completion_codes: dict[str, str] = field(default_factory=dict)
     publication: dict[str, Any] = field(default_factory=dict)  # what is not named does not leave
-    pay: dict[str, Any] = field(default_factory=dict)  # outside of *Recruiting*
+    ethics: dict[str, str] = field(default_factory=dict)  # what a board asks: design.consent
+    payment: dict[str, Any] = field(default_factory=dict)  # by whom, per_hour, currency
     checks: tuple[dict[str, Any], ...] = ()
     questionnaires: tuple[dict[str, Any], ...] = ()
     settings: tuple[dict[str, Any], ...] = ()

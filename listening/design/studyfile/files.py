@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +68,7 @@ class Shelf:
         """The path of a file; Wrong says why there is none."""
         check_relative(name)
         path = self.names.get(name, self.root / name)
-        if name in self.names and not path.is_symlink() and os.access(path, os.R_OK):
+        if name in self.names and _is_plain(path):
             return path  # the walk follows no links, so that none leads to it
         try:
             real = path.resolve(strict=True)
@@ -92,6 +94,13 @@ class Shelf:
         if near := next((known for known in self.names if _is_a_slip(known, name)), ""):
             return f"Did you mean “{near}”?"
         return "Copy it there, or correct the name."
+
+
+def _is_plain(path: Path) -> bool:
+    """A file that can be read, and no link to one."""
+    with contextlib.suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode) and os.access(path, os.R_OK)
+    return False
 
 
 def _is_a_slip(known: str, name: str) -> bool:

@@ -15,8 +15,8 @@ from listening.design.studyfile.entries import (
     StudyFile,
     TaskEntry,
 )
+from listening.design.studyfile.ethicspart import read_ethics, read_payment
 from listening.design.studyfile.occasionpart import check_occasions
-from listening.design.studyfile.paypart import read_pay
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
@@ -61,7 +61,8 @@ STUDY = {
     "translations": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
     "publication": Field(shapes.raw_table, default={}),
-    "pay": Field(shapes.raw_table, default={}),
+    "ethics": Field(shapes.raw_table, default={}),
+    "payment": Field(shapes.raw_table, default={}),
     "checks": Field(shapes.raw_tables, default=()),
 }
 TEXT_KEYS = (
@@ -162,7 +163,8 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["texts"] = _without_blanks(read_table(study["texts"], TEXTS, "study.texts", notes))
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["publication"] = read_publication(study["publication"], study["texts"], notes)
-    study["pay"] = read_pay(study["pay"], notes)
+    study["ethics"] = read_ethics(study["ethics"], notes)
+    study["payment"] = read_payment(study["payment"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], notes)

@@ -38,7 +38,8 @@ def toml_text(study: StudyFile) -> str:
         "translations": study.translations,
         "completion_codes": study.completion_codes,
         "publication": study.publication,
-        "pay": study.pay,
+        "ethics": study.ethics,
+        "payment": study.payment,
         "checks": list(study.checks),
     }
     top = {

@@ -10,7 +10,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from listening.design.scanning import Scan, UnclearNames, scan, stimuli_of, texts_in
+from listening.design.pasted_texts import texts_in
+from listening.design.scanning import Scan, UnclearNames, scan, stimuli_of
 from listening.design.studyfile import CSV
 from listening.design.studyfile.problems import quoted
 from listening.design.studyfile.writer import rows_text

@@ -23,7 +23,7 @@ if (form instanceof HTMLFormElement) {
     open.disabled = number === 0;
   };
 
-  every.hidden = false;
+  byId("choose-page-label").hidden = false;
   every.addEventListener("change", () => {
     for (const row of rows) row.checked = every.checked;
     count();

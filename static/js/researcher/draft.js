@@ -1,12 +1,23 @@
 // A draft: fields are saved as one types; who is late, logged out or offline is told, and loses nothing.
 
 import { byId } from "../shared/dom.js";
+import { ask, Refused } from "./asking.js";
+import { collide, undecided } from "./collisions.js";
+
+/**
+ * @typedef {import("../shared/wire.js").DraftNews} DraftNews
+ * @typedef {import("../shared/wire.js").TheirField} TheirField
+ */
 
 const PAUSE_MS = 600;
+const LOOK_MS = 15_000;
 const page = byId("draft");
 const token = /** @type {HTMLInputElement} */ (document.querySelector("[name=csrfmiddlewaretoken]")).value;
 /** @type {Map<string, string | boolean>} */
 const pending = new Map();
+/** @type {Set<string>} fields that are to be written over what somebody else wrote */
+const over = new Set();
+let revision = Number(page.dataset.revision);
 let timer = 0;
 let saving = false;
 
@@ -21,10 +32,13 @@ function say(words) {
  */
 function trouble(words, buttons) {
   byId("trouble-text").textContent = words;
-  for (const name of ["log-in", "again", "reload", "anyway"]) {
-    byId(`trouble-${name}`).hidden = !buttons.includes(name);
-  }
+  for (const name of ["log-in", "again", "reload"]) byId(`trouble-${name}`).hidden = !buttons.includes(name);
   byId("trouble").hidden = words === "";
+}
+
+/** @param {string} name */
+function fieldOf(name) {
+  return document.querySelector(`[data-field="${CSS.escape(name)}"]`);
 }
 
 /** @param {Element} field */
@@ -33,16 +47,35 @@ function valueOf(field) {
   return /** @type {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} */ (field).value;
 }
 
+/**
+ * @param {Element} field
+ * @param {string | boolean} value
+ */
+function fill(field, value) {
+  if (field instanceof HTMLInputElement && field.type === "checkbox") field.checked = value === true;
+  else /** @type {HTMLInputElement} */ (field).value = String(value);
+}
+
 function later() {
   clearTimeout(timer);
-  timer = setTimeout(() => void save(false), PAUSE_MS);
+  timer = window.setTimeout(() => void save(), PAUSE_MS);
+}
+
+/** @param {string} by */
+function called(by) {
+  if (by === page.dataset.user) return "You, in another window,";
+  return by || "Somebody";
 }
 
 /** @param {string} html */
 function show(html) {
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("figures");
   if (!fresh) return;
+  const unfolded = [...byId("figures").querySelectorAll("details")].map((each) => each.open);
+  const precision = byId("figures").querySelector("[data-precision]");
   byId("figures").replaceWith(fresh);
+  fresh.querySelectorAll("details").forEach((each, n) => (each.open = unfolded[n] ?? false));
+  if (precision) fresh.querySelector("[data-precision]")?.replaceWith(precision); // until it is asked anew
   byId("draft-title").textContent = fresh.dataset.title || "Without a title";
   for (const field of document.querySelectorAll("[name=revision]")) {
     /** @type {HTMLInputElement} */ (field).value = fresh.dataset.revision ?? "";
@@ -51,33 +84,65 @@ function show(html) {
     const inside = /** @type {HTMLIFrameElement} */ (frame);
     inside.src = inside.getAttribute("src") ?? "";
   }
+  void precisely();
+}
+
+async function precisely() {
+  const place = document.querySelector("[data-precision]");
+  const url = /** @type {HTMLElement | null} */ (place)?.dataset.precision;
+  if (!place || !url) return;
+  try {
+    const answer = await fetch(url, { redirect: "error" });
+    if (answer.ok) place.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes);
+  } catch {
+    // the figures of before stay
+  }
 }
 
 /**
- * Sends all that waits; what fails waits on.
- * @param {boolean} anyway
+ * What others wrote comes into fields that nobody types into here; who it was is said.
+ * @param {TheirField[]} theirs
  */
-async function save(anyway) {
-  if (saving || pending.size === 0) return;
+function adopt(theirs) {
+  const names = new Set();
+  let older = false;
+  for (const { field, value, by } of theirs) {
+    const here = fieldOf(field);
+    if (here && !pending.has(field)) {
+      if (valueOf(here) === value) continue;
+      fill(here, value);
+      names.add(called(by));
+    } else if (!here && document.querySelector(`[data-field^="${CSS.escape(field)}."]`)) older = true;
+  }
+  if (names.size > 0) byId("others").textContent = `${[...names].join(" and ")} changed other fields meanwhile: they are here now, beside yours.`;
+  if (older) trouble("Somebody else added or removed a part of this page. Load it again to see it; what you wrote is saved first.", ["reload"]);
+}
+
+/** @param {DraftNews} news */
+function take(news) {
+  revision = news.revision;
+  if (news.figures) show(news.figures);
+  if (news.theirs) adopt(news.theirs);
+}
+
+/** Sends all that waits; what fails waits on. */
+async function save() {
+  if (saving || pending.size === 0 || "readonly" in page.dataset) return;
   saving = true;
   say("Saving…");
   const changes = new Map(pending);
-  const sent = JSON.stringify({ revision: Number(byId("figures").dataset.revision), anyway, changes: Object.fromEntries(changes) });
+  const sent = JSON.stringify({ revision, over: [...over], changes: Object.fromEntries(changes) });
   try {
     const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
-    const answer = await fetch(page.dataset.save ?? "", { method: "POST", headers, body: sent });
-    if (answer.redirected || answer.status === 403) {
-      return trouble("You were logged out. What you wrote is still here: log in, then save again.", ["log-in", "again"]);
-    }
-    if (answer.status === 409) {
-      return trouble("The draft was changed in another window or by somebody else meanwhile.", ["reload", "anyway"]);
-    }
-    if (!answer.ok) throw new Error((await answer.json()).message ?? "The server has trouble.");
+    const news = await ask(page.dataset.save ?? "", { method: "POST", headers, body: sent });
     for (const [name, value] of changes) if (pending.get(name) === value) pending.delete(name);
-    show(await answer.text());
+    over.clear();
+    take(news);
     trouble("", []);
+    collide(news.collisions ?? [], called, fieldOf, decided);
   } catch (error) {
-    trouble(`Not saved: ${error instanceof Error ? error.message : error}`, ["again"]);
+    if (error instanceof Refused) trouble("You were logged out. What you wrote is still here: log in, then save again.", ["log-in", "again"]);
+    else trouble(`Not saved: ${error instanceof Error ? error.message : error}`, ["again"]);
   } finally {
     saving = false;
     if (pending.size > 0) say("Not saved yet");
@@ -85,10 +150,35 @@ async function save(anyway) {
   }
 }
 
+/**
+ * Of a field that both changed: theirs, or mine over it (null).
+ * @param {string} name
+ * @param {string | boolean | null} theirs
+ */
+function decided(name, theirs) {
+  const field = fieldOf(name);
+  if (!field) return;
+  if (theirs !== null) return fill(field, theirs);
+  pending.set(name, valueOf(field));
+  over.add(name);
+  void save();
+}
+
+/** While the page is open, what others change comes in by itself. */
+async function look() {
+  if (document.hidden || saving || pending.size > 0) return;
+  try {
+    const news = await ask(`${page.dataset.state}?seen=${revision}`);
+    if (news.revision > revision && pending.size === 0) take(news);
+  } catch {
+    // the next save says what is wrong
+  }
+}
+
 page.addEventListener("input", (event) => {
   const field = /** @type {HTMLElement} */ (event.target);
   const name = field.dataset.field;
-  if (name) {
+  if (name && !undecided(name)) {
     pending.set(name, valueOf(field));
     say("Not saved yet");
     later();
@@ -107,21 +197,41 @@ page.addEventListener("click", (event) => {
     each.setAttribute("aria-pressed", String(each === button));
   }
 });
-byId("trouble-again").addEventListener("click", () => void save(false));
-byId("trouble-anyway").addEventListener("click", () => void save(true));
-byId("trouble-reload").addEventListener("click", () => {
-  pending.clear();
-  location.reload();
+page.addEventListener("change", (event) => {
+  const choice = /** @type {HTMLElement} */ (event.target);
+  const frame = /** @type {HTMLIFrameElement | null} */ (document.getElementById(choice.dataset.languageOf ?? ""));
+  if (!frame || !(choice instanceof HTMLSelectElement)) return;
+  const url = new URL(frame.src);
+  url.searchParams.set("lang", choice.value);
+  frame.src = url.href;
 });
-// A link to the next step waits for what is being saved.
+byId("trouble-again").addEventListener("click", () => void save());
+byId("trouble-reload").addEventListener("click", async () => {
+  await save();
+  if (pending.size === 0) location.reload();
+});
+// What leads to another page waits for what is being saved.
 document.addEventListener("click", async (event) => {
   const link = /** @type {HTMLElement} */ (event.target).closest("a");
   if (!link || link.target || pending.size === 0) return;
   event.preventDefault();
   clearTimeout(timer);
-  await save(false);
+  await save();
   if (pending.size === 0) location.assign(link.href);
 });
-addEventListener("beforeunload", (event) => {
-  if (pending.size > 0) event.preventDefault();
+document.addEventListener("submit", async (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (pending.size === 0 || form.method !== "post") return;
+  event.preventDefault();
+  clearTimeout(timer);
+  await save();
+  if (pending.size === 0) form.requestSubmit(/** @type {SubmitEvent} */ (event).submitter);
 });
+addEventListener("beforeunload", (event) => {
+  if (pending.size > 0 || undecided()) event.preventDefault();
+});
+if ("readonly" in page.dataset) {
+  for (const each of page.querySelectorAll("[data-field], form[method=post] :is(button, input, select, textarea)")) each.setAttribute("disabled", "");
+}
+window.setInterval(() => void look(), LOOK_MS);
+void precisely();

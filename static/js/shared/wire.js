@@ -303,4 +303,17 @@
  * @typedef {ProgressMessage | Heartbeat} MonitorMessage
  */
 
+/**
+ * A draft: what others changed in it meanwhile.
+ *
+ * @typedef {{field: string, value: string | boolean, by: string}} TheirField
+ *
+ * @typedef {object} DraftNews
+ * @property {number} revision
+ * @property {string} [figures] the sidebar
+ * @property {TheirField[]} [theirs]
+ * @property {TheirField[]} [collisions]
+ * @property {string} [message]
+ */
+
 export {};

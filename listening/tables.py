@@ -74,7 +74,7 @@ class Shown:
     table: Table
     filtered: QuerySet[Any]  # all rows that the filters leave, in no order
     ordered: QuerySet[Any]
-    values: Mapping[str, str]  # filter -> what is asked of it; only those that narrow
+    values: dict[str, str]  # filter -> what is asked of it; only those that narrow
     sort: str  # column, or -column
     ignored: Sequence[str]  # sentences: what of the address was not followed, and why
     number: str = "1"  # of the page
@@ -83,6 +83,12 @@ class Shown:
     def page(self) -> Page[Any]:
         most, each = self.table.most, self.table.rows_per_page
         return CappedPaginator(self.ordered, each, most=most).get_page(self.number)
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether there are more than can be paged through."""
+        paginator = self.page.paginator
+        return isinstance(paginator, CappedPaginator) and paginator.is_capped
 
     @property
     def narrowed(self) -> bool:
@@ -179,6 +185,17 @@ class CappedPaginator(AnyPaginator):
     def __init__(self, rows: QuerySet[Any], per_page: int, *, most: int) -> None:
         super().__init__(rows, per_page)
         self.most = most
+
+    def page(self, number: int | str) -> Page[Any]:
+        """Sorted by keys alone; the rows themselves are then read for this page only."""
+        number = self.validate_number(number)
+        bottom = (number - 1) * self.per_page
+        rows: Any = self.object_list
+        keys = list(
+            rows.values_list("pk", flat=True)[bottom : min(bottom + self.per_page, self.count)]
+        )
+        found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
+        return Page([found[key] for key in keys if key in found], number, self)
 
     @cached_property
     def _counted(self) -> int:

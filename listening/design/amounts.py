@@ -1,0 +1,83 @@
+"""What tasks come to before anything is stored: screens and sessions, by the planning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from statistics import fmean
+from typing import Protocol
+
+from listening.design.blocks import plan_blocks
+from listening.design.studyfile import StudyFile, TaskEntry
+from listening.methods import PlannedTrial, StimulusRef
+
+
+class Asked(Protocol):
+    """A task, of a file or stored."""
+
+    @property
+    def block_size(self) -> int: ...
+    @property
+    def ratings_per_stimulus(self) -> int: ...
+    @property
+    def blocks_per_session(self) -> int: ...
+    @property
+    def repeat_items(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Amount:
+    """One task: `trials` are screens of one replicate, `ratings` those of all."""
+
+    columns: int  # conditions, or pairs of them
+    items: int
+    trials: int
+    ratings: int
+    sessions: int
+    screens_each: int  # of a session, without traps
+    clips_together: float  # rated on one screen
+
+
+def amount_of(trials: Sequence[PlannedTrial], task: Asked) -> Amount:
+    """Counted in the blocks that opening the study would plan; each replicate has as many."""
+    blocks = 0
+    if trials and task.block_size > 0:
+        planned = plan_blocks(
+            trials,
+            block_size=task.block_size,
+            replicates=1,
+            seed=0,
+            repeat_items=task.repeat_items,
+        )
+        blocks = sum(1 for _ in planned)
+    in_session = max(task.blocks_per_session, 1)
+    return Amount(
+        columns=len({trial.column for trial in trials}),
+        items=len({trial.item for trial in trials}),
+        trials=len(trials),
+        ratings=len(trials) * task.ratings_per_stimulus,
+        sessions=ceil(blocks * task.ratings_per_stimulus / in_session),
+        screens_each=task.block_size * in_session,
+        clips_together=fmean(len(trial.rated) for trial in trials) if trials else 1.0,
+    )
+
+
+def sessions_of(needs: Iterable[int], task_plan: str) -> int:
+    """Sessions that fill all tasks once: each rater takes all of them, or one."""
+    return sum(needs) if task_plan == "one" else max(needs, default=0)
+
+
+def material_of(study: StudyFile, task: TaskEntry) -> list[StimulusRef]:
+    """What a task rates, by places in the study: its conditions, or all that settings did not
+    make; never traps."""
+    conditions = {c.key: c for c in study.conditions}
+    items = {item.key: n for n, item in enumerate(study.items)}
+    named = task.conditions or [c.key for c in study.conditions if not c.derived]
+    return [
+        StimulusRef(n, items[s.item], s.condition, conditions[s.condition].role)
+        for n, s in enumerate(study.stimuli)
+        if not s.trap
+        and s.condition in named
+        and (not task.dimensions or study.items[items[s.item]].dimension in task.dimensions)
+    ]

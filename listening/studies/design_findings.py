@@ -1,0 +1,170 @@
+"""What should make one think before raters come, by the design alone: no clip is heard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from listening.checks import check_named
+from listening.design.amounts import material_of
+from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
+from listening.design.guessing import through_traps
+from listening.design.studyfile import StudyFile, TaskEntry
+from listening.methods import method_named
+from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
+from listening.studies.findings import RATERS, SOUNDS, Finding
+
+FEW_SENTENCES = 10
+FEW_RATINGS = 3  # of a clip: one inattentive rater then moves its mean
+EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
+LONG_MINUTES = 40
+HEADPHONES = ("huggins", "antiphase", "stereo")
+
+
+def design_findings(study: StudyFile, length: SessionLength) -> list[Finding]:
+    """`study` holds what its settings make."""
+    return [
+        *_about_texts(study, length),
+        *_about_time(study, length),
+        *_about_headphones(study),
+        *task_findings(study),
+    ]
+
+
+def task_findings(study: StudyFile) -> list[Finding]:
+    """What the tasks lack to be worth as much as they could be."""
+    return [finding for task in study.tasks for finding in _about_task(study, task)]
+
+
+def _warning(what: str, remedy: str, at: str) -> Finding:
+    return Finding("warning", what, remedy, at)
+
+
+def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
+    if not study.texts.get("consent"):
+        remedy = "Write one in [study.texts] of study.toml."
+        yield _warning("There is no consent text.", remedy, RATERS)
+    if not study.texts.get("contact"):
+        remedy = "Add contact to [study.texts]."
+        yield _warning("Raters are not told whom to write to.", remedy, RATERS)
+    for name, text in _texts_of(study):
+        for said in said_minutes(text):
+            if contradicts(said, length.minutes):
+                yield _warning(
+                    f"{name} says {_range(said)} minutes, but a session takes about "
+                    f"{length.minutes} ({_parts(length)}).",
+                    f"Write {UNFILLED} in the place of the number, and the right one stands there.",
+                    RATERS,
+                )
+
+
+def _texts_of(study: StudyFile) -> Iterator[tuple[str, str]]:
+    languages = {"": study.texts} | {k: w.get("texts", {}) for k, w in study.translations.items()}
+    for language, texts in languages.items():
+        for key in ("welcome", "consent"):
+            name = f"The {key} text" + (f" in {language}" if language else "")
+            yield name, str(texts.get(key, ""))
+
+
+def _range(said: tuple[int, int]) -> str:
+    low, high = said
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _parts(length: SessionLength) -> str:
+    """Where the time goes, by our estimate."""
+    return ", ".join(f"{name} {minutes:.1f}" for name, minutes in length.parts)
+
+
+def _about_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
+    if length.minutes > LONG_MINUTES and not study.break_every:
+        yield _warning(
+            f"A session takes about {length.minutes} minutes, and no break is offered.",
+            "Set break_every, or give raters fewer clips.",
+            RATERS,
+        )
+
+
+def _about_headphones(study: StudyFile) -> Iterator[Finding]:
+    """Texts that ask for headphones, and nothing that tests for them."""
+    asked = "headphones" in " ".join(study.texts.values()).casefold()
+    if asked and not any(check["key"] in HEADPHONES for check in study.checks):
+        names = ", ".join(check_named(key).title for key in HEADPHONES)
+        yield _warning(
+            "The texts ask for headphones, and no check tests for them.",
+            f"Add one ({names}), or leave it if loudspeakers do no harm.",
+            RATERS,
+        )
+
+
+# --- Tasks ----------------------------------------------------------------------------------------
+
+
+def _about_task(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
+    material = material_of(study, task)
+    yield from _about_anchors(study, task, {ref.condition for ref in material})
+    sentences = len({ref.item for ref in material})
+    if 0 < sentences < FEW_SENTENCES:
+        noun = "sentence" if sentences == 1 else "sentences"
+        yield _warning(
+            f"The task “{task.key}” has {sentences} {noun}. Its results hold for these, and hardly "
+            "for others; intervals over sentences are wide.",
+            f"Take {2 * FEW_SENTENCES} or more, with fewer ratings of each.",
+            SOUNDS,
+        )
+    if task.ratings_per_stimulus < FEW_RATINGS:
+        yield _warning(
+            f"In the task “{task.key}” a clip gets {task.ratings_per_stimulus} of "
+            f"{FEW_RATINGS} ratings that tell one careless rater from the others.",
+            "Raise ratings_per_stimulus, unless you have very many clips.",
+            RATERS,
+        )
+    yield from _about_guessers(study, task)
+
+
+def _about_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterator[Finding]:
+    """Scores on a scale without a fixed point are not those of another study."""
+    method = method_named(task.method)
+    roles = {c.role for c in study.conditions if c.key in rated}
+    comparison = method.estimand.comparison
+    if method.screen == "parallel":
+        if comparison == BESIDE_REFERENCE and "anchor" not in roles:
+            yield _warning(
+                f"The task “{task.key}” has no anchor. BS.1534-3 wants one that is known to be "
+                "poor (filtered at 3.5 kHz) and one at 7 kHz: without them raters spread the "
+                "systems over the whole scale.",
+                "Mark systems as anchors, or make them of the reference.",
+                SOUNDS,
+            )
+    elif comparison == ONE_CLIP and not roles & {"anchor", "reference"}:
+        yield _warning(
+            f"The task “{task.key}” rates nothing whose quality is known, neither a reference nor "
+            "an anchor. Scores depend on what else is heard, and cannot be set beside those of "
+            "other studies.",
+            "Add recordings of a person, or a poor system, and mark them so.",
+            SOUNDS,
+        )
+
+
+def _about_guessers(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
+    if method_named(task.method).screen == "parallel":
+        return
+    try:
+        odds = through_traps(study, task)
+    except (ValueError, KeyError):
+        return  # answers in words, which nobody guesses
+    if odds is None:
+        yield _warning(
+            f"The task “{task.key}” has no traps: nothing tells who did not listen while they "
+            "rated.",
+            "Mark a flawed system as trap.",
+            SOUNDS,
+        )
+    elif odds.guessing > EASY or odds.same == 1:
+        same = " Who gives one and the same answer all the time passes always." * (odds.same == 1)
+        yield _warning(
+            f"Who guesses passes the traps of “{task.key}” in {100 * odds.guessing:.0f} of 100 "
+            f"blocks.{same}",
+            "Put more traps into a set, ask for more of them, or add traps with the opposite "
+            "answer.",
+            RATERS,
+        )

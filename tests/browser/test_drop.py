@@ -1,0 +1,58 @@
+"""A folder dropped on the page of sounds: every file arrives, the large ones in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from listening.drafts.folder import folder_of
+from listening.models import Draft
+from tests.listening.folders import write_sound
+from tests.listening.web import WebProcess
+
+pytestmark = pytest.mark.slow
+PASSWORD = "lovelace-1843"
+
+
+def test_a_dropped_folder_becomes_the_table(
+    web: WebProcess,
+    transactional_db: None,
+    tmp_path: Path,
+    new_page: Callable[..., Page],
+) -> None:
+    User.objects.create(username="ada", password=PBKDF2PasswordHasher().encode(PASSWORD, "salt"))
+    dropped = tmp_path / "set"
+    for n, name in enumerate(("tts/s1", "tts/s2", "human/s1", "human/s2")):
+        write_sound(dropped / f"{name}.wav", n)
+    write_sound(dropped / "human" / "s2.wav", 9, rate=48_000, seconds=30)  # more than a piece
+    (dropped / "notes.docx").write_bytes(b"x")
+    page = new_page()
+    page.goto(f"{web.url}/new/")
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Start: MOS", exact=True).click()
+    drop(page, dropped)
+    expect(page.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()
+    expect(
+        page.get_by_text("Not sent, as no sound by their ending: set/notes.docx")
+    ).to_be_visible()
+    there = folder_of(Draft.objects.get()) / "audio" / "set"
+    for name in ("tts/s1.wav", "human/s2.wav"):
+        assert (there / name).read_bytes() == (dropped / name).read_bytes()
+
+
+def drop(page: Page, folder: Path) -> None:
+    """As a hand does it: the browser gets a folder of the disk, and reads it itself."""
+    box = page.locator("#drop").bounding_box()
+    assert box is not None
+    tools = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+    at = {"x": box["x"] + 40, "y": box["y"] + 20, "data": data}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        tools.send("Input.dispatchDragEvent", {"type": kind, **at})

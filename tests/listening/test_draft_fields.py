@@ -1,0 +1,125 @@
+"""What the pages of a draft change in study.toml, and what the sidebar makes of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.utils.translation import gettext
+
+from listening.design import draft_parts
+from listening.design.consent import composed
+from listening.design.draft_fields import UnknownField, put, shown
+from listening.drafts.journal import changed_places, who_changed, written_down
+from listening.languages import speaking
+from listening.models import Draft
+from tests.listening.test_drafts import ada, begun, fill, save  # noqa: F401
+
+
+def table() -> dict[str, Any]:
+    study = {"key": "s", "title": "S", "checks": [{"key": "volume"}]}
+    task = {"key": "mos", "method": "mos", "criteria": [{"key": "naturalness"}]}
+    return {"study": study, "tasks": [task], "sources": [{"key": "lab", "kind": "panel"}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("checks.huggins", True),
+        ("forms.hearing", True),
+        ("screen.loudspeaker", True),
+        ("sources.lab.quota", "20"),
+        ("study.payment.per_hour", "9.5"),
+        ("study.ethics.approval", "17/26"),
+        ("tasks.0.reasons", "optional"),
+        ("tasks.0.options.names.5", "Excellent"),
+        ("tasks.0.translations.zh-Hans.criteria.naturalness.names.5", "很好"),
+        ("study.translations.zh-Hans.texts.welcome", "您好"),
+    ],
+)
+def test_a_field_shows_what_was_put_and_is_gone_when_taken_back(name: str, value: Any) -> None:
+    top = table()
+    before = json.loads(json.dumps(top)), shown(top, name)
+    put(top, name, value)
+    assert shown(top, name) == value
+    put(top, name, "usual" if name.endswith("reasons") else type(value)())
+    assert shown(top, name) == before[1]
+
+
+def test_who_is_screened_out_is_asked() -> None:
+    top = table()
+    put(top, "screen.loudspeaker", True)
+    (form,) = top["questionnaires"]
+    assert form["use"] == ["device"]
+    assert form["questions"] == [{"key": "listening_device", "screen_out": ["loudspeaker"]}]
+    put(top, "forms.device", False)
+    assert (top["questionnaires"], shown(top, "screen.loudspeaker")) == ([], False)
+
+
+@pytest.mark.parametrize(
+    "name", ["study.seed", "checks.nothing", "tasks.7.title", "sources.x.quota"]
+)
+def test_what_no_page_has_is_refused(name: str) -> None:
+    with pytest.raises(UnknownField):
+        put(table(), name, "1")
+
+
+def test_languages_and_ways_in_are_added_once() -> None:
+    top = table()
+    assert [draft_parts.add_language(top, tag) for tag in ("de", "de", "en", "not a tag")] == [
+        *(True, False, False, False)
+    ]
+    put(top, "tasks.0.translations.de.title", "Wie?")
+    assert draft_parts.remove_language(top, "de")
+    assert top["tasks"][0]["translations"] == {}
+    assert [draft_parts.add_source(top, kind) for kind in ("link", "link", "pigeon")] == [
+        *(True, True, False)
+    ]
+    assert [source["key"] for source in top["sources"]] == ["lab", "link", "link-2"]
+
+
+def test_the_journal_knows_a_part_by_what_it_lies_in() -> None:
+    old, new = {"a": {"b": [1, 2], "c": "x"}}, {"a": {"b": [1], "c": "y"}}
+    assert list(changed_places(old, new)) == ["a.b", "a.c"]
+    journal = written_down({"a.b.0": [3, "ada"]}, ["a.b", "a.c"], 5, "ben")
+    assert journal == {"a.b": [5, "ben"], "a.c": [5, "ben"]}
+    assert who_changed(journal, "a.b.0", 4) == "ben"
+    assert who_changed(journal, "a", 4) == "ben"
+    assert who_changed(journal, "a.b.0", 5) is None
+    assert who_changed(journal, "a.bc", 4) is None
+
+
+def test_a_consent_text_says_what_a_board_asks_for_in_both_languages() -> None:
+    ethics = {"controller": "The Lab.", "risks": "None.", "approval": "17/26", "age": "21"}
+    text = composed(ethics, "me@example.org", 30, gettext)
+    for words in ("run by The Lab.", "Risks: None.", "17/26.", "30 days after", "21 years old"):
+        assert words in text
+    assert "about {minutes} minutes" in text
+    assert "no risk beyond" not in text
+    with speaking("zh-Hans"):
+        chinese = composed(ethics, "", None, gettext)
+    assert "伦理审查批准：17/26。" in chinese
+    assert "{minutes} 分钟" in chinese
+
+
+@pytest.mark.django_db
+def test_the_sidebar_counts_as_the_planning_and_says_what_it_assumes(ada, tmp_path) -> None:  # noqa: F811
+    draft = begun(ada)
+    fill(ada, draft, tmp_path, ("vits", "human"), range(1, 6))
+    changes = {"tasks.0.ratings_per_stimulus": "12", "study.payment.per_hour": "12"}
+    page = save(ada, draft, changes).json()["figures"]
+    rows = dict(part.split('</dt><dd class="number">') for part in page.split("<dt>")[1:])
+    found = {words: value.partition("<")[0] for words, value in rows.items()}
+    assert (found["Ratings"], found["Raters"]) == ("120", "12")  # 10 clips, all of them to each
+    minutes = int(found["Minutes each"])
+    each = 20 * minutes  # pence, at £12 an hour
+    assert found["Pay each"] == f"£{each / 100:.2f}"
+    assert found["Cost, with fees"] == f"£{12 * each * 1.4 / 100:.2f}"
+    assert "assumed: Prolific’s fee of 33.3%" in page
+    precision = ada.get(f"/drafts/{draft.code}/precision/").content.decode()
+    assert "Scores vary as in: simulated, after Clark et al." in precision
+    assert "Difference of two" in precision
+    changed = Draft.objects.get(pk=draft.pk)
+    free = save(ada, changed, {"study.payment.by": "nobody"}).json()["figures"]
+    assert "Raters are not paid" in free

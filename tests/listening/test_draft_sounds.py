@@ -1,0 +1,252 @@
+"""The page of sounds: anchors and traps made of clips, lines in context, what is missing."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from listening import audio
+from listening.audio.spoiling import FLAWS, flawed, low_passed
+from listening.drafts.figures import reading_of
+from listening.drafts.files import facts_of
+from listening.drafts.folder import folder_of, rows_of, table_of
+from listening.drafts.sounds import versus
+from listening.models import Draft, Study
+from tests.listening.folders import write_sound
+from tests.listening.test_drafts import begun, fill, send, sound
+from tests.listening.test_studies import media  # noqa: F401
+
+RATE_HZ = 16_000
+
+
+@pytest.fixture
+def ada(client: Client, settings, tmp_path: Path, db: None) -> Client:
+    settings.EARNEST_VAR = tmp_path / "var"
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+def press(client: Client, draft: Draft, do: str, **more: str):
+    """A button of the page; what the page says after it."""
+    draft.refresh_from_db()
+    sent = {"do": do, "revision": draft.revision, **more}
+    answer = client.post(f"/drafts/{draft.code}/do/", sent)
+    draft.refresh_from_db()
+    return answer
+
+
+def page_of(client: Client, draft: Draft) -> str:
+    return client.get(f"/drafts/{draft.code}/").content.decode()
+
+
+# --- Sounds made of sounds ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rate_hz", "cut_hz"), [(48_000, 3500), (16_000, 3500), (44_100, 7000)])
+def test_anchors_keep_within_the_mask_of_bs_1534(rate_hz: int, cut_hz: int) -> None:
+    """Measured by what a click comes out as: 0.1 dB, 25 dB at 4 kHz, 50 dB at 4.5 kHz, in step."""
+    click = np.zeros((rate_hz, 1))
+    click[rate_hz // 2] = 1
+    made = low_passed(click, rate_hz, cut_hz)[:, 0]
+    assert np.argmax(made) == rate_hz // 2
+    level_db = 20 * np.log10(np.abs(np.fft.rfft(made)) + 1e-12)  # one bin per Hz
+    assert np.abs(level_db[: cut_hz + 1]).max() <= 0.1
+    assert level_db[cut_hz + 500 :].max() <= -25
+    assert level_db[cut_hz + 1000 :].max() <= -50
+
+
+def spoken(seconds: float = 1.5) -> np.ndarray:
+    """Something like a voice: a falling series of partials that comes and goes."""
+    t = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
+    tones = sum(np.sin(2 * np.pi * 140 * k * t + k) / k**1.5 for k in range(1, 30))
+    wave = 0.1 * tones * (0.55 + 0.45 * np.sin(2 * np.pi * 3 * t))
+    return np.asarray(wave)[:, None]
+
+
+@pytest.mark.parametrize("kind", FLAWS)
+def test_a_flawed_clip_is_spoilt_and_has_the_length_level_and_spectrum_of_its_source(
+    kind: str, tmp_path: Path
+) -> None:
+    from listening.audio.leaks import facts_of as seen
+    from listening.audio.spoiling import write_wave
+
+    source = spoken()
+    made = flawed(source, RATE_HZ, kind)
+    assert made.shape == source.shape
+    assert np.array_equal(made, flawed(source, RATE_HZ, kind))
+    assert abs(np.corrcoef(made[:, 0], source[:, 0])[0, 1]) < 0.8
+    heard = []
+    for name, wave in (("a", source), ("b", made)):
+        write_wave(tmp_path / f"{name}.flac", wave, RATE_HZ)
+        facts = audio.probed(tmp_path / f"{name}.flac")
+        heard.append((facts.loudness_lufs, seen((tmp_path / f"{name}.flac").read_bytes())))
+    (own_lufs, own), (made_lufs, other) = heard
+    assert made_lufs == pytest.approx(own_lufs, abs=0.3)
+    assert other["edge_hz"] == pytest.approx(own["edge_hz"], rel=0.25)
+    assert other["level_db"] == pytest.approx(own["level_db"], abs=2)
+
+
+def test_anchors_and_traps_are_made_named_and_taken_back(
+    ada: Client,
+    tmp_path: Path,
+    media: Path,  # noqa: F811
+) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    press(ada, draft, "make-sounds", make="anchors")
+    assert "Mark the reference first" in page_of(ada, draft)
+    press(ada, draft, "role", condition="human", role="reference")
+    piece = press(ada, draft, "make-sounds", make="anchors", step="1")
+    assert piece.json() == {"left": 0, "total": 6}
+    press(ada, draft, "make-sounds", make="traps", kind="noise", of="vits", count="2")
+    press(ada, draft, "make-sounds", make="traps", kind="robot", file="audio/set/vits/s2.wav")
+    rows = {(row["condition"], row["item"]): row for row in rows_of(draft)}
+    low = rows["anchor35", "s1"]
+    assert low["made_from"] == "audio/set/human/s1.wav"
+    assert low["made_by"].startswith("Low-pass 3.5 kHz")
+    assert {item for condition, item in rows if condition == "flawed"} == {"s1", "s2", "s3"}
+    assert rows["flawed", "s2"]["trap"] == "flawed"
+    roles = {c["key"]: c.get("role") for c in table_of(draft)["conditions"]}
+    assert (roles["anchor70"], roles["flawed"]) == ("anchor", "trap")
+    page = page_of(ada, draft)
+    assert "of audio/set/vits/s2.wav" in page
+    press(ada, draft, "arrange")
+    assert len(rows_of(draft)) == len(rows)  # what was made stays, and joins no guess
+    press(ada, draft, "make")
+    assert Study.objects.get().stimuli.filter(trap="flawed").count() == 3
+    for condition in ("anchor35", "anchor70", "flawed"):
+        press(ada, draft, "take-back", condition=condition)
+    assert len(rows_of(draft)) == 6
+    assert not list((folder_of(draft) / "made").rglob("*.flac"))
+    press(ada, draft, "take-back", condition="human")
+    assert len(rows_of(draft)) == 6  # what was uploaded is nobody's to take back
+
+
+def test_an_anchor_that_would_be_the_reference_is_not_made(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    write_sound(tmp_path / "low.wav", 1, rate=8000)
+    for name in ("human/s1.wav", "human/s2.wav", "tts/s1.wav", "tts/s2.wav"):
+        send(ada, draft, name, (tmp_path / "low.wav").read_bytes())
+    press(ada, draft, "arrange")
+    press(ada, draft, "role", condition="human", role="reference")
+    answer = press(ada, draft, "make-sounds", make="anchors", step="1")
+    assert answer.status_code == 422
+    assert "8,000 Hz" in answer.json()["problem"]
+
+
+# --- Marks ----------------------------------------------------------------------------------------
+
+
+def test_lines_are_marked_as_the_context_of_others(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path, ("vits", "human"), (1, 2, 3, 4))
+    press(ada, draft, "role", condition="human", role="reference")
+    for item in ("s2", "s3"):
+        press(ada, draft, "continues", item=item)
+    assert [(r["paragraph"], r["position"]) for r in rows_of(draft)[::2]] == [
+        *(("s1", "1"), ("s1", "2"), ("s1", "3")),
+        ("", ""),
+    ]
+    press(ada, draft, "context", form="R1T1")
+    top = table_of(draft)
+    assert top["settings"] == [
+        {"synthetic": ["vits"], "conditions": ["R1R1", "R1T1"], "real": "human"}
+    ]
+    assert top["tasks"][0]["conditions"] == ["R1R1", "R1T1"]
+    assert top["tasks"][0]["block_size"] == 4  # two lines have one before them, by two voices
+    assert reading_of(draft).problems == ()
+    assert "context only" in page_of(ada, draft)
+    press(ada, draft, "rename", condition="vits", name="Our voice")
+    assert reading_of(draft).problems == ()
+    press(ada, draft, "continues", anew="s3")
+    assert rows_of(draft)[4]["paragraph"] == ""
+    press(ada, draft, "paragraphs", forget="1")
+    assert "settings" not in table_of(draft)
+    assert "conditions" not in table_of(draft)["tasks"][0]
+
+
+def test_context_that_cannot_be_is_refused_with_the_way_out(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    for form, words in (("R1T1", "Mark the reference first"), ("T1T1", "Mark first which")):
+        press(ada, draft, "context", form=form)
+        assert words in page_of(ada, draft)
+    assert "settings" not in table_of(draft)
+
+
+def test_paragraphs_are_read_from_names(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    for name in ("d1_1", "d1_2", "d2_1", "d2_2"):
+        for system in ("a", "b"):
+            send(ada, draft, f"{system}/{name}.wav", sound(tmp_path, hash(name + system) % 1000))
+    press(ada, draft, "arrange")
+    press(ada, draft, "paragraphs")
+    placed = {row["item"]: (row["paragraph"], row["position"]) for row in rows_of(draft)}
+    assert placed["d2_1"] == ("d2", "1")
+    assert placed["d1_2"] == ("d1", "2")
+
+
+def test_comparisons_set_all_against_the_marked_system(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada, "ab")
+    fill(ada, draft, tmp_path, ("a_tts", "human"), (1, 2))
+    press(ada, draft, "versus", condition="human")
+    assert versus(table_of(draft)) == {"human"}
+    assert 'aria-pressed="true">Compare all with human' in page_of(ada, draft)
+    press(ada, draft, "versus", condition="human")
+    assert versus(table_of(draft)) == set()
+
+
+# --- What is missing, and what came in between ----------------------------------------------------
+
+
+def test_holes_and_clips_that_cannot_be_used_are_named(
+    ada: Client,
+    tmp_path: Path,
+    media: Path,  # noqa: F811
+) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path, ("vits", "human"), (1, 2))
+    fill(ada, draft, tmp_path, ("vits",), (3,))
+    page = page_of(ada, draft)
+    assert (
+        "<strong>human</strong> lacks 1: s3. The first would be called <code>set/human/s3.wav"
+        in page
+    )
+    send(ada, draft, "set/human/s3.wav", b"no sound")
+    press(ada, draft, "arrange", unsent='["a.mov", "b.mov"]', **{"unsent-count": "7"})
+    page = page_of(ada, draft)
+    assert "1 clip cannot be used" in page
+    assert "Not sent, as no sound by their ending: a.mov, b.mov and 5 more." in page
+    press(ada, draft, "make")
+    said = ada.get(f"/drafts/{draft.code}/review/").content.decode()
+    assert "This is no sound file that can be read" in said  # and not nothing
+
+
+def test_an_archive_whose_unpacking_was_cut_off_is_unpacked_again(
+    ada: Client, tmp_path: Path
+) -> None:
+    draft = begun(ada)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as opened:
+        for name in ("a/s1.wav", "a/s2.wav", "b/s1.wav", "b/s2.wav"):
+            opened.writestr(name, sound(tmp_path, hash(name) % 1000))
+    data = (tmp_path / "all.zip").read_bytes()
+    there = folder_of(draft) / "audio" / "all.zip"
+    there.write_bytes(data)  # it was whole when the server died
+    (there.parents[2] / "unpacked" / "a").mkdir(parents=True)
+    url = f"/drafts/{draft.code}/files/?path=all.zip&size={len(data)}"
+    assert ada.get(url).json() == {"received": len(data)}
+    done = ada.post(
+        f"/drafts/{draft.code}/upload/?path=all.zip&size={len(data)}&offset={len(data)}",
+        b"",
+        content_type="application/octet-stream",
+    )
+    assert done.json() == {"done": True, "problem": ""}
+    assert not there.exists()
+    assert press(ada, draft, "measure").json() == {"left": 0}
+    names = [f"audio/{system}/s{n}.wav" for system in "ab" for n in (1, 2)]
+    assert all("sha256" in facts for facts in facts_of(draft, names).values())
