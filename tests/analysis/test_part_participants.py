@@ -107,6 +107,9 @@ def test_pay_by_session_few_sessions_and_none_at_all():
     assert (own["total"], own["paid_for"]) == (10.0, "4 finished sessions")
     assert (prolific["total"], prolific["bonuses"]) == (60.0, None)
     assert "2 of these raters are scripted" in made.warnings[0]
+    assert "Raters were paid 2.50 EUR" not in " ".join(
+        made.methods
+    )  # a session is no clip, no hour
     made, tables = shown(facts_of(9))
     assert "pay" not in tables
     assert any("[study.payment]" in text for text in made.sentences)

@@ -184,9 +184,11 @@ def _methods(facts: StudyFacts, rows: list[ParticipantRow], paid: list[PayRow]) 
         if row.characteristic == CALLED["gender"] and row.raters
     ]
     if told:
-        who = counted(facts["people"]["raters"], "rater")
+        people = facts["people"]
+        who = counted(people["raters"], "rater")
+        who += f", {people['scripted']:,} of them scripted," * bool(people["scripted"])
         yield f"{who} took part (gender: {listed(told, len(told))})."
-    for row in paid:
+    for row in paid if facts["pay"]["sessions"] else ():
         rate = f"{row.per_clip:.2f} {row.currency} a clip" if row.per_clip is not None else ""
         hour = f"{row.per_hour:.2f} {row.currency} an hour" if row.per_hour is not None else ""
         if rate or hour:

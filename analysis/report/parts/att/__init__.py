@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.ratings.breakdowns import families
 from analysis.ratings.scales import family_title
 from analysis.report.content import Content, together
@@ -44,4 +46,15 @@ class Att(Part):
             about = (family, compared(family.table), inputs, title, f"-{place + 1}" * bool(place))
             made.append(Content(tables=systems(*about)))
             made += [by_split(*about), by_dimension(*about), by_voice(*about)]
-        return together(made)
+        shown = together(made)
+        return _untitled(shown, title) if len(of_hls) == 1 else shown
+
+
+def _untitled(shown: Content, title: str) -> Content:
+    """Without the family in titles, where there is one alone: ``about`` has it."""
+    tail = f" · {title}"
+    return replace(
+        shown,
+        figures=[replace(each, title=each.title.removesuffix(tail)) for each in shown.figures],
+        tables=[replace(each, title=each.title.removesuffix(tail)) for each in shown.tables],
+    )

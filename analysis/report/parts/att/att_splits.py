@@ -43,7 +43,9 @@ def by_split(family: Family, compare: str, inputs: PartInput, title: str, suffix
         told = f"{title}: no check between splits: fewer than two systems have ratings in both."
         return Content([told], [figure])
     sentence = _sentence([row.condition for row in both], cells, splits, compare)
-    table = _table(both, cells, _differences(named, compare, inputs), splits, title, suffix)
+    differences = _differences(named, compare, inputs)
+    level = inputs.options.level
+    table = _table(both, cells, differences, splits, level, (title, suffix))
     return Content([sentence], [figure], [table])
 
 
@@ -102,9 +104,10 @@ def _table(
     cells: dict[tuple[str, str], Estimate],
     differences: dict[str, Contrast],
     splits: Sequence[str],
-    title: str,
-    suffix: str,
+    level: float,
+    named: tuple[str, str],
 ) -> Table:
+    title, suffix = named
     ranks = {split: _ranks(systems, cells, split) for split in splits}
     rows = []
     for each in systems:
@@ -119,7 +122,7 @@ def _table(
         columns.append(Column(f"split{number}", split, "number"))
         columns.append(Column(f"rank{number}", f"Place, {split}", "count"))
     columns.append(Column("difference", f"{splits[0]} − {splits[1]}", "number", sign=True))
-    columns.append(Column("difference", "Interval", "interval"))
+    columns.append(Column("difference", f"{level:.0%}", "interval"))
     return Table(f"splits{suffix}", f"Systems by split · {title}", columns, rows, _NOTE, title)
 
 
