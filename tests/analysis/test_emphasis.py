@@ -1,8 +1,14 @@
 """Groups of rows, the best and the second best of a column: the same in every writer."""
 
+from typing import Any
+
+import pytest
+
 from analysis.report.content import Column, Content, Table, content_from
 from analysis.report.emphasis import BEST, SECOND, UNRANKED, marks_of, with_best
+from analysis.report.html.brief import brief_part
 from analysis.report.html.part_html import table_html
+from analysis.report.pipeline import plain_of
 from analysis.report.writers.latex import latex_table
 from analysis.report.writers.markdown import table_markdown
 from analysis.report.writers.paper_tables import Named
@@ -25,8 +31,14 @@ def test_numbers_that_are_equal_as_printed_share_a_mark_and_what_is_beside_has_n
     assert marks_of({"a": 1.0, "b": 3.0, "c": 2.0, "d": 3.0}) == {"b": BEST, "d": BEST, "c": SECOND}
 
 
-def test_html_has_groups_as_headings_and_marks_as_elements() -> None:
-    made = table_html(TABLE)
+@pytest.mark.parametrize("most", [None, 4])
+def test_html_has_groups_as_headings_and_marks_as_elements(most: int | None) -> None:
+    shown = TABLE
+    if most:  # as a page stores it
+        part: Any = {"key": "t", "version": "1", "title": "T", "problem": ""}
+        part |= plain_of(Content(tables=[TABLE]).plain())
+        shown = content_from(brief_part(part, most)).tables[0]
+    made = table_html(shown)
     assert made.count('<th scope="rowgroup" colspan="3">') == 3
     assert '<th scope="rowgroup" colspan="3">Real &lt;1&gt;</th>' in made
     assert "<strong>4.200</strong>" in made

@@ -189,7 +189,11 @@ def _methods(facts: StudyFacts, rows: list[ParticipantRow], paid: list[PayRow]) 
         who += f", {people['scripted']:,} of them scripted," * bool(people["scripted"])
         yield f"{who} took part (gender: {listed(told, len(told))})."
     for row in paid if facts["pay"]["sessions"] else ():
-        rate = f"{row.per_clip:.2f} {row.currency} a clip" if row.per_clip is not None else ""
-        hour = f"{row.per_hour:.2f} {row.currency} an hour" if row.per_hour is not None else ""
-        if rate or hour:
-            yield f"Raters were paid {' and '.join(filter(None, (rate, hour)))} ({row.source})."
+        amounts = (
+            (row.per_session, "a session"),
+            (row.per_clip, "a clip"),
+            (row.per_hour, "an hour"),
+        )
+        rates = [f"{amount:.2f} {row.currency} {unit}" for amount, unit in amounts if amount]
+        if rates:
+            yield f"Raters were paid {enumerated(rates)} ({row.source})."
