@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated, short
+from analysis.report.pay import PayRow, paid_by_us, pay_rows, per_clip_and_hour
 from analysis.report.report_card_entries import Entry, cells, fact, unknown
 from analysis.report.report_schema import Report
-from analysis.report.small_cells import LEAST
+from analysis.report.small_cells import FEWEST_NUMBERS, LEAST
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
 
     Facts = StudyFacts | None
 
-FEWEST_NUMBERS = 4 * LEAST  # answers, so that each quarter holds as many as a cell must
 SIGNS = {"GBP": "£", "USD": "$"}
 WIDGETS = {
     "choice": "one of",
@@ -239,12 +240,18 @@ def pay(facts: Facts) -> Iterator[Entry]:
     who, told = facts["people"], facts["texts"].get("payment", "")
     if told:
         yield fact("Pay, as raters read it", _paragraphs(told))
+    rows = list(pay_rows(facts))
+    if paid_by_us(facts["pay"]):
+        yield _paid_by_the_study(rows[0])
     for each in facts["recruitments"]:
-        yield _paid(each, who)
-    if not told and not facts["recruitments"]:
+        yield _paid(each, facts["pay"])
+    if facts["pay"]["by"] == "nobody":
+        yield fact("Pay", "raters are not paid, as study.toml says", 0)
+    elif not told and not rows:
         yield unknown(
             "Pay",
-            "not known: the texts for raters name none, and no places at Prolific were planned",
+            "not known: the texts for raters name none, [study.payment] of study.toml no amount, "
+            "and no places at Prolific were planned",
         )
     if who["timed"] < LEAST or who["minutes"] is None:
         yield unknown("Time of a session", f"not shown: fewer than {LEAST} people finished so far")
@@ -254,15 +261,22 @@ def pay(facts: Facts) -> Iterator[Entry]:
     yield fact("Time of a session", f"{words}, of {who['timed']:,} finished sessions", value)
 
 
-def _paid(each: Mapping[str, Any], who: Mapping[str, Any]) -> Entry:
+def _paid_by_the_study(row: PayRow) -> Entry:
+    amounts = (("a session", row.per_session), ("a clip", row.per_clip), ("an hour", row.per_hour))
+    told = [f"{v:,.2f} {row.currency} {unit}" for unit, v in amounts if v is not None]
+    lines = [f"{', '.join(told)}; what is not the rate itself is by the median session"]
+    if row.total is not None:
+        lines.append(f"{row.total:,.2f} {row.currency} in all, for {row.paid_for}")
+    return fact("Pay, as study.toml says", lines, asdict(row))
+
+
+def _paid(each: Mapping[str, Any], work: Mapping[str, Any]) -> Entry:
     currency, reward = each["currency"], each["reward_minor"]
     lines = [
         f"{_money(reward, currency)} a session, planned for {each['minutes']:g} min "
         f"({_money(each['hourly_minor'], currency)} an hour)"
     ]
-    known = who["timed"] >= LEAST and who["minutes"] and who["clips"]
-    hourly = 60 * reward / who["minutes"] if known else None
-    per_clip = reward / who["clips"] if known else None
+    per_clip, hourly = per_clip_and_hour(reward, work) or (None, None)
     if hourly is not None and per_clip is not None:
         lines.append(
             f"by the median session {_money(hourly, currency)} an hour and "

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LEAST = 5
+FEWEST_NUMBERS = 4 * LEAST  # answers, so that each quarter holds as many as a cell must
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,10 @@ def cost_of(draft: Draft, top: Mapping[str, Any], raters: int, minutes: int) -> 
     said = top.get("study", {}).get("payment", {})
     currency, by = said.get("currency", CURRENCY), said.get("by", "prolific")
     per_hour = said.get("per_hour", RECOMMENDED.get(currency, 0) / 100)
+    if "per_session" in said and minutes and isinstance(said["per_session"], int | float):
+        per_hour = 60 * said["per_session"] / minutes
+    elif "per_hour" not in said and ("per_clip" in said or currency not in RECOMMENDED):
+        return None  # not known here
     if not isinstance(per_hour, int | float) or not isinstance(currency, str):
         return None
     hourly = 0 if by == "nobody" else round(100 * per_hour)

@@ -28,6 +28,7 @@ from listening.recruitment.plan import Plan
 from listening.retention import rule_of
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.definitions import CorrectionFacts, corrections_of
+from listening.selectors.pay_facts import PayFacts, pay_facts
 from listening.selectors.progress import TaskProgress, study_progress
 from listening.selectors.ratings import HEARING
 from listening.selectors.studies import PlannedTrap, trap_plans
@@ -91,6 +92,7 @@ class CheckFacts(TypedDict):
 class QuestionFacts(TypedDict):
     """A question around the trials; ``counts`` by answer, of raters with ratings."""
 
+    key: str
     question: str
     kind: str
     counts: dict[str, int]
@@ -172,6 +174,7 @@ class StudyFacts(TypedDict):
     sources: list[SourceFacts]
     recruitments: list[RecruitmentFacts]
     people: PeopleFacts
+    pay: PayFacts
 
 
 PEOPLE = f"""
@@ -238,6 +241,7 @@ def method_facts(study: str) -> StudyFacts:
             ],
             recruitments=[_recruitment(each) for each in row.recruitments.order_by("pk")],
             people=_people(row, sessions, list(last.values())),
+            pay=pay_facts(row),
         )
 
 
@@ -347,6 +351,7 @@ def _question(question: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -
     chosen = [v for a in said for v in (a if isinstance(a, list) else [a])]
     counts = Counter(words[str(value)] for value in chosen if str(value) in words)
     return QuestionFacts(
+        key=question["key"],
         question=_said(question["question"]),
         kind=question["kind"],
         counts={text: counts[text] for text in words.values() if counts[text]},

@@ -97,14 +97,14 @@ def test_pay_at_prolific_is_told_by_the_median_session(facts):
         **{"currency": plan.currency, "devices": [], "filters": ["Fluent in English"]},
         **{"published_on": "2026-05-01", "rewards": 38, "bonuses": 2, "bonuses_minor": 100.0},
     }
-    who = {**facts["people"], "timed": 38, "minutes": 12.0, "clips": 30.0}
-    told = words_of(report_card(None, {**facts, "people": who, "recruitments": [placed]}))
+    work = {**facts["pay"], "timed": 38, "minutes": 12.0, "clips_each": 30.0}
+    told = words_of(report_card(None, {**facts, "pay": work, "recruitments": [placed]}))
     assert "£1.50 a session, planned for 10 min (£9.00 an hour)" in told["Pay at Prolific"]
     assert "by the median session £7.50 an hour and £0.0500 a clip" in told["Pay at Prolific"]
     assert "bonuses to fewer than 5 raters" in told["Pay at Prolific"]
     assert told["Filters"] == "Fluent in English"
-    few = {**who, "timed": 4}
-    told = words_of(report_card(None, {**facts, "people": few, "recruitments": [placed]}))
+    few = {**work, "timed": 4}
+    told = words_of(report_card(None, {**facts, "pay": few, "recruitments": [placed]}))
     assert "median" not in told["Pay at Prolific"]
 
 

@@ -220,7 +220,7 @@ def test_a_written_instruction_that_is_not_written_is_a_mistake_of_its_row(tmp_p
     [
         (TOML.replace("[[tasks]]", "[tasks]"), "tasks", "Write it as [[tasks]]."),
         (TOML.replace("[study]", '[study]\nconsent = "Yes?"'), "study.consent", "[study.texts]"),
-        (TOML.replace("[study]", "[study]\npayment = 9"), "study.payment", "into Recruiting"),
+        (TOML.replace("[study]", "[study]\npayment = 9"), "study.payment", "[study.payment]"),
         (TOML + "[tasks.options]\nscale = 7\n", "tasks[1].options.scale", "“points”"),
         (
             TOML + '[[study.checks]]\nkey = "headphones"\n',

@@ -42,6 +42,14 @@ def check(problem: Problem, place: str, what: str, remedy: str = "") -> None:
             *('key = "small"', 'key = "small"\npublication = { consent_covers_ratings = true }'),
             *("study.publication.consent_covers_ratings", "no consent text", "[study.texts]"),
         ),
+        (
+            *('key = "small"', 'key = "small"\npayment = { by = "us", currency = "yuan" }'),
+            *("study.payment.currency", "no code of a currency", "CNY"),
+        ),
+        (
+            *('key = "small"', 'key = "small"\npayment = { per_clip = 0.8 }'),
+            *("study.payment.per_clip", "by the hour", "by ="),
+        ),
         ('key = "sys-a"', 'key = "sys a ~ b"', "conditions[1].key", "“ ~ ”", "another name"),
         ('key = "sys-a"', 'key = "sys-a\\u200b"', "conditions[1].key", "invisible", "anew"),
         ('key = "sys-a"', 'key = "sys-a"\nrole = "tset"', "conditions[1].role", "none of", ""),

@@ -28,7 +28,7 @@ def brief_of(report: Report, most: int = MOST_ROWS) -> Report:
         "titles": titles(report),
         "slices": [[each.key, each.group, each.name] for each in slices(report)],
         "screening": [],  # its part has them
-        "parts": [_brief_part(part, most) for part in report.get("parts", [])],
+        "parts": [brief_part(part, most) for part in report.get("parts", [])],
     }
 
 
@@ -86,7 +86,8 @@ def _places(estimates: Iterable[EstimateRow]) -> dict[str, dict[str, int]]:
     }
 
 
-def _brief_part(part: PartRecord, most: int) -> PartRecord:
+def brief_part(part: PartRecord, most: int) -> PartRecord:
+    """The part with the first rows of its tables, and of these what a page shows."""
     if part.get("problem") or not part.get("tables"):
         return part
     return {**part, "files": {}, "tables": [_brief_table(each, most) for each in part["tables"]]}
@@ -94,8 +95,8 @@ def _brief_part(part: PartRecord, most: int) -> PartRecord:
 
 def _brief_table(table: TableRecord, most: int) -> TableRecord:
     rows = table["rows"]
-    shown = {column["key"] for column in table["columns"]}
-    shown |= {f"{key}_{end}" for key in shown for end in ("low", "high")} | {"low", "high"}
+    shown = {column["key"] for column in table["columns"]} | {table.get("group", "")}
+    shown |= {f"{key}_{end}" for key in shown for end in ("low", "high", "mark")} | {"low", "high"}
     kept = [{k: v for k, v in row.items() if k in shown} for row in rows[:most]]
     if len(rows) <= most:
         return {**table, "rows": kept}

@@ -27,7 +27,6 @@ ELSEWHERE = {  # (table, field) -> where newcomers look for it, and where it is
             "comment_prompt",
         )
     },
-    ("study", "payment"): f"the consent in {TEXTS} as words, and into Recruiting as an amount",
     ("study", "method"): "[[tasks]]",
     ("study", "conditions"): "[[conditions]] tables of their own",
     ("study", "options"): "[tasks.options]",
