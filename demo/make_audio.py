@@ -56,7 +56,7 @@ def recipes(packages: Path | None = None) -> Iterator[Recipe]:
 
 
 def anchors() -> Iterator[Recipe]:
-    for item in ("s0880", "s0890", "s0920", "s0930"):
+    for item in ("s0870", "s0880", "s0890", "s0920", "s0930"):
         for name, cut_hz in (("anchor35", 3500), ("anchor70", 7000)):
             how = f"low-pass at {cut_hz} Hz (Kaiser window, 80 dB, zero phase), level kept"
             yield Recipe(

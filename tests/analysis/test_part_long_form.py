@@ -86,7 +86,15 @@ def test_the_papers_t_tests_stand_beside_clustered_ones(found):
     assert len(rows) == 45
     wider = [row["p"] > row["student_p"] for row in rows if row["student_p"] > 1e-12]
     assert sum(wider) > 0.8 * len(wider)
-    assert any("the paper's t test of ratings would call" in text for text in found.sentences)
+    for unit in ("student", "stimuli"):
+        assert {row[f"{unit}_df"] for row in rows if row["name"] == "Rp − Tp"} == {
+            (103 * 2 - 2) if unit == "stimuli" else 103 * 2 * 8 - 2
+        }
+        clear = sum(row[f"{unit}_p"] < 0.05 for row in rows)
+        named = {"student": "by ratings", "stimuli": "by the means of stimuli"}[unit]
+        assert any(
+            f"{clear} so {named}" in text or f"{clear} {named}" in text for text in found.sentences
+        )
 
 
 def test_the_same_lines_score_less_after_real_speech_than_after_synthetic(found):

@@ -74,7 +74,8 @@ def test_the_whole_paper_from_one_manifest() -> None:
         "44 stimuli of 10 conditions made from 22 lines; Rp: 1 paragraph too short; "
         "Tp: 1 paragraph too short; R1R1: 1 paragraph too short; R1T1: 1 paragraph too short; "
         "T1T1: 1 paragraph too short; Text1T1: 1 paragraph too short; "
-        "T2T1: 2 paragraphs too short; T1T2: 2 paragraphs too short."
+        "T2T1: 2 paragraphs too short; T1T2: 2 paragraphs too short; "
+        '20 other pairs left out (windows = "first").'
     )
 
 
@@ -95,6 +96,16 @@ def test_windows_choose_among_the_pairs_and_not_among_isolated_lines(
     derived = made(paragraph("p1", 4), {"conditions": ["R1T1", "Ti"], "windows": windows})
     assert [r.entry.item for r in cells(derived, "R1T1")] == items
     assert len(cells(derived, "Ti")) == 4
+
+
+def test_only_the_first_lines_are_used_where_a_setting_says_so() -> None:
+    """Clark et al.'s dialogues: two turns alone, and the second one after the first."""
+    lines = [*paragraph("d1", 4, "ab"), *paragraph("d2", 2, "ab", start=0)]
+    derived = made(lines, {"conditions": ["Ti", "T1T1", "Tp"], "first_lines": 2})
+    assert [r.entry.item for r in cells(derived, "Ti")] == ["d1.1", "d1.2", "d2.0", "d2.1"]
+    assert [r.entry.item for r in cells(derived, "T1T1")] == ["d1.2", "d2.1"]
+    assert [r.entry.item for r in cells(derived, "Tp")] == ["d1.1-2", "d2.0-1"]
+    assert derived.summary().endswith("; 2 later lines left out (first_lines = 2).")
 
 
 def test_an_item_takes_over_what_its_lines_agree_on() -> None:

@@ -52,6 +52,7 @@ def test_what_is_left_out_has_its_default() -> None:
             "synthetic": ["flite"],
             "conditions": ["Ti"],
             "windows": "all",
+            "first_lines": None,
             "gap_s": 0.3,
             "context_gap_s": None,
             "dimensions": [],

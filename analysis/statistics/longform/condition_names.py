@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ISOLATION, PARAGRAPH, CONTEXT = "isolation", "paragraph", "context"
 SETTINGS = (ISOLATION, PARAGRAPH, CONTEXT)
@@ -65,6 +65,17 @@ def in_words(speaker: str) -> str:
     if speaker.startswith("T (") and speaker.endswith(")"):
         return f"{speaker[3:-1]} (T)"
     return speaker
+
+
+def over(form: Form, other: Form) -> Form | None:
+    """The form of a comparison of the two, seen from the first; None of different settings."""
+    if (form.setting, form.lines, form.key) != (other.setting, other.lines, other.key):
+        return None
+    if form.name.partition(" (")[0] == other.name.partition(" (")[0]:
+        systems = f"{form.system} over {other.system}"
+        return replace(form, name=f"{form.name.partition(' (')[0]} ({systems})", system=systems)
+    names = f"{form.name} over {other.name}"
+    return replace(form, name=names, voice="", system=f"{form.speaker} over {other.speaker}")
 
 
 def form_of(condition: str) -> Form | None:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
+from analysis.ratings.estimands import keys_where, name_of
 from analysis.ratings.table import rated
 from analysis.statistics.longform.condition_names import (
     CONTEXT,
@@ -20,7 +21,9 @@ from analysis.statistics.longform.condition_names import (
     UNKNOWN,
     Form,
     form_of,
+    over,
 )
+from analysis.statistics.longform.preferences import one_way_round
 
 Texts = NDArray[np.object_]
 MOS = frozenset({"mos", "context_mos"})  # two questions on one scale of 1 to 5
@@ -58,6 +61,11 @@ class Material:
     length: dict[str, int]
     places_from: str
 
+    @property
+    def mean(self) -> str:
+        """What the mean of its scores is called: MOS on scales of 1 to 5, else their own name."""
+        return "MOS" if MOS.intersection(self.estimands) else name_of(min(self.estimands, key=len))
+
     def rows_of(self, setting: str) -> NDArray[np.bool_]:
         """Which ratings (n,) are of that setting."""
         codes = [i for i, form in enumerate(self.forms) if form.setting == setting]
@@ -82,13 +90,16 @@ def is_long_form(table: pd.DataFrame) -> bool:
 
 
 def materials(table: pd.DataFrame) -> Iterator[Material]:
-    """The table's long-form ratings of single clips, apart by study, scale, criterion, and key.
+    """The table's long-form ratings, apart by study, scale, criterion, and key.
 
     MOS and context MOS stand together, for that is the comparison of Clark et al. (2019); criteria
-    are kept apart only where a task has several. Comparisons of two clips are left out.
+    are kept apart only where a task has several. Preferences between two clips stand by the form
+    that both have, from the side that is named first (`over`); other comparisons are left out.
     """
     use = rated(table)
-    use = use[(use["versus_condition"] == "") & (use["condition"] != "")]
+    prefers = use["estimand"].isin(keys_where("prefers")) & (use["versus_condition"] != "")
+    use = use[((use["versus_condition"] == "") | prefers) & (use["condition"] != "")]
+    use = one_way_round(use)
     use = use.assign(scale=use["estimand"].where(~use["estimand"].isin(MOS), "mos"))
     several_studies = use["study"].nunique() > 1
     for (named, _), rows in use.groupby(["study", "scale"], sort=True):
@@ -100,9 +111,9 @@ def materials(table: pd.DataFrame) -> Iterator[Material]:
 
 
 def _by_key(rows: pd.DataFrame, study: str, criterion: str) -> Iterator[Material]:
-    names = ["condition", "task", "method"]
+    names = ["condition", "versus_condition", "task", "method"]
     kinds = rows[names].drop_duplicates().itertuples(index=False)
-    named = {tuple(map(str, kind)): form_of(str(kind[0])) for kind in kinds}
+    named = {tuple(map(str, kind)): _named(str(kind[0]), str(kind[1])) for kind in kinds}
     forms = [_form(key, named) for key in _tuples(rows, names, "context", "paragraph", "item")]
     known = np.array([form is not None for form in forms], dtype=bool)
     key = np.array([form.key if form else "" for form in forms], dtype=object)
@@ -112,16 +123,25 @@ def _by_key(rows: pd.DataFrame, study: str, criterion: str) -> Iterator[Material
         yield _material(rows[mine], [form for form in chosen if form], each, study, criterion)
 
 
+def _named(condition: str, versus: str) -> Form | None:
+    """The form of a condition, or the one of two that are compared in it."""
+    form, other = form_of(condition), form_of(versus)
+    if not versus or form is None or other is None:
+        return None if versus else form
+    return over(form, other)
+
+
 def _tuples(rows: pd.DataFrame, names: list[str], *more: str) -> Iterator[tuple[str, ...]]:
     return zip(*(rows[name].tolist() for name in [*names, *more]), strict=True)
 
 
 def _form(row: tuple[str, ...], named: dict[tuple[str, ...], Form | None]) -> Form | None:
     """The named form, else what task, context and item tell of a condition of another name."""
-    condition, task, method, context, paragraph, item = row
-    form = named[condition, task, method]
+    condition, versus, task, method, context, paragraph, item = row
+    form = named[condition, versus, task, method]
     if form is not None:
         return form
+    condition = f"{condition} over {versus}" if versus else condition
     setting = _setting(task.lower(), method, context, paragraph, item)
     if not setting:
         return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from listening.design.settings.joined import attributes_of, joined_item
 from listening.design.settings.manifest import Manifest, Mistake, Paragraph, neighbours
 from listening.design.settings.names import BadName, Form, Voice, form_named
 from listening.design.settings.recipe import Line, Recipe
@@ -14,7 +15,6 @@ from listening.design.studyfile.entries import ConditionEntry, ItemEntry, Stimul
 from listening.design.studyfile.problems import did_you_mean
 
 LONGEST_KEY, LONGEST_LABEL, LONGEST_STIMULUS = 80, 120, 120
-UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # languages that part sentences by no space
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Derived:
     stimuli: tuple[Recipe, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    passed_over: tuple[tuple[str, int], ...] = ()  # what the setting asked to leave out, counted
 
     def added_to(self, study: StudyFile) -> StudyFile:
         """The study with all of this as if its files had held it."""
@@ -64,7 +65,8 @@ class Derived:
             f"{condition}: {_counted(n, 'paragraph', 'paragraphs')} {words[why]}"
             for (condition, why), n in counts.items()
         ]
-        return "; ".join([made, *left_out]) + "."
+        asked = [f"{n:,} {what}" for what, n in self.passed_over if n]
+        return "; ".join([made, *left_out, *asked]) + "."
 
 
 def derive(study: StudyFile) -> Derived:
@@ -100,6 +102,7 @@ class _Workshop:
     stimuli: dict[str, Recipe] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     mistakes: dict[Mistake, None] = field(default_factory=dict)
+    passed_over: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.manifest = Manifest(self.study)
@@ -116,6 +119,7 @@ class _Workshop:
             tuple(self.stimuli.values()),
             tuple(self.skipped),
             tuple(self.mistakes),
+            tuple(self.passed_over.items()),
         )
 
     def say(self, place: str, what: str, remedy: str, stimulus: str = "") -> None:
@@ -135,9 +139,20 @@ class _Workshop:
                 remedy = "A paragraph is used when all its lines have one of these dimensions."
             self.say(f"{where}.dimensions" if table.get("dimensions") else where, what, remedy)
             return
+        paragraphs = self._beginnings(table, paragraphs)
         if not wrong:  # else what is missing would be said twice
             for condition in wanted:
                 self._make_condition(where, table, condition, paragraphs)
+
+    def _beginnings(self, table: dict[str, Any], paragraphs: list[Paragraph]) -> list[Paragraph]:
+        """Of each paragraph its first lines, as many as the setting takes; all without a number."""
+        first_lines = table.get("first_lines")
+        if not first_lines:
+            return paragraphs
+        cut = [paragraph.beginning(first_lines) for paragraph in paragraphs]
+        left = sum(len(p.lines) for p in paragraphs) - sum(len(p.lines) for p in cut)
+        self.passed_over[f"later lines left out (first_lines = {first_lines})"] += left
+        return cut
 
     def _wanted(self, where: str, table: dict[str, Any]) -> Iterator[_Condition]:
         """The conditions of one setting whose names and voices are right."""
@@ -246,7 +261,11 @@ class _Workshop:
     ) -> tuple[list[tuple[ItemEntry, ...]], int]:
         """Windows of which nothing is missing, and the number of the others."""
         usable, lost = [], 0
-        for window in _windows(wanted.form, paragraph, table.get("windows", "all")):
+        which = table.get("windows", "all")
+        windows = _windows(wanted.form, paragraph, which)
+        others = len(_windows(wanted.form, paragraph, "all")) - len(windows)
+        self.passed_over[f'other pairs left out (windows = "{which}")'] += others
+        for window in windows:
             gone = list(self._gone(wanted, window))
             if gone and not table.get("allow_missing"):
                 for line, what in gone:
@@ -286,7 +305,7 @@ class _Workshop:
         elif key in self.own_stimuli or key in self.stimuli:
             what = f"“{key}”, made of condition and paragraph, is the id of another stimulus."
             self.say("paragraph", what, "Rename the stimulus or the paragraph.", anchor)
-        attributes = _attributes(wanted.form, window)
+        attributes = attributes_of(wanted.form, window)
         gap_s = float(table.get("gap_s", 0.3))
         context_gap_s = table.get("context_gap_s")
         self.stimuli[key] = Recipe(
@@ -303,7 +322,7 @@ class _Workshop:
 
     def _item(self, rated: Sequence[ItemEntry]) -> ItemEntry:
         """The item of these lines, the same one for every condition that rates them."""
-        item = _joined_item(rated)
+        item = joined_item(rated)
         own = self.own_items.get(item.key)
         if own is not None and list(rated) != [own]:
             what = f"The item “{own.key}” has the name of lines that the settings make."
@@ -325,54 +344,6 @@ def _windows(form: Form, paragraph: Paragraph, which: str) -> list[tuple[ItemEnt
 def _roles(form: Form, window: Sequence[ItemEntry]) -> Iterator[tuple[ItemEntry, str]]:
     for n, line in enumerate(window):
         yield line, "context" if n < form.context_lines else "rated"
-
-
-def _joined_item(lines: Sequence[ItemEntry]) -> ItemEntry:
-    first, last = lines[0], lines[-1]
-    to = "" if first is last else f"-{last.position}"
-    return replace(
-        first,
-        key=f"{first.paragraph}.{first.position}{to}",
-        text=_joined_text(lines),
-        dimension=_common(line.dimension for line in lines),
-        speaker=_common(line.speaker for line in lines),
-        language=_common(line.language for line in lines),
-        split=_common(line.split for line in lines),
-        derived=True,
-    )
-
-
-def _common(values: Iterator[str]) -> str:
-    """The value, if there is only one."""
-    different = set(values)
-    return different.pop() if len(different) == 1 else ""
-
-
-def _joined_text(lines: Sequence[ItemEntry]) -> str:
-    """Turns of a dialogue on lines of their own, sentences of one speaker one after the other."""
-    text = ""
-    for before, line in zip((None, *lines), lines, strict=False):
-        if text and line.text and before is not None:
-            unspaced = line.language.partition("-")[0] in UNSPACED
-            text += "\n" if before.speaker != line.speaker else "" if unspaced else " "
-        text += line.text
-    return text
-
-
-def _attributes(form: Form, window: Sequence[ItemEntry]) -> dict[str, str]:
-    """What an analysis may ask about a cell; all of it as text, as attributes are."""
-    context, rated = window[: form.context_lines], window[form.context_lines :]
-    attributes = {
-        "setting": form.setting,
-        "lines": str(len(rated)),
-        "position": str(rated[0].position),
-        "paragraph": rated[0].paragraph,
-    }
-    if context:
-        others = {line.speaker for line in context} - {rated[0].speaker}
-        attributes["context_lines"] = str(len(context))
-        attributes["context_speaker"] = "other" if others else "same"
-    return attributes
 
 
 def _counted(number: int, one: str, many: str) -> str:

@@ -32,6 +32,12 @@ class Paragraph:
         for start in range(len(self.lines) - length + 1):
             yield self.lines[start : start + length]
 
+    def beginning(self, length: int) -> Paragraph:
+        """The paragraph as if it ended after so many lines, counted by their places."""
+        end = min(_place(self.lines[0]), 1) + length
+        lines = tuple(line for line in self.lines if _place(line) < end)
+        return Paragraph(self.key, lines, bool(lines) and self.whole)
+
 
 def neighbours(lines: Sequence[ItemEntry]) -> bool:
     """Do the lines follow each other without a gap?"""

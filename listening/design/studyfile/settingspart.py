@@ -10,6 +10,7 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.shapes import Field, read_table
 
 LONGEST_GAP_S = 60
+MOST_LINES = 99  # two digits, as in the names of conditions
 WINDOWS = ("all", "first", "last")
 
 
@@ -27,6 +28,7 @@ SETTING = {
     "synthetic": Field(_one_or_several, default=[], longest=80),
     "conditions": Field(_list, required=True, default=[], longest=20),
     "windows": Field(shapes.choice, default="all", choices=WINDOWS),
+    "first_lines": Field(shapes.whole, low=1, high=MOST_LINES),
     "gap_s": Field(shapes.number, default=0.3, low=0, high=LONGEST_GAP_S),
     "context_gap_s": Field(shapes.number, low=0, high=LONGEST_GAP_S),
     "dimensions": Field(_list, default=[], longest=80),

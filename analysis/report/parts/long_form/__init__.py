@@ -8,9 +8,10 @@ from analysis.ratings.estimands import name_of
 from analysis.ratings.study_scores import WORDS
 from analysis.report.content import Content, together, warned_once, worded
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.long_form.condition_tests import conditions
+from analysis.report.parts.long_form.condition_means import conditions
 from analysis.report.parts.long_form.context_tables import contexts
 from analysis.report.parts.long_form.paragraph_tables import paragraphs
+from analysis.report.parts.long_form.setting_tests import condition_tests
 from analysis.statistics.longform import Material, materials
 from analysis.statistics.longform.long_form_table import is_long_form
 from analysis.statistics.options import Options
@@ -25,7 +26,7 @@ class LongForm(Part):
     """Sentences alone, whole paragraphs, and sentences after their context, side by side."""
 
     key = "long_form"
-    version = "1"
+    version = "2"
     title = "Long-form: settings, contexts, paragraphs"
     order = 40
     always = False
@@ -76,6 +77,7 @@ def _of_material(
     """``about`` of its figures and tables stays empty: they span the tasks of a study."""
     contents = [
         conditions(material, suffix, options.level),
+        condition_tests(material, suffix, options.level),
         contexts(material, suffix, options.level),
         paragraphs(material, suffix, options.level, words, options.reference),
     ]

@@ -1,4 +1,4 @@
-"""Clark et al.'s tables 1 and 2: paragraph MOS against sentence MOS, and by sentence position."""
+"""Paragraphs against their sentences: Clark et al.'s tables 1 and 2, intervals, and the trap."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from analysis.formatting import interval_text
 from analysis.report.content import Content, Figure, Table, column, columns_of, table_row
+from analysis.report.parts.long_form.paper_tables import NAMES, table1, table2
 from analysis.statistics.longform import (
     Correlate,
     Material,
     ParagraphScores,
-    by_position,
     paragraph_scores,
     pooled_correlates,
     within_correlates,
@@ -20,16 +20,6 @@ from analysis.statistics.longform import (
 from analysis.statistics.longform.condition_names import ISOLATION, PARAGRAPH, in_words
 from analysis.statistics.longform.paragraph_correlations import FEWEST
 
-NAMES = {
-    "mean": "mean sentence MOS",
-    "first": "first sentence MOS",
-    "second": "second sentence MOS",
-    "last": "last sentence MOS",
-    "min": "minimum sentence MOS",
-    "max": "maximum sentence MOS",
-    "n_sentences": "number of sentences",
-    "n_words": "number of words",
-}
 WITHIN, CENTRED, POOLED = "one speaker", "all, own means taken away", "all pooled (the trap)"
 MOST_OPEN = 3  # speakers
 MOST_TRIED = 20
@@ -39,14 +29,15 @@ METHOD = (
     "position for paragraphs of 2, 3 and 4 sentences (table 2), classical standard errors."
 )
 TRAP = (
-    "Beware of pooling: over all speakers together r of mean sentence MOS is {pooled:.2f}, because "
-    "better systems have better sentences and better paragraphs; with each speaker's means taken "
-    "away it is {within:.2f}. Only the second says whether sentences foretell their paragraph."
+    "Beware of pooling: over all speakers together r of mean sentence {mean} is {pooled:.2f}, "
+    "because better systems have better sentences and better paragraphs; with each speaker's "
+    "means taken away it is {within:.2f}. Only the second says whether sentences foretell their "
+    "paragraph."
 )
 TRIED = "Eight correlates are tried for each speaker; p is not corrected for that, as in the paper."
 CEILING = (
-    "Paragraph and sentence MOS of {name} rest on few ratings each: their noise alone lets r of "
-    "mean sentence MOS reach about {ceiling:.2f} at most, even if sentences decided everything."
+    "Paragraph and sentence {mean} of {name} rest on few ratings each: their noise alone lets r of "
+    "mean sentence {mean} reach about {ceiling:.2f} at most, even if sentences decided everything."
 )
 
 
@@ -73,36 +64,6 @@ class WithinRow(CorrelateRow):
     ceiling: float | None = column("r possible with this noise", "number", 2)
 
 
-@table_row
-class SlopeRow:
-    """A coefficient of a regression of paragraph MOS on sentence MOS by position."""
-
-    speaker: str = column("Rated speech")
-    sentences: int = column("Sentences", "count")
-    n: int = column("Paragraphs", "count")
-    term: str = column("Term")
-    coef: float = column("Coefficient", "number")
-    se: float = column("Standard error", "number")
-    t: float = column("t", "number", 2)
-    p: float = column("p", "p")
-
-
-@table_row
-class FitRow:
-    """How well sentence positions explain paragraph MOS."""
-
-    speaker: str = column("Rated speech")
-    sentences: int = column("Sentences", "count")
-    n: int = column("Paragraphs", "count")
-    r2: float | None = column("R²", "number")
-    adjusted_r2: float | None = column("Adjusted R²", "number")
-    f: float | None = column("F", "number", 2)
-    df1: int | None = column("df", "count")
-    df2: int | None = column("df of the error", "count")
-    p: float | None = column("p", "p")
-    note: str = column("Note")
-
-
 def paragraphs(
     material: Material,
     suffix: str,
@@ -119,26 +80,32 @@ def paragraphs(
     warnings = _warnings(material, every)
     if not usable:
         return Content(warnings=warnings)
+    mean = material.mean
     synthetic = [one for one in usable if not material.real(one.speaker, reference)]
     within = [
-        WithinRow(**_cells(one.speaker, WITHIN, each), ceiling=one.ceiling() if i == 0 else None)
+        WithinRow(
+            **_cells(one.speaker, WITHIN, each, mean),
+            ceiling=one.ceiling() if i == 0 else None,
+        )
         for one in usable
         for i, each in enumerate(within_correlates(one, level))
     ]
-    pooled, trap = _pooled(synthetic, level)
+    pooled, trap = _pooled(synthetic, level, mean)
     named = [one.speaker for one in synthetic] if len(synthetic) <= MOST_OPEN else []
     return Content(
-        sentences=[text for one in usable if one.speaker in named for text in _answer(within, one)]
+        sentences=[
+            text for one in usable if one.speaker in named for text in _answer(within, one, mean)
+        ]
         + trap,
-        figures=[_figure(usable, suffix)],
-        tables=_tables([*within, *pooled], usable, suffix, level),
+        figures=[_figure(usable, suffix, mean)],
+        tables=_tables([*within, *pooled], usable, suffix, level, mean),
         warnings=warnings,
         methods=[METHOD],
     )
 
 
 def _pooled(
-    synthetic: Sequence[ParagraphScores], level: float
+    synthetic: Sequence[ParagraphScores], level: float, mean: str
 ) -> tuple[list[CorrelateRow], list[str]]:
     """Correlations over all synthetic speakers, and the warning about the trap that they are."""
     if len(synthetic) < 2:
@@ -146,21 +113,22 @@ def _pooled(
     centred = pooled_correlates(synthetic, level, centred=True)
     pooled = pooled_correlates(synthetic, level)
     rows = [
-        CorrelateRow(**_cells("all synthetic", kind, each))
+        CorrelateRow(**_cells("all synthetic", kind, each, mean))
         for kind, correlates in ((CENTRED, centred), (POOLED, pooled))
         for each in correlates
     ]
     within, between = centred[0].r, pooled[0].r
     if within is None or between is None:
         return rows, []
-    return rows, [TRAP.format(pooled=between, within=within)]
+    return rows, [TRAP.format(mean=mean, pooled=between, within=within)]
 
 
-def _cells(speaker: str, kind: str, each: Correlate) -> dict[str, Any]:
-    return {"speaker": speaker, "kind": kind, "name": NAMES[each.correlate], **vars(each)}
+def _cells(speaker: str, kind: str, each: Correlate, mean: str) -> dict[str, Any]:
+    name = NAMES[each.correlate].format(mean=mean)
+    return {"speaker": speaker, "kind": kind, "name": name, **vars(each)}
 
 
-def _figure(usable: Sequence[ParagraphScores], suffix: str) -> Figure:
+def _figure(usable: Sequence[ParagraphScores], suffix: str, mean: str) -> Figure:
     rows = [
         {"name": paragraph, "x": x, "y": y, "group": one.speaker}
         for one in usable
@@ -173,49 +141,44 @@ def _figure(usable: Sequence[ParagraphScores], suffix: str) -> Figure:
         "Whole paragraphs against the mean of their sentences",
         "scatter",
         rows,
-        x="mean sentence MOS",
-        y="paragraph MOS",
+        x=f"mean sentence {mean}",
+        y=f"paragraph {mean}",
     )
 
 
 def _tables(
-    rows: Sequence[CorrelateRow], usable: Sequence[ParagraphScores], suffix: str, level: float
+    rows: Sequence[CorrelateRow],
+    usable: Sequence[ParagraphScores],
+    suffix: str,
+    level: float,
+    mean: str,
 ) -> list[Table]:
-    fits: list[FitRow] = []
-    slopes: list[SlopeRow] = []
-    for one in usable:
-        for fit in (each for each in by_position([one]) if each.n):
-            place = one.speaker, fit.sentences, fit.n
-            r2 = fit.r2, fit.adjusted_r2
-            fits.append(FitRow(*place, *r2, fit.f, fit.df1, fit.df2, fit.p, fit.note))
-            slopes += [SlopeRow(*place, s.term, s.value, s.se, s.t, s.p) for s in fit.slopes]
     notes = "; ".join(dict.fromkeys(row.note for row in rows if row.note))
     note = TRIED + (f" {notes[:1].upper()}{notes[1:]}." if notes else "")
-    shown = [c for c in columns_of(FitRow) if c.key != "note" or any(fit.note for fit in fits)]
     folded = len(usable) > MOST_OPEN
-    key, title = "correlates", "Paragraph MOS with what its sentences are (Clark et al., table 1)"
+    tables = [table1(rows, usable, suffix, mean), *table2(usable, suffix, mean)]
+    tables = [replace(table, folded=folded) for table in tables if table.rows]
+    key, title = f"correlates{suffix}", f"Paragraph {mean} with what its sentences are: intervals"
     columns = columns_of(WithinRow, level=level)
-    tables = [Table.of(WithinRow, f"{key}{suffix}", title, rows, columns=columns, note=note)]
-    key, title = "positions", "Paragraph MOS on sentence MOS by position (Clark et al., table 2)"
-    tables.append(Table.of(SlopeRow, f"{key}{suffix}", title, slopes))
-    key, title = "position_fits", "How well sentence positions explain paragraph MOS"
-    tables.append(Table.of(FitRow, f"{key}{suffix}", title, fits, columns=shown))
-    return [replace(table, folded=folded) for table in tables if table.rows]
+    tables.append(Table.of(WithinRow, key, title, rows, columns=columns, note=note, folded=True))
+    return tables
 
 
-def _answer(rows: Sequence[WithinRow], one: ParagraphScores) -> list[str]:
+def _answer(rows: Sequence[WithinRow], one: ParagraphScores, called: str) -> list[str]:
     """One speaker's correlation in words."""
     mean = next((x for x in rows if (x.speaker, x.correlate) == (one.speaker, "mean")), None)
     if mean is None or mean.r is None or mean.low is None or mean.high is None:
         return []
     ends = interval_text(mean.low, mean.high, None, 2)
     sentences = [
-        f"Of {in_words(one.speaker)}, paragraph MOS goes with mean sentence MOS by r = "
-        f"{mean.r:.2f} {ends} over {mean.n} paragraphs ({mean.r**2 * 100:.0f} % of the "
+        f"Of {in_words(one.speaker)}, paragraph {called} goes with mean sentence {called} by "
+        f"r = {mean.r:.2f} {ends} over {mean.n} paragraphs ({mean.r**2 * 100:.0f} % of the "
         "variance)."
     ]
     if mean.ceiling is not None and mean.ceiling < 1:
-        sentences.append(CEILING.format(name=in_words(one.speaker), ceiling=mean.ceiling))
+        sentences.append(
+            CEILING.format(mean=called, name=in_words(one.speaker), ceiling=mean.ceiling)
+        )
     return sentences
 
 

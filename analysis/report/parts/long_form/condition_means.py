@@ -1,10 +1,9 @@
-"""Clark et al.'s figures 2 and 3: MOS per condition from high to low, and tests between them."""
+"""Clark et al.'s figures 2 and 3: MOS per condition, from high to low."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -13,8 +12,6 @@ from analysis.formatting import beware
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.statistics.comparisons.clustered_variance import variance_and_df
-from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
-from analysis.statistics.comparisons.two_sample_tests import student_t
 from analysis.statistics.intervals import (
     Clustered,
     clustered,
@@ -31,7 +28,6 @@ from analysis.statistics.longform.condition_names import (
 )
 from analysis.statistics.longform.long_form_table import Material
 
-MOST_ALL_PAIRS = 14  # conditions; of more, only settings of the same speaker are tested
 MOST_NAMED = 12
 TURNS = 2  # conversations cut to two turns: each turn is a speaker of its own
 FEWEST_AT_PLACE = 5  # paragraphs
@@ -51,11 +47,7 @@ METHOD = (
     "Conditions as in Clark et al. (2019): mean opinion scores with two-way clustered intervals "
     "over raters and paragraphs (Cameron, Gelbach and Miller 2011); differences likewise, adjusted "
     "over all pairs shown by their joint distribution (Hothorn, Bretz and Westfall 2008); beside "
-    "them the paper's two-tailed independent t test."
-)
-NAIVE = (
-    "The t test is the paper's: two-tailed, of independent ratings, not corrected for many tests. "
-    "Ratings of one rater or one paragraph go together, so its p is too small."
+    "them two-tailed independent t tests, of ratings and of stimulus means."
 )
 
 
@@ -75,7 +67,7 @@ class ConditionRow:
     """The mean opinion score of a condition."""
 
     name: str = column("Condition")
-    value: float = column("MOS", "number")
+    value: float = column("{mean}", "number")
     low: float | None = column("{level} interval", "interval", key="interval")
     high: float | None
     naive_low: float | None = column("Naive", "interval", key="naive")
@@ -92,34 +84,12 @@ class ConditionRow:
 
 
 @table_row
-class TestRow:
-    """A difference of two conditions, adjusted over all pairs, alone, and as the paper tests it."""
-
-    name: str = column("Difference")
-    condition: str
-    versus: str
-    value: float = column("Points", "number", sign=True)
-    low: float | None = column("{level} interval, adjusted", "interval", key="interval")
-    high: float | None
-    p: float | None = column("p, adjusted", "p")
-    claimed: bool | None
-    alone_low: float | None = column("This one alone", "interval", key="alone")
-    alone_high: float | None
-    p_alone: float | None
-    same_setting: bool
-    student_t: float | None = column("t test as in the paper, t", "number", 2)
-    student_df: float | None = column("df", "count")
-    student_p: float | None = column("p", "p")
-    note: str
-
-
-@table_row
 class PlaceRow:
     """The mean opinion score of single lines at one place of their paragraphs."""
 
     group: str = column("Condition")
     x: int = column("Place", "count")
-    y: float = column("MOS", "number")
+    y: float = column("{mean}", "number")
     low: float | None = column("{level} interval", "interval", key="interval")
     high: float | None
     n_ratings: int = column("Ratings", "count")
@@ -133,19 +103,18 @@ CONDITIONS_SHOWN = (
 
 
 def conditions(material: Material, suffix: str, level: float) -> Content:
-    """The plot of all conditions, their table, and tests of pairs."""
+    """The plot of all conditions, and their table."""
     cells = cells_of(material)
     rows = _rows(cells, level)
-    tests = _tests(cells, level)
     figures = [_figure(rows, suffix, material)]
     places = _by_place(material, level)
     turns = set(material.length.values()) == {TURNS}  # then they are conditions already
     if not turns and 1 <= len({row.group for row in places}) <= MOST_LINES:
         figures.append(_place_figure(places, suffix))
     return Content(
-        sentences=[_answer(rows), *_counts_of_clear(tests, level)],
+        sentences=[_answer(rows)],
         figures=figures,
-        tables=_tables(rows, tests, places, suffix, level),
+        tables=_tables(rows, places, suffix, level, material.mean),
         warnings=_warnings(material, rows),
         methods=[METHOD],
     )
@@ -214,43 +183,6 @@ def _bounds(
     return low, high, few if groups < FEW else ""
 
 
-def _tests(cells: Cells, level: float) -> list[TestRow]:
-    order = np.lexsort((np.array(cells.names), -cells.sums.value)).tolist()
-    pairs = [
-        (a, b)
-        for a, b in combinations(order, 2)
-        if len(order) <= MOST_ALL_PAIRS or cells.forms[a].speaker == cells.forms[b].speaker
-    ]
-    decisions = decide_pairs(pairs, cells.names, cells.sums, level=level)
-    return [
-        _test(cells, a, b, decision, level)
-        for (a, b), decision in zip(pairs, decisions, strict=True)
-    ]
-
-
-def _test(cells: Cells, a: int, b: int, decision: Decision, level: float) -> TestRow:
-    y = cells.material.y
-    paper = student_t(y[cells.code == a], y[cells.code == b], level)
-    return TestRow(
-        name=f"{cells.names[a]} − {cells.names[b]}",
-        condition=cells.names[a],
-        versus=cells.names[b],
-        value=decision.value,
-        low=decision.low,
-        high=decision.high,
-        p=decision.p,
-        claimed=decision.claimed,
-        alone_low=decision.low_alone,
-        alone_high=decision.high_alone,
-        p_alone=decision.p_alone,
-        same_setting=cells.forms[a].setting == cells.forms[b].setting,
-        student_t=paper.statistic,
-        student_df=paper.df,
-        student_p=paper.p,
-        note=decision.note,
-    )
-
-
 def _by_place(material: Material, level: float) -> list[PlaceRow]:
     """MOS of single lines by their place, where a condition has several places."""
     rows = []
@@ -273,13 +205,15 @@ def _by_place(material: Material, level: float) -> list[PlaceRow]:
 
 
 def _figure(rows: Sequence[ConditionRow], suffix: str, material: Material) -> Figure:
+    estimand = estimand_of(min(material.estimands, key=len))
     return Figure(
         f"long_form_conditions{suffix}",
         "Conditions, from high to low",
         "intervals",
         picked(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
         x="mean score",
-        ends=estimand_of(min(material.estimands, key=len)).ends,
+        ends=estimand.ends,
+        at=() if estimand.neutral is None else (estimand.neutral,),
         note="R real, T synthetic, Text read; i one line alone, p the whole paragraph; R1T1: one "
         "real line, then one synthetic line that is rated.",
     )
@@ -298,19 +232,18 @@ def _place_figure(rows: Sequence[PlaceRow], suffix: str) -> Figure:
 
 def _tables(
     rows: Sequence[ConditionRow],
-    tests: Sequence[TestRow],
     places: Sequence[PlaceRow],
     suffix: str,
     level: float,
+    mean: str,
 ) -> list[Table]:
     key, title = f"long_form_conditions{suffix}", "Conditions, from high to low"
-    columns = columns_of(ConditionRow, *CONDITIONS_SHOWN, level=level)
+    columns = columns_of(ConditionRow, *CONDITIONS_SHOWN, level=level, mean=mean)
     note = beware(row.note for row in rows)
     tables = [Table.of(ConditionRow, key, title, rows, columns=columns, note=note)]
-    key, title, many = f"long_form_tests{suffix}", "Tests between conditions", len(tests) > 15
-    tables.append(Table.of(TestRow, key, title, tests, level=level, note=NAIVE, folded=many))
     key, title = f"long_form_places{suffix}", "Single lines by their place"
-    tables.append(Table.of(PlaceRow, key, title, places, level=level, folded=True))
+    columns = columns_of(PlaceRow, level=level, mean=mean)
+    tables.append(Table.of(PlaceRow, key, title, places, columns=columns, folded=True))
     return [table for table in tables if table.rows]
 
 
@@ -319,18 +252,6 @@ def _answer(rows: Sequence[ConditionRow]) -> str:
     if len(means) > MOST_NAMED:
         return f"Highest: {', '.join(means[:3])}; lowest: {', '.join(means[-3:])}."
     return f"From high to low: {', '.join(means)}."
-
-
-def _counts_of_clear(tests: Sequence[TestRow], level: float) -> list[str]:
-    if not tests:
-        return []
-    alpha = 1 - level
-    clear = sum(bool(row.claimed) for row in tests)
-    paper = sum(row.student_p is not None and row.student_p < alpha for row in tests)
-    return [
-        f"{clear} of {len(tests)} pairs differ clearly (adjusted p < {alpha:.2g}, raters and "
-        f"paragraphs taken into account); the paper's t test of ratings would call {paper} so."
-    ]
 
 
 def _warnings(material: Material, rows: Sequence[ConditionRow]) -> list[str]:
