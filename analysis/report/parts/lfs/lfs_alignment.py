@@ -38,8 +38,8 @@ _HOW = (
     "Scores: against the mean human score of each clip. Raters: each against the mean of the other "
     "raters of the same clips. PLCC, SRCC, KRCC: Pearson, Spearman, Kendall's tau-b. QWK: "
     "quadratic weighted kappa, both sides rounded half up to the steps of the scale ({}); MAE: "
-    "mean absolute error, not rounded; both for scores on the raters' scale alone. Intervals of scores: "
-    "bootstrap over raters and items; of raters: Fisher's."
+    "mean absolute error, not rounded; both for scores on the raters' scale alone. Intervals of "
+    "scores: bootstrap over raters and items; of raters: Fisher's."
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.formatting import counted, enumerated
 from analysis.ratings.metric_scores import FACTS
@@ -23,6 +23,30 @@ if TYPE_CHECKING:
 
 BESIDE = ("reference", "anchor")  # roles of what stands below the systems and has no place
 LINE, TRAP = "line", "trap"  # of what is no clip of a system (`listening.selectors.ClipFacts`)
+
+
+class Cell(NamedTuple):
+    """One measure of some clips; None where there is none."""
+
+    mean: float | None = None
+    sd: float | None = None  # n - 1
+    n: int = 0
+
+
+Cells = dict[tuple[str, ...], dict[str, Cell]]  # by what they are split by; then by the measure
+
+
+def cells_of(frame: pd.DataFrame, *by: str) -> Cells:
+    """All measures of the clips, split by these columns."""
+    groups = frame.groupby(list(by), observed=True)[[each.key for each in MEASURES]]
+    made: Cells = {}
+    for place, statistic in enumerate((groups.mean(), groups.std(ddof=1), groups.count())):
+        for key, row in statistic.to_dict("index").items():
+            own = made.setdefault(key if isinstance(key, tuple) else (key,), {})
+            for name, value in row.items():
+                told = None if value != value else value  # NaN
+                own[name] = own.get(name, Cell())._replace(**{Cell._fields[place]: told})
+    return made
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis.report.content import Column, Content, Figure, Table
-from analysis.report.parts.lfs.lfs_clips import Clips
+from analysis.report.parts.lfs.lfs_clips import Clips, cells_of
 from analysis.report.parts.lfs.lfs_measures import ONE_CONTENT
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def by_length(clips: Clips) -> Content:
     frame["length"], frame["place"] = _bins(sentences)
     rows = _rows(clips, frame)
     measures = [each for each in ONE_CONTENT if frame[each.key].notna().any()]
-    figures = []
+    figures: list[Figure] = []
     for each in measures:
         for head, named in clips.panels(frame):
             drawn = [
@@ -77,14 +77,11 @@ def _bins(sentences: pd.Series[int]) -> tuple[list[str], list[float]]:
 
 
 def _rows(clips: Clips, frame: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for name in clips.conditions(frame):
-        own = frame[frame["condition"] == name]
-        for place, inside in own.groupby("place"):
-            row = {"condition": name, "length": inside["length"].iloc[0], "sentences": place}
-            row["clips"] = len(inside)
-            for each in ONE_CONTENT:
-                values = inside[each.key].dropna()
-                row[each.key] = float(values.mean()) if len(values) else None
-            rows.append(row)
-    return rows
+    by = ["condition", "place", "length"]
+    known, sizes = cells_of(frame, *by), frame.groupby(by).size().to_dict()
+    order = {name: place for place, name in enumerate(clips.conditions(frame))}
+    return [
+        {"condition": key[0], "length": key[2], "sentences": key[1], "clips": sizes[key]}
+        | {each.key: own[each.key].mean for each in ONE_CONTENT}
+        for key, own in sorted(known.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+    ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import enumerated
 from analysis.report.content import Content, Figure
-from analysis.report.parts.lfs.lfs_clips import Clips
+from analysis.report.parts.lfs.lfs_clips import Cell, Clips, cells_of
 from analysis.report.parts.lfs.lfs_measures import ONE_CONTENT, Measure
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 ENDS = (1.0, 5.0)
 LEAST_AXES = 3
-Cells = Mapping[tuple[str, str], float]  # means by (condition, scenario)
 _NOTE = (
     "1 to 5, more is better. Judges as they are; fidelity (PESQ) + 0.5; timbre, reverb and content "
     "mapped from the least and the greatest mean of any system in any {} to 1 to 5, turned round "
@@ -70,6 +69,7 @@ def _figure3(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figure
     figures: list[Figure] = []
     measures = _drawn(clips.frame, limits)
     challenges = clips.frame["challenge"]
+    known = cells_of(clips.frame, "condition", "challenge")
     named = clips.inputs.ordered("challenge", {each for each in challenges if each})
     for challenge in named if len(measures) >= LEAST_AXES else ():
         own = clips.frame[challenges == challenge]
@@ -78,7 +78,7 @@ def _figure3(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figure
                 {"group": name, "name": each.name, "value": value}
                 for name in conditions
                 for each in measures
-                if (value := _mean(own[own["condition"] == name], each, limits)) is not None
+                if (value := _mean(known[name, challenge], each, limits)) is not None
             ]
             title = " · ".join(part for part in (f"{challenge} challenge", head) if part)
             figures.append(_radar("figure3", len(figures), title, rows, words))
@@ -89,13 +89,13 @@ def _figure11(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figur
     frame = clips.frame[clips.frame["dimension"] != ""]
     scenarios = clips.inputs.ordered("dimension", frame["dimension"].unique())
     figures: list[Figure] = []
+    known = cells_of(frame, "condition", "dimension")
     for each in _drawn(frame, limits) if len(scenarios) >= LEAST_AXES else ():
         for head, conditions in clips.panels(frame):
             rows = []
             for name in conditions:
-                own = frame[frame["condition"] == name]
                 for scenario in scenarios:
-                    value = _mean(own[own["dimension"] == scenario], each, limits)
+                    value = _mean(known.get((name, scenario), {}), each, limits)
                     if value is not None:
                         rows.append({"group": name, "name": scenario, "value": value})
             title = " · ".join(part for part in (f"{each.name} by scenario", head) if part)
@@ -103,9 +103,9 @@ def _figure11(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figur
     return figures
 
 
-def _mean(own: pd.DataFrame, measure: Measure, limits: Mapping[str, Any]) -> float | None:
-    values = own[measure.key].dropna()
-    return mapped(measure, float(values.mean()), limits) if len(values) else None
+def _mean(own: Mapping[str, Cell], measure: Measure, limits: Mapping[str, Any]) -> float | None:
+    mean = own.get(measure.key, Cell()).mean
+    return None if mean is None else mapped(measure, mean, limits)
 
 
 def _radar(

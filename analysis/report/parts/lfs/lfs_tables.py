@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.report.content import Column, Content, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
-from analysis.report.parts.lfs.lfs_clips import Clips
+from analysis.report.parts.lfs.lfs_clips import Cell, Clips, cells_of
 from analysis.report.parts.lfs.lfs_measures import MEASURES, ONE_CONTENT, WITH_SD, Measure
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def _systems(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Ta
     if not len(frame):
         return []
     measures = _known(frame, WITH_SD)
-    rows = []
+    rows, known = [], cells_of(frame, "condition")
     for head, named in _headed(clips, frame):
-        cells = [_cells(frame[frame["condition"] == n], measures, True) for n in named]
+        cells = [_cells(known[n,], measures, True) for n in named]
         rows += _headed_rows(head, named, cells, measures)
     columns = [Column("condition", "Model"), *_columns(measures)]
     note = f"{_SD} {clips.taken} {LEGEND}{_WITHIN}"
@@ -75,13 +75,13 @@ def _by_language(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> lis
         return []
     measures = _known(frame, ONE_CONTENT)
     rows: list[dict[str, Any]] = []
+    known = cells_of(frame, "condition", "language")
+    languages = clips.inputs.ordered("language", frame["language"].unique())
     for head, named in _headed(clips, frame):
         made: list[dict[str, Any]] = []
-        languages = clips.inputs.ordered("language", frame["language"].unique())
         for language in languages:
-            own = frame[frame["language"] == language]
-            there = [n for n in named if (own["condition"] == n).any()]
-            cells = [_cells(own[own["condition"] == n], measures, False) for n in there]
+            there = [n for n in named if (n, language) in known]
+            cells = [_cells(known[n, language], measures, False) for n in there]
             within = _headed_rows(head, there, cells, measures)
             made += [{**row, "language": language} for row in within]
         order = {name: place for place, name in enumerate([*named, AVERAGE])}
@@ -99,15 +99,14 @@ def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
     if not heads:
         return []
     measures = _known(frame, ONE_CONTENT)
-    rows = []
+    rows, known = [], cells_of(frame, "condition", name)
+    named, beside = clips.conditions(frame), clips.beside()
     for head in heads:
-        own = frame[frame[name] == head]
-        named = clips.conditions(own)
-        cells = [_cells(own[own["condition"] == n], measures, False) for n in named]
-        beside = clips.beside()
         made = [
-            {"group": head, "condition": n, UNRANKED: n in beside, **c}
-            for n, c in zip(named, cells, strict=True)
+            {"group": head, "condition": n, UNRANKED: n in beside}
+            | _cells(known[n, head], measures, False)
+            for n in named
+            if (n, head) in known
         ]
         rows += _marked(made, measures)
     columns = [Column("condition", "Model"), *_columns(measures)]
@@ -146,15 +145,14 @@ def _headed_rows(
     return rows
 
 
-def _cells(own: pd.DataFrame, measures: Sequence[Measure], spread: bool) -> dict[str, Any]:
+def _cells(own: dict[str, Cell], measures: Sequence[Measure], spread: bool) -> dict[str, Any]:
     """The cells of one system: mean, SD and number of clips of each measure, and its text."""
     cells: dict[str, Any] = {}
     for each in measures:
-        values = own[each.key].dropna()
-        mean = float(values.mean()) if len(values) else None
-        sd = float(values.std(ddof=1)) if len(values) > 1 and spread and each.sd_decimals else None
-        cells |= {each.key: _text(each, mean, sd), f"{each.key}_mean": mean, f"{each.key}_sd": sd}
-        cells[f"{each.key}_n"] = len(values)
+        mean, sd, n = own[each.key]
+        text = _text(each, mean, sd if spread and each.sd_decimals else None)
+        cells |= {each.key: text, f"{each.key}_mean": mean, f"{each.key}_sd": sd}
+        cells[f"{each.key}_n"] = n
     return cells
 
 
