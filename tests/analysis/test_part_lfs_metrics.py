@@ -75,11 +75,11 @@ def test_the_papers_numbers_come_out_in_its_order_and_groups(key: str) -> None:
     assert [head or "References" for head, _ in made.grouped()] == heads
     for row, printed in zip(made.rows, told, strict=True):
         for measure in SCORES:
-            number = printed[measure].replace("±", " ± ")
+            number = printed[measure].replace("±", "\u00a0±\u00a0")
             if row["condition"] == "Average":  # of numbers that were rounded before
                 assert float(row[measure]) == pytest.approx(float(number), abs=0.011)
             else:
-                own = row[measure] if "±" in number else row[measure].partition(" ± ")[0]
+                own = row[measure] if "±" in number else row[measure].partition("\u00a0")[0]
                 assert own.rstrip("0") == number.rstrip("0"), (row["condition"], measure)
     bold = {
         (key, measure, row["condition"])

@@ -13,6 +13,7 @@ from analysis.report.parts.lfs.lfs_measures import (
     CER,
     CONTENT,
     MEASURES,
+    SCENARIOS,
     WER,
     challenge_of,
     chosen_label,
@@ -64,6 +65,12 @@ class Clips:
         group, beside = self.groups(), self.beside()
         order = list(dict.fromkeys(group[name] for name in named))
         return sorted(named, key=lambda name: (name in beside, order.index(group[name])))
+
+    def heads(self, column: str, frame: pd.DataFrame) -> list[str]:
+        """The challenges (in the paper's order) or the scenarios (in the study's) of clips."""
+        named = self.inputs.ordered(column, set(frame[column]) - {""})
+        first = list(SCENARIOS)
+        return sorted(named, key=lambda name: first.index(name) if name in first else len(first))
 
     def groups(self) -> dict[str, str]:
         """The group of each condition."""

@@ -52,7 +52,7 @@ def by_length(clips: Clips) -> Content:
     columns = [Column("condition", "Model"), Column("length", "Sentences")]
     columns += [Column("clips", "Clips", "count")]
     columns += [Column(each.key, each.heading, "number", each.decimals) for each in measures]
-    note = f"Means over clips. {clips.taken}"
+    note = "Means over clips. Content is CER of Chinese clips, WER of the others. " + clips.taken
     if sentences.nunique() > MOST_LENGTHS:
         note += f" Lengths stand in at most {MOST_LENGTHS} bins of about equally many clips."
     table = Table("length", "Metrics of the systems by length", columns, rows, note, folded=True)

@@ -30,9 +30,9 @@ class Measure:
         return f"{self.name} {DOWN if self.lowest else UP}"
 
 
-CER = Measure("cer", "CER (Chinese)", ("cer",), 3, 0, lowest=True, shift=None)
-WER = Measure("wer", "WER (other languages)", ("wer",), 3, 0, lowest=True, shift=None)
-CONTENT = Measure("content", "Content (CER or WER)", (), 3, 0, lowest=True, shift=None)
+CER = Measure("cer", "CER", ("cer",), 3, 0, lowest=True, shift=None)
+WER = Measure("wer", "WER", ("wer",), 3, 0, lowest=True, shift=None)
+CONTENT = Measure("content", "Content", (), 3, 0, lowest=True, shift=None)
 MEASURES = (
     Measure(
         "timbre",

@@ -70,7 +70,7 @@ def _figure3(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figure
     measures = _drawn(clips.frame, limits)
     challenges = clips.frame["challenge"]
     known = cells_of(clips.frame, "condition", "challenge")
-    named = clips.inputs.ordered("challenge", {each for each in challenges if each})
+    named = clips.heads("challenge", clips.frame)
     for challenge in named if len(measures) >= LEAST_AXES else ():
         own = clips.frame[challenges == challenge]
         for head, conditions in clips.panels(own):

@@ -18,7 +18,8 @@ _SD = (
     "Mean ± SD over clips (n - 1). CER is of Chinese clips, WER of the others. The average is that "
     "of the systems, each with equal weight; neither it nor a reference has a place."
 )
-_MEAN = "Means over clips. The average is that of the systems, each with equal weight."
+_CONTENT = "Content is CER of Chinese clips, WER of the others."
+_MEAN = f"Means over clips. {_CONTENT} The average is that of the systems, each with equal weight."
 _WITHIN = " Places are among the systems of one heading and, where it is a column, one language."
 SPEAKERS = (  # key, words, numbers of speakers; as in the paper's tables
     ("table2", "Single speakers", lambda n: n == 1),
@@ -95,7 +96,7 @@ def _by_language(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> lis
 def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
     """The systems under each challenge or scenario: the numbers of the radars before mapping."""
     frame = clips.frame[clips.frame[name] != ""]
-    heads = clips.inputs.ordered(name, frame[name].unique())
+    heads = clips.heads(name, frame)
     if not heads:
         return []
     measures = _known(frame, ONE_CONTENT)
@@ -110,7 +111,7 @@ def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
         ]
         rows += _marked(made, measures)
     columns = [Column("condition", "Model"), *_columns(measures)]
-    note = f"{_MEAN.partition('. ')[0]}. {clips.taken} {LEGEND}{_WITHIN}"
+    note = f"Means over clips. {_CONTENT} {clips.taken} {LEGEND}{_WITHIN}"
     title = f"Metrics of the systems by {words}"
     folded = len(rows) > 40
     return [Table(f"{words}s", title, columns, rows, note, folded=folded, group="group")]
@@ -160,7 +161,7 @@ def _text(measure: Measure, mean: float | None, sd: float | None) -> str | None:
     if mean is None:
         return None
     text = f"{mean:.{measure.decimals}f}"
-    return text if sd is None else f"{text} ± {sd:.{measure.sd_decimals}f}"
+    return text if sd is None else f"{text}\u00a0±\u00a0{sd:.{measure.sd_decimals}f}"
 
 
 def _marked(rows: list[dict[str, Any]], measures: Sequence[Measure]) -> list[dict[str, Any]]:
