@@ -96,11 +96,14 @@ def page(study: str) -> dict[str, Any]:
 
 def clips_and_scores(study: str) -> dict[str, Any]:
     """What the page says of the clips and their scores; kept until anything of them changes."""
-    stimuli, lines = heard_stimuli(study)
-    key = f"metrics-page-{MOST_CONDITIONS}-{MOST_REASONS}-{lines}-{table_mark(study)}"
+    from listening.selectors import only_lines
+
+    left = len(only_lines(study))
+    key = f"metrics-page-{MOST_CONDITIONS}-{MOST_REASONS}-{left}-{table_mark(study)}"
     with contextlib.suppress(RedisError):
         if (kept := cache.get(key)) is not None:
             return dict(kept)
+    stimuli, lines = heard_stimuli(study)
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     shown = conditions[:MOST_CONDITIONS]

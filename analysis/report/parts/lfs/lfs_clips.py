@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,13 +42,17 @@ def cells_of(frame: pd.DataFrame, *by: str) -> Cells:
     """All measures of the clips, split by these columns."""
     groups = frame.groupby(list(by), observed=True)[[each.key for each in MEASURES]]
     made: Cells = {}
-    for place, statistic in enumerate((groups.mean(), groups.std(ddof=1), groups.count())):
-        for key, row in statistic.to_dict("index").items():
-            own = made.setdefault(key if isinstance(key, tuple) else (key,), {})
-            for name, value in row.items():
-                told = None if value != value else value  # NaN
-                own[name] = own.get(name, Cell())._replace(**{Cell._fields[place]: told})
+    means, sds = groups.mean().to_dict("index"), groups.std(ddof=1).to_dict("index")
+    for key, counts in groups.count().to_dict("index").items():
+        made[key if isinstance(key, tuple) else (str(key),)] = {
+            str(name): Cell(_known(means[key][name]), _known(sds[key][name]), int(n))
+            for name, n in counts.items()
+        }
     return made
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True)
