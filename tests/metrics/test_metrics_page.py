@@ -204,7 +204,7 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     stimulus = Stimulus.objects.filter(study=study).first()
     keep(stimulus, None, "Broke", failed=True)
     assert "1 × Broke" in text(owner.get(url))
-    monkeypatch.setattr("metrics.pages.study_stimuli", None)
+    monkeypatch.setattr("metrics.pages.heard_stimuli", None)
     assert "1 × Broke" in text(owner.get(url))  # kept: nothing is read again
     monkeypatch.undo()
     monkeypatch.setattr("listening.audio.local_path", lambda name: f"/nowhere/{name}")
