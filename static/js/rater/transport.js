@@ -206,7 +206,10 @@ export class Transport {
     if (!several) return;
     part("words").dataset.role = now?.role ?? "";
     const role = now ? say(`line_${now.role}`) : "";
-    setText(part("words"), now?.text ? `${role}: ${now.text}` : role || "…");
+    const heard = now?.text ? `${role}: ${now.text}` : role || "…";
+    const read = lines.filter((line) => line.role === "context" && line.end_s <= line.start_s);
+    const words = read.map((line) => `${say("line_context")}: ${line.text}`);
+    setText(part("words"), [...words, heard].join(" · "));
   }
 
   destroy() {
