@@ -1,6 +1,15 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.models.codes import RATER_CODE
+from listening.selectors.boards import (
+    BoardChoice,
+    BoardClip,
+    BoardFacts,
+    BoardQuestion,
+    board_choices,
+    board_facts,
+    board_projects,
+)
 from listening.selectors.clip_answers import SORTS as CLIP_SORTS
 from listening.selectors.clip_answers import (
     AskedPlace,
@@ -66,6 +75,10 @@ __all__ = [
     "CLIP_SORTS",
     "RATER_CODE",
     "AskedPlace",
+    "BoardChoice",
+    "BoardClip",
+    "BoardFacts",
+    "BoardQuestion",
     "ClipAnswers",
     "ClipPage",
     "ClipQuery",
@@ -94,6 +107,9 @@ __all__ = [
     "UnplayedClip",
     "VersionMatch",
     "asked_places",
+    "board_choices",
+    "board_facts",
+    "board_projects",
     "chosen_ratings",
     "clip_answers",
     "condition_labels",

@@ -21,9 +21,7 @@ def study(rng, unit, systems, *, raters=16, clips=12, shift=0.0, deviations=None
             for clip in range(clips):
                 score = mean + shift + level + taste + item[clip] + rng.normal(0, noise)
                 score += (deviations or {}).get(system, 0.0)
-                rows.append(
-                    (unit, system, f"{system}{clip}", f"i{clip}", f"{unit}{rater}", score)
-                )
+                rows.append((unit, system, f"{system}{clip}", f"i{clip}", f"{unit}{rater}", score))
     names = ["unit", "system", "clip", "item", "rater", "score"]
     return pd.DataFrame(rows, columns=names)
 

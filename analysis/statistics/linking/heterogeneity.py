@@ -120,9 +120,7 @@ def bounds(linked: Linked, found: Heterogeneity | None, level: float) -> tuple[f
         low, high = float(ends.min()), float(ends.max())
         if high - low < _NEAR:
             return low
-        return float(
-            brentq(lambda x: float(weight @ special.stdtr(df, x / se)) - share, low, high)
-        )
+        return float(brentq(lambda x: float(weight @ special.stdtr(df, x / se)) - share, low, high))
 
     high = quantile((1 + level) / 2)
     return linked.value - high, linked.value + high

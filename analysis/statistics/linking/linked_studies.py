@@ -159,16 +159,21 @@ class Component:
 
         Each clip weighs the same.
         """
-        row, clips = np.zeros(len(self.mean)), 0
-        for node in np.unique(self.cells.node[self.cells.system == system]):
-            at = [np.flatnonzero((self.cells.node == node) & (self.cells.unit == u)) for u in (a, b)]
-            if len(at[0]) and len(at[1]):
-                number = int(self.cells.clips[at[0][0]])
-                row[at[0][0]], row[at[1][0]] = -number, number
-                clips += number
-        row /= clips
+        row, clips = self.shift_row(a, b, system)
         variance, df = self.influence.spread(row)
         return Linked(float(row @ self.mean), variance, df, 0.0), clips
+
+    def shift_row(self, a: int, b: int, system: int) -> tuple[Floats, int]:
+        """The same as a contrast of cells; and the number of clips."""
+        row, clips = np.zeros(len(self.mean)), 0
+        for node in np.unique(self.cells.node[self.cells.system == system]):
+            here = self.cells.node == node
+            one, other = (np.flatnonzero(here & (self.cells.unit == unit)) for unit in (a, b))
+            if len(one) and len(other):
+                number = int(self.cells.clips[one[0]])
+                row[one[0]], row[other[0]] = -number, number
+                clips += number
+        return row / clips, clips
 
 
 def components_of(
@@ -210,9 +215,7 @@ def _linked_units(sets: pd.DataFrame, units: int) -> Codes:
     """To which component each unit belongs."""
     clip, names = coded_column(sets["system"] + "\x1f" + sets["clip"])
     unit = sets["unit"].to_numpy()
-    graph = coo_array(
-        (np.ones(len(sets)), (unit, units + clip)), shape=(units + len(names),) * 2
-    )
+    graph = coo_array((np.ones(len(sets)), (unit, units + clip)), shape=(units + len(names),) * 2)
     return np.asarray(connected_components(graph, directed=False)[1][:units], dtype=np.int64)
 
 
