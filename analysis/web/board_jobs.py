@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from analysis.models import Leaderboard
+from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
 from analysis.web.cache import code_mark, marks
 from analysis.web.study_tables import study_rules
@@ -107,8 +107,17 @@ def study_input(key: str) -> StudyInput:
 
 def forget_boards(study_key: str) -> None:
     """What was made with a study's ratings is deleted: some of them, or the study, are gone."""
-    boards = Leaderboard.objects.filter(entries__study__key=study_key)
-    boards.update(state=State.EMPTY, result="", mark="", error="")
+    _empty(list(Leaderboard.objects.filter(entries__study__key=study_key).values_list("pk")))
+
+
+def forget_board_of(instance: LeaderboardEntry, **_signal: Any) -> None:
+    """Receives `pre_delete` of a study's place on a leaderboard, however the study goes."""
+    _empty([(instance.board_id,)])
+
+
+def _empty(boards: list[tuple[int]]) -> None:
+    found = Leaderboard.objects.filter(pk__in=[pk for (pk,) in boards])
+    found.update(state=State.EMPTY, result="", mark="", error="")
 
 
 def _queue(pk: int) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from analysis.models import LeaderboardLink
-from analysis.web.boards import check_edit, board_for, shown_board
+from analysis.web.boards import board_for, check_edit, shown_board
 from analysis.web.sharing import MOST_OPEN, TOKEN_BYTES, days_of, hash_of, kept_by_nobody
 
 

@@ -226,10 +226,8 @@ def _saved(request: HttpRequest, board: Leaderboard) -> Leaderboard:
     by, details = request.user.get_username(), {"options": f"leaderboard “{title}”"}
     with transaction.atomic():
         before = board.keys if board.pk else []
-        if before != keys:
-            board.result, board.state = "", Leaderboard.State.EMPTY
         board.save()
-        board.entries.all().delete()
+        board.entries.all().delete()  # which empties it: it is made again
         LeaderboardEntry.objects.bulk_create(
             LeaderboardEntry(board=board, study_id=head["pk"], place=place)
             for place, head in enumerate(heads)

@@ -108,7 +108,9 @@ def shared_results(request: HttpRequest, token: str) -> HttpResponse:
     if link is None:
         return kept_by_nobody(render(request, "analysis/shared_over.html", status=404))
     if not link.is_open:
-        return kept_by_nobody(render(request, "analysis/shared_over.html", {"link": link}, status=410))
+        return kept_by_nobody(
+            render(request, "analysis/shared_over.html", {"link": link}, status=410)
+        )
     if request.method == "GET":
         counted = ResultsLink.objects.filter(pk=link.pk)
         counted.update(opened=F("opened") + 1, last_opened_at=timezone.now())

@@ -36,9 +36,7 @@ urlpatterns = [
         name="leaderboard-unshare",
     ),
     path("leaderboards/<int:pk>/<str:name>", boards.board_file, name="leaderboard-file"),
-    path(
-        "shared/leaderboards/<str:token>/", board_sharing.shared_board, name="shared-leaderboard"
-    ),
+    path("shared/leaderboards/<str:token>/", board_sharing.shared_board, name="shared-leaderboard"),
     path("shared/<str:token>/", sharing.shared_results, name="shared-results"),
     path("shared/<str:token>/clips/<path:stimulus>", sharing.shared_clip, name="shared-clip"),
     path(f"{RESULTS}runs/<int:pk>/again/", views.again, name="results-again"),

@@ -91,7 +91,8 @@ def test_only_clips_in_common_link_and_studies_without_a_chain_stand_apart():
     )
     chain, alone = components_of(rows, ["A", "B", "C", "D"], 4.0)
     assert (chain.units, alone.units) == (["A", "B", "C"], ["D"])
-    assert chain.residual.contrasts == 0 and chain.found.p is None  # a tree: nothing to test
+    assert chain.residual.contrasts == 0, "a tree: nothing to test"
+    assert chain.found.p is None
     x, w = chain.systems.index("x"), chain.systems.index("w")
     assert [chain.systems[s] for s in chain.shared(0, 1)] == ["y"]
     assert chain.shared(0, 2) == []
@@ -104,7 +105,8 @@ def test_only_clips_in_common_link_and_studies_without_a_chain_stand_apart():
     )
     low, high = bounds(across, chain.found, 0.95)
     narrow = t_interval(across.value, across.variance**0.5, across.df, 0.95)
-    assert low < narrow[0] and high > narrow[1]  # the prior of tau is in it
+    assert low < narrow[0], "the prior of tau is in it"
+    assert high > narrow[1]
 
 
 def test_the_interval_is_that_of_draws_of_tau_and_t():
@@ -151,14 +153,13 @@ def covered(studies, tau, seed):
     return np.mean(hits), np.mean(significant)
 
 
-@pytest.mark.parametrize("tau", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize(("tau", "least"), [(0.0, 0.95), (0.1, 0.95), (0.3, 0.9)])
 @pytest.mark.soak
-def test_intervals_cover_and_the_test_keeps_its_level(tau):
+def test_intervals_cover_and_the_test_keeps_its_level(tau, least):
+    """Two shared systems and tau beyond the prior's scale: a little too narrow, as documented."""
     coverage, rejected = covered(600, tau, 11)
-    print(tau, coverage, rejected)
-    assert 0.93 <= coverage
-    if tau == 0:
-        assert rejected < 0.08
+    assert coverage >= least
+    assert (rejected < 0.08) if tau == 0 else (rejected > 0.3)
 
 
 def test_a_few_simulated_studies_are_covered():

@@ -102,7 +102,7 @@ def warnings_of(standings: Sequence[Standing]) -> Iterator[str]:
             yield (
                 f"{_units(each)} hang together by single systems: whether these stand alike in "
                 "both studies cannot be tested, and the error of linking is an assumption "
-                f"(half-normal, scale {number(found.scale)}). Share two systems or more."
+                f"(half-t, scale {number(found.scale)}). Share two systems or more."
             )
         elif found.p < ALPHA:
             yield (

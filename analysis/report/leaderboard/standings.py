@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from analysis.formatting import enumerated, listed
@@ -69,7 +70,7 @@ def score_rows(standing: Standing) -> Iterator[Row]:
 def difference_rows(standing: Standing) -> list[Row]:
     """Each system minus the next one, and minus the reference; p adjusted within both."""
     order, reference = list(standing.order), standing.reference
-    nexts = list(zip(order, order[1:], strict=False))
+    nexts = list(pairwise(order))
     against = [(place, reference) for place in order if place != reference]
     return [
         *_adjusted(standing, nexts, "Each and the next one"),
@@ -112,7 +113,7 @@ def how(made: Component, a: int, b: int) -> str:
     path = _path(made, made.units_of(a), set(made.units_of(b)))
     steps = [
         listed([made.systems[s] for s in made.shared(one, other)], 3)
-        for one, other in zip(path, path[1:], strict=False)
+        for one, other in pairwise(path)
     ]
     return f"{THROUGH}{', then '.join(steps)}"
 

@@ -2,8 +2,8 @@
 
 The statistic is Q = m'Pm, the weighted residual sum of squares of the linked means. Without
 differences beyond sampling, Q / tr(PV) is about F distributed (the ANOVA-type statistic of Brunner,
-Dette and Munk 1997), whatever the rank of V. Differences between studies with SD tau, over a
-half-normal prior (Roever 2020), give the posterior of tau.
+Dette and Munk 1997), whatever the rank of V. Differences between studies with SD tau, over a half-t
+prior (Gelman 2006), give the posterior of tau.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from scipy.optimize import brentq
 
 from analysis.arrays import Floats
 
-POINTS, REACH = 240, 4.0  # of the grid of tau, in scales of its prior
+POINTS = 240  # of tau: quantiles of its prior, which so weigh the same
+PRIOR_DF = 4  # tails that let the data speak where studies differ more than the prior expects
 _NEAR = 1e-12
 
 
@@ -64,10 +65,9 @@ class Heterogeneity:
 
 
 def heterogeneity(residual: Residual, scale: float) -> Heterogeneity:
-    """The test and the posterior; ``scale`` is that of the half-normal prior of tau."""
-    step = REACH * scale / POINTS
-    tau = (np.arange(POINTS) + 0.5) * step
-    log_weight = -0.5 * (tau / scale) ** 2
+    """The test and the posterior; ``scale`` is that of the half-t prior of tau."""
+    tau = scale * special.stdtrit(PRIOR_DF, 0.5 + (np.arange(POINTS) + 0.5) / (2 * POINTS))
+    log_weight = np.zeros(POINTS)
     statistic = p = None
     whole = float(np.trace(residual.sampling)) if residual.contrasts else 0.0
     if residual.contrasts and whole > _NEAR:

@@ -33,7 +33,7 @@ from analysis.statistics.linking.influence import Influence
 from analysis.statistics.version_effect import clip_weights
 
 NEEDED = ("unit", "system", "clip", "item", "rater", "score")
-PRIOR_SHARE = 0.05  # of the scale's range: the scale of the half-normal prior of tau
+PRIOR_SHARE = 0.05  # of the scale's range: the scale of the half-t prior of tau
 _RANK = 1e-9
 
 
