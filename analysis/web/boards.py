@@ -145,7 +145,8 @@ def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
         drawn = [each for each in content.figures if each.about == about]
         tables = [each for each in content.tables if each.about == about]
         html = table_html(tables[0], tables[0].key, link)
-        html += "".join(figure_html(each, each.key, no_link) for each in drawn)
+        figures = "".join(figure_html(each, each.key, no_link) for each in drawn)
+        html += f'<div class="plots">{figures}</div>'
         html += "".join(table_html(each, each.key, link) for each in tables[1:])
         files = [(f"{each.key}.tex", link(f"{each.key}.tex")) for each in tables]
         shown["parts"].append({"title": about, "html": html, "tex": [f for f in files if f[1]]})

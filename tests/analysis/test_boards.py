@@ -54,7 +54,7 @@ def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     assert "may not be compared" not in page
     assert "being made" not in page
     lines = client.get(f"/leaderboards/{board.pk}/leaderboard.csv").content.decode().splitlines()
-    assert lines[0].startswith("rank,system,score,score_low,score_high")
+    assert lines[0].startswith("group,rank,system,score,score_low,score_high")
     assert len(lines) == 3
     tex = client.get(f"/leaderboards/{board.pk}/leaderboard.tex").content.decode()
     assert "\\textbf" in tex
