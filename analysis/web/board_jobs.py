@@ -40,8 +40,8 @@ def made_when_due(board: Leaderboard) -> None:
     mark = board_mark(board)
     if board.state in (State.DONE, State.FAILED) and board.mark == mark:
         return
-    waits = board.state == State.WAITING and board.asked_at is not None
-    if waits and timezone.now() - board.asked_at < WAITED:
+    asked = board.asked_at if board.state == State.WAITING else None
+    if asked is not None and timezone.now() - asked < WAITED:
         return
     board.state, board.asked_at = State.WAITING, timezone.now()
     board.save(update_fields=["state", "asked_at"])

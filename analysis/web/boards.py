@@ -38,7 +38,7 @@ def boards(request: HttpRequest) -> HttpResponse:
     """All leaderboards that one may see, and a form for a new one."""
     if request.method == "POST":
         try:
-            board = _saved(request, Leaderboard(owner_id=request.user.pk))
+            board = _saved(request, Leaderboard(owner_id=int(request.user.pk or 0)))
         except BoardError as error:
             messages.error(request, str(error))
             return redirect("leaderboards")

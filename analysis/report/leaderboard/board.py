@@ -119,7 +119,8 @@ def _scores(
 
 
 def _headed(metrics: MetricColumns, name: str) -> str:
-    return f"{name} {({True: '↑', False: '↓'}).get(metrics.direction[name], '')}".strip()  # type: ignore[call-overload]
+    up = metrics.direction[name]
+    return name if up is None else f"{name} {'↑' if up else '↓'}"
 
 
 def _differences(question: Question, standings: Sequence[Standing], suffix: str) -> Table:

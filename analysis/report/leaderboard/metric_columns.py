@@ -33,13 +33,14 @@ def metric_columns(studies: Sequence[StudyInput], ratings: pd.DataFrame) -> Metr
     valued = joined.dropna(subset=["value"])
     once = valued.groupby(["metric", "system", "clip"], sort=True)["value"].mean()
     means = once.groupby(level=["metric", "system"]).mean()
+    pairs = zip(means.index.to_list(), means.to_list(), strict=True)
     names = list(dict.fromkeys(once.index.get_level_values("metric")))
     direction: dict[str, bool | None] = {}
     for study in studies:
         direction |= {name: up for name, up in directions(study.scores).items() if up is not None}
     return MetricColumns(
         names=names,
-        means={(str(m), str(s)): float(value) for (m, s), value in means.items()},
+        means={(str(key[0]), str(key[1])): float(each) for key, each in pairs},
         direction={name: direction.get(name) for name in names},
         notes=[*_versions(joined, names), *_gaps(clips, once, names)],
     )
