@@ -10,12 +10,16 @@ class AnalysisConfig(AppConfig):
 
     def ready(self) -> None:
         """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
+        from analysis.web.board_jobs import forget_board_of
         from analysis.web.first_runs import analyse_closed
         from analysis.web.withdrawals import forget_deleted, forget_reasons, forget_reports
         from listening.signals import closed, reasons_erased, withdrawn
 
         pre_delete.connect(
             forget_deleted, sender="listening.Study", dispatch_uid="analysis.web.deleted"
+        )
+        pre_delete.connect(
+            forget_board_of, sender="analysis.LeaderboardEntry", dispatch_uid="analysis.web.boards"
         )
         withdrawn.connect(forget_reports, dispatch_uid="analysis.web.withdrawals")
         reasons_erased.connect(forget_reasons, dispatch_uid="analysis.web.withdrawals.reasons")

@@ -1,4 +1,7 @@
-"""AnalysisRun (what was asked, its report), RunFile (made of it), ResultsLink (who may read it)."""
+"""AnalysisRun (what was asked, its report), RunFile (made of it), ResultsLink (who may read it).
+
+Leaderboard (several studies, what was last made of them) and LeaderboardLink (who may read it).
+"""
 
 from __future__ import annotations
 
@@ -154,21 +157,15 @@ class RunFile(models.Model):
         return self.state in (self.State.QUEUED, self.State.RUNNING)
 
 
-class ResultsLink(models.Model):
-    """An address under which people without an account read one study's results, until a day.
+class ReadOnlyLink(models.Model):
+    """An address under which people without an account read something, until a day.
 
     The address itself is kept nowhere: its hash finds it again.
     """
 
-    study = models.ForeignKey("listening.Study", models.CASCADE, related_name="results_links")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     name = models.CharField(max_length=80, blank=True)  # whom it is for, in the maker's words
     token_hash = models.CharField(max_length=64, unique=True, editable=False)
-    run = models.ForeignKey(  # this analysis and no other; NULL: always the newest
-        AnalysisRun, models.CASCADE, null=True, related_name="links"
-    )
-    audio = models.BooleanField(default=False)  # clips may be heard
-    reasons = models.BooleanField(default=False)  # raters' own words may be read
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
@@ -176,12 +173,85 @@ class ResultsLink(models.Model):
     opened = models.PositiveIntegerField(default=0)
 
     class Meta:
+        abstract = True
         ordering = ["-created_at", "-pk"]
-
-    def __str__(self) -> str:
-        return f"link {self.pk} to the results of study {self.study_id}"
 
     @property
     def is_open(self) -> bool:
         """Whether it still leads anywhere."""
         return self.revoked_at is None and timezone.now() < self.expires_at
+
+
+class ResultsLink(ReadOnlyLink):
+    """A link to one study's results."""
+
+    study = models.ForeignKey("listening.Study", models.CASCADE, related_name="results_links")
+    run = models.ForeignKey(  # this analysis and no other; NULL: always the newest
+        AnalysisRun, models.CASCADE, null=True, related_name="links"
+    )
+    audio = models.BooleanField(default=False)  # clips may be heard
+    reasons = models.BooleanField(default=False)  # raters' own words may be read
+
+    def __str__(self) -> str:
+        return f"link {self.pk} to the results of study {self.study_id}"
+
+
+class Leaderboard(models.Model):
+    """Systems and metrics of one or several studies; made again when what it is made of changes."""
+
+    class State(models.TextChoices):
+        EMPTY = "empty"  # nothing was made yet, or it was deleted
+        WAITING = "waiting"  # for its job; an earlier result may be there
+        DONE = "done"
+        FAILED = "failed"
+
+    title = models.CharField(max_length=120)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="leaderboards")
+    project = models.ForeignKey(
+        "listening.Project", models.CASCADE, null=True, related_name="leaderboards"
+    )
+    reference = models.CharField(max_length=120, blank=True)  # the system others are compared with
+    created_at = models.DateTimeField(auto_now_add=True)
+    state = models.CharField(max_length=7, choices=State, default=State.EMPTY)
+    mark = models.CharField(max_length=64, blank=True)  # of all that the result was made of
+    result = models.TextField(blank=True)  # JSON of the content
+    error = models.TextField(blank=True)
+    asked_at = models.DateTimeField(null=True)
+    made_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["title", "pk"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of its studies, in their order."""
+        return list(self.entries.values_list("study__key", flat=True))
+
+
+class LeaderboardEntry(models.Model):
+    """A study on a leaderboard, and its place: scores are on the scale of the first."""
+
+    board = models.ForeignKey(Leaderboard, models.CASCADE, related_name="entries")
+    study = models.ForeignKey("listening.Study", models.CASCADE, related_name="board_entries")
+    place = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["place", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["board", "study"], name="study_once_per_leaderboard")
+        ]
+
+    def __str__(self) -> str:
+        return f"study {self.study_id} on {self.board_id}"
+
+
+class LeaderboardLink(ReadOnlyLink):
+    """A link to a leaderboard."""
+
+    board = models.ForeignKey(Leaderboard, models.CASCADE, related_name="links")
+
+    def __str__(self) -> str:
+        return f"link {self.pk} to leaderboard {self.board_id}"

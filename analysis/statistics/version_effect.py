@@ -155,7 +155,7 @@ def _difference(
     item, _ = coded_column(shared["item"].where(shared["item"] != "", shared["stimulus"]))
     clip, _ = coded_column(shared["clip"])
     y = shared["score"].to_numpy(dtype=np.float64)
-    means = clustered(y, cell, rater, item, 2 * len(names), _clip_weights(cell, clip))
+    means = clustered(y, cell, rater, item, 2 * len(names), clip_weights(cell, clip))
     of_each = np.zeros((len(names), 2 * len(names)))
     for place in range(len(names)):
         of_each[place, 2 * place : 2 * place + 2] = -1.0, 1.0
@@ -171,7 +171,7 @@ def _difference(
     return value, t_interval(value, variance**0.5, df, LEVEL), shifts, ""
 
 
-def _clip_weights(cell: Codes, clip: Codes) -> Floats:
+def clip_weights(cell: Codes, clip: Codes) -> Floats:
     """Weights (n,) that make each cell's mean the mean over its clips' own means."""
     joint = cell * (int(clip.max()) + 1) + clip
     _, inverse, counts = np.unique(joint, return_inverse=True, return_counts=True)

@@ -46,7 +46,7 @@ def hash_of(token: str) -> str:
 def share(request: HttpRequest, key: str) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
     head = study_head_or_404(key, request.user, "edit")
-    days, problem = _days(request.POST.get("days", ""))
+    days, problem = days_of(request.POST.get("days", ""))
     open_ones = [link for link in links_of(key) if link.is_open]
     if len(open_ones) >= MOST_OPEN:
         problem = f"This study has {MOST_OPEN} open links. End one before you make another."
@@ -86,7 +86,8 @@ def unshare(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return redirect(f"{reverse('results', args=[key])}#sharing-title")
 
 
-def _days(given: str) -> tuple[int, str]:
+def days_of(given: str) -> tuple[int, str]:
+    """The days that a link lasts, or what is wrong with them."""
     days = int(given) if given.isascii() and given.isdecimal() and len(given) < 5 else 0
     if 1 <= days <= MOST_LINK_DAYS:
         return days, ""
@@ -105,14 +106,16 @@ def shared_results(request: HttpRequest, token: str) -> HttpResponse:
     """The results of one study, as far as the link shows them."""
     link = ResultsLink.objects.filter(token_hash=hash_of(token)).select_related("study").first()
     if link is None:
-        return _closed(render(request, "analysis/shared_over.html", status=404))
+        return kept_by_nobody(render(request, "analysis/shared_over.html", status=404))
     if not link.is_open:
-        return _closed(render(request, "analysis/shared_over.html", {"link": link}, status=410))
+        return kept_by_nobody(
+            render(request, "analysis/shared_over.html", {"link": link}, status=410)
+        )
     if request.method == "GET":
         counted = ResultsLink.objects.filter(pk=link.pk)
         counted.update(opened=F("opened") + 1, last_opened_at=timezone.now())
         log.info("results link %s of study %s was opened", link.pk, link.study_id)
-    return _closed(render(request, "analysis/shared.html", _page(request, link, token)))
+    return kept_by_nobody(render(request, "analysis/shared.html", _page(request, link, token)))
 
 
 @require_safe
@@ -127,10 +130,10 @@ def shared_clip(request: HttpRequest, token: str, stimulus: str) -> HttpResponse
     response = served_clip_response(link.study.key, stimulus, wanted)
     if response is None:
         raise Http404
-    return _closed(response)
+    return kept_by_nobody(response)
 
 
-def _closed(response: Answer) -> Answer:
+def kept_by_nobody(response: Answer) -> Answer:
     """Kept by nothing, found by no search, and its address told to no other site."""
     response["Cache-Control"] = "private, no-store"
     response["Referrer-Policy"] = "no-referrer"

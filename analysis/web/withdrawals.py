@@ -1,7 +1,7 @@
 """What an analysis stored of a rater who withdrew goes: its report, its bundle, its draws.
 
 So it does where the reasons of all raters were erased, as reports quote them, and where a version
-of the study is deleted with which it was combined.
+of the study is deleted with which it was combined. Leaderboards with the study are made anew.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from analysis.models import AnalysisRun, RunFile
+from analysis.web.board_jobs import forget_boards
 from analysis.web.planning_jobs import forget_estimates
 
 READ_RATINGS = (AnalysisRun.State.RUNNING, AnalysisRun.State.DONE)
@@ -53,6 +54,7 @@ def _runs_with(study_key: str) -> QuerySet[AnalysisRun]:
 
 
 def _forget(study_key: str, because: str) -> None:
+    forget_boards(study_key)
     runs = _runs_with(study_key)
     RunFile.objects.filter(run__in=runs).delete()
     runs.filter(state__in=READ_RATINGS).update(

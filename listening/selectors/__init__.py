@@ -1,6 +1,15 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.models.codes import RATER_CODE
+from listening.selectors.boards import (
+    BoardChoice,
+    BoardClip,
+    BoardFacts,
+    BoardQuestion,
+    board_choices,
+    board_facts,
+    board_projects,
+)
 from listening.selectors.clip_answers import SORTS as CLIP_SORTS
 from listening.selectors.clip_answers import (
     AskedPlace,
@@ -69,6 +78,10 @@ __all__ = [
     "RATER_CODE",
     "TRAP",
     "AskedPlace",
+    "BoardChoice",
+    "BoardClip",
+    "BoardFacts",
+    "BoardQuestion",
     "ClipAnswers",
     "ClipFacts",
     "ClipPage",
@@ -98,6 +111,9 @@ __all__ = [
     "UnplayedClip",
     "VersionMatch",
     "asked_places",
+    "board_choices",
+    "board_facts",
+    "board_projects",
     "chosen_ratings",
     "clip_answers",
     "clip_facts",

@@ -78,6 +78,9 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("shared-results", "shared-clip", "new-study"),
     *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
     *("messages", "messages-do", "messages-confirm"),
+    # about several studies: tests/analysis/test_boards.py
+    *("leaderboards", "leaderboard", "leaderboard-do", "leaderboard-share", "leaderboard-unshare"),
+    *("leaderboard-file", "shared-leaderboard"),
 }
 VALUES = {"key": "voices", "source": "panel", "form": "csv", "kind": "json", "name": "a.csv"}
 VALUES |= {"code": "labs-draft", "stimulus": "a", "check": "volume", "seed": "0" * 32}

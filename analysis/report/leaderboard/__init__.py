@@ -1,0 +1,1 @@
+"""A leaderboard: systems of one or several studies with their scores and metrics, as content."""

@@ -1,0 +1,205 @@
+"""What several studies asked alike: their ratings under common names, and what differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from analysis.formatting import enumerated
+from analysis.ratings.estimands import Estimand, estimand_of
+from analysis.ratings.table import rated
+from analysis.statistics.linking.same_systems import Clip, Same, same_systems
+
+if TYPE_CHECKING:
+    from listening.selectors import BoardFacts, BoardQuestion
+
+
+@dataclass(frozen=True)
+class StudyInput:
+    """A study: its facts, its ratings after screening, its metric scores; programs among raters."""
+
+    facts: BoardFacts
+    kept: pd.DataFrame
+    scores: pd.DataFrame
+    scripted: int = 0
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked alike: the method, criterion and answers; ratings of all studies together.
+
+    ``ratings`` are what `components_of` takes, and ``audio`` is each clip's hash. A unit is a
+    study, or a task of a study that asks the same in several.
+    """
+
+    method: str
+    criterion: str
+    estimand: Estimand
+    ends: tuple[float, float] | None
+    units: Sequence[str]
+    study_of: Mapping[str, str]
+    ratings: pd.DataFrame
+    notes: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        """What it is about, for headings."""
+        return f"{self.estimand.name}, {self.criterion}"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """All questions of a leaderboard; ``notes`` are warnings about its studies as wholes."""
+
+    questions: Sequence[Question]
+    same: Same
+    notes: Sequence[str]
+    left_out: Sequence[str] = field(default_factory=tuple)
+
+
+def gathered(studies: Sequence[StudyInput]) -> Gathered:
+    """The questions that a leaderboard can show, in the order in which studies ask them."""
+    same = same_systems(
+        Clip(
+            study.facts["key"],
+            clip["condition"],
+            clip["label"],
+            clip["item"],
+            clip["text"] and f"{clip['language']}: {clip['text']}",
+            clip["sha256"],
+        )
+        for study in studies
+        for clip in study.facts["clips"]
+    )
+    asked: dict[tuple[str, str, str], list[tuple[StudyInput, BoardQuestion]]] = {}
+    left_out: dict[str, None] = {}
+    for study in studies:
+        for question in study.facts["questions"]:
+            why = _why_not(study, question)
+            if why:
+                left_out[why] = None
+                continue
+            key = (question["method"], question["criterion"], question["scale"])
+            asked.setdefault(key, []).append((study, question))
+    questions = [
+        made for key, places in asked.items() if (made := _question(key, places, same)) is not None
+    ]
+    notes = [*_about_studies(studies), *_of_scales(asked)]
+    return Gathered(questions, same, notes, tuple(left_out))
+
+
+def _why_not(study: StudyInput, question: BoardQuestion) -> str:
+    """Why a question is on no leaderboard; empty where it may be."""
+    from analysis.ratings.estimands import estimand_of_method
+
+    estimand = estimand_of_method(question["method"])
+    where = f"{study.facts['key']}, {question['task']}, {question['criterion']}"
+    if estimand.in_pairs:
+        return f"{where} ({estimand.name}): scores are of two clips, not of one system."
+    if estimand.lowest_is_best:
+        return f"{where} ({estimand.name}): a place depends on who else was ordered."
+    if estimand.maybe_without_score:
+        return f"{where} ({estimand.name}): answers have no score."
+    return ""
+
+
+def _question(
+    key: tuple[str, str, str], places: list[tuple[StudyInput, BoardQuestion]], same: Same
+) -> Question | None:
+    method, criterion, scale = key
+    parts: dict[str, pd.DataFrame] = {}
+    study_of = {}
+    per_study = pd.Series([study.facts["key"] for study, _ in places]).value_counts()
+    for study, question in places:
+        name = study.facts["key"]
+        unit = name if per_study[name] == 1 else f"{name} · {question['task']}"
+        rows = _ratings(study, question, unit, same)
+        if len(rows):
+            parts[unit], study_of[unit] = rows, name
+    if not parts:
+        return None
+    estimand = estimand_of(next(iter(parts.values()))["estimand"].iloc[0])
+    together = pd.concat(list(parts.values()), ignore_index=True)
+    ends = estimand.ends_for(together["score"].min(), together["score"].max())
+    return Question(
+        method=method,
+        criterion=criterion,
+        estimand=estimand,
+        ends=ends or _ends(scale),
+        units=list(parts),
+        study_of=study_of,
+        ratings=together,
+        notes=list(_wording(places)),
+    )
+
+
+def _ratings(study: StudyInput, question: BoardQuestion, unit: str, same: Same) -> pd.DataFrame:
+    """The ratings of one question under the names that all studies share."""
+    kept, key = study.kept, study.facts["key"]
+    mine = (kept["task"] == question["task"]) & (kept["criterion"] == question["criterion"])
+    rows = rated(kept[mine])
+    clips = {clip["stimulus"]: clip for clip in study.facts["clips"]}
+    rows = rows[rows["stimulus"].isin(list(clips))]
+    system = [same.systems[key, clips[name]["condition"]] for name in rows["stimulus"]]
+    audio = [clips[name]["sha256"] for name in rows["stimulus"]]
+    return pd.DataFrame(
+        {
+            "unit": unit,
+            "system": system,
+            "clip": audio,
+            "item": [same.items[key, clips[name]["item"]] for name in rows["stimulus"]],
+            "rater": rows["rater"].astype(str).to_list(),
+            "score": rows["score"].to_numpy(dtype="float64"),
+            "estimand": rows["estimand"].astype(str).to_list(),
+        }
+    )
+
+
+def _ends(scale: str) -> tuple[float, float] | None:
+    """The ends of the answers, as their mark tells."""
+    scores, span = json.loads(scale)
+    if span:
+        return float(span[0]), float(span[1])
+    known = [float(score) for score in scores if score is not None]
+    return (min(known), max(known)) if known else None
+
+
+# --- What differs --------------------------------------------------------------------------------
+
+
+def _wording(places: Iterable[tuple[StudyInput, BoardQuestion]]) -> Iterator[str]:
+    words: dict[str, list[str]] = {}
+    for study, question in places:
+        words.setdefault(question["question"].strip(), []).append(study.facts["key"])
+    if len(words) > 1:
+        told = "; ".join(f"“{text}” in {enumerated(keys)}" for text, keys in words.items())
+        yield f"The question is worded differently: {told}."
+
+
+def _about_studies(studies: Sequence[StudyInput]) -> Iterator[str]:
+    levels: dict[str, list[str]] = {}
+    for study in studies:
+        levels.setdefault(study.facts["loudness"], []).append(study.facts["key"])
+        if study.facts["open"]:
+            yield f"The study {study.facts['key']} is still open: its numbers will move."
+        if study.scripted:
+            yield f"{study.scripted} raters of the study {study.facts['key']} are programs."
+    if len(levels) > 1:
+        told = "; ".join(f"{level} in {enumerated(keys)}" for level, keys in levels.items())
+        yield f"Clips were heard at different loudness: {told}."
+
+
+def _of_scales(asked: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    scales: dict[tuple[str, str], int] = {}
+    for method, criterion, _ in asked:
+        scales[method, criterion] = scales.get((method, criterion), 0) + 1
+    for (method, criterion), count in scales.items():
+        if count > 1:
+            yield (
+                f"{criterion} ({method}) was asked with {count} different sets of answers: they "
+                "are kept apart."
+            )

@@ -1,0 +1,150 @@
+"""The systems of one question in order, with their distances, as rows of plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from analysis.formatting import enumerated, listed
+from analysis.statistics.intervals import holm
+from analysis.statistics.linking.heterogeneity import bounds, p_of
+from analysis.statistics.linking.linked_studies import Component
+
+SAME, THROUGH = "same study", "through "
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One component of a question, its systems in order (places in ``component.systems``)."""
+
+    component: Component
+    order: Sequence[int]
+    level: float
+    reference: int | None
+
+    @property
+    def scale(self) -> str:
+        """The study on whose scale the scores are."""
+        return self.component.units[0]
+
+    def heading(self, several: bool) -> str:
+        """What stands above its rows, where there are several components."""
+        units = self.component.units
+        if len(units) > 1:
+            return f"Linked: {enumerated(units)}; on the scale of {self.scale}"
+        return f"{self.scale} alone" if several else ""
+
+
+def standing_of(component: Component, level: float, reference: str) -> Standing:
+    """The component's systems, the best first."""
+    values = [component.score(place).value for place in range(len(component.systems))]
+    order = sorted(range(len(values)), key=lambda place: (-values[place], component.systems[place]))
+    known = component.systems.index(reference) if reference in component.systems else None
+    return Standing(component, order, level, known)
+
+
+def score_rows(standing: Standing) -> Iterator[Row]:
+    """A row for each system: its score on the first study's scale, and what it is made of."""
+    made = standing.component
+    for rank, place in enumerate(standing.order, start=1):
+        score = made.score(place)
+        low, high = _bounds(standing, score)
+        cells = made.cells.system == place
+        rows = cells[made.influence.cell]
+        yield {
+            "rank": rank,
+            "system": made.systems[place],
+            "score": score.value,
+            "score_low": low,
+            "score_high": high,
+            "studies": listed([made.units[unit] for unit in made.units_of(place)], 3),
+            "ratings": int(rows.sum()),
+            "raters": len(set(made.influence.rater[rows].tolist())),
+            "clips": _clips(made, place),
+        }
+
+
+def difference_rows(standing: Standing) -> list[Row]:
+    """Each system minus the next one, and minus the reference; p adjusted within both."""
+    order, reference = list(standing.order), standing.reference
+    nexts = list(pairwise(order))
+    against = [(place, reference) for place in order if place != reference]
+    return [
+        *_adjusted(standing, nexts, "Each and the next one"),
+        *(
+            _adjusted(
+                standing, [(a, b) for a, b in against if b is not None], "Each and the reference"
+            )
+            if reference is not None
+            else []
+        ),
+    ]
+
+
+def _adjusted(standing: Standing, pairs: Sequence[tuple[int, int]], group: str) -> list[Row]:
+    made, rows, ps = standing.component, [], []
+    for a, b in pairs:
+        linked = made.difference(a, b)
+        low, high = _bounds(standing, linked)
+        ps.append(None if low is None else p_of(linked, made.found))
+        rows.append(
+            {
+                "family": group,
+                "system": made.systems[a],
+                "versus": made.systems[b],
+                "difference": linked.value,
+                "difference_low": low,
+                "difference_high": high,
+                "p": ps[-1],
+                "how": how(made, a, b),
+            }
+        )
+    return [row | {"p_adjusted": p} for row, p in zip(rows, holm(ps), strict=True)]
+
+
+def how(made: Component, a: int, b: int) -> str:
+    """By what two systems are compared: a study that rated both, or a chain of shared systems."""
+    units = set(made.units_of(a)) & set(made.units_of(b))
+    if units:
+        return f"{SAME}: {listed([made.units[unit] for unit in sorted(units)], 3)}"
+    path = _path(made, made.units_of(a), set(made.units_of(b)))
+    steps = [
+        listed([made.systems[s] for s in made.shared(one, other)], 3)
+        for one, other in pairwise(path)
+    ]
+    return f"{THROUGH}{', then '.join(steps)}"
+
+
+def _path(made: Component, starts: Sequence[int], ends: set[int]) -> list[int]:
+    """The fewest studies from one to another, each sharing systems with the next."""
+    seen: dict[int, list[int]] = {unit: [unit] for unit in starts}
+    line = list(starts)
+    for unit in line:
+        if unit in ends:
+            return seen[unit]
+        for other in range(len(made.units)):
+            if other not in seen and made.shared(unit, other):
+                seen[other] = [*seen[unit], other]
+                line.append(other)
+    return []
+
+
+def _clips(made: Component, place: int) -> int:
+    nodes = {int(node): int(n) for node, n, s in _cells(made) if s == place}
+    return sum(nodes.values())
+
+
+def _cells(made: Component) -> Iterator[tuple[int, int, int]]:
+    yield from zip(
+        made.cells.node.tolist(), made.cells.clips.tolist(), made.cells.system.tolist(), strict=True
+    )
+
+
+def _bounds(standing: Standing, linked: Any) -> tuple[float | None, float | None]:
+    """The interval; none where there is no spread to tell it from."""
+    if not linked.variance > 0:
+        return None, None
+    return bounds(linked, standing.component.found, standing.level)

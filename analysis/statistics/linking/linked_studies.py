@@ -1,0 +1,253 @@
+"""Means of systems over several studies that share clips: which may be compared, and how surely.
+
+The mean of system c in study s, over one set of clips, is modelled as
+
+    m = study s + system c (these clips) + deviation of system c in study s + error,
+
+studies and systems fixed, deviations with SD tau, errors clustered by raters and items. Clips that
+several studies rated are one set of clips and link these; studies without a chain of such links
+stand apart. Weighted least squares gives the estimates, a sandwich their variances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from analysis.arrays import Codes, Floats
+from analysis.ratings.breakdowns import coded_column
+from analysis.statistics.intervals import clustered
+from analysis.statistics.linking.heterogeneity import (
+    Heterogeneity,
+    Linked,
+    Residual,
+    heterogeneity,
+)
+from analysis.statistics.linking.influence import Influence
+from analysis.statistics.version_effect import clip_weights
+
+NEEDED = ("unit", "system", "clip", "item", "rater", "score")
+PRIOR_SHARE = 0.05  # of the scale's range: the scale of the half-t prior of tau
+_RANK = 1e-9
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The sets of clips of a component: of which study, of which system, and which set (each C)."""
+
+    unit: Codes
+    system: Codes
+    node: Codes
+    clips: Codes  # how many clips
+
+
+@dataclass(frozen=True)
+class Component:
+    """Studies that a chain of shared clips links, with the model of their means.
+
+    ``units`` and ``systems`` are names; values are on the scale of the first unit.
+    """
+
+    units: list[str]
+    systems: list[str]
+    cells: Cells
+    mean: Floats
+    influence: Influence
+    scale: float
+
+    # --- The model -------------------------------------------------------------------------------
+
+    @cached_property
+    def design(self) -> Floats:
+        """A row for each cell: studies but the first, then sets of clips."""
+        studies, nodes = len(self.units), int(self.cells.node.max()) + 1
+        rows = np.zeros((len(self.mean), studies - 1 + nodes))
+        place = np.arange(len(self.mean))
+        later = self.cells.unit > 0
+        rows[place[later], self.cells.unit[later] - 1] = 1.0
+        rows[place, studies - 1 + self.cells.node] = 1.0
+        return rows
+
+    @cached_property
+    def weight(self) -> Floats:
+        """1 / (variance + prior variance) of each cell: fixed before tau is estimated."""
+        one = np.eye(len(self.mean))
+        variance = np.array([self.influence.spread(row)[0] for row in one])
+        return np.asarray(1.0 / (variance + self.scale**2), dtype=np.float64)
+
+    @cached_property
+    def solution(self) -> Floats:
+        """What makes estimates of the cells' means."""
+        weighted = self.design * np.sqrt(self.weight)[:, None]
+        return np.asarray(np.linalg.pinv(weighted) * np.sqrt(self.weight), dtype=np.float64)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Systems as contrasts of cells: each clip of a system weighs the same."""
+        first = len(self.units) - 1
+        shares = np.zeros((len(self.systems), self.design.shape[1]))
+        nodes, at = np.unique(self.cells.node, return_index=True)
+        for node, cell in zip(nodes, at, strict=True):
+            shares[self.cells.system[cell], first + node] = self.cells.clips[cell]
+        shares /= shares.sum(axis=1, keepdims=True)
+        return np.asarray(shares @ self.solution, dtype=np.float64)
+
+    @cached_property
+    def between(self) -> Floats:
+        """Cells by (study, system): what a deviation of a system in a study moves together."""
+        joint = self.cells.unit * len(self.systems) + self.cells.system
+        return np.asarray(joint[:, None] == np.unique(joint)[None, :], dtype=np.float64)
+
+    @cached_property
+    def residual(self) -> Residual:
+        """What would be 0 if the shared systems stood alike in all studies."""
+        hat = self.design @ self.solution
+        form = (np.eye(len(self.mean)) - hat).T * self.weight @ (np.eye(len(self.mean)) - hat)
+        value, vector = np.linalg.eigh((form + form.T) / 2)
+        kept = value > _RANK * max(float(value.max(initial=0.0)), 1.0)
+        rows = np.asarray((vector[:, kept] * np.sqrt(value[kept])).T, dtype=np.float64)
+        if not len(rows):
+            return Residual(0.0, np.zeros((0, 0)), np.zeros((0, 0)), 1.0)
+        spreads = np.array([self.influence.spread(row) for row in rows])
+        whole = float(spreads[:, 0].sum())
+        df = whole / float(np.sum(spreads[:, 0] / spreads[:, 1])) if whole > 0 else 1.0
+        moved = rows @ self.between
+        q = float(np.sum((rows @ self.mean) ** 2))
+        return Residual(q, self.influence.covariance(rows), moved @ moved.T, df)
+
+    @cached_property
+    def found(self) -> Heterogeneity | None:
+        """The differences between studies; None of a study alone."""
+        return heterogeneity(self.residual, self.scale) if len(self.units) > 1 else None
+
+    # --- What is asked of it ---------------------------------------------------------------------
+
+    def contrast(self, row: Floats) -> Linked:
+        """A contrast of cells; tau enters where it spans more than one study."""
+        row = np.where(np.abs(row) > _RANK, row, 0.0)
+        variance, df = self.influence.spread(row)
+        spans = len(np.unique(self.cells.unit[row != 0])) > 1
+        of_tau = float(np.sum((row @ self.between) ** 2)) if spans else 0.0
+        return Linked(float(row @ self.mean), variance, df, of_tau)
+
+    def score(self, system: int) -> Linked:
+        """The mean of a system on the scale of the first study."""
+        return self.contrast(self.rows[system])
+
+    def difference(self, a: int, b: int) -> Linked:
+        """System a minus system b."""
+        return self.contrast(self.rows[a] - self.rows[b])
+
+    def units_of(self, system: int) -> list[int]:
+        """The studies in which a system was rated."""
+        return sorted({int(u) for u in self.cells.unit[self.cells.system == system]})
+
+    def shared(self, a: int, b: int) -> list[int]:
+        """The systems of which two studies rated clips in common."""
+        nodes = [set(self.cells.node[self.cells.unit == unit]) for unit in (a, b)]
+        common = np.isin(self.cells.node, list(nodes[0] & nodes[1]))
+        return sorted({int(each) for each in self.cells.system[common]})
+
+    def shift(self, a: int, b: int, system: int) -> tuple[Linked, int]:
+        """Study b minus study a for a system's shared clips, by sampling alone; and their number.
+
+        Each clip weighs the same.
+        """
+        row, clips = self.shift_row(a, b, system)
+        variance, df = self.influence.spread(row)
+        return Linked(float(row @ self.mean), variance, df, 0.0), clips
+
+    def shift_row(self, a: int, b: int, system: int) -> tuple[Floats, int]:
+        """The same as a contrast of cells; and the number of clips."""
+        row, clips = np.zeros(len(self.mean)), 0
+        for node in np.unique(self.cells.node[self.cells.system == system]):
+            here = self.cells.node == node
+            one, other = (np.flatnonzero(here & (self.cells.unit == unit)) for unit in (a, b))
+            if len(one) and len(other):
+                number = int(self.cells.clips[one[0]])
+                row[one[0]], row[other[0]] = -number, number
+                clips += number
+        return row / clips, clips
+
+
+def components_of(
+    ratings: pd.DataFrame, units: Sequence[str], width: float | None = None
+) -> list[Component]:
+    """The studies that are linked with one another, as models; the first unit's come first.
+
+    ``ratings`` have a row for each rating: its unit (a study, or a task of it), system, clip,
+    item, rater and score, named alike across units where they are the same. ``width`` is the range
+    of the scale, by default that of the scores.
+    """
+    width = width or float(ratings["score"].max() - ratings["score"].min()) or 1.0
+    rated = set(ratings["unit"])
+    ordered = [unit for unit in units if unit in rated]
+    sets = _sets_of_clips(ratings, ordered)
+    labels = _linked_units(sets, len(ordered))
+    parts = list(dict.fromkeys(labels.tolist()))
+    return [
+        _component(
+            ratings[ratings["unit"].isin(chosen)], chosen, sets[labels[sets["unit"]] == part], width
+        )
+        for part in parts
+        for chosen in [[unit for unit, label in zip(ordered, labels, strict=True) if label == part]]
+    ]
+
+
+def _sets_of_clips(ratings: pd.DataFrame, units: list[str]) -> pd.DataFrame:
+    """Each rated clip of each unit, with the set it is of: clips that the same units rated."""
+    place = {unit: number for number, unit in enumerate(units)}
+    clips = ratings[["unit", "system", "clip"]].drop_duplicates()
+    clips = clips.assign(name=clips["unit"], unit=clips["unit"].map(place).astype(np.int64))
+    clips = clips.sort_values(["system", "clip", "unit"], ignore_index=True)
+    clips["place"] = clips["unit"].astype(str)
+    signature = clips.groupby(["system", "clip"])["place"].transform(",".join)
+    return clips.assign(signature=signature)
+
+
+def _linked_units(sets: pd.DataFrame, units: int) -> Codes:
+    """To which component each unit belongs."""
+    clip, names = coded_column(sets["system"] + "\x1f" + sets["clip"])
+    unit = sets["unit"].to_numpy()
+    graph = coo_array((np.ones(len(sets)), (unit, units + clip)), shape=(units + len(names),) * 2)
+    return np.asarray(connected_components(graph, directed=False)[1][:units], dtype=np.int64)
+
+
+def _component(
+    ratings: pd.DataFrame, units: list[str], sets: pd.DataFrame, width: float
+) -> Component:
+    own = {unit: number for number, unit in enumerate(units)}
+    sets = sets.assign(unit=sets["name"].map(own).astype(np.int64))
+    system, systems = coded_column(sets["system"])
+    node, _ = coded_column(sets["system"] + "\x1f" + sets["signature"])
+    joint, names = coded_column(pd.Series(node * len(units) + sets["unit"].to_numpy()))
+    _, at = np.unique(joint, return_index=True)
+    cells = Cells(
+        unit=sets["unit"].to_numpy()[at],
+        system=system[at],
+        node=node[at],
+        clips=np.bincount(joint).astype(np.int64),
+    )
+    index = pd.MultiIndex.from_frame(sets[["name", "system", "clip"]])
+    cell = pd.Series(joint, index=index).loc[
+        pd.MultiIndex.from_frame(ratings[["unit", "system", "clip"]])
+    ]
+    mean, influence = _means(ratings, cell.to_numpy(dtype=np.int64), cells, len(names))
+    return Component(units, systems, cells, mean, influence, PRIOR_SHARE * width)
+
+
+def _means(
+    ratings: pd.DataFrame, cell: Codes, cells: Cells, count: int
+) -> tuple[Floats, Influence]:
+    rater, item, clip = (coded_column(ratings[name])[0] for name in ("rater", "item", "clip"))
+    y = ratings["score"].to_numpy(dtype=np.float64)
+    weight = clip_weights(cell, clip)
+    mean = clustered(y, cell, rater, item, count, weight).value
+    contribution = weight * (y - mean[cell])
+    return mean, Influence(contribution, weight, cell, cells.unit[cell], rater, item)

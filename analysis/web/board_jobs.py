@@ -1,0 +1,128 @@
+"""Leaderboards made again when something they are made of has changed, by a job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from celery import shared_task
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from analysis.models import Leaderboard, LeaderboardEntry
+from analysis.report.content import Content, content_from
+from analysis.web.cache import code_mark, marks
+from analysis.web.study_tables import study_rules
+
+if TYPE_CHECKING:
+    from analysis.report.leaderboard.gathering import StudyInput
+
+log = logging.getLogger(__name__)
+State = Leaderboard.State
+WAITED = timedelta(minutes=15)  # a job that has not come back by then is asked for again
+UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then load this page again"
+
+
+def board_mark(board: Leaderboard) -> str:
+    """A mark of all that a leaderboard is made of: ratings, scores, their order, code."""
+    keys = board.keys
+    parts: list[Any] = [board.reference, code_mark(), *((key, marks(key)) for key in keys)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def made_when_due(board: Leaderboard) -> None:
+    """Asks for the leaderboard where what it is made of changed; twice does no harm."""
+    mark = board_mark(board)
+    if board.state in (State.DONE, State.FAILED) and board.mark == mark:
+        return
+    asked = board.asked_at if board.state == State.WAITING else None
+    if asked is not None and timezone.now() - asked < WAITED:
+        return
+    board.state, board.asked_at = State.WAITING, timezone.now()
+    board.save(update_fields=["state", "asked_at"])
+    transaction.on_commit(lambda: _queue(board.pk))
+
+
+def content_of(board: Leaderboard) -> Content | None:
+    """What was last made, if anything is there."""
+    return content_from(json.loads(board.result)) if board.result else None
+
+
+@shared_task(name="analysis.jobs.make_leaderboard")  # the settings route it to queue analysis
+def make_leaderboard(pk: int) -> None:
+    """The leaderboard of the ratings and scores as they stand now."""
+    boards = Leaderboard.objects.filter(pk=pk)
+    board = boards.first()
+    if board is None:
+        return
+    mark = board_mark(board)
+    ended = {"mark": mark, "made_at": timezone.now()}
+    try:
+        content = made(board.keys, board.reference)
+    except (ValueError, KeyError) as error:
+        boards.update(state=State.FAILED, error=str(error) or type(error).__name__, **ended)
+    except Exception as error:
+        log.exception("Leaderboard %s broke", pk)
+        problem = f"it broke ({type(error).__name__}: {error}); see the worker's log"
+        boards.update(state=State.FAILED, error=problem, **ended)
+    else:
+        text = json.dumps(content.plain(), ensure_ascii=False)
+        with transaction.atomic():
+            row = boards.select_for_update().first()
+            if row is None:
+                return
+            if board_mark(row) != mark:  # a rater withdrew, or a study was taken off meanwhile
+                boards.update(state=State.EMPTY)
+                return
+            boards.update(state=State.DONE, error="", result=text, **ended)
+
+
+def made(keys: Sequence[str], reference: str = "") -> Content:
+    """The leaderboard of these studies, by each study's own rules of screening."""
+    from analysis.report.leaderboard.board import leaderboard
+
+    return leaderboard([study_input(key) for key in keys], reference)
+
+
+def study_input(key: str) -> StudyInput:
+    """A study as a leaderboard takes it."""
+    from analysis.ratings.metric_scores import scores_from_rows
+    from analysis.ratings.study_scores import study_scores
+    from analysis.ratings.table import from_study
+    from analysis.report.leaderboard.gathering import StudyInput
+    from analysis.statistics.screening import screen
+    from listening.selectors import board_facts, scripted_raters
+
+    rules = study_rules(key)
+    kept = screen(from_study(key), rules).kept(rules)
+    scripted = scripted_raters(key) & set(kept["rater"])
+    scores = scores_from_rows(study_scores(key))
+    return StudyInput(board_facts(key), kept, scores, len(scripted))
+
+
+def forget_boards(study_key: str) -> None:
+    """What was made with a study's ratings is deleted: some of them, or the study, are gone."""
+    _empty(list(Leaderboard.objects.filter(entries__study__key=study_key).values_list("pk")))
+
+
+def forget_board_of(instance: LeaderboardEntry, **_signal: Any) -> None:
+    """Receives `pre_delete` of a study's place on a leaderboard, however the study goes."""
+    _empty([(instance.board_id,)])
+
+
+def _empty(boards: list[tuple[int]]) -> None:
+    found = Leaderboard.objects.filter(pk__in=[pk for (pk,) in boards])
+    found.update(state=State.EMPTY, result="", mark="", error="")
+
+
+def _queue(pk: int) -> None:
+    try:
+        make_leaderboard.delay(pk)
+    except OperationalError as error:
+        problem = UNREACHABLE.format(error)
+        Leaderboard.objects.filter(pk=pk).update(state=State.FAILED, error=problem, mark="")

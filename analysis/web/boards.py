@@ -1,0 +1,245 @@
+"""The pages of leaderboards: the list, one of them, its files, and what can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from analysis.models import Leaderboard, LeaderboardEntry
+from analysis.report.content import Content, Table
+from analysis.web.board_jobs import content_of, made_when_due
+from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
+from listening.selectors import board_choices, board_projects, study_head_or_404
+from listening.signals import acted
+
+MOST_STUDIES = 20
+REFRESH_S = 2
+NO_SUCH = "There is no such leaderboard of yours."
+
+
+class BoardError(ValueError):
+    """What was asked for cannot be done; the message says why, and what to do."""
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def boards(request: HttpRequest) -> HttpResponse:
+    """All leaderboards that one may see, and a form for a new one."""
+    if request.method == "POST":
+        try:
+            board = _saved(request, Leaderboard(owner_id=int(request.user.pk or 0)))
+        except BoardError as error:
+            messages.error(request, str(error))
+            return redirect("leaderboards")
+        return redirect("leaderboard", pk=board.pk)
+    shown = [(board, board.keys) for board in visible_boards(request.user)]
+    return render(request, "analysis/leaderboards.html", {"boards": shown, **_form(request)})
+
+
+@login_required
+@require_GET
+@never_cache
+def board_page(request: HttpRequest, pk: int) -> HttpResponse:
+    """One leaderboard; it is made again where something has changed."""
+    board = board_for(request.user, pk)
+    made_when_due(board)
+    context = {**shown_board(board, _file_link(pk)), **_form(request, board)}
+    context["links"] = board.links.select_related("made_by") if may_edit(request, board) else None
+    context["may_edit"] = may_edit(request, board)
+    return render(request, "analysis/leaderboard.html", context)
+
+
+@login_required
+@require_GET
+def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """One of its tables as CSV or LaTeX."""
+    board = board_for(request.user, pk)
+    stem, _, kind = name.rpartition(".")
+    content = content_of(board)
+    for table in content.tables if content else ():
+        if table.key == stem and kind in ("csv", "tex"):
+            text, of_kind = _written(board, table, kind)
+            response = HttpResponse(text, content_type=of_kind)
+            response["Content-Disposition"] = f'attachment; filename="leaderboard-{pk}-{name}"'
+            return response
+    raise Http404(f"There is no file {name}.")
+
+
+@login_required
+@require_POST
+def board_do(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change it, or delete it."""
+    board = board_for(request.user, pk)
+    check_edit(request, board)
+    if request.POST.get("do") == "delete":
+        board.delete()
+        messages.success(request, f"“{board.title}” is deleted. Its studies are as they were.")
+        return redirect("leaderboards")
+    try:
+        _saved(request, board)
+    except BoardError as error:
+        messages.error(request, str(error))
+    return redirect("leaderboard", pk=pk)
+
+
+# --- Who may -------------------------------------------------------------------------------------
+
+
+def visible_boards(user: Any) -> list[Leaderboard]:
+    """One's own and those of one's projects, where one may analyse every study on them."""
+    allowed = {choice["key"] for choice in board_choices(user)}
+    projects = [project.pk for project in board_projects(user)]
+    found = Leaderboard.objects.filter(
+        Q(project=None, owner=user.pk) | Q(project__in=projects)
+    ).select_related("owner", "project")
+    return [board for board in found if set(board.keys) <= allowed]
+
+
+def board_for(user: Any, pk: int) -> Leaderboard:
+    """The leaderboard, for who may analyse each of its studies; else there is none (404)."""
+    for board in visible_boards(user):
+        if board.pk == pk:
+            return board
+    raise Http404(NO_SUCH)
+
+
+def may_edit(request: HttpRequest, board: Leaderboard) -> bool:
+    """Whether they may run every study on it: then they may change and share it, too."""
+    try:
+        check_edit(request, board)
+    except PermissionDenied:
+        return False
+    return True
+
+
+def check_edit(request: HttpRequest, board: Leaderboard) -> None:
+    """PermissionDenied unless they may run every study on it."""
+    for key in board.keys:
+        study_head_or_404(key, request.user, "edit")
+
+
+# --- What is shown -------------------------------------------------------------------------------
+
+
+def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
+    """What the page and the read-only page show."""
+    from analysis.report.html.part_html import figure_html, no_link, table_html, warned
+
+    content = content_of(board)
+    waits = board.state == Leaderboard.State.WAITING
+    shown: dict[str, Any] = {"board": board, "refresh_s": REFRESH_S if waits else 0, "parts": []}
+    if content is None:
+        return shown
+    for about in dict.fromkeys(table.about for table in content.tables):
+        drawn = [each for each in content.figures if each.about == about]
+        tables = [each for each in content.tables if each.about == about]
+        html = table_html(tables[0], tables[0].key, link)
+        figures = "".join(figure_html(each, each.key, no_link) for each in drawn)
+        html += f'<div class="plots">{figures}</div>'
+        html += "".join(table_html(each, each.key, link) for each in tables[1:])
+        files = [(f"{each.key}.tex", link(f"{each.key}.tex")) for each in tables]
+        shown["parts"].append({"title": about, "html": html, "tex": [f for f in files if f[1]]})
+    return shown | {
+        "sentences": content.sentences,
+        "warned": warned(content),
+        "methods": content.methods,
+        "systems": _systems(content),
+    }
+
+
+def _systems(content: Content) -> list[str]:
+    """The systems of its leaderboards, for the choice of a reference."""
+    names = {
+        str(row["system"])
+        for table in content.tables
+        if table.key.startswith("leaderboard")
+        for row in table.rows
+    }
+    return sorted(names)
+
+
+def _file_link(pk: int) -> Any:
+    def link(name: str) -> str:
+        if not name.endswith((".csv", ".tex")):
+            return ""
+        return reverse("leaderboard-file", args=[pk, name])
+
+    return link
+
+
+def _written(board: Leaderboard, table: Table, kind: str) -> tuple[str, str]:
+    from analysis.report.writers.exports import bare_table_csv
+    from analysis.report.writers.latex import latex_table
+    from analysis.report.writers.paper_tables import Named
+
+    if kind == "tex":
+        return latex_table(Named(table.key, table)), "application/x-tex; charset=utf-8"
+    made_at = board.made_at.isoformat(timespec="seconds") if board.made_at else ""
+    last = {"leaderboard": board.title, "made_at": made_at, "mark": board.mark}
+    return bare_table_csv(table, last), "text/csv; charset=utf-8"
+
+
+# --- What is saved -------------------------------------------------------------------------------
+
+
+def _form(request: HttpRequest, board: Leaderboard | None = None) -> dict[str, Any]:
+    chosen = board.keys if board else []
+    place = {key: number for number, key in enumerate(chosen)}
+    choices = board_choices(request.user)
+    choices.sort(key=lambda choice: place.get(choice["key"], len(place)))
+    return {
+        "choices": choices,
+        "chosen": chosen,
+        "first": chosen[0] if chosen else "",
+        "projects": board_projects(request.user),
+        "most": MOST_STUDIES,
+        "link_days": LINK_DAYS,
+        "most_link_days": MOST_LINK_DAYS,
+    }
+
+
+def _saved(request: HttpRequest, board: Leaderboard) -> Leaderboard:
+    """The leaderboard as the form says; each study's log tells of it."""
+    title = " ".join(request.POST.get("title", "").split())
+    if not 1 <= len(title) <= 120:
+        raise BoardError("Give it a name of 1 to 120 characters.")
+    keys = _in_order(request.POST.getlist("study"), request.POST.get("first", ""))
+    if not 1 <= len(keys) <= MOST_STUDIES:
+        raise BoardError(f"Choose 1 to {MOST_STUDIES} studies; {len(keys)} are chosen.")
+    heads = [study_head_or_404(key, request.user, "analyse") for key in keys]
+    project = request.POST.get("project", "")
+    known = {str(each.pk): each.pk for each in board_projects(request.user)}
+    if project and project not in known:
+        raise BoardError("You are in no such project.")
+    board.title, board.project_id = title, known.get(project)
+    board.reference = request.POST.get("reference", "").strip()[:120]
+    by, details = request.user.get_username(), {"options": f"leaderboard “{title}”"}
+    with transaction.atomic():
+        before = board.keys if board.pk else []
+        board.save()
+        board.entries.all().delete()  # which empties it: it is made again
+        LeaderboardEntry.objects.bulk_create(
+            LeaderboardEntry(board=board, study_id=head["pk"], place=place)
+            for place, head in enumerate(heads)
+        )
+        for head in heads:
+            if head["key"] not in before:
+                acted.send(__name__, study_id=head["pk"], by=by, what="analysed", details=details)
+    return board
+
+
+def _in_order(keys: Sequence[str], first: str) -> list[str]:
+    """Without repeats; the one on whose scale scores are comes first."""
+    once = list(dict.fromkeys(keys))
+    return sorted(once, key=lambda key: key != first)

@@ -1,0 +1,146 @@
+"""Leaderboards: who sees them, when they are made again, their files and read-only links."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from analysis.models import Leaderboard, LeaderboardLink
+from analysis.web.board_jobs import make_leaderboard
+from listening import studies as kept_studies
+from listening.models import Membership, Project, Stimulus, Study, StudyEvent
+from listening.signals import withdrawn
+from tests.factories import answer_all, arrive, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def two():
+    """Two studies of one owner, which share all their audio."""
+    studies = [make_study(key=key, conditions=2, items=2) for key in ("one", "two")]
+    for stimulus in Stimulus.objects.filter(study=studies[0]):
+        same = Stimulus.objects.filter(study=studies[1], key=stimulus.key)
+        assert same.update(sha256=stimulus.sha256)
+    for study in studies:
+        for _ in range(2):
+            answer_all(arrive(study))
+    return studies
+
+
+def new(client, **more):
+    form = {"title": "Voices", "study": ["one", "two"], "first": "two", **more}
+    return client.post("/leaderboards/", form, follow=True)
+
+
+def made(client):
+    """The only leaderboard, after its job has run."""
+    board = Leaderboard.objects.get()
+    make_leaderboard(board.pk)
+    board.refresh_from_db()
+    assert board.error == ""
+    return client.get(f"/leaderboards/{board.pk}/").content.decode()
+
+
+def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
+    client.force_login(two[0].owner)
+    assert "is being made" in new(client).content.decode()
+    board = Leaderboard.objects.get()
+    assert board.keys == ["two", "one"]
+    told = StudyEvent.objects.filter(what="analysed").values_list("key", "details__options")
+    assert set(told) == {(key, "leaderboard “Voices”") for key in ("one", "two")}
+    page = made(client)
+    assert "May be compared" in page
+    assert "may not be compared" not in page
+    assert "being made" not in page
+    lines = client.get(f"/leaderboards/{board.pk}/leaderboard.csv").content.decode().splitlines()
+    assert lines[0].startswith("group,rank,system,score,score_low,score_high")
+    assert len(lines) == 3
+    tex = client.get(f"/leaderboards/{board.pk}/leaderboard.tex").content.decode()
+    assert "\\textbf" in tex
+    assert client.get(f"/leaderboards/{board.pk}/nothing.csv").status_code == 404
+    answer_all(arrive(two[0]))
+    assert "being made again" in client.get(f"/leaderboards/{board.pk}/").content.decode()
+    client.post(f"/leaderboards/{board.pk}/do/", {"title": "V", "study": ["one"]})
+    board.refresh_from_db()
+    assert (board.title, board.keys, board.result) == ("V", ["one"], "")
+    client.post(f"/leaderboards/{board.pk}/do/", {"do": "delete"})
+    assert not Leaderboard.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"title": " "}, "name of 1 to 120"),
+        ({"study": []}, "0 are chosen"),
+        ({"project": "7"}, "no such project"),
+    ],
+)
+def test_a_wrong_form_says_what_to_do(client, two, form, said):
+    client.force_login(two[0].owner)
+    assert said in new(client, **form).content.decode()
+    assert not Leaderboard.objects.exists()
+
+
+def test_only_who_may_analyse_every_study_sees_it(client, two):
+    lab = Project.objects.create(name="Lab")
+    people = {role: make_user(role) for role in ("viewer", "analyst", "editor")}
+    for role, user in people.items():
+        Membership.objects.create(project=lab, user=user, role=role)
+    Study.objects.update(project=lab)
+    client.force_login(people["analyst"])
+    new(client, project=lab.pk)
+    board = Leaderboard.objects.get()
+    make_leaderboard(board.pk)
+    paths = [f"/leaderboards/{board.pk}/", f"/leaderboards/{board.pk}/leaderboard.csv"]
+    acts = [f"/leaderboards/{board.pk}/{each}/" for each in ("do", "links", "links/1/end")]
+    seen = {}
+    for who in (*people, "stranger", "nobody"):
+        asks = Client()
+        if who != "nobody":
+            asks.force_login(make_user(who))
+        seen[who] = [asks.get(path).status_code for path in paths]
+        seen[who] += [asks.post(path, {"days": "x"}).status_code for path in acts]
+        assert ("Voices" in asks.get("/leaderboards/").content.decode()) is (
+            who in ("analyst", "editor")
+        )
+    assert seen["viewer"] == seen["stranger"] == [404] * 5
+    assert seen["analyst"] == [200, 200, 403, 403, 403]
+    assert seen["editor"] == [200, 200, 302, 400, 404]
+    assert seen["nobody"] == [302] * 5
+    Study.objects.filter(key="two").update(project=None)  # its owner's alone again
+    client.force_login(people["editor"])
+    assert client.get(paths[0]).status_code == 404
+
+
+def test_a_read_only_link_shows_it_until_it_is_ended(client, two):
+    client.force_login(two[0].owner)
+    new(client)
+    made(client)
+    board = Leaderboard.objects.get()
+    page = client.post(f"/leaderboards/{board.pk}/links/", {"days": "3", "name": "Reviewer"})
+    path = re.search(r'value="http://testserver(/shared/[^"]+)"', page.content.decode())[1]
+    assert "Reviewer" in client.get(f"/leaderboards/{board.pk}/").content.decode()
+    shown = Client().get(path)
+    assert "Leaderboard:" in shown.content.decode()
+    assert "csv" not in shown.content.decode()
+    assert shown["X-Robots-Tag"].startswith("noindex")
+    link = LeaderboardLink.objects.get()
+    assert link.opened == 1
+    client.post(f"/leaderboards/{board.pk}/links/{link.pk}/end/")
+    assert Client().get(path).status_code == 410
+    assert Client().get("/shared/leaderboards/nothing/").status_code == 404
+
+
+def test_what_was_made_of_a_rater_who_withdrew_or_of_a_deleted_study_goes(client, two):
+    client.force_login(two[0].owner)
+    new(client)
+    made(client)
+    withdrawn.send(__name__, study_id=two[0].pk, study_key="one")
+    board = Leaderboard.objects.get()
+    assert (board.result, board.state) == ("", "empty")
+    made(client)
+    Study.objects.filter(key="two").update(state=Study.State.CLOSED)
+    kept_studies.delete_study(two[1], "two")
+    board.refresh_from_db()
+    assert (board.result, board.keys) == ("", ["one"])
