@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypedDict
 
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
 from listening.design.traps import TRAINING
 from listening.models import (
@@ -48,7 +49,8 @@ class RatingShown(TypedDict):
 def rating_table(study: Study) -> Table:
     """What the ratings of this study can be narrowed and sorted by."""
     criteria = study_criteria(study)
-    places = tuple((f"{c.task.key} {c.key}", _place_title(c)) for c in criteria)
+    titles = _place_titles(criteria)
+    places = tuple((f"{c.task.key} {c.key}", titles[c.pk]) for c in criteria)
     conditions = tuple(
         (c.key, c.label or c.key) for c in Condition.objects.filter(study=study).order_by("pk")
     )
@@ -107,16 +109,19 @@ def study_criteria(study: Study) -> list[Criterion]:
     return list(
         Criterion.objects.filter(task__study=study)
         .select_related("task")
-        .annotate(siblings=Count("task__criteria"))
         .order_by("task__order", "order")
     )
 
 
-def _place_title(criterion: Criterion) -> str:
-    """The task's title; with its criterion where it has several."""
-    title = criterion.task.title or criterion.task.key
-    key = str(criterion.key).replace("_", " ")
-    return f"{title} · {key}" if criterion.siblings > 1 else title
+def _place_titles(criteria: Sequence[Criterion]) -> dict[int, str]:
+    """By criterion: the title of its task, and its own name where the task has several."""
+    several = Counter(criterion.task_id for criterion in criteria)
+    titles = {}
+    for criterion in criteria:
+        title = criterion.task.title or criterion.task.key
+        own = f" · {criterion.key.replace('_', ' ')}"
+        titles[criterion.pk] = title + (own if several[criterion.task_id] > 1 else "")
+    return titles
 
 
 def ratings_of(study: Study) -> QuerySet[Rating]:
@@ -173,7 +178,7 @@ def shown_ratings(study: Study, shown: Shown) -> list[RatingShown]:
         *("criterion__task", "stimulus__condition", "stimulus__item"),
         *("trial__session__rater", "trial__versus__condition", "trial__justification"),
     ).in_bulk(pks)
-    titles = {c.pk: _place_title(c) for c in study_criteria(study)}
+    titles = _place_titles(study_criteria(study))
     return [_shown(joined[pk], titles) for pk in pks if pk in joined]
 
 
