@@ -11,8 +11,8 @@ import hashlib
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,7 @@ __all__ = [
     "to_csv",
     "to_rows",
 ]
+GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 LATER = frozenset({"role", "version"})  # columns that older exports do not have
 FIRST_ROW = 2  # of a file: its header stands in row 1
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,000 may be a thousand, or one
@@ -72,12 +73,14 @@ _COMMA = re.compile(r"[+-]?\d+,\d+")
 class Reading:
     """A table read from a file, what was guessed or left out (a sentence each), and what was not.
 
-    ``columns_not_used`` are those of the file that gave nothing.
+    ``columns_not_used`` are those of the file that gave nothing. ``order`` holds the names in
+    columns by which results are grouped, as they first appear in the file.
     """
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
     columns_not_used: tuple[str, ...] = ()
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> pd.DataFrame:
@@ -157,7 +160,15 @@ def read_csv(
             raise RatingsError([f"{path.name}, {problem}"])
     table = checked(cells, path.name, FIRST_ROW, inferred.question, whole_pairs=True)
     notes += [inferred.note] * bool(inferred.note) + list(_notes(table))
-    return Reading(_in_canonical_order(table), tuple(notes), mapping.unused)
+    order = {name: _as_they_appear(cells[name]) for name in GROUPING}
+    return Reading(_in_canonical_order(table), tuple(notes), mapping.unused, order)
+
+
+def _as_they_appear(column: Categorical) -> list[str]:
+    """The different texts of a column, the first one in the file first; the empty one left out."""
+    places, first = np.unique(column.codes, return_index=True)
+    names = (str(column.values[place]).strip() for place in places[np.argsort(first)])
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def _without_decimal_commas(cells: dict[str, Categorical], file: str) -> Iterator[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
@@ -33,6 +33,9 @@ from analysis.statistics.options import Options, command_line
 from analysis.statistics.screening import DEFAULT, STRUCTURAL, default_rules, screen
 from analysis.statistics.sensitivity import sensitivity
 
+if TYPE_CHECKING:
+    from listening.selectors import StudyFacts
+
 FORMAT = 3
 MOST_CONDITIONS = 24
 PARTS_FROM = 0.3  # the share of the work that is done when the parts begin
@@ -51,6 +54,8 @@ def report_of(
     progress: Callable[[float, str], None] = lambda share, words: None,
     grown: Callable[[Report], None] = lambda report: None,
     looking: Callable[[PartInput], list[InterimRow]] | None = None,
+    order: Mapping[str, Sequence[str]] | None = None,
+    facts: StudyFacts | None = None,
 ) -> Report:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
@@ -61,7 +66,8 @@ def report_of(
     the share that is done and what is being done; it may raise to stop. ``grown`` is given the
     report after each part, the answer first: what stands in it then stays as it is, and its
     ``pending`` names the parts to come. ``looking`` makes the bounds of a study that is still open
-    (`analysis.report.interim.interim_families`), which ``interim`` then holds.
+    (`analysis.report.interim.interim_families`), which ``interim`` then holds. ``order`` and
+    ``facts`` are for parts (`PartInput`).
     """
     options = options or Options()
     if options.rules is DEFAULT:  # nobody named any
@@ -96,7 +102,9 @@ def report_of(
         "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
         "parts": [],
     }
-    inputs = PartInput(known, screened, options, scores, report, progress)
+    inputs = PartInput(
+        known, screened, options, scores, report, progress, order=order or {}, facts=facts
+    )
     if looking is not None:
         report["interim"] = looking(inputs)
     _add_parts(report, inputs, grown)

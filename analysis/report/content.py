@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from itertools import groupby
 from typing import Any, TypeVar, dataclass_transform
 
 from analysis.report.report_schema import Drawing, Kind, PartRecord
@@ -78,7 +79,9 @@ class Table:
 
     Rows may hold more than the columns show: everything is in the CSV. ``about`` is the title of
     the family (`analysis.ratings.scales.family_title`) that the table is about, empty for all.
-    A table that is ``folded`` is closed on the page at first.
+    A table that is ``folded`` is closed on the page at first. ``group`` is a key of the rows: what
+    stands there heads those that follow one another and share it. The best of a column is marked
+    by `emphasis.with_best`.
     """
 
     key: str
@@ -88,6 +91,14 @@ class Table:
     note: str = ""
     about: str = ""
     folded: bool = False
+    group: str = ""
+
+    def grouped(self) -> list[tuple[str, list[Mapping[str, Any]]]]:
+        """The rows under the heading of their group; without groups all under an empty one."""
+        return [
+            (heading, list(rows))
+            for heading, rows in groupby(self.rows, lambda row: str(row.get(self.group) or ""))
+        ]
 
     @classmethod
     def of(
@@ -221,6 +232,7 @@ def content_from(plain: PartRecord) -> Content:
                 each["note"],
                 each["about"],
                 each["folded"],
+                each.get("group", ""),
             )
             for each in plain["tables"]
         ],

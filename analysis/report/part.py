@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from analysis.ratings.breakdowns import Family
     from analysis.statistics.options import Options
     from analysis.statistics.screening import Screened
+    from listening.selectors import StudyFacts
 
 
 def _silent(share: float, words: str) -> None:
@@ -30,7 +31,9 @@ class PartInput:
     and shares as rows, and the parts made before this one under ``report["parts"]``. ``progress``
     is told the share of the part that is done (0 to 1) and what; it raises `Cancelled`
     when the run was cancelled, so a part calls it between its steps. ``shared`` is for what several
-    parts of one report need, so that it is computed once; a key tells whose it is.
+    parts of one report need, so that it is computed once; a key tells whose it is. ``order`` holds
+    the names of each column in the study's own order (of a file: as they first appear); ask
+    `ordered`. ``facts`` is what the study was; None of a file of ratings.
     """
 
     kept: pd.DataFrame
@@ -40,6 +43,13 @@ class PartInput:
     report: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[float, str], None] = _silent
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    facts: StudyFacts | None = None
+
+    def ordered(self, column: str, names: Iterable[str]) -> list[str]:
+        """These names of a column in the study's order; those it does not know last, sorted."""
+        known = {name: place for place, name in enumerate(self.order.get(column, ()))}
+        return sorted(set(names), key=lambda name: (known.get(name, len(known)), name))
 
     @property
     def table(self) -> pd.DataFrame:

@@ -158,6 +158,7 @@ class TableRecord(TypedDict):
     note: str
     about: str
     folded: bool
+    group: NotRequired[str]  # reports stored by earlier versions lack it
 
 
 class FigureRecord(TypedDict):

@@ -22,6 +22,7 @@ from analysis.web.study_tables import (
     StudyLabels,
     study_labels,
     study_tables,
+    told_of,
     with_labels,
     with_version_notes,
 )
@@ -195,6 +196,7 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
         progress=tell.of_report,
         grown=growing,
         looking=looking,
+        **told_of(run.study.key),
     )
     report = with_labels(with_version_notes(report, run.study.key, options), labels)
     tell.running.update(share=MADE, doing="Storing the report")

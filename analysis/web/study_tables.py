@@ -13,6 +13,8 @@ from analysis.web.combining import combined_table, notes_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from listening.selectors import StudyFacts
+
 
 class StudyLabels(TypedDict):
     """What a study calls its conditions and tasks, by their keys."""
@@ -33,7 +35,7 @@ def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report
     from analysis.report.build import report_of
 
     table, scores = study_tables(study_key, options)
-    report = report_of(table, scores, options)
+    report = report_of(table, scores, options, **told_of(study_key))
     report = with_version_notes(report, study_key, options)
     return table, with_labels(report, study_labels(study_key))
 
@@ -47,6 +49,20 @@ def study_tables(study_key: str, options: Options) -> tuple[pd.DataFrame, pd.Dat
     from analysis.ratings.study_scores import study_scores
 
     return combined_table(study_key, options), scores_from_rows(study_scores(study_key))
+
+
+class Told(TypedDict):
+    """What a study tells its report beside the ratings; see `analysis.report.part.PartInput`."""
+
+    order: dict[str, list[str]]
+    facts: StudyFacts
+
+
+def told_of(study: str) -> Told:
+    """The order of its names, and what it was."""
+    from listening.selectors import method_facts, names_in_order
+
+    return Told(order=names_in_order(study), facts=method_facts(study))
 
 
 def study_labels(study: str) -> StudyLabels:

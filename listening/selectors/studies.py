@@ -8,7 +8,7 @@ from django.db import connection
 
 from listening.access import LOOK, study_for
 from listening.design.traps import TrapPlan
-from listening.models import Block, Condition, Study, Task
+from listening.models import Block, Condition, Item, Study, Task
 
 
 class PlannedTrap(TypedDict):
@@ -49,6 +49,18 @@ def condition_labels(study: str) -> dict[str, str]:
     """The label of each condition that is compared, empty where it has none, by its key."""
     conditions = Condition.objects.filter(study__key=study).exclude(role=Condition.Role.TRAP)
     return dict(conditions.order_by("pk").values_list("key", "label"))
+
+
+def names_in_order(study: str) -> dict[str, list[str]]:
+    """The names in each column of its ratings, in the order of study.toml and stimuli.csv."""
+    conditions = Condition.objects.filter(study__key=study).order_by("pk")
+    items = Item.objects.filter(study__key=study).order_by("pk")
+    named = {
+        "condition": conditions.values_list("key", flat=True),
+        **{name: conditions.values_list(name, flat=True) for name in ("system", "voice")},
+        **{name: items.values_list(name, flat=True) for name in ("dimension", "split", "language")},
+    }
+    return {column: [n for n in dict.fromkeys(names) if n] for column, names in named.items()}
 
 
 def task_titles(study: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.report.build import report_of
 from analysis.report.content import Column, Table
+from analysis.report.emphasis import BEST, SECOND
 from analysis.report.writers import latex_layout
 from analysis.report.writers.bundle import bundle_files
 from analysis.report.writers.latex import PACKAGES, latex_table
@@ -31,9 +32,11 @@ def hard_tables():
         columns = [Column("name", HEADS[0]), Column("note", HEADS[4])]
         columns += [Column(f"n{n}", HEADS[n % 4], "number", 2, sign=True) for n in range(across)]
         row = {f"n{n}": -1234.5 * n for n in range(across)}
+        row |= {f"n{n}_mark": (BEST, SECOND)[n % 2] for n in range(0, across, 3)}
         rows = [{**row, "name": WORDS[n % 4], "note": WORDS[(n + 1) % 4]} for n in range(down)]
         key = f"hard-{across}"
-        yield Named(key, Table(key, f"{HARD} {WORDS[0]}", columns, rows, f"{HARD} " * 9))
+        table = Table(key, f"{HARD} {WORDS[0]}", columns, rows, f"{HARD} " * 9, group="note")
+        yield Named(key, table)
 
 
 def reports():

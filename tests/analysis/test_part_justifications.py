@@ -189,6 +189,19 @@ def test_codes_per_condition_are_shares_with_two_way_intervals():
     assert row["share_percent_low"] == pytest.approx(low * 100)
 
 
+def test_voices_of_a_system_share_a_column_of_codes():
+    both = [row | {"system": "S"} for row in reasoned()]
+    shown = part_of("justifications", from_rows(both))
+    across = next(table for table in shown["tables"] if table["key"] == "codes-across")
+    assert [column["heading"] for column in across["columns"]] == ["Code", "S"]
+    long = {row["code"]: row for row in rows_of_table(shown, "codes")}
+    assert {row["code"]: row["in S"] for row in across["rows"]} == {
+        code: row["share"] for code, row in long.items()
+    }
+    assert f"Coded reasons: S {len(both)}" in across["note"]
+    assert "by system: S" in " ".join(shown["sentences"])
+
+
 def test_codes_go_with_the_labels_that_they_were_made_from():
     shown = part_of("justifications", from_rows(reasoned()))
     first = {}

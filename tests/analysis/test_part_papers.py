@@ -1,8 +1,11 @@
 """The preset reports of the papers: their tables from simulated studies with known truth."""
 
+import csv
 import gzip
 import json
 import re
+from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +13,23 @@ import pandas as pd
 import pytest
 from django.core.management import call_command
 
+from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_scores import scores_from_rows
-from analysis.ratings.table import read_csv
+from analysis.ratings.table import from_rows, read_csv
 from analysis.report import pipeline
 from analysis.report.content import Content, Table
+from analysis.report.emphasis import BEST, SECOND
+from analysis.report.html.part_html import cell
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.att import Att
+from analysis.report.parts.att.att_dimensions import by_voice
 from analysis.report.parts.lfs import Lfs
 from analysis.report.parts.nvv import Nvv, marked
 from analysis.report.pipeline import chosen_parts
 from analysis.statistics.options import Options, OptionsError
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis import att_study, simulated_nvv
-from tests.analysis.reference import DATA, expected, rows_of, table_of
+from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,7 +59,9 @@ def test_the_systems_of_the_turing_test_are_those_of_r_and_brms(att: Content) ->
     for name, row in rows.items():
         assert row["hls"] == pytest.approx(told[name]["mean"], rel=1e-9)
         assert row["labels"] == told[name]["n"]
-    assert [row["tier"] for row in tables(att)["table3"].rows] == list("11234")
+    assert [row["tier"] for row in tables(att)["tiers"].rows] == list("11234")
+    assert rows["Seed-TTS"]["posterior_text"] == "0.417 (0.010)"
+    assert [row["posterior_text_mark"] for row in tables(att)["table3"].rows[:2]] == [BEST, SECOND]
     assert rows["Seed-TTS"]["posterior_mean"] == pytest.approx(0.417, abs=0.002)
     assert rows["GPT-4o"]["posterior_mean"] == pytest.approx(0.157, abs=0.002)
     assert rows["Seed-TTS"]["posterior_sd"] == pytest.approx(0.0104, abs=0.0004)
@@ -70,17 +79,98 @@ def test_voices_by_dimension_are_means_of_labels(att: Content) -> None:
     mine = kept[(kept["voice"] == "echo") & (kept["dimension"] == "polyphonic")]
     row = next(row for row in table.rows if row["voice"] == "echo")
     assert row["polyphonic"] == pytest.approx(mine["score"].mean())
-    (figure,) = att.figures
+    figure = next(figure for figure in att.figures if figure.key == "voices")
     assert figure.drawing == "heatmap"
     assert len(figure.rows) == 100
 
 
 @pytest.mark.slow
 def test_the_splits_order_the_systems_alike(att: Content) -> None:
-    (sentence,) = att.sentences
-    assert "black and white" in sentence
-    assert "distance of 0.05" in sentence
-    assert len(tables(att)["splits"].rows) == 20
+    (sentence,) = [text for text in att.sentences if "splits" in text]
+    assert "black and white order the 5 systems" in sentence
+    assert "distance of 0.000" in sentence
+    kept = given(table_of("att_s1")).kept
+    for row in tables(att)["splits"].rows:
+        mine = kept[kept["condition"] == row["system"]]
+        both = mine.groupby("split")["score"].mean()
+        assert row["overall"] == pytest.approx(mine["score"].mean())
+        assert (row["split1"], row["split2"]) == pytest.approx((both["black"], both["white"]))
+        assert row["difference"] == pytest.approx(both["black"] - both["white"])
+        assert row["difference_low"] < row["difference"] < row["difference_high"]
+        assert row["rank1"] == row["rank2"]
+    figure = next(figure for figure in att.figures if figure.key == "figure2a")
+    assert [row["name"] for row in figure.rows[:3]] == ["Overall", "black", "white"]
+    assert len(figure.rows) == 15
+
+
+@pytest.mark.slow
+def test_systems_stand_in_each_dimension_as_overall(att: Content) -> None:
+    (sentence,) = [text for text in att.sentences if text.startswith("In ")]
+    figure = next(figure for figure in att.figures if figure.key == "figure2b")
+    assert len(figure.rows) == 25
+    order = [row["system"] for row in tables(att)["dimensions"].rows]
+    means = [row["overall"] for row in tables(att)["dimensions"].rows]
+    assert means == sorted(means, reverse=True)
+    assert [row["name"] for row in figure.rows[:5]] == order
+    same = sum(
+        [row["value"] for row in rows] == sorted((row["value"] for row in rows), reverse=True)
+        for rows in (figure.rows[n : n + 5] for n in range(0, 25, 5))
+    )
+    assert sentence.startswith(f"In {same} of 5 dimensions")
+
+
+def test_the_published_table_of_voices_comes_out() -> None:
+    """Labels of which every cell has the published mean; the paper's order, best and second."""
+    published = rows_from(DATA / "published" / "att_table6_hls_by_voice.csv")
+    order = {
+        name: list(dict.fromkeys(row[name] for row in published))
+        for name in ("system", "voice", "dimension")
+    }
+    table = from_rows(row for cell in published for row in labels_of(cell))
+    (family,) = families(table)
+    shown = by_voice(family, "system", PartInput(table, screen(table), Options(), order=order),
+                     "HLS", "")  # fmt: skip
+    (made,) = shown.tables
+    assert [column.heading for column in made.columns] == ["Voice", *order["dimension"]]
+    assert [heading for heading, _ in made.grouped()] == order["system"]
+    assert [row["voice"] for row in made.rows] == order["voice"]
+    cells = [[cell(column, row) for column in made.columns[1:]] for row in made.rows]
+    printed = [f"{float(row['hls']):.4f}" for row in published]
+    assert [text for row in cells for text in row] == printed
+    best = {
+        name: [row["voice"] for row in made.rows if row.get(f"{name}_mark") == BEST]
+        for name in order["dimension"]
+    }
+    assert best == {
+        "Special Characters and Numerals": ["xinyue"],
+        "Chinese-English Code-switching": ["skye"],
+        "Paralinguistic Features and Emotions": ["skye"],
+        "Classical Chinese Poetry/Prose": ["xinyue"],
+        "Polyphonic Characters": ["skye"],
+    }
+    assert "Seed-TTS 0.35 (moon) to 0.47 (skye)" in shown.sentences[0]  # as the paper's text says
+
+
+def rows_from(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def labels_of(published: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """As few labels as have the published mean."""
+    twice = 2 * Fraction(published["hls"])
+    n, halves = twice.denominator, twice.numerator
+    for place in range(n):
+        score = min(2, max(0, halves - 2 * place)) / 2
+        yield BLANK | {
+            "method": "att", "estimand": "hls", "criterion": "human", "task": "att",
+            "system": published["system"], "voice": published["voice"],
+            "condition": published["voice"], "dimension": published["dimension"],
+            "item": f"{published['dimension']} {place % 20}",
+            "stimulus": f"{published['voice']} {published['dimension']} {place % 20}",
+            "rater": f"r{place}", "session": f"s{place}",
+            "label": {1.0: "Human", 0.5: "Unclear", 0.0: "Machine"}[score], "score": score,
+        }  # fmt: skip
 
 
 def test_without_voices_dimensions_and_splits_only_the_systems_are_told() -> None:
@@ -91,7 +181,12 @@ def test_without_voices_dimensions_and_splits_only_the_systems_are_told() -> Non
         for i in range(4)
     }
     shown = Att().make(given(rows_of(scores, estimand="hls", method="att")))
-    assert set(tables(shown)) <= {"table3", "spreads"}
+    assert set(tables(shown)) <= {"table3", "tiers", "spreads"}
+    assert [figure.key for figure in shown.figures] == ["figure2a"]
+    told = " ".join(shown.sentences)
+    assert "no check between splits, which takes two (column split); named: none" in told
+    assert "no dimensions are named" in told
+    assert "no rating names a voice and dimension" in told
     assert not Att().applies(given(rows_of(scores)))
 
 

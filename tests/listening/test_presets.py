@@ -409,3 +409,15 @@ def test_an_anchor_is_the_reference_without_its_high_notes(
 def _spectrum(name: str) -> tuple[np.ndarray, np.ndarray]:
     wave, rate_hz = soundfile.read(DEMO / "audio" / f"{name}.flac")
     return np.abs(np.fft.rfft(wave)) ** 2, np.fft.rfftfreq(len(wave), 1 / rate_hz)
+
+
+def test_raters_of_the_turing_test_are_told_what_those_of_the_paper_were(tmp_path: Path) -> None:
+    (task,) = the_study(PRESETS["att"], tmp_path / "att").tasks
+    told = task.instructions
+    assert "hidden test clips" in told
+    assert "make the whole set void" in told
+    assert "Write each reason yourself" in told
+    assert "AI tool" in told
+    assert "Experts read the reasons" in told
+    examples = (task.justification["good"], task.justification["poor"])
+    assert list(map(len, examples)) == [4, 4]

@@ -119,4 +119,5 @@ def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> 
         options,
         notes=reading.notes,
         columns_not_used=reading.columns_not_used,
+        order=reading.order,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.formatting import (
@@ -16,6 +16,7 @@ from analysis.formatting import (
     listed,
     p_value,
 )
+from analysis.report.emphasis import BEST, Emphasised
 from analysis.report.report_schema import IntervalRow
 
 if TYPE_CHECKING:
@@ -36,11 +37,22 @@ class Column:
 
 
 def table(
-    rows: Iterable[Any], columns: Sequence[Column], caption: str = "", scroll: bool = False
+    rows: Iterable[Any],
+    columns: Sequence[Column],
+    caption: str = "",
+    scroll: bool = False,
+    group: Callable[[Any], str] | None = None,
 ) -> str:
-    """An HTML table whose first column heads its rows; all text is escaped here."""
+    """An HTML table whose first column heads its rows; all text is escaped here.
+
+    ``group`` tells what heads a row and those after it that share it.
+    """
     head = "".join(f'<th scope="col"{_class(c)}>{escape(c.heading)}</th>' for c in columns)
-    body = "".join(f"<tr>{_cells(row, columns)}</tr>" for row in rows)
+    bodies = (
+        _group(heading, len(columns)) + "".join(f"<tr>{_cells(row, columns)}</tr>" for row in some)
+        for heading, some in groupby(rows, group or (lambda row: ""))
+    )
+    body = "</tbody><tbody>".join(bodies)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     place = ' class="table-wrap table-scroll" tabindex="0"' if scroll else ' class="table-wrap"'
     return (
@@ -127,11 +139,21 @@ def _named(some: Sequence[tuple[str, ...]], every: Sequence[tuple[str, ...]]) ->
     return listed(list(each))
 
 
+def _group(heading: str, columns: int) -> str:
+    if not heading:
+        return ""
+    return f'<tr><th scope="rowgroup" colspan="{columns}">{escape(heading)}</th></tr>'
+
+
 def _cells(row: Any, columns: Sequence[Column]) -> str:
     cells = []
     for place, column in enumerate(columns):
-        text = escape(column.text(row))
+        said = column.text(row)
+        text = escape(said)
         kept = ' class="nowrap"' if len(text) <= UNBROKEN else ""
+        if isinstance(said, Emphasised):
+            tag = "strong" if said.mark == BEST else "u"
+            text = f"<{tag}>{text}</{tag}>"
         where = column.href(row) if column.href else ""
         text = f'<a href="{escape(where, quote=True)}">{text}</a>' if where else text
         if place == 0:

@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.formatting import interval_text, number, p_value
 from analysis.report.content import Column, Content, Figure, Table, content_from
+from analysis.report.emphasis import Emphasised
 from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.figures.figure_table import figure_table
@@ -94,12 +95,19 @@ def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MO
         f'<p class="muted small">{escape(text)}</p>' for text in (shown.note, more) if text
     )
     below += _links([name], link) if key else ""
-    made = table(rows, columns, "" if shown.folded else shown.title, len(rows) > 60) + below
+    heading = (lambda row: str(row.get(shown.group) or "")) if shown.group else None
+    title = "" if shown.folded else shown.title
+    made = table(rows, columns, title, len(rows) > 60, heading) + below
     return fold(shown.title, f"{len(shown.rows)} rows", made) if shown.folded else made
 
 
 def cell(column: Column, row: Mapping[str, Any]) -> str:
-    """A value as people read it."""
+    """A value as people read it, with the mark that the row has for it (`emphasis.with_best`)."""
+    mark = "" if column.kind == "interval" else str(row.get(f"{column.key}_mark") or "")
+    return Emphasised.of(_text(column, row), mark)
+
+
+def _text(column: Column, row: Mapping[str, Any]) -> str:
     value = row.get(column.key)
     if column.kind == "interval":
         ends = ("low", "high")

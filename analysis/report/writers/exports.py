@@ -59,7 +59,8 @@ def table_csv(report: Report, name: RowsName) -> str:
 
 def part_table_csv(report: Report, part: PartRecord, table: Table) -> str:
     """A table of a part as CSV: all that its rows hold, the columns it shows first, provenance."""
-    shown = [key for column in table.columns for key in _keys(column)]
+    shown = [table.group] * bool(table.group)
+    shown += [key for column in table.columns for key in _keys(column)]
     present = dict.fromkeys(key for row in table.rows for key in row)
     columns = [*[key for key in shown if key in present], *[k for k in present if k not in shown]]
     last = {"part": f"{part['key']} {part['version']}", **_origin(report)}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from analysis.report.emphasis import BEST, SECOND, Emphasised
 from analysis.report.writers.latex_layout import COLUMN_PT, GAP_PT, Grid, Sheet, sheets
 from analysis.report.writers.latex_text import breakable, escaped, letters_not_set, width_pt
 from analysis.report.writers.paper_tables import Named, cells_of, is_number
 
 PACKAGES = ("booktabs", "array")
+EMPHASIS = {BEST: "\\textbf", SECOND: "\\underline"}
 MOST_WAITING = 8  # tables that LaTeX is given before it must print them; it holds 18 in old ones
 
 
@@ -22,7 +25,11 @@ def grid_of(named: Named) -> Grid:
     table = named.table
     numeric = [is_number(column) for column in table.columns]
     heads = [column.heading for column in table.columns]
-    return Grid(named.key, sentence(table.title), heads, numeric, cells_of(table), table.note)
+    rows: list[list[str] | str] = []
+    for heading, some in table.grouped():
+        rows += [heading] * bool(heading)
+        rows += cells_of(replace(table, rows=some))
+    return Grid(named.key, sentence(table.title), heads, numeric, rows, table.note)
 
 
 def sentence(text: str) -> str:
@@ -108,4 +115,6 @@ def _lines(sheet: Sheet) -> Iterator[str]:
 def _cell(text: str, width: float | None) -> str:
     """A cell; one that begins with a bracket is held apart from the row's end before it."""
     made = breakable(text) if width else escaped(text)
+    if isinstance(text, Emphasised):
+        return f"{EMPHASIS[text.mark]}{{{made}}}"
     return f"{{}}{made}" if text.startswith("[") else made

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from analysis.report.emphasis import BEST, Emphasised
 from analysis.report.writers.latex_text import least_width_pt, pieces, width_pt
 
 COLUMN_PT, PAGE_PT = 219.0, 450.0  # of an article on A4, the narrower one of the usual papers
@@ -19,6 +20,7 @@ GAP_PT = 8.0  # between columns: twice \tabcolsep
 MOST_LINES = 3  # of a name in one column
 SHORT_PT = 50.0  # a text so short stays on one line
 MOST_WRAPPED_PT = 90.0  # that a text over both columns takes at least, where it is long
+BOLD = 1.16  # how much wider bold letters are
 MOST_KEYS = 2  # columns that are said again in each table of several
 
 
@@ -106,7 +108,7 @@ def _room(wide: bool) -> float:
 
 def _need(grid: Grid, place: int, size: Size, wide: bool) -> _Need:
     cells, head = list(grid.cells(place)), grid.heads[place]
-    natural = max((width_pt(cell) for cell in cells), default=0.0)
+    natural = max(map(_set_pt, cells), default=0.0)
     of_head = max((width_pt(word) for word in head.split(" ")), default=0.0)
     numeric = grid.numeric[place]
     if numeric:
@@ -119,6 +121,12 @@ def _need(grid: Grid, place: int, size: Size, wide: bool) -> _Need:
     natural = max(natural, width_pt(head))
     # half a point for what LaTeX rounds
     return _Need(natural * size.scale + 0.5, least * size.scale + 0.5, numeric)
+
+
+def _set_pt(cell: str) -> float:
+    """The width of a cell at ten points; bold letters are wider."""
+    bold = isinstance(cell, Emphasised) and cell.mark == BEST
+    return width_pt(cell) * (BOLD if bold else 1.0)
 
 
 def _sum(widths: Iterable[float]) -> float:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from analysis.report.condition_labels import labelled
 from analysis.report.content import Table, content_from
+from analysis.report.emphasis import BEST, Emphasised
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.report_schema import PartRecord, Report
 from analysis.report.works import works_in
@@ -29,12 +31,13 @@ def table_markdown(table: Table, most: int | None = None) -> str:
     """One table as Markdown (pipes), with its title before and its note below."""
     heads = [_escaped(column.heading) or " " for column in table.columns]
     rules = ["---:" if is_number(column) else ":---" for column in table.columns]
-    cells = cells_of(table)
-    shown = cells if most is None else cells[:most]
+    rows = list(table.rows if most is None else table.rows[:most])
     lines = [f"**{_escaped(table.title)}**", "", _row(heads), _row(rules)]
-    lines += [_row([_escaped(cell) for cell in row]) for row in shown]
-    if len(cells) > len(shown):
-        lines += ["", f"{len(cells) - len(shown)} more rows are in the CSV."]
+    for heading, some in replace(table, rows=rows).grouped():
+        lines += [_row([f"**{_escaped(heading)}**", *[" "] * (len(heads) - 1)])] * bool(heading)
+        lines += [_row(list(map(_marked, row))) for row in cells_of(replace(table, rows=some))]
+    if len(table.rows) > len(rows):
+        lines += ["", f"{len(table.rows) - len(rows)} more rows are in the CSV."]
     if table.note:
         lines += ["", _escaped(table.note)]
     return "\n".join(lines) + "\n"
@@ -102,6 +105,14 @@ def _part(part: PartRecord, tables: list[Named], drawn: list[Plot]) -> Iterator[
 def _figure(plot: Plot) -> str:
     note = f"\n{_escaped(plot.figure.note)}\n" if plot.figure.note else ""
     return f"![{_escaped(plot.title)}]({FIGURES}/{plot.key}.png)\n{note}"
+
+
+def _marked(cell: str) -> str:
+    """A cell, escaped; the best in bold, the second best underlined."""
+    text = _escaped(cell)
+    if not isinstance(cell, Emphasised):
+        return text
+    return f"**{text}**" if cell.mark == BEST else f"<u>{text}</u>"
 
 
 def _row(cells: list[str]) -> str:

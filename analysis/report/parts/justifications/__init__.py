@@ -1,4 +1,4 @@
-"""Justifications: how many there are, their codes per condition, and words and codes by label."""
+"""Justifications: how many there are, their codes per system, and words and codes by label."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.justifications.code_shares import codes_by_condition
+from analysis.report.parts.justifications.code_shares import codes_by_system
 from analysis.report.parts.justifications.distinctive_terms import codes_by_label, words_by_label
 from analysis.report.parts.justifications.example_reasons import ExampleReasons
 from analysis.report.parts.justifications.reason_data import Reasons, reasons_of, written
-from analysis.statistics.options import Options
 
 __all__ = ["ExampleReasons", "Justifications"]
 
 
 class Justifications(Part):
-    """Reasons of raters: codes per condition, and the words and codes that go with each label."""
+    """Reasons of raters: codes per system, and the words and codes that go with each label."""
 
     key = "justifications"
-    version = "1"
+    version = "2"
     title = "Justifications"
     order = 80
 
@@ -33,16 +32,17 @@ class Justifications(Part):
         contents: list[Content] = []
         for place, (family, first) in enumerate(every):
             inputs.progress(place / len(every), family.title)
-            contents += _contents(reasons_of(family), inputs.options, first)
+            contents += _contents(reasons_of(family), inputs, first)
         content = together(contents)
         return titled(content) if len(every) > 1 else content
 
 
-def _contents(reasons: Reasons, options: Options, first: bool) -> Iterator[Content]:
+def _contents(reasons: Reasons, inputs: PartInput, first: bool) -> Iterator[Content]:
     """What depends on conditions alone once per task; what depends on labels for each criterion."""
+    options = inputs.options
     if first:
         yield written(reasons)
-        yield codes_by_condition(reasons, options.level)
+        yield codes_by_system(reasons, inputs)
     yield codes_by_label(reasons, options.level)
     yield words_by_label(reasons, options)
 
