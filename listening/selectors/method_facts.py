@@ -61,6 +61,7 @@ class TaskFacts(TypedDict):
     criteria: list[ScaleFacts]
     heard: float | None  # share of every clip before an answer; None: its first two seconds
     show_text: bool
+    show_caption: bool
     examples: int
     training: int
     repeats: int
@@ -273,6 +274,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         ],
         heard=method.playback(task.options).share,
         show_text=task.show_text,
+        show_caption=task.show_caption,
         examples=len(task.examples),
         training=len(task.training),
         repeats=task.repeats,

@@ -103,3 +103,15 @@ def test_a_recording_is_no_reference_of_its_own_voice():
     assert material_of(other).reference_path == "human.wav"
     needs = ("reference_path",)
     assert material_of(human).fingerprint(needs) != material_of(other).fingerprint(needs)
+
+
+def test_metrics_compare_with_what_is_spoken_whatever_raters_see():
+    """A caption that raters see is no transcript: perfect speech had a word error rate of 1."""
+    shown = "A man reads a calm line."
+    row = {"text": "Good morning", "shown_text": shown, "attributes": {"caption": shown}}
+    score = make_metric("wer").of_texts(material_of(row).text, "good morning", "en")
+    assert score.value == 0.0
+    assert material_of(row).attribute("caption") == shown
+    assert material_of(row).attribute("nvv_target") == ""
+    tagged = material_of({"text": "Good morning", "shown_text": "Good [laugh] morning"})
+    assert (tagged.text, tagged.attribute("nvv_target")) == ("Good morning", "Good [laugh] morning")
