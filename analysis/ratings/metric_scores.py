@@ -24,6 +24,8 @@ from analysis.ratings.problems import NEAR, RatingsError, likeness
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON = "higher_is_better", "reason"
 ENDS = ("low", "high")
+# What is known of a clip, as text: columns where a row has any
+FACTS = ("condition", "group", "role", "language", "run")
 NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
 _NAMED = 3
@@ -41,12 +43,14 @@ class FileScore(TypedDict):
     high: float | None
     reason: str
     parameters: str
+    facts: dict[str, str]
 
 
 def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """A table of metric scores from plain rows (ScoreRow), in a canonical order.
 
-    ``higher_is_better``, ``reason``, ``low`` and ``high`` are columns only where a row has them.
+    ``higher_is_better``, ``reason``, ``low``, ``high`` and what is known of clips (`FACTS`) are
+    columns only where a row has them.
     """
     rows = list(rows)
     table = pd.DataFrame(
@@ -61,6 +65,10 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     if any(row.get(end) is not None for row in rows for end in ENDS):
         for end in ENDS:
             table[end] = pd.Series([row.get(end) for row in rows], dtype="float64")
+    for name in FACTS:
+        if any(row.get(name) for row in rows):
+            values = [str(row.get(name) or "") for row in rows]
+            table[name] = pd.Series(pd.Categorical(values))
     return table.sort_values(list(SCORE_COLUMNS), ignore_index=True)
 
 
@@ -106,20 +114,20 @@ def matched(scores: pd.DataFrame, stimuli: Iterable[str]) -> pd.DataFrame:
     )
 
 
-def _with_parameters_named(rows: list[FileScore]) -> list[FileScore]:
-    """The rows; where a metric was run with several sets of parameters, these are in its name."""
+def _with_parameters_named(rows: list[FileScore]) -> list[dict[str, Any]]:
+    """The rows as `scores_from_rows` takes them, a metric's several settings in its name."""
     sets: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         sets.setdefault((row["metric"], row["version"]), set()).add(row["parameters"])
     names = {
         key: _names_of_settings(key[0], texts) for key, texts in sets.items() if len(texts) > 1
     }
-    return [
-        {**row, "metric": names[key][row["parameters"]]}
-        if row["parameters"] and (key := (row["metric"], row["version"])) in names
-        else row
-        for row in rows
-    ]
+    made: list[dict[str, Any]] = []
+    for row in rows:
+        key, settings = (row["metric"], row["version"]), row["parameters"]
+        named = names[key][settings] if settings and key in names else row["metric"]
+        made.append({**row, **row["facts"], "metric": named})
+    return made
 
 
 def _names_of_settings(metric: str, sets: Iterable[str]) -> dict[str, str]:
@@ -160,7 +168,9 @@ def _csv_rows(path: Path) -> list[FileScore]:
             stimulus, metric, version = texts
             where = f"{path.name}, row {number}, column"
             score = _score((stimulus, metric, version), row, where, problems)
-            rows.append({**score, "reason": unescaped([score["reason"]], REASON)[0]})
+            facts = {name: unescaped([row.get(name) or ""], name)[0] for name in FACTS}
+            reason = unescaped([score["reason"]], REASON)[0]
+            rows.append({**score, "reason": reason, "facts": facts})
     if problems:
         raise RatingsError(problems)
     return rows
@@ -236,6 +246,7 @@ def _score(
         "high": high,
         "reason": str(record.get(REASON) or ""),
         "parameters": parameters,
+        "facts": {name: str(record[name]) for name in FACTS if record.get(name) is not None},
     }
 
 

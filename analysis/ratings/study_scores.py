@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from listening.selectors import StimulusRow
-    from metrics.selectors import ScoreRow
 
 WORDS, VERSION = "n_words", "1"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -25,12 +24,24 @@ class WordRow(TypedDict):
     value: float
 
 
-def study_scores(slug: str) -> list[ScoreRow | WordRow]:
-    """Every score of a study of this installation as plain rows, metrics first."""
+def study_scores(slug: str) -> list[dict[str, Any]]:
+    """Every score of a study of this installation as plain rows, metrics first.
+
+    Each with what is known of its clip (`analysis.ratings.metric_scores.FACTS`).
+    """
     from listening.selectors import stimulus_rows
     from metrics.selectors import score_rows
 
-    return [*score_rows(slug), *word_rows(stimulus_rows(slug))]
+    stimuli = stimulus_rows(slug)
+    known = {
+        row["stimulus"]: {
+            **{name: row[name] for name in ("condition", "role", "language")},
+            "run": str(row["run"]),
+        }
+        for row in stimuli
+    }
+    rows = [*score_rows(slug), *word_rows(stimuli)]
+    return [{**row, **known.get(row["stimulus"], {})} for row in rows]
 
 
 def word_rows(stimuli: Iterable[StimulusRow]) -> list[WordRow]:

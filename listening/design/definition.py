@@ -13,6 +13,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
+from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile
 from listening.methods import method_named
 
@@ -125,6 +126,7 @@ def definition_of(file: StudyFile) -> Definition:
     raw["languages"] = sorted(file.translations)
     for task, entry in zip(file.tasks, raw["tasks"], strict=True):
         method, options = method_named(task.method), entry.pop("options")
+        entry["draw"] = rule_of(task.draw)  # what came of it is told by the clips
         for criterion in entry["criteria"]:
             own = {**options, **criterion["options"]}
             scale = method.scale(own).as_dict()

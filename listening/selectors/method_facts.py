@@ -77,6 +77,14 @@ class TaskFacts(TypedDict):
     reopens: bool  # blocks that fail their traps are given to others
 
 
+class ConditionFacts(TypedDict):
+    """A condition with what the study says of it in its own words."""
+
+    condition: str
+    system: str
+    attributes: dict[str, str]
+
+
 class CheckFacts(TypedDict):
     title: str
     trials: int  # 0: nobody can fail
@@ -166,6 +174,7 @@ class StudyFacts(TypedDict):
     sample_rate_hz: int | None
     loudness_lufs: float | None
     sessions: dict[str, int]
+    conditions: list[ConditionFacts]
     tasks: list[TaskFacts]
     trap_plans: dict[str, list[PlannedTrap]]
     checks: list[CheckFacts]
@@ -224,6 +233,10 @@ def method_facts(study: str) -> StudyFacts:
             tasks=[
                 _task(task, done)
                 for task, done in zip(row.tasks.order_by("order"), progress["tasks"], strict=True)
+            ],
+            conditions=[
+                ConditionFacts(condition=c.key, system=c.system, attributes=dict(c.attributes))
+                for c in row.conditions.filter(derived=False).order_by("pk")
             ],
             trap_plans=trap_plans(study),
             checks=_checks(row),
