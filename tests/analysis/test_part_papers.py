@@ -376,7 +376,11 @@ def test_table_3_is_the_mean_and_the_deviation_over_runs_of_the_synthesis() -> N
         for name, better in (("Dia", 0.0), ("Bark", 0.01))
         for run, errors in values.items()
         for n, rate in enumerate(errors)
-        for metric, value in (("wer", rate - better), ("nvv_precision", 0.5), ("nvv_recall", 1.0))
+        for metric, value in (
+            ("wer[beam=1]", rate - better),
+            ("nvv_precision", 0.5),
+            ("nvv_recall", 1.0),
+        )
     )
     inputs = replace(given(table, scores), order={"condition": ["Dia", "Bark"], "task": ["tags"]})
     (shown,) = objective(by_task(table, {"task": ["tags"]}), [], {}, inputs).tables
@@ -386,6 +390,7 @@ def test_table_3_is_the_mean_and_the_deviation_over_runs_of_the_synthesis() -> N
     assert [row["errors_text_mark"] for row in (dia, bark)] == [SECOND, BEST]  # lower is better
     assert (dia["f1"], dia["f1_text"]) == (pytest.approx(2 / 3), "0.667\u00a0±\u00a00.000")
     assert shown.note.startswith("3 runs.")
+    assert "settings of their own: wer[beam=1]" in shown.note
 
 
 def test_what_a_system_does_not_support_is_apart_from_what_nobody_rated(nvv: Content) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -66,7 +66,9 @@ def objective(
     if "condition" not in scores:
         return Content(warnings=[_WHY_NOT])
     groups, plain = _groups(tasks, pairs, scores)
-    runs = _by_run(scores[scores["condition"].astype(str).isin(groups)])
+    scores = scores[scores["condition"].astype(str).isin(groups)]
+    taken = _taken(scores["metric"].unique())
+    runs = _by_run(scores, taken)
     rows: list[Row] = []
     places = list(dict.fromkeys(groups.values()))
     languages = inputs.ordered("language", {language for _, language in runs})
@@ -82,17 +84,19 @@ def objective(
             rows += _marked(made)
     if not rows:
         return Content()
-    return Content(tables=[_table(rows)])
+    others = sorted(label for key, label in taken.items() if key != label)
+    return Content(tables=[_table(rows, others)])
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[Row], others: Sequence[str]) -> Table:
     there = [name for name in DECIMALS if any(name in row for row in rows)]
     heads = dict(zip(DECIMALS, HEADINGS, strict=True))
     columns = [Column("system", "System"), Column("language", "Language")]
     columns += [Column(f"{name}_text", heads[name]) for name in there]
     n = sorted({row["runs"] for row in rows})
     many = " to ".join(map(str, dict.fromkeys((n[0], n[-1]))))
-    note = f"{many} runs. {_NOTE}{LEGEND}"
+    told = f"Measured with settings of their own: {', '.join(others)}. " if others else ""
+    note = f"{many} runs. {_NOTE}{told}{LEGEND}"
     title = "Objective results over synthesis runs"
     return Table("table3", title, columns, rows, note, group="group")
 
@@ -123,12 +127,20 @@ def _groups(
     return groups, plain
 
 
+def _taken(labels: Iterable[str]) -> dict[str, str]:
+    """Of each metric the scores that are used: of its usual settings, else of the first others."""
+    taken: dict[str, str] = {}
+    for label in sorted(map(str, labels)):  # "wer" comes before "wer[beam=1]"
+        taken.setdefault(label.partition("[")[0], label)
+    return taken
+
+
 Runs = dict[str, dict[str, float]]  # the means of each column by run
 
 
-def _by_run(scores: pd.DataFrame) -> dict[tuple[str, str], Runs]:
+def _by_run(scores: pd.DataFrame, taken: Mapping[str, str]) -> dict[tuple[str, str], Runs]:
     """The mean over clips of every column, by condition and language, then by run."""
-    table = scores.dropna(subset=["value"])
+    table = scores[scores["metric"].isin(taken.values())].dropna(subset=["value"])
     language = table["language"].astype(str) if "language" in table else ""
     run = table["run"].astype(str).replace("", "1") if "run" in table else "1"
     table = table.assign(language=language, run=run, condition=table["condition"].astype(str))
@@ -136,7 +148,8 @@ def _by_run(scores: pd.DataFrame) -> dict[tuple[str, str], Runs]:
     means = table.groupby(keys, observed=True)["value"].mean()
     found: dict[tuple[str, str], Runs] = {}
     for (condition, lang, number, metric), value in means.items():
-        found.setdefault((condition, lang), {}).setdefault(number, {})[metric] = float(value)
+        of_run = found.setdefault((condition, lang), {}).setdefault(number, {})
+        of_run[str(metric).partition("[")[0]] = float(value)
     return {
         (condition, lang): {number: _columns(of_run, lang) for number, of_run in runs.items()}
         for (condition, lang), runs in found.items()
