@@ -18,7 +18,7 @@ from metrics.metric import Metric, make_metric
 from metrics.models import MetricScore, ScoringRun
 from metrics.presets import Choice, same, shipped
 from metrics.selectors import IMPORTED, Keys, Series
-from metrics.studymaterial import study_stimuli
+from metrics.studymaterial import heard_stimuli
 from metrics.summary import Summary, pooled
 from metrics.sums import Sums, summed_series, table_mark
 
@@ -96,11 +96,11 @@ def page(study: str) -> dict[str, Any]:
 
 def clips_and_scores(study: str) -> dict[str, Any]:
     """What the page says of the clips and their scores; kept until anything of them changes."""
-    key = f"metrics-page-{MOST_CONDITIONS}-{MOST_REASONS}-{table_mark(study)}"
+    stimuli, lines = heard_stimuli(study)
+    key = f"metrics-page-{MOST_CONDITIONS}-{MOST_REASONS}-{lines}-{table_mark(study)}"
     with contextlib.suppress(RedisError):
         if (kept := cache.get(key)) is not None:
             return dict(kept)
-    stimuli = study_stimuli(study)
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     shown = conditions[:MOST_CONDITIONS]
@@ -108,6 +108,7 @@ def clips_and_scores(study: str) -> dict[str, Any]:
     overview = {
         "files": len(hashes),
         "traps": len(stimuli) - len(rated),
+        "lines": lines,
         "conditions": shown,
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown),

@@ -49,15 +49,25 @@ def material_of(row: Mapping[str, Any]) -> Material:
     )
 
 
-def study_clips(study: str, metrics: Collection[Metric] = ()) -> list[Clip]:
+def heard_stimuli(study: str) -> tuple[list[tuple[Mapping[str, Any], Material]], int]:
+    """Every stimulus that raters hear as it is, and how many are heard only in joined clips."""
+    from listening.selectors import only_lines
+
+    stimuli, parts = study_stimuli(study), only_lines(study)
+    heard = [(row, material) for row, material in stimuli if row["stimulus"] not in parts]
+    return heard, len(stimuli) - len(heard)
+
+
+def study_clips(study: str, metrics: Collection[Metric] = (), *, lines: bool = False) -> list[Clip]:
     """The study's audio files, each once for every material that the metrics tell apart.
 
-    Raises NoStimuli when there are none.
+    Without those that raters hear only as lines of joined clips, unless ``lines`` is true. Raises
+    NoStimuli when there are none.
     """
     needs = sorted({need for metric in metrics for need in metric.needs})
     names: dict[tuple[str, str], list[str]] = {}
     first: dict[tuple[str, str], tuple[Mapping[str, Any], Material]] = {}
-    for row, material in study_stimuli(study):
+    for row, material in study_stimuli(study) if lines else heard_stimuli(study)[0]:
         key = (row["sha256"], material.fingerprint(needs))
         names.setdefault(key, []).append(row["stimulus"])
         first.setdefault(key, (row, material))

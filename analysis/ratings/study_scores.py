@@ -27,20 +27,13 @@ class WordRow(TypedDict):
 def study_scores(slug: str) -> list[dict[str, Any]]:
     """Every score of a study of this installation as plain rows, metrics first.
 
-    Each with what is known of its clip (`analysis.ratings.metric_scores.FACTS`).
+    Each with what is known of its clip (`listening.selectors.ClipFacts`).
     """
-    from listening.selectors import stimulus_rows
+    from listening.selectors import clip_facts, stimulus_rows
     from metrics.selectors import score_rows
 
-    stimuli = stimulus_rows(slug)
-    known = {
-        row["stimulus"]: {
-            **{name: row[name] for name in ("condition", "role", "language")},
-            "run": str(row["run"]),
-        }
-        for row in stimuli
-    }
-    rows = [*score_rows(slug), *word_rows(stimuli)]
+    known = clip_facts(slug)
+    rows = [*score_rows(slug), *word_rows(stimulus_rows(slug))]
     return [{**row, **known.get(row["stimulus"], {})} for row in rows]
 
 

@@ -10,6 +10,7 @@ from listening.selectors.clip_answers import (
     asked_places,
     clip_answers,
 )
+from listening.selectors.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
 from listening.selectors.definitions import (
     EarlierVersion,
     VersionMatch,
@@ -64,9 +65,12 @@ from listening.studies.length import session_length
 
 __all__ = [
     "CLIP_SORTS",
+    "LINE",
     "RATER_CODE",
+    "TRAP",
     "AskedPlace",
     "ClipAnswers",
+    "ClipFacts",
     "ClipPage",
     "ClipQuery",
     "ConditionProgress",
@@ -96,6 +100,7 @@ __all__ = [
     "asked_places",
     "chosen_ratings",
     "clip_answers",
+    "clip_facts",
     "condition_labels",
     "definition_files",
     "draft_plans",
@@ -105,6 +110,7 @@ __all__ = [
     "is_earlier",
     "method_facts",
     "names_in_order",
+    "only_lines",
     "questionnaire_rows",
     "questions_in_words",
     "rating_rows",

@@ -124,7 +124,19 @@ BOXES = Figure(
     ],
     x="Seconds",
 )
-EVERY = [INTERVALS, SCATTER, LINES, HEATMAP, SHARES, BOXES]
+RADAR = Figure(
+    "challenge",
+    "Acoustics challenge",
+    "radar",
+    [
+        {"group": system, "name": name, "value": 1.5 + (3 * n + m) % 7 / 2}
+        for n, system in enumerate(SYSTEMS[:4])
+        for m, name in enumerate(("Timbre", "Reverb", "Fidelity", "Content", "Prosody", "Richness"))
+        if n or m != 2
+    ],
+    ends=(1.0, 5.0),
+)
+EVERY = [INTERVALS, SCATTER, LINES, HEATMAP, SHARES, BOXES, RADAR]
 CATEGORIES = replace(
     LINES,
     key="names",

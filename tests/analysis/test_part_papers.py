@@ -32,6 +32,7 @@ from analysis.report.parts.nvv.nvv_inventory import inventories
 from analysis.report.parts.nvv.nvv_means import means_table
 from analysis.report.parts.nvv.nvv_objective import objective
 from analysis.report.pipeline import chosen_parts
+from analysis.statistics.agreement import versus_rest
 from analysis.statistics.options import Options, OptionsError
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis import att_study, simulated_nvv
@@ -239,6 +240,21 @@ def test_each_rater_against_the_others_is_that_of_r(lfs: Content) -> None:
     for told in expected("align_s1")["leave_one_rater_out"]:
         for measure in ("plcc", "srcc", "krcc", "qwk", "mae"):
             assert rows[told["rater"]][measure] == pytest.approx(told[measure], rel=1e-9)
+
+
+def test_half_steps_are_not_rounded_away() -> None:
+    table = table_of("align_s1").assign(score=lambda t: (t["score"] - 0.5).clip(lower=1.0))
+    halves = Lfs().make(given(table)).tables[0]
+    assert "(1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5)" in halves.note
+    ratings = table[table["trap"] == ""]
+    (first,) = [row for row in halves.rows if row["who"] == ratings["rater"].min()]
+    told = versus_rest(
+        *(ratings[name].tolist() for name in ("stimulus", "rater", "score")),
+        categories=[1 + step / 2 for step in range(9)],
+        replicates=0,
+    )
+    (qwk,) = [row for row in told if (row.rater, row.measure) == (first["who"], "qwk")]
+    assert first["qwk"] == pytest.approx(qwk.value)
 
 
 def test_without_scores_the_report_says_what_to_give() -> None:

@@ -6,7 +6,9 @@ import pytest
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.ratings.study_scores import count_words, study_scores, word_rows
 from analysis.report.parts.against_people.metric_data import metrics_of
-from listening.models import Item, Stimulus
+from listening.models import Condition, Item, Stimulus
+from listening.selectors import clip_facts, only_lines
+from metrics.studymaterial import heard_stimuli
 from tests import factories
 from tests.analysis.reference import rows_of
 
@@ -44,7 +46,12 @@ def test_they_stand_behind_the_metrics_of_the_study(monkeypatch):
     made = [stimulus("a", "One two.", setting="isolation")]
     monkeypatch.setattr("metrics.selectors.score_rows", lambda slug: [score])
     monkeypatch.setattr("listening.selectors.stimulus_rows", lambda slug: made)
-    assert [row["metric"] for row in study_scores("any")] == ["srmr", "n_words"]
+    monkeypatch.setattr("listening.selectors.clip_facts", lambda slug: {"a": {"group": "open"}})
+    rows = study_scores("any")
+    assert [(row["metric"], row["group"]) for row in rows] == [
+        ("srmr", "open"),
+        ("n_words", "open"),
+    ]
 
 
 def test_the_number_of_words_is_no_metric():
@@ -71,3 +78,28 @@ def test_words_of_a_study_in_the_database_come_from_its_items(settings, tmp_path
         (first.key, "n_words", 3.0)
     ]
     assert second.key not in {row["stimulus"] for row in rows}
+
+
+@pytest.mark.django_db
+def test_a_joined_clip_has_the_facts_of_its_lines_which_are_not_scored(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    study = factories.make_study(key="long", conditions=2, items=2)
+    lines = Stimulus.objects.filter(study=study, condition__key="cond-0", trap="").order_by("pk")
+    for stimulus, speaker, told in zip(lines, "AB", ({"sentences": "2"}, {}), strict=True):
+        Item.objects.filter(pk=stimulus.item_id).update(speaker=speaker, dimension="chat")
+        Stimulus.objects.filter(pk=stimulus.pk).update(attributes=told)
+    joined = Stimulus.objects.filter(study=study, condition__key="cond-1").order_by("pk").first()
+    parts = [{"stimulus": s.key, "item": s.item.key, "role": "rated"} for s in lines]
+    parts = [{**part, "start_s": n, "end_s": n + 1, "text": ""} for n, part in enumerate(parts)]
+    Stimulus.objects.filter(pk=joined.pk).update(derived=True, lines=parts)
+    assert only_lines("long") == set()  # its task takes every condition
+    study.tasks.update(material={"conditions": ["cond-1"]})
+    Condition.objects.filter(study=study).update(attributes={"group": "open"})
+    facts = clip_facts("long")
+    assert {row["role"] for key, row in facts.items() if key in only_lines("long")} == {"line"}
+    told = facts[joined.key]
+    assert (told["speakers"], told["sentences"], told["group"]) == ("2", "3", "open")
+    assert (told["role"], told["dimension"]) == ("test", "chat")
+    heard, left = heard_stimuli("long")
+    assert left == 2
+    assert not {row["stimulus"] for row, _ in heard} & only_lines("long")

@@ -246,11 +246,19 @@ def test_long_form_makes_every_condition_of_the_paper(tmp_path: Path) -> None:
     assert "huggins" in [check["key"] for check in study.checks]
 
 
-def test_lfs_asks_for_a_preference_and_for_one_named_aspect(tmp_path: Path) -> None:
-    pairs, aspect = the_study(PRESETS["lfs"], tmp_path / "mine").tasks
-    labels = Method.registry[pairs.method]().scale(pairs.options).labels
-    assert labels == ("-2", "-1", "0", "1", "2")
-    assert (aspect.method, [c.key for c in aspect.criteria]) == ("mos", ["timbre_stability"])
+def test_lfs_compares_coherence_and_asks_for_four_aspects_in_steps_of_their_scores(
+    tmp_path: Path,
+) -> None:
+    pairs, *aspects = the_study(PRESETS["lfs"], tmp_path / "mine").tasks
+    scale = Method.registry[pairs.method]().scale(pairs.options)
+    assert scale.labels == ("-2", "-1", "0", "1", "2")
+    said = [pairs.title, pairs.instructions, *(str(step.text) for step in scale.steps)]
+    assert all(said)
+    assert "prefer" not in " ".join(said)
+    asked = {c.key: t.options.get("step", 1) for t in aspects for c in t.criteria}
+    steps = {"timbre_stability": 1, "sound_fidelity": 1, "expressive_richness": 0.5}
+    assert asked == steps | {"expressive_hierarchy": 0.5}
+    assert {task.method for task in aspects} == {"mos"}
 
 
 def test_nvv_has_the_criteria_of_its_two_interfaces_and_zero_for_what_is_absent(

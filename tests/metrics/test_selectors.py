@@ -66,7 +66,7 @@ def test_other_parameters_have_a_name_of_their_own(rows):
     assert found() == {"srmr": 7.0, "srmr[variant=slow_norm128]": 3.0}
     (row,) = selectors.score_rows("demo", "srmr[variant=slow_norm128]")
     assert (row["higher_is_better"], row["low"], row["high"]) == (True, 0.0, None)
-    rows[0].update(condition="", item="", role="")
+    rows[0].update(condition="", item="", role="", run=1, language="")
     exported = list(score_tables.export_rows("demo"))
     assert [(each["low"], each["high"]) for each in exported] == [(0.0, None)] * 2
     assert "higher_is_better,low,high" in score_tables.as_csv(exported)

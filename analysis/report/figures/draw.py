@@ -9,6 +9,7 @@ from analysis.report.figures.box_plot import boxes
 from analysis.report.figures.heatmap import heatmap
 from analysis.report.figures.interval_plot import intervals
 from analysis.report.figures.line_plot import lines
+from analysis.report.figures.radar_plot import radar
 from analysis.report.figures.scatter_plot import scatter
 from analysis.report.figures.scene import Scene, Sheet
 from analysis.report.figures.share_bars import shares
@@ -21,4 +22,5 @@ DRAWINGS: dict[Drawing, Callable[[Figure, Sheet], Scene]] = {
     "heatmap": heatmap,
     "shares": shares,
     "boxes": boxes,
+    "radar": radar,
 }

@@ -33,6 +33,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "lines": ("group", "x", "y", "low", "high"),
     "heatmap": ("row", "column", "value", "text"),
     "shares": ("name", "label", "value"),
+    "radar": ("group", "name", "value"),
     "boxes": ("name", "low", "q1", "median", "q3", "high", "value"),
 }
 _MOST_COLUMNS = 40

@@ -36,7 +36,7 @@ def lines(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     if not any(place.y is not None for place in every):
         return sheet.nothing()
     groups = list(series)
-    head, top = legend(sheet, groups, _sample, 14) if groups != [""] else ([], 10.0)
+    head, top = legend(sheet, groups, line_sample, 14) if groups != [""] else ([], 10.0)
     bottom = top + 26 + _HEIGHT
     edges = [edge for place in every for edge in (place.y, place.low, place.high)]
     up = axis_of([*edges, *figure.at], bottom - 12, top + 38, figure.ends)
@@ -103,6 +103,7 @@ def _runs(places: Sequence[Place], keys: tuple[str, ...]) -> Iterator[list[Place
             yield list(run)
 
 
-def _sample(number: int, x: float, y: float) -> scene.Group:
+def line_sample(number: int, x: float, y: float) -> scene.Group:
+    """The sample of a line in a legend."""
     line = scene.Path(f"M{x:g} {y:g}H{x + 28:g}", width=2, dashes=dash(number))
     return scene.Group([line, scene.Sign(number, x + 14, y)], series=number)

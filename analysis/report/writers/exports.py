@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.ratings.cells import csv_cell
+from analysis.ratings.metric_scores import FACTS
 from analysis.report.content import Column, Figure, Table
 from analysis.report.report_schema import PartRecord, Report, RowsName
 from analysis.statistics.estimator import OF_CONTRASTS
@@ -29,6 +30,7 @@ OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metr
 SCORES = (
     *("sha256", "stimulus", "metric", "version", "value"),
     *("higher_is_better", "reason", "low", "high"),
+    *FACTS,
 )
 
 

@@ -14,7 +14,7 @@ from metrics.metric import Metric
 from metrics.presets import Choice
 from metrics.runner import ScoredBatch
 from metrics.selectors import label_of
-from metrics.studymaterial import study_clips
+from metrics.studymaterial import heard_stimuli, study_clips
 
 
 class Command(BaseCommand):
@@ -30,19 +30,28 @@ class Command(BaseCommand):
         parser.add_argument(
             "--queue", action="store_true", help="Leave it to the workers, and return at once."
         )
+        parser.add_argument(
+            "--lines",
+            action="store_true",
+            help="Score also the lines that raters hear only as parts of joined clips.",
+        )
         parser.add_argument("--shards", type=int, default=0, help="Parts of it, with --queue.")
         add_metric_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         metrics = chosen(options)
         if options["queue"]:
+            if options["lines"]:
+                raise CommandError("--lines scores here and now: leave out --queue")
             self.queue(options["study"], metrics, options["shards"])
             return
         try:
             device = runner.resolve_device(options["device"])
-            clips = study_clips(options["study"], metrics)
+            clips = study_clips(options["study"], metrics, lines=options["lines"])
         except ValueError as error:
             raise CommandError(str(error)) from error
+        if not options["lines"]:
+            self.tell_left_out(options["study"])
         work, stored = scoring.missing(clips, metrics)
         total = sum(len(wanted) for _, wanted in work)
         with Progress(total, self.stderr) as self.progress:
@@ -60,6 +69,14 @@ class Command(BaseCommand):
             )
         if failed := sum(tally.failed for tally in tallies):
             raise CommandError(f"{failed} scores failed; the reasons are above")
+
+    def tell_left_out(self, study: str) -> None:
+        """Say that lines of joined clips are not scored, where there are some."""
+        if left := heard_stimuli(study)[1]:
+            self.stdout.write(
+                f"{left} lines that are heard only in joined clips are left out; --lines scores "
+                "them, too."
+            )
 
     def queue(self, study: str, metrics: list[Metric], shards: int) -> None:
         """Ask the workers, as the page does."""

@@ -69,6 +69,7 @@ def objective(
     scores = scores[scores["condition"].astype(str).isin(groups)]
     taken = _taken(scores["metric"].unique())
     runs = _by_run(scores, taken)
+    heads = "group" if "group" in scores and any(scores["group"] != "") else "task"
     rows: list[Row] = []
     places = list(dict.fromkeys(groups.values()))
     languages = inputs.ordered("language", {language for _, language in runs})
@@ -77,7 +78,7 @@ def objective(
         for language in languages:
             mine = [name for name in order if groups[name] == group and (name, language) in runs]
             made = [
-                {"group": group, "system": name, "language": language, UNRANKED: name in plain}
+                {heads: group, "condition": name, "language": language, UNRANKED: name in plain}
                 | _summed(runs[name, language], known.get(name), name in plain)
                 for name in sorted(mine, key=lambda name: name in plain)
             ]
@@ -85,20 +86,20 @@ def objective(
     if not rows:
         return Content()
     others = sorted(label for key, label in taken.items() if key != label)
-    return Content(tables=[_table(rows, others)])
+    return Content(tables=[_table(rows, heads, others)])
 
 
-def _table(rows: Sequence[Row], others: Sequence[str]) -> Table:
+def _table(rows: Sequence[Row], group: str, others: Sequence[str]) -> Table:
     there = [name for name in DECIMALS if any(name in row for row in rows)]
-    heads = dict(zip(DECIMALS, HEADINGS, strict=True))
-    columns = [Column("system", "System"), Column("language", "Language")]
-    columns += [Column(f"{name}_text", heads[name]) for name in there]
+    headings = dict(zip(DECIMALS, HEADINGS, strict=True))
+    columns = [Column("condition", "System"), Column("language", "Language")]
+    columns += [Column(f"{name}_text", headings[name]) for name in there]
     n = sorted({row["runs"] for row in rows})
     many = " to ".join(map(str, dict.fromkeys((n[0], n[-1]))))
     told = f"Measured with settings of their own: {', '.join(others)}. " if others else ""
     note = f"{many} runs. {_NOTE}{told}{LEGEND}"
     title = "Objective results over synthesis runs"
-    return Table("table3", title, columns, rows, note, group="group")
+    return Table("table3", title, columns, rows, note, group=group)
 
 
 def _groups(

@@ -1,4 +1,4 @@
-"""The tables of LFS-Bench: judges and other scores beside raters, and preferences of pairs."""
+"""Tables 4 to 6 of the paper in one: judges and other scores beside raters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import interval_text
-from analysis.ratings.estimands import estimand_of
-from analysis.report.content import Column, Content, Figure, Table, column, table_row, together
-from analysis.report.part import FamilyInput, FamilyPart, PartInput
+from analysis.report.content import Column, Content, Figure, Table, column, table_row
+from analysis.report.part import FamilyInput
 from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
 from analysis.report.parts.against_people.metric_tables import ordered
-from analysis.report.parts.against_people.preference_table import preferences
-from analysis.statistics.agreement import versus_rest
-from analysis.statistics.agreement.kappa import FIVE
+from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
+from analysis.statistics.agreement.rating_units import step_names
 from analysis.statistics.metric_agreement import STIMULUS
 from analysis.statistics.metric_agreement.metric_result import AS_IS
 from analysis.statistics.rank_distance import williams
@@ -23,7 +21,6 @@ from analysis.statistics.rank_distance import williams
 MOST_RATERS = 30  # in the table; a crowd's other raters are in the part on raters
 JUDGE = "judge_"  # how the keys of audio language models that judge begin
 MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
-_FIVE_POINTS = (1.0, 5.0)
 Row = dict[str, Any]  # who, kind, n, and of each measure that is known the value and its interval
 _COLUMNS = [
     Column("who", "Score or rater"),
@@ -40,15 +37,9 @@ _COLUMNS = [
 _HOW = (
     "Scores: against the mean human score of each clip. Raters: each against the mean of the other "
     "raters of the same clips. PLCC, SRCC, KRCC: Pearson, Spearman, Kendall's tau-b. QWK: "
-    "quadratic weighted kappa, both sides rounded half up to 1 to 5; MAE: mean absolute error, not "
-    "rounded; both for scores on the raters' scale alone. Intervals of scores: bootstrap over "
-    "raters and items; of raters: Fisher's."
-)
-
-
-_NO_SCORES = (
-    "There are no metric scores: score the clips, or give a CSV of scores (stimulus, metric, "
-    "version, value), to see how they agree with people."
+    "quadratic weighted kappa, both sides rounded half up to the steps of the scale ({}); MAE: "
+    "mean absolute error, not rounded; both for scores on the raters' scale alone. Intervals of "
+    "scores: bootstrap over raters and items; of raters: Fisher's."
 )
 
 
@@ -65,44 +56,14 @@ class WilliamsRow:
     n: int = column("Clips", "count")
 
 
-class Lfs(FamilyPart):
-    """Tables 4 to 6 of LFS-Bench in one, and metric differences against preferences of pairs."""
-
-    key = "lfs"
-    version = "2"
-    title = "LFS-Bench: automatic scores against people"
-    order = 44
-    always = False
-    presets = frozenset({"lfs"})
-
-    def of_family(self, each: FamilyInput) -> Content:
-        """Scores and raters against means; of pairs differences of scores against preferences."""
-        family, inputs = each.family, each.inputs
-        suffix = f"-{each.place + 1}" if each.place else ""
-        if family.in_pairs and bool((family.table["versus_stimulus"] != "").any()):
-            if metrics_of(inputs.scores):
-                return preferences(gathered(family, inputs), inputs, suffix)
-        elif estimand_of(family.estimand).ends == _FIVE_POINTS:
-            return _of_five(each, suffix)
-        return Content()
-
-    def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
-        """Titles say already what they are about."""
-        content = together(contents)
-        warnings = [] if metrics_of(inputs.scores) else [_NO_SCORES]
-        if not content.tables:
-            warnings.append("No task has scores of 1 to 5 or comparisons of pairs.")
-        return Content(content.sentences, content.figures, content.tables, warnings)
-
-
-def _of_five(each: FamilyInput, suffix: str) -> Content:
+def against_people(each: FamilyInput, suffix: str) -> Content:
     """Scores and raters in one table, and whether the best score is better."""
     title, inputs = each.title, each.inputs
     units = gathered(each.family, inputs) if metrics_of(inputs.scores) else None
     scores = [_score(units, name) for name in ordered(units)] if units is not None else []
     raters, left = _raters(each)
     rows = [*scores, *_mean_rater(raters), *raters]
-    note = _HOW
+    note = _HOW.format(", ".join(step_names(_steps(each))))
     note += f" The {MOST_RATERS} raters with most ratings; {left} more are left out." * (left > 0)
     heading = f"Automatic scores and raters against people · {title}"
     tables = [Table(f"alignment{suffix}", heading, _COLUMNS, rows, note, title)]
@@ -140,7 +101,7 @@ def _raters(each: FamilyInput) -> tuple[list[Row], int]:
         table["stimulus"].tolist(),
         table["rater"].tolist(),
         table["score"].to_numpy(dtype=np.float64),
-        categories=FIVE,
+        categories=_steps(each),
         level=each.level,
         replicates=0,
         seed=each.inputs.options.seed,
@@ -150,6 +111,12 @@ def _raters(each: FamilyInput) -> tuple[list[Row], int]:
             rows[result.rater]["n"] = result.n_units
             rows[result.rater] |= _measured(result.measure, result)
     return list(rows.values()), len(counts) - len(shown)
+
+
+def _steps(each: FamilyInput) -> Sequence[float]:
+    """The steps of the scale as raters used it: half steps where it has them."""
+    score = each.family.table["score"].to_numpy(dtype=np.float64)
+    return steps_of(score, each.family.estimand) or coarse_steps(score, each.family.estimand)
 
 
 def _mean_rater(raters: Sequence[Row]) -> list[Row]:

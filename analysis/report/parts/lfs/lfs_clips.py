@@ -1,0 +1,160 @@
+"""Every clip with its seven measures and what is known of it: what tables and figures are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from analysis.formatting import counted, enumerated
+from analysis.ratings.metric_scores import FACTS
+from analysis.report.part import PartInput
+from analysis.report.parts.lfs.lfs_measures import (
+    CER,
+    CONTENT,
+    MEASURES,
+    WER,
+    challenge_of,
+    chosen_label,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BESIDE = ("reference", "anchor")  # roles of what stands below the systems and has no place
+LINE, TRAP = "line", "trap"  # of what is no clip of a system (`listening.selectors.ClipFacts`)
+
+
+class Cell(NamedTuple):
+    """One measure of some clips; None where there is none."""
+
+    mean: float | None = None
+    sd: float | None = None  # n - 1
+    n: int = 0
+
+
+Cells = dict[tuple[str, ...], dict[str, Cell]]  # by what they are split by; then by the measure
+
+
+def cells_of(frame: pd.DataFrame, *by: str) -> Cells:
+    """All measures of the clips, split by these columns."""
+    groups = frame.groupby(list(by), observed=True)[[each.key for each in MEASURES]]
+    made: Cells = {}
+    for place, statistic in enumerate((groups.mean(), groups.std(ddof=1), groups.count())):
+        for key, row in statistic.to_dict("index").items():
+            own = made.setdefault(key if isinstance(key, tuple) else (key,), {})
+            for name, value in row.items():
+                told = None if value != value else value  # NaN
+                own[name] = own.get(name, Cell())._replace(**{Cell._fields[place]: told})
+    return made
+
+
+@dataclass(frozen=True)
+class Clips:
+    """The clips (a row each, with `FACTS` and the measures), and the order of names."""
+
+    frame: pd.DataFrame
+    inputs: PartInput
+    taken: str  # in words: which scores the columns are of
+    left: str  # in words: what is not counted; may be empty
+
+    def conditions(self, frame: pd.DataFrame) -> list[str]:
+        """The systems of these clips: under their groups in the study's order, references last."""
+        named = self.inputs.ordered("condition", frame["condition"].unique())
+        group, beside = self.groups(), self.beside()
+        order = list(dict.fromkeys(group[name] for name in named))
+        return sorted(named, key=lambda name: (name in beside, order.index(group[name])))
+
+    def groups(self) -> dict[str, str]:
+        """The group of each condition."""
+        return dict(zip(self.frame["condition"], self.frame["group"], strict=True))
+
+    def beside(self) -> set[str]:
+        """The conditions that are no systems: references and anchors."""
+        return set(self.frame["condition"][self.frame["role"].isin(BESIDE)])
+
+    def panels(self, frame: pd.DataFrame) -> list[tuple[str, list[str]]]:
+        """The conditions group by group, references with each: what one drawing holds."""
+        named, group, beside = self.conditions(frame), self.groups(), self.beside()
+        inside = [name for name in named if name not in beside]
+        outside = [name for name in named if name in beside]
+        heads = list(dict.fromkeys(group[name] for name in inside))
+        return [(head, [n for n in inside if group[n] == head] + outside) for head in heads]
+
+
+def clips_of(inputs: PartInput) -> Clips | None:
+    """The clips that have scores; None where no score is one of the paper's measures."""
+    scores = inputs.scores
+    if scores is None or not len(scores):
+        return None
+    labels = scores["metric"].unique()
+    taken = {each.key: chosen_label(each, labels) for each in MEASURES}
+    if not any(taken.values()):
+        return None
+    frame = _with_facts(scores, inputs)
+    wide = scores.sort_values("version").pivot_table(
+        index="stimulus", columns="metric", values="value", aggfunc="last", observed=True
+    )
+    for key, label in taken.items():
+        frame[key] = wide[label].reindex(frame.index) if label in wide else float("nan")
+    _split_content(frame)
+    whole = len(frame)
+    frame = frame[~frame["role"].isin((LINE, TRAP))]
+    unknown = frame["condition"] == ""
+    left = _left_out(whole - len(frame), int(unknown.sum()))
+    frame = frame[~unknown]
+    if not len(frame):
+        return None
+    return Clips(frame, inputs, _taken(taken, labels), left)
+
+
+def _with_facts(scores: pd.DataFrame, inputs: PartInput) -> pd.DataFrame:
+    """A row per clip with `FACTS` as text: from the scores, else from the ratings."""
+    once = scores.drop_duplicates("stimulus").set_index("stimulus")
+    frame = once.reindex(columns=list(FACTS)).astype(object)
+    frame = frame.where(frame.notna(), "").astype(str)
+    table = inputs.table[inputs.table["stimulus"] != ""]
+    rated = table.drop_duplicates("stimulus").set_index("stimulus")
+    for name in ("condition", "role", "language", "dimension"):
+        if name not in once and name in rated:
+            known = rated[name].astype(str).to_dict()
+            frame[name] = [known.get(stimulus, "") for stimulus in frame.index]
+    if "role" not in once:
+        traps = set(rated.index[rated[TRAP].astype(str) != ""])
+        frame.loc[[stimulus in traps for stimulus in frame.index], "role"] = TRAP
+    without = frame["challenge"] == ""
+    frame.loc[without, "challenge"] = frame.loc[without, "dimension"].map(challenge_of)
+    return frame
+
+
+def _split_content(frame: pd.DataFrame) -> None:
+    """CER counts for Chinese clips, WER for the others; content is whichever counts."""
+    chinese = frame["language"].str.startswith("zh")
+    frame[CONTENT.key] = frame[WER.key].where(~chinese, frame[CER.key])
+    frame[CER.key] = frame[CER.key].where(chinese)
+    frame[WER.key] = frame[WER.key].where(~chinese)
+
+
+def _taken(taken: dict[str, str], labels: Iterable[str]) -> str:
+    names = {each.key: each.name for each in MEASURES}
+    told = [f"{names[key]}: {label}" for key, label in taken.items() if label]
+    absent = [names[key] for key, label in taken.items() if not label and key != CONTENT.key]
+    text = f"Scores: {'; '.join(told)}."
+    outputs = {label.partition("[")[0] for label in taken.values() if label}
+    others = [each for each in sorted(labels) if each.partition("[")[0] in outputs]
+    others = [each for each in others if each not in taken.values()]
+    if others:
+        text += f" Not taken: {enumerated(others)}."
+    if absent:
+        text += f" Without scores: {enumerated(absent)}."
+    return text
+
+
+def _left_out(not_systems: int, unknown: int) -> str:
+    said: Sequence[str] = [
+        f"{counted(not_systems, 'clip')} that are traps, or lines of joined clips"
+        * (not_systems > 0),
+        f"{counted(unknown, 'clip')} of which no condition is known" * (unknown > 0),
+    ]
+    told = [each for each in said if each]
+    return f"Not counted: {enumerated(told)}." if told else ""

@@ -1,0 +1,79 @@
+"""The seven measures of the paper: which scores they are of, and how its tables print them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+UP, DOWN = "↑", "↓"
+ACOUSTICS, SEMANTICS, EXPRESSIVENESS = "Acoustics", "Semantics", "Expressiveness"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column: the scores it takes, best first; decimals of mean and sd; the way of the radar.
+
+    ``shift`` is added in the radar; None: mapped from its least and greatest mean to 1 to 5.
+    """
+
+    key: str
+    name: str
+    scores: tuple[str, ...]  # labels, or outputs with whatever parameters
+    decimals: int = 2
+    sd_decimals: int = 2
+    lowest: bool = False
+    shift: float | None = 0.0
+
+    @property
+    def heading(self) -> str:
+        """Its name and which way is better."""
+        return f"{self.name} {DOWN if self.lowest else UP}"
+
+
+CER = Measure("cer", "CER (Chinese)", ("cer",), 3, 0, lowest=True, shift=None)
+WER = Measure("wer", "WER (other languages)", ("wer",), 3, 0, lowest=True, shift=None)
+CONTENT = Measure("content", "Content (CER or WER)", (), 3, 0, lowest=True, shift=None)
+MEASURES = (
+    Measure(
+        "timbre",
+        "Timbre",
+        ("timbre_consistency[embedding=wavlm]", "timbre_consistency"),
+        sd_decimals=3,
+        shift=None,
+    ),
+    Measure("reverb", "Reverb", ("reverb_consistency",), lowest=True, shift=None),
+    Measure("fidelity", "Fidelity", ("squim_pesq[chunk_s=0.0]", "squim_pesq"), shift=0.5),
+    CER,
+    WER,
+    CONTENT,
+    Measure("prosody", "Prosody", ("judge_prosodic_coherence",)),
+    Measure("richness", "Richness", ("judge_expressive_richness",)),
+    Measure("hierarchy", "Hierarchy", ("judge_expressive_hierarchy",)),
+)
+WITH_SD = tuple(each for each in MEASURES if each is not CONTENT)  # Tables 2, 3 and 13
+ONE_CONTENT = tuple(each for each in MEASURES if each not in (CER, WER))  # 14, 15, radar, length
+
+# The paper's 17 scenarios by the challenge that they are there for; a column `challenge` goes first
+SCENARIOS = {
+    ACOUSTICS: "customer service, podcast, chat, debate, audiobook, interview",
+    SEMANTICS: "lesson, popular science, presentation, seminar, news",
+    EXPRESSIVENESS: "drama, talk show, hosting, speech, live streaming, sportscast",
+}
+_CHALLENGE = {
+    scenario: challenge for challenge, names in SCENARIOS.items() for scenario in names.split(", ")
+}
+
+
+def challenge_of(scenario: str) -> str:
+    """The challenge that the paper puts a scenario under; empty for others."""
+    return _CHALLENGE.get(scenario.casefold().replace("_", " ").replace("-", " "), "")
+
+
+def chosen_label(measure: Measure, labels: Iterable[str]) -> str:
+    """Which of the scores that there are the measure takes; empty where there is none."""
+    known = sorted(labels)
+    for wanted in measure.scores:
+        if wanted in known:
+            return wanted
+    outputs = {wanted.partition("[")[0] for wanted in measure.scores}
+    return next((each for each in known if each.partition("[")[0] in outputs), "")
