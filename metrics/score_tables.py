@@ -15,9 +15,8 @@ from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
 
 AT_ONCE = 500  # stimuli
-COLUMNS = ("stimulus", "condition", "item", "role", "language", "run", "sha256", "metric")
-COLUMNS = (*COLUMNS, "version", "value")
-OF_CLIPS = COLUMNS[: COLUMNS.index("metric")]
+OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256")
+COLUMNS = (*OF_CLIPS, "metric", "version", "value")
 ABOUT = ("higher_is_better", "low", "high")  # what is said of an output
 MORE = ("reason", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
 STORED = ("metric", "version", "value", "reason", "failed", "origin", "parameters", "given")

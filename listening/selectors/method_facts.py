@@ -27,6 +27,7 @@ from listening.models import LedgerEntry, Recruitment, Study, Task
 from listening.recruitment.plan import Plan
 from listening.retention import rule_of
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
+from listening.selectors.condition_facts import ConditionFacts, condition_facts
 from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.progress import TaskProgress, study_progress
 from listening.selectors.ratings import HEARING
@@ -75,14 +76,6 @@ class TaskFacts(TypedDict):
     guessed: float | None  # chance that a guesser passes a set of the traps
     not_guessed_because: str
     reopens: bool  # blocks that fail their traps are given to others
-
-
-class ConditionFacts(TypedDict):
-    """A condition with what the study says of it in its own words."""
-
-    condition: str
-    system: str
-    attributes: dict[str, str]
 
 
 class CheckFacts(TypedDict):
@@ -234,10 +227,7 @@ def method_facts(study: str) -> StudyFacts:
                 _task(task, done)
                 for task, done in zip(row.tasks.order_by("order"), progress["tasks"], strict=True)
             ],
-            conditions=[
-                ConditionFacts(condition=c.key, system=c.system, attributes=dict(c.attributes))
-                for c in row.conditions.filter(derived=False).order_by("pk")
-            ],
+            conditions=condition_facts(row),
             trap_plans=trap_plans(study),
             checks=_checks(row),
             forms=_forms(row, answers),

@@ -114,7 +114,7 @@ def takes_of(task: TaskEntry, dimension: Mapping[str, str]) -> Callable[[Stimulu
 
 def rule_of(draw: Mapping[str, Any]) -> dict[str, Any]:
     """Of a draw what a study folder says of it."""
-    return {name: draw[name] for name in WRITTEN if draw.get(name)}
+    return {name: draw[name] for name in WRITTEN if draw.get(name) not in (None, [], ())}
 
 
 def said(task: str, draw: Mapping[str, Any]) -> str:
