@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from listening.design.blocks import PlannedBlock, plan_blocks
+from listening.design.studyfile.drawing import ITEMS
 from listening.leases import FULL_LEASE, LEASED, OPEN, RAN_OUT, return_expired_leases
 from listening.methods import StimulusRef, method_named
 from listening.models import Block, Slot, Stimulus, Study, Task, Trial
@@ -19,17 +20,22 @@ COPY_BATCH = 2000  # blocks written at a time
 
 
 def material_of(task: Task) -> list[StimulusRef]:
-    """The stimuli that a task rates: its conditions and dimensions, never traps.
+    """The stimuli that a task rates: its conditions and dimensions, or what was drawn of them.
+
+    Never traps, and of several runs of the synthesis the first.
 
     What settings make of lines is rated where a task names it.
     """
-    stimuli = Stimulus.objects.filter(study=task.study_id, trap="")
+    stimuli = Stimulus.objects.filter(study=task.study_id, trap="", run=1)
     if conditions := task.material.get("conditions"):
         stimuli = stimuli.filter(condition__key__in=conditions)
     else:
         stimuli = stimuli.filter(derived=False)
     if dimensions := task.material.get("dimensions"):
         stimuli = stimuli.filter(item__dimension__in=dimensions)
+    if draw := task.material.get("draw"):
+        of = "item__key__in" if draw["of"] == ITEMS else "key__in"
+        stimuli = stimuli.filter(**{of: draw["drawn"]})
     rows = stimuli.values_list("pk", "item_id", "condition__key", "condition__role")
     return [StimulusRef(*row) for row in rows]
 

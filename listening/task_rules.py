@@ -35,6 +35,7 @@ class TaskRules:
     traps: TrapPlan
     reopen_invalid: bool
     show_text: bool
+    show_caption: bool
     autoplay: bool
     lease_s: int
     place: int  # of the task in its study, from 1
@@ -57,6 +58,7 @@ def task_rules(task: int) -> TaskRules:
         TrapPlan.from_dict(row.traps),
         row.reopen_invalid,
         row.show_text,
+        row.show_caption,
         row.autoplay,
         row.study.lease_s,
         row.order + 1,

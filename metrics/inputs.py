@@ -12,10 +12,11 @@ from typing import Any
 from metrics import audio
 from metrics.material import Material
 from metrics.turns import turns_of
+from metrics.vocalisations import TARGET, has_marks
 
 TABLES = (".csv", ".jsonl")
 COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns")
-KNOWN = (*COLUMNS, "reference")
+KNOWN = (*COLUMNS, "transcript", "reference")
 
 
 NO_TEXT = "holds characters that are no text (a NUL, half of a pair); write the file again"
@@ -187,14 +188,17 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
         hashes[reference] = audio.file_sha256(folder / reference)
     cell = row.get("turns")
     turns = turns_of(cell if isinstance(cell, str) else json.dumps(cell) if cell else "")
+    attributes = {n: _text(v) for n, v in row.items() if n not in KNOWN and _text(v)}
+    if TARGET not in attributes and has_marks(_text(row.get("text"))):
+        attributes[TARGET] = _text(row.get("text"))
     material = Material(
-        text=_text(row.get("text")),
+        text=_text(row.get("transcript")) or _text(row.get("text")),
         language=_text(row.get("language")),
         speaker=_text(row.get("speaker")),
         turns=turns,
         reference_path=str(folder / reference) if reference else "",
         reference_sha256=hashes.get(reference, ""),
-        attributes={n: _text(v) for n, v in row.items() if n not in KNOWN and _text(v)},
+        attributes=attributes,
     )
     name = _text(row.get("stimulus")) or str(Path(file).with_suffix(""))
     return InputClip(str(path), name, _text(row.get("condition")), _text(row.get("item")), material)

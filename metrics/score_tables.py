@@ -15,7 +15,8 @@ from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
 
 AT_ONCE = 500  # stimuli
-COLUMNS = ("stimulus", "condition", "item", "role", "sha256", "metric", "version", "value")
+OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256")
+COLUMNS = (*OF_CLIPS, "metric", "version", "value")
 ABOUT = ("higher_is_better", "low", "high")  # what is said of an output
 MORE = ("reason", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
 STORED = ("metric", "version", "value", "reason", "failed", "origin", "parameters", "given")
@@ -49,7 +50,7 @@ def _rows_of(
             if score.given != (mark if score.origin == IMPORTED else given):
                 continue
             yield {
-                **{name: row[name] for name in COLUMNS[:5]},
+                **{name: row[name] for name in OF_CLIPS},
                 **{name: getattr(score, name) for name in STORED},
                 **_about(score, kind),
                 "computed_at": score.computed_at.isoformat(),

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from django.db.models import Count, Max, TextField
 from django.db.models.functions import Cast
 
+from metrics import vocalisations
 from metrics.material import Material
 from metrics.metric import (
     Metric,
@@ -229,3 +230,13 @@ def scores_mark(study_slug: str) -> str:
             lines.append(" ".join(str(value) for value in fact.values()))
     lines += [f"{key} {metric.version}" for key, metric in Metric.registry.items()]
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+
+
+def type_name(name: str) -> str:
+    """A type of vocalisation in the taxonomy's spelling ("laugh" of "Laughs")."""
+    return vocalisations.canonical(name)
+
+
+def coverage_of(types: Collection[str]) -> float:
+    """Share of the taxonomy's types of vocalisation that these are, 0 to 1."""
+    return vocalisations.coverage(types)

@@ -9,6 +9,7 @@ from metrics.material import Material, Turn
 from metrics.metric import Metric
 from metrics.runner import Clip
 from metrics.turns import turns_of
+from metrics.vocalisations import TARGET, has_marks
 
 
 class NoStimuli(ValueError):
@@ -27,7 +28,9 @@ def material_of(row: Mapping[str, Any]) -> Material:
 
     A recording is no reference of its own voice: that comparison would only flatter it.
     """
-    attributes = row.get("attributes") or {}
+    attributes = {**(row.get("attributes") or {})}
+    if TARGET not in attributes and has_marks(shown := row.get("shown_text", "")):
+        attributes[TARGET] = shown  # the transcript may be without the marks
     turns = tuple(Turn(**turn) for turn in row.get("turns") or ())
     if not turns:
         try:

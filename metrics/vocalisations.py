@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from metrics import texts
 
+TARGET = "nvv_target"  # the attribute of a clip that says what was asked for
 N_TYPES = 45  # of the taxonomy of NVV-SuperBench
 TOLERANCE = 1  # units of text; the paper leaves its delta open
 TAXONOMY = {  # NVV-SuperBench (2026), Table 1
@@ -126,6 +127,11 @@ def parse_marked(text: str, language: str) -> tuple[str, tuple[Vocalisation, ...
         plain += gap
     plain += text[end:]
     return " ".join(plain.split()), tuple(vocalisations)
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text holds a marker such as [laugh]."""
+    return _MARKER.search(text) is not None
 
 
 def without_marks(text: str, language: str) -> str:

@@ -27,7 +27,7 @@ ENDS = ("low", "high")
 # What is known of a clip, as text: columns where a row has any (`listening.selectors.ClipFacts`)
 FACTS = (
     *("condition", "group", "role", "language", "dimension", "challenge"),
-    *("speakers", "sentences"),
+    *("speakers", "sentences", "run"),
 )
 NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON

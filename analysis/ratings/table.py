@@ -160,7 +160,7 @@ def read_csv(
             raise RatingsError([f"{path.name}, {problem}"])
     table = checked(cells, path.name, FIRST_ROW, inferred.question, whole_pairs=True)
     notes += [inferred.note] * bool(inferred.note) + list(_notes(table))
-    order = {name: _as_they_appear(cells[name]) for name in GROUPING}
+    order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
     return Reading(_in_canonical_order(table), tuple(notes), mapping.unused, order)
 
 

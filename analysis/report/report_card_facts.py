@@ -166,6 +166,8 @@ def _asking(task: Mapping[str, Any]) -> Iterator[str]:
         part = "Each clip" if heard == 1 else f"{heard:.0%} of each clip"
         yield f"{part} had to be heard before an answer."
     yield f"The text of the clips was {'shown' if task['show_text'] else 'not shown'}."
+    if task["show_caption"]:
+        yield "The caption of the clips was shown."
     why = task["justification"]
     if why:
         least = f", at least {why['min_chars']} characters" if why.get("min_chars") else ""

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from listening.design.blocks import plan_blocks
 from listening.design.studyfile import StudyFile, TaskEntry
+from listening.design.studyfile.drawing import takes_of
 from listening.methods import PlannedTrial, StimulusRef
 
 
@@ -70,14 +71,13 @@ def sessions_of(needs: Iterable[int], task_plan: str) -> int:
 
 def material_of(study: StudyFile, task: TaskEntry) -> list[StimulusRef]:
     """What a task rates, by places in the study: its conditions, or all that settings did not
-    make; never traps."""
+    make, of these what was drawn; never traps."""
     conditions = {c.key: c for c in study.conditions}
     items = {item.key: n for n, item in enumerate(study.items)}
+    takes = takes_of(task, {item.key: item.dimension for item in study.items})
     named = task.conditions or [c.key for c in study.conditions if not c.derived]
     return [
         StimulusRef(n, items[s.item], s.condition, conditions[s.condition].role)
         for n, s in enumerate(study.stimuli)
-        if not s.trap
-        and s.condition in named
-        and (not task.dimensions or study.items[items[s.item]].dimension in task.dimensions)
+        if s.condition in named and takes(s)
     ]

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
+from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile
 from listening.methods import method_named
 
@@ -70,6 +71,7 @@ FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is on
     ("tasks.*.instructions", Kind.ASKED),
     ("tasks.*.method", Kind.MEASURED),
     ("tasks.*.show_text", Kind.MEASURED),
+    ("tasks.*.show_caption", Kind.MEASURED),
     ("tasks.*.autoplay", Kind.MEASURED),
     ("tasks.*.examples.*.caption", Kind.WORDING),
     ("tasks.*.examples.**", Kind.MEASURED),
@@ -93,6 +95,7 @@ FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is on
     ("tasks.*.place", Kind.PLAN),
     ("tasks.*.conditions", Kind.PLAN),
     ("tasks.*.dimensions", Kind.PLAN),
+    ("tasks.*.draw.**", Kind.PLAN),
     ("tasks.*.block_size", Kind.PLAN),
     ("tasks.*.ratings_per_stimulus", Kind.PLAN),
     ("tasks.*.blocks_per_session", Kind.PLAN),
@@ -125,6 +128,7 @@ def definition_of(file: StudyFile) -> Definition:
     raw["languages"] = sorted(file.translations)
     for task, entry in zip(file.tasks, raw["tasks"], strict=True):
         method, options = method_named(task.method), entry.pop("options")
+        entry["draw"] = rule_of(task.draw)  # what came of it is told by the clips
         for criterion in entry["criteria"]:
             own = {**options, **criterion["options"]}
             scale = method.scale(own).as_dict()

@@ -153,7 +153,9 @@ def matrix(draft: Draft, page: int, per_page: int, facts: Mapping[str, Facts]) -
     role, against, measured = roles(top), versus(top), by_system(rows, facts)
     systems = list(dict.fromkeys(row["condition"] for row in rows))
     sentences = list(dict.fromkeys(row["item"] for row in rows))
-    cells = {(row["item"], row["condition"]): row for row in rows}
+    cells = {  # of several runs the first, which raters get
+        (row["item"], row["condition"]): row for row in rows if row.get("run", "") in ("", "1")
+    }
     shown = sentences[(page - 1) * per_page : page * per_page]
     texts = {row["item"]: row.get("text", "") for row in rows if row.get("text")}
     counts = Counter(row["condition"] for row in rows)

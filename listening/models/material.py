@@ -38,7 +38,8 @@ class Item(models.Model):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="items")
     key = models.CharField(max_length=80)
-    text = models.TextField(blank=True)
+    text = models.TextField(blank=True)  # what raters are shown
+    transcript = models.TextField(blank=True)  # what is spoken, where it is not the text
     dimension = models.CharField(max_length=80, blank=True)
     paragraph = models.CharField(max_length=80, blank=True)
     position = models.PositiveIntegerField(null=True)
@@ -65,6 +66,7 @@ class Stimulus(models.Model):
     condition = models.ForeignKey(Condition, models.RESTRICT, related_name="stimuli")
     item = models.ForeignKey(Item, models.RESTRICT, related_name="stimuli")
     trap = models.CharField(max_length=40, blank=True)  # the kind of trap, "" for rated material
+    run = models.PositiveSmallIntegerField(default=1)  # of the synthesis; the first one is rated
     attributes = models.JSONField(default=dict)
     file = models.CharField(max_length=255)  # path in the study's folder, as imported
     original = models.CharField(max_length=120)  # storage name of the audio as uploaded
@@ -87,7 +89,8 @@ class Stimulus(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "key"], name="stimulus_key_once_per_study"),
             models.UniqueConstraint(
-                fields=["condition", "item", "trap"], name="one_stimulus_per_condition_and_item"
+                fields=["condition", "item", "trap", "run"],
+                name="one_stimulus_per_condition_item_and_run",
             ),
             models.CheckConstraint(
                 condition=models.Q(duration_s__gt=0), name="stimulus_has_a_duration"

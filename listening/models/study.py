@@ -110,7 +110,7 @@ class Task(models.Model):
     instructions = models.TextField(blank=True)
     method = models.CharField(max_length=40)  # a key of listening.methods
     options = models.JSONField(default=dict)  # what the method lets a study choose
-    material = models.JSONField(default=dict)  # {"conditions": [...], "dimensions": [...]}
+    material = models.JSONField(default=dict)  # conditions, dimensions, draw: TaskEntry.material
     block_size = models.PositiveSmallIntegerField()
     ratings_per_stimulus = models.PositiveSmallIntegerField()
     blocks_per_session = models.PositiveSmallIntegerField(default=1)
@@ -118,6 +118,7 @@ class Task(models.Model):
     repeat_items = models.BooleanField(default=False)
     allow_missing = models.BooleanField(default=False)
     show_text = models.BooleanField(default=False)
+    show_caption = models.BooleanField(default=False)
     autoplay = models.BooleanField(default=False)  # from the second trial of a page on
     justification = models.JSONField(default=dict)  # {"required": bool, "min_chars": int, ...}
     traps = models.JSONField(default=dict)  # see listening.design.traps.TrapPlan

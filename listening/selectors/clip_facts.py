@@ -9,7 +9,16 @@ from listening.models import Item, Stimulus, Study, Task
 
 LINE, TRAP = "line", "trap"  # roles of clips that no table of systems holds
 READ = (
-    *("key", "trap", "lines", "attributes", "item__speaker", "item__language", "item__dimension"),
+    *(
+        "key",
+        "trap",
+        "run",
+        "lines",
+        "attributes",
+        "item__speaker",
+        "item__language",
+        "item__dimension",
+    ),
     *("condition__key", "condition__role", "condition__attributes"),
 )
 
@@ -25,6 +34,7 @@ class ClipFacts(TypedDict):
     challenge: str
     speakers: str  # how many
     sentences: str  # how many
+    run: str  # of the synthesis
 
 
 def clip_facts(study: str) -> dict[str, ClipFacts]:
@@ -47,6 +57,7 @@ def clip_facts(study: str) -> dict[str, ClipFacts]:
             challenge=_told(row, own, "challenge"),
             speakers=_speakers(row, own, whose),
             sentences=_sentences(row, own),
+            run=str(row["run"]),
         )
         for key, row in own.items()
     }

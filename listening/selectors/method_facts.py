@@ -27,6 +27,7 @@ from listening.models import LedgerEntry, Recruitment, Study, Task
 from listening.recruitment.plan import Plan
 from listening.retention import rule_of
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
+from listening.selectors.condition_facts import ConditionFacts, condition_facts
 from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.pay_facts import PayFacts, pay_facts
 from listening.selectors.progress import TaskProgress, study_progress
@@ -62,6 +63,7 @@ class TaskFacts(TypedDict):
     criteria: list[ScaleFacts]
     heard: float | None  # share of every clip before an answer; None: its first two seconds
     show_text: bool
+    show_caption: bool
     examples: int
     training: int
     repeats: int
@@ -167,6 +169,7 @@ class StudyFacts(TypedDict):
     sample_rate_hz: int | None
     loudness_lufs: float | None
     sessions: dict[str, int]
+    conditions: list[ConditionFacts]
     tasks: list[TaskFacts]
     trap_plans: dict[str, list[PlannedTrap]]
     checks: list[CheckFacts]
@@ -227,6 +230,7 @@ def method_facts(study: str) -> StudyFacts:
                 _task(task, done)
                 for task, done in zip(row.tasks.order_by("order"), progress["tasks"], strict=True)
             ],
+            conditions=condition_facts(row),
             trap_plans=trap_plans(study),
             checks=_checks(row),
             forms=_forms(row, answers),
@@ -277,6 +281,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         ],
         heard=method.playback(task.options).share,
         show_text=task.show_text,
+        show_caption=task.show_caption,
         examples=len(task.examples),
         training=len(task.training),
         repeats=task.repeats,

@@ -11,9 +11,10 @@ from listening import audio
 from listening.models import Item, Stimulus, Study
 
 READ = (  # whole rows of three tables take three times as long
-    *("key", "trap", "file", "original", "sha256", "duration_s", "lines", "attributes"),
+    *("key", "trap", "run", "file", "original", "sha256", "duration_s", "lines", "attributes"),
     *("condition__key", "condition__system", "condition__voice", "condition__role"),
-    *("item__key", "item__text", "item__language", "item__speaker"),
+    *("item__key", "item__text", "item__transcript", "item__dimension"),
+    *("item__language", "item__speaker"),
 )
 
 
@@ -38,7 +39,10 @@ class StimulusRow(TypedDict):
     file: str  # in the study's folder, as imported
     path: str
     sha256: str
-    text: str
+    run: int  # of the synthesis
+    text: str  # what is spoken: the transcript, else the text that raters are shown
+    shown_text: str  # what raters are shown where a task shows it
+    dimension: str
     language: str
     speaker: str
     duration_s: float
@@ -96,7 +100,10 @@ def _stimulus_row(
         file=s.file,
         path=_original(s),
         sha256=s.sha256,
-        text=s.item.text,
+        run=s.run,
+        text=s.item.transcript or s.item.text,
+        shown_text=s.item.text,
+        dimension=s.item.dimension,
         language=s.item.language or usual_language,
         speaker=s.item.speaker,
         duration_s=_rated_s(s),

@@ -55,7 +55,12 @@ def names_in_order(study: str) -> dict[str, list[str]]:
     """The names in each column of its ratings, in the order of study.toml and stimuli.csv."""
     conditions = Condition.objects.filter(study__key=study).order_by("pk")
     items = Item.objects.filter(study__key=study).order_by("pk")
+    tasks = Task.objects.filter(study__key=study).order_by("order")
     named = {
+        "task": tasks.values_list("key", flat=True),
+        "criterion": tasks.values_list("criteria__key", flat=True).order_by(
+            "order", "criteria__order"
+        ),
         "condition": conditions.values_list("key", flat=True),
         **{name: conditions.values_list(name, flat=True) for name in ("system", "voice")},
         **{name: items.values_list(name, flat=True) for name in ("dimension", "split", "language")},

@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
+from listening.design.studyfile.drawing import said
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
 from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
@@ -62,7 +63,7 @@ def create_study(
             with transaction.atomic():
                 draft = _emptied_draft(reading.study.key, replace, by)
                 study = _write(reading.study, draft or Study(owner_id=owner.pk), shelf)
-                note(study, "replaced" if draft else "made", by)
+                note(study, "replaced" if draft else "made", by, **_draws(reading.study))
                 return study
         except BaseException as error:
             audio.forget(stored)
@@ -134,6 +135,12 @@ class _Shelf:
         }
 
 
+def _draws(file: StudyFile) -> dict[str, Any]:
+    """What tasks drew, for the log: the rule, the seed and what was left out, in words."""
+    told = [said(task.key, task.draw) for task in file.tasks if task.draw]
+    return {"draws": told} if told else {}
+
+
 def _check_key(key: str, replace: bool) -> None:
     study = Study.objects.filter(key=key).first()
     if study is None:
@@ -187,6 +194,7 @@ def _write(file: StudyFile, study: Study, shelf: _Shelf) -> Study:
                 condition=by_key[0][entry.condition],
                 item=by_key[1][entry.item],
                 trap=entry.trap,
+                run=entry.run,
                 attributes=entry.attributes,
                 file=entry.file,
                 **shelf.fields(entry),
@@ -232,7 +240,7 @@ def _fields(file: StudyFile) -> dict[str, Any]:
 
 def _write_task(study: Study, order: int, entry: TaskEntry) -> None:
     fields = asdict(entry)
-    for part in ("conditions", "dimensions", "criteria"):
+    for part in ("conditions", "dimensions", "draw", "criteria"):
         del fields[part]
     task = Task.objects.create(study=study, order=order, material=entry.material, **fields)
     method = method_named(entry.method)

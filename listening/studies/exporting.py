@@ -90,12 +90,15 @@ def _item_entry(row: Item) -> studyfile.ItemEntry:
         row.speaker,
         row.language,
         row.split,
+        row.transcript,
     )
 
 
 def _stimulus_entry(row: Stimulus) -> studyfile.StimulusEntry:
     return studyfile.StimulusEntry(
-        row.key, row.condition.key, row.item.key, row.file, row.trap, dict(row.attributes)
+        *(row.key, row.condition.key, row.item.key, row.file, row.trap),
+        dict(row.attributes),
+        run=row.run,
     )
 
 
@@ -110,11 +113,13 @@ def _task_entry(row: Task) -> TaskEntry:
         options=dict(row.options),
         conditions=tuple(row.material.get("conditions", ())),
         dimensions=tuple(row.material.get("dimensions", ())),
+        draw=dict(row.material.get("draw", {})),
         blocks_per_session=row.blocks_per_session,
         blocks_per_rater=row.blocks_per_rater,
         repeat_items=row.repeat_items,
         allow_missing=row.allow_missing,
         show_text=row.show_text,
+        show_caption=row.show_caption,
         autoplay=row.autoplay,
         reopen_invalid=row.reopen_invalid,
         repeats=row.repeats,

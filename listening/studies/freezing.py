@@ -13,7 +13,8 @@ from listening.models import Rating, Study, StudyDefinition
 from listening.studies.exporting import study_as_file
 
 COLUMNS = (  # of a clip: what it is, and what its sound is
-    *("stimulus", "condition", "item", "file", "trap", "text", "derived", "sha256"),
+    *("stimulus", "condition", "item", "file", "trap", "run", "text", "transcript"),
+    *("derived", "sha256"),
     *("served_sha256", "duration_s", "sample_rate_hz", "channels", "gain_db", "trimmed_s"),
 )
 
@@ -66,6 +67,7 @@ def clips_text(study: Study) -> str:
                 "condition": row.condition.key,
                 "item": row.item.key,
                 "text": row.item.text,
+                "transcript": row.item.transcript,
             }
             for row in rows.iterator(chunk_size=2000)
         ],

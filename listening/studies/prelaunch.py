@@ -241,7 +241,9 @@ def _stimuli_of_tasks(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulu
     return [
         s
         for s in stimuli
-        if not s.trap and any(s.condition.key in n if n else not s.derived for n in named)
+        if not s.trap
+        and s.run == 1
+        and any(s.condition.key in n if n else not s.derived for n in named)
     ]
 
 

@@ -16,6 +16,7 @@ from listening.drafts import folder, made, sounds
 from listening.models import Draft
 
 NAMED = 5  # lines of pasted texts
+WORDS = ("text", "transcript", "caption")  # columns of stimuli.csv that words are pasted into
 
 
 def make_sounds(request: HttpRequest, draft: Draft) -> HttpResponse:
@@ -78,11 +79,13 @@ def _rename(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
 
 
 def _texts(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    field = request.POST.get("field", "text")
+    field = field if field in WORDS else "text"
     sentences = list(dict.fromkeys(row["item"] for row in rows))
     texts, unknown = texts_in(request.POST.get("texts", ""), sentences)
     for row in rows:
-        row["text"] = texts.get(row["item"], row.get("text", ""))
-    messages.success(request, f"{len(texts)} of {len(sentences)} sentences have got their text.")
+        row[field] = texts.get(row["item"], row.get(field, ""))
+    messages.success(request, f"{len(texts)} of {len(sentences)} sentences have got their {field}.")
     for line in unknown[:NAMED]:
         messages.warning(request, f"No sentence has the name of this line: {line[:100]}")
     if len(unknown) > NAMED:

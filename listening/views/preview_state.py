@@ -15,6 +15,7 @@ from listening.design.preview_trials import ShownTrial, scales_of, trials_of
 from listening.design.questionnaires import has_screening, part_asked
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile
+from listening.design.studyfile.csvpart import CAPTION
 from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.feedback import feedback_on
@@ -159,6 +160,7 @@ def _trials(
             "task": trial.task,
             **page_facts.clip_facts(own, address, partial(_lines, file, lines)),
             "text": _text(file, trial),
+            "caption": _caption(file, trial),
             "training": _training(trial, trials),
             "judged": _judged(file, trial),
         }
@@ -176,6 +178,11 @@ def _text(file: StudyFile, trial: ShownTrial) -> str | None:
     task = file.tasks[trial.task]
     shown = page_facts.shows_text(task.show_text, TrapPlan.from_dict(task.traps), trial.trap)
     return file.items[trial.item_id].text if shown else None
+
+
+def _caption(file: StudyFile, trial: ShownTrial) -> str | None:
+    shown = file.tasks[trial.task].show_caption
+    return file.stimuli[trial.stimulus_id].attributes.get(CAPTION) if shown else None
 
 
 def _training(trial: ShownTrial, trials: Sequence[ShownTrial]) -> dict[str, int] | None:

@@ -63,7 +63,7 @@ SELECT id AS pk, code, state, task_id, block_id, item_id, stimulus_id, versus_id
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
 """
 CLIPS = """
-SELECT s.id, s.served, s.lines, s.trimmed_s, i.text
+SELECT s.id, s.served, s.lines, s.trimmed_s, i.text, s.attributes->>'caption' AS caption
 FROM listening_stimulus s JOIN listening_item i ON i.id = s.item_id WHERE s.id = ANY(%(stimuli)s)
 """
 
@@ -278,6 +278,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
                 lambda stimulus: _lines(clips_of[stimulus]),
             ),
             "text": _text(clips_of[trial.stimulus_id].text, trial),
+            "caption": _caption(clips_of[trial.stimulus_id].caption, trial),
             "training": _training(trial, plan),
             **({"held": True} if place > free else {}),
         }
@@ -300,6 +301,10 @@ def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
 def _text(text: str, trial: Any) -> str | None:
     rules = task_rules(trial.task_id)
     return text if page_facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
+
+
+def _caption(caption: str | None, trial: Any) -> str | None:
+    return caption if task_rules(trial.task_id).show_caption else None
 
 
 def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from listening.design.amounts import Amount, amount_of, material_of, sessions_of
 from listening.design.preview_trials import scales_of
 from listening.design.studyfile import StimulusEntry, StudyFile, TaskEntry
+from listening.design.studyfile.drawing import said
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
 
@@ -57,6 +58,7 @@ def _task(study: StudyFile, task: TaskEntry) -> dict[str, Any]:
         "method": method.title,
         "questions": questions,
         "amount": amount,
+        "drawn": said(task.key, task.draw) if task.draw else "",
         "traps": traps.sets_for(task.block_size) * traps.traps_per_set * task.blocks_per_session,
         "reasons": task.justification.get("required") if task.justification else None,
     }

@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,12 @@ from analysis.report.part import Part, PartInput
 from analysis.report.parts.att import Att
 from analysis.report.parts.att.att_dimensions import by_voice
 from analysis.report.parts.lfs import Lfs
-from analysis.report.parts.nvv import Nvv, marked
+from analysis.report.parts.nvv import Nvv, by_criterion
+from analysis.report.parts.nvv.nvv_cmos import cmos
+from analysis.report.parts.nvv.nvv_heatmaps import UNRATED, UNSUPPORTED, heatmaps
+from analysis.report.parts.nvv.nvv_inventory import inventories
+from analysis.report.parts.nvv.nvv_means import means_table
+from analysis.report.parts.nvv.nvv_objective import objective
 from analysis.report.pipeline import chosen_parts
 from analysis.statistics.agreement import versus_rest
 from analysis.statistics.options import Options, OptionsError
@@ -287,46 +293,182 @@ def test_the_command_of_the_docs_runs(
 
 @pytest.fixture(scope="module")
 def nvv() -> Content:
-    return Nvv().make(given(read_csv(simulated_nvv.FILE).table))
+    reading = read_csv(simulated_nvv.FILE)
+    return Nvv().make(replace(given(reading.table), order=reading.order))
 
 
 def test_means_by_system_language_and_criterion_come_near_the_truth(nvv: Content) -> None:
-    found = tables(nvv)
+    table = tables(nvv)["table4"]
+    assert [heading for heading, _ in table.grouped()] == ["tags", "captions"]
+    rows = {(row["task"], row["language"], row["system"]): row for row in table.rows}
     for task, systems in simulated_nvv.MEANS.items():
         for (language, system), means in systems.items():
-            rows = {row["system"]: row for row in found[f"table4-{task}-{language}"].rows}
+            row = rows[task, language, system]
             criteria = simulated_nvv.TAGS if task == "tags" else simulated_nvv.CAPTIONS
             for criterion, mean in zip(criteria, means, strict=True):
-                assert rows[system][criterion] == pytest.approx(mean, abs=0.35)
-                assert rows[system][f"{criterion}_low"] < rows[system][criterion]
-                half = f"±\u00a0{rows[system][f'{criterion}_half']:.2f}"
-                assert half in rows[system][f"{criterion}_text"]
+                assert row[criterion] == pytest.approx(mean, abs=0.35)
+                assert row[f"{criterion}_low"] < row[criterion]
+                assert f"±\u00a0{row[f'{criterion}_half']:.2f}" in row[f"{criterion}_text"]
 
 
-def test_best_and_second_best_are_marked_and_ties_share() -> None:
-    assert marked({"a": 1.0, "b": 3.0, "c": 2.0, "d": 3.0}) == {
-        "b": "best",
-        "d": "best",
-        "c": "second",
+def published(name: str) -> list[dict[str, str]]:
+    with (DATA / "published" / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_table_4_of_nvv_superbench_comes_out_as_printed() -> None:
+    """Two ratings a cell that have its mean and its interval: names, order and marks are printed.
+
+    Marks of the paper are of its printed numbers, where ties share a place.
+    """
+    printed = published("nvv_table4_subjective.csv")
+    rows = []
+    for cell_ in printed:
+        far = float(cell_["ci95_half_width"]) / 12.7062  # the t quantile with one degree of freedom
+        for n, sign in enumerate((-1, 1)):
+            rows.append(
+                BLANK
+                | {"task": cell_["control"], "criterion": cell_["criterion"]}
+                | {"language": cell_["language"], "condition": cell_["system"], "rater": f"r{n}"}
+                | {"item": f"i{n}", "stimulus": f"{cell_['system']}{cell_['language']}{n}"}
+                | {"score": float(cell_["mos"]) + sign * far, "session": f"s{n}", "code": len(rows)}
+            )
+    columns = {"task": "control", "condition": "system"}
+    order = {
+        name: list(dict.fromkeys(cell_[columns.get(name, name)] for cell_ in printed))
+        for name in ("task", "condition", "language", "criterion")
     }
-    assert marked({"a": 1.0}) == {"a": "best"}
+    shown = means_table(
+        by_task(from_rows(rows), order), replace(given(from_rows(rows)), order=order)
+    )
+    (table,) = shown.tables
+    assert [c.heading for c in table.columns] == ["System", "Language", *order["criterion"]]
+    texts = {
+        (row["language"], row["system"], name): row[f"{name}_text"]
+        for row in table.rows
+        for name in order["criterion"]
+        if f"{name}_text" in row
+    }
+    assert texts == {
+        (
+            c["language"],
+            c["system"],
+            c["criterion"],
+        ): f"{c['mos']}\u00a0±\u00a0{c['ci95_half_width']}"
+        for c in printed
+    }
+    marks = {
+        row["system"]: [row[f"{name}_text_mark"] for name in order["criterion"] if name in row]
+        for row in table.rows
+        if row["language"] == "ZH"
+    }
+    assert marks["ElevenLabs"] == [BEST, SECOND, BEST, BEST, BEST]
+    assert marks["CosyVoice 2"] == [SECOND, BEST, "", "", ""]
+    assert marks["Gemini 2.5 Flash"] == ["", "", BEST, "", BEST]
+    assert cell(table.columns[2], table.rows[-1]).mark == BEST
 
 
-def test_what_a_system_does_not_support_is_blank(nvv: Content) -> None:
+def by_task(table: pd.DataFrame, order: dict[str, list[str]]) -> dict[str, list[Any]]:
+    inputs = replace(given(table), order=order)
+    found = list(families(inputs.kept))
+    return {
+        task: by_criterion([each for each in found if each.group["task"] == task], inputs)
+        for task in order["task"]
+    }
+
+
+def test_table_3_is_the_mean_and_the_deviation_over_runs_of_the_synthesis() -> None:
+    table = from_rows(
+        BLANK
+        | {"task": "tags", "condition": name, "language": "en", "rater": f"r{n}", "item": f"i{n}"}
+        | {"stimulus": f"{name}{n}", "score": 3 + n, "session": f"s{n}", "code": f"{name}{n}"}
+        for name in ("Dia", "Bark")
+        for n in range(2)
+    )
+    values = {"1": (0.1, 0.3), "2": (0.1, 0.1), "3": (0.2, 0.4)}  # word error rates of two clips
+    scores = scores_from_rows(
+        {"stimulus": f"{name}{run}{n}", "version": "1", "metric": metric, "value": value}
+        | {"condition": name, "language": "en", "run": run}
+        for name, better in (("Dia", 0.0), ("Bark", 0.01))
+        for run, errors in values.items()
+        for n, rate in enumerate(errors)
+        for metric, value in (
+            ("wer[beam=1]", rate - better),
+            ("nvv_precision", 0.5),
+            ("nvv_recall", 1.0),
+        )
+    )
+    inputs = replace(given(table, scores), order={"condition": ["Dia", "Bark"], "task": ["tags"]})
+    (shown,) = objective(by_task(table, {"task": ["tags"]}), [], {}, inputs).tables
+    dia, bark = shown.rows
+    assert dia["errors_text"] == "20.00\u00a0±\u00a010.00"  # means 20, 10 and 30 per cent
+    assert bark["errors_text"] == "19.00\u00a0±\u00a010.00"
+    assert [row["errors_text_mark"] for row in (dia, bark)] == [SECOND, BEST]  # lower is better
+    assert (dia["f1"], dia["f1_text"]) == (pytest.approx(2 / 3), "0.667\u00a0±\u00a00.000")
+    assert shown.note.startswith("3 runs.")
+    assert "settings of their own: wer[beam=1]" in shown.note
+
+
+def test_what_a_system_does_not_support_is_apart_from_what_nobody_rated(nvv: Content) -> None:
     figure = next(f for f in nvv.figures if f.key == "heatmap-tags-nvv_effect-en")
     blank = {(row["row"], row["column"]) for row in figure.rows if row["value"] is None}
     assert blank == simulated_nvv.UNSUPPORTED
+    assert {row["text"] for row in figure.rows if row["value"] is None} == {UNRATED}
+    assert figure.ends == (0.0, 5.0)  # the whole scale, in every panel
     assert len(nvv.figures) == 2 * (2 + 2)  # tasks by the criteria about vocalisations by languages
+    types = {"Dia": "breath; Laughs; sighs; cough", "Gemini": "; ".join(simulated_nvv.KINDS)}
+    facts: Any = {
+        "conditions": [
+            {"condition": name, "system": "", "attributes": {"nvv_types": words}}
+            for name, words in types.items()
+        ]
+    }
+    inputs = replace(given(read_csv(simulated_nvv.FILE).table), facts=facts)
+    known = inventories(inputs)
+    assert known["Dia"].coverage == pytest.approx(4 / 45)
+    found = by_task(inputs.table, {"task": ["tags"]})
+    drawn = next(f for f in heatmaps(found, known, inputs).figures if f.key == figure.key)
+    texts = {(row["row"], row["column"]): row["text"] for row in drawn.rows if "text" in row}
+    assert texts == {
+        ("Dia", "crying"): UNSUPPORTED,
+        ("Dia", "gasp"): UNSUPPORTED,
+        ("Gemini", "cough"): UNRATED,
+    }
+    means = [sum(r["value"] or 0 for r in drawn.rows if r["row"] == s) for s in ("Dia", "Gemini")]
+    assert means[0] < means[1]
+    assert [row["row"] for row in drawn.rows][-1] == "Dia"  # by falling mean of the row
+
+
+def test_cmos_is_languages_and_systems_by_criteria_as_printed() -> None:
+    printed = published("nvv_table6_cmos.csv")
+    rows = [
+        BLANK
+        | {"task": "p", "method": "cmos", "estimand": "cmos", "criterion": criterion}
+        | {"rater": f"r{n}", "item": f"{place}i{n}", "language": row["language"]}
+        | {"condition": row["system"], "versus_condition": f"{row['system']} without"}
+        | {"stimulus": f"{place}a{n}", "versus_stimulus": f"{place}b{n}"}
+        | {"score": float(row[criterion]) + (n - 1)}
+        for place, row in enumerate(printed)
+        for criterion in simulated_nvv.COMPARED
+        for n in range(3)
+    ]
+    order = {"condition": ["ElevenLabs", "Gemini 2.5 Pro"], "language": ["EN", "ZH"]}
+    inputs = replace(given(from_rows(rows)), order={**order, "criterion": simulated_nvv.COMPARED})
+    table = cmos(by_criterion(list(families(inputs.kept)), inputs), inputs).tables[0]
+    assert [c.key for c in table.columns] == ["language", "system", *simulated_nvv.COMPARED]
+    assert [
+        {"language": row["language"], "system": row["system"]}
+        | {name: f"{row[name]:.2f}" for name in simulated_nvv.COMPARED}
+        for row in table.rows
+    ] == printed
+    assert cell(table.columns[2], table.rows[0]) == "+0.65"
 
 
 def test_cmos_with_against_without(nvv: Content) -> None:
-    rows: dict[tuple[Any, ...], Any] = {
-        (row["language"], row["condition"], row["criterion"]): row["cmos"]
-        for row in tables(nvv)["table6"].rows
-    }
+    rows = {(row["language"], row["system"]): row for row in tables(nvv)["table6"].rows}
     for (language, system), means in simulated_nvv.CMOS.items():
         for criterion, mean in zip(simulated_nvv.COMPARED, means, strict=True):
-            assert rows[language, system, criterion] == pytest.approx(mean, abs=0.4)
+            assert rows[language, system][criterion] == pytest.approx(mean, abs=0.4)
 
 
 def test_a_preset_brings_its_parts_and_unknown_ones_are_refused() -> None:

@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+import tomllib
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder
+from listening.design.amounts import material_of
+from listening.design.definition import definition_of
+from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder, toml_text
+from listening.design.studyfile.drawing import WRITTEN
 from tests.listening.folders import CSV, HEADER, ROWS, TOML, csv_with, make_folder, problems_of
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
@@ -143,3 +147,59 @@ def test_fifty_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     reading = read_folder(make_folder(tmp_path, csv=csv))
     assert reading.study is not None
     assert len(reading.study.items) == 25_000
+
+
+def test_what_is_spoken_what_is_shown_and_the_caption_are_three_fields(tmp_path: Path) -> None:
+    rows = [f"{row},Hi [laugh],Hi,A calm voice," for row in ROWS[:3]]
+    rows += [f"{ROWS[3]},Hi [laugh],Hi,A calm voice,1", "b3,sys-b,i2,audio/b2.wav,,,,2"]
+    csv = csv_with(*rows, header=f"{HEADER},text,transcript,caption,run")
+    reading = read_folder(make_folder(tmp_path, csv=csv))
+    study = reading.study
+    assert study is not None, reading.problems
+    assert (study.items[0].text, study.items[0].transcript) == ("Hi [laugh]", "Hi")
+    assert study.stimuli[0].attributes == {"caption": "A calm voice"}
+    assert [s.run for s in study.stimuli] == [1, 1, 1, 1, 2]
+    assert (
+        "1 clips of run 2 of the synthesis are measured by metrics and not rated"
+        in (reading.remarks[-1])
+    )
+    assert len(material_of(study, study.tasks[0])) == 4
+    wrong = csv.replace(",2\n", ",two\n")
+    (found,) = problems_of(tmp_path / "wrong", csv=wrong)[:1]
+    assert (found.place, found.what) == ("run", "“two” is no number of a run.")
+
+
+def test_a_draw_is_the_same_with_the_same_seed_and_says_what_it_left_out(tmp_path: Path) -> None:
+    def drawn(name: str, rule: str) -> tuple[list[str], str]:
+        toml = TOML.replace("block_size = 2", "block_size = 1\nallow_missing = true")
+        toml += f"draw = {{ {rule} }}\n"
+        reading = read_folder(make_folder(tmp_path / name, toml))
+        assert reading.study is not None, reading.problems
+        task = reading.study.tasks[0]
+        assert len(material_of(reading.study, task)) == 2
+        assert tomllib.loads(toml_text(reading.study))["tasks"][0]["draw"]["seed"] == 5
+        defined = definition_of(reading.study)  # as a correction of its words reads it again
+        assert {path[3] for path in defined if "draw" in path} <= set(WRITTEN)
+        return task.draw["drawn"], reading.remarks[-1]
+
+    first = drawn("a", 'number = 1, of = "items", seed = 5')
+    assert first == drawn("b", 'number = 1, of = "items", seed = 5')
+    assert first[1] == (
+        "Task “mos” rates 1 of 2 items, drawn at random: 1 of all, seed 5; 1 are left out."
+    )
+    clips, said = drawn("c", 'share = 0.5, of = "clips", per = ["condition"], seed = 5')
+    assert [clip[0] for clip in clips] == ["a", "b"]  # half of the clips of each system
+    assert "2 of 4 clips, drawn at random: 50 % per condition, seed 5; 2 are left out" in said
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "what"),
+    [
+        ("per = []", "draw", "A draw needs a number or a share, and not both."),
+        ('number = 1, per = ["system"]', "draw.per", "Items cannot be drawn per “system”."),
+        ("nmber = 1", "draw.nmber", "There is no field “nmber”."),
+    ],
+)
+def test_a_draw_that_cannot_be_made(tmp_path: Path, rule: str, place: str, what: str) -> None:
+    found = problems_of(tmp_path, f"{TOML}draw = {{ {rule} }}\n")
+    assert (f"tasks[1].{place}", what) in [(p.place, p.what) for p in found]

@@ -66,7 +66,7 @@ def test_other_parameters_have_a_name_of_their_own(rows):
     assert found() == {"srmr": 7.0, "srmr[variant=slow_norm128]": 3.0}
     (row,) = selectors.score_rows("demo", "srmr[variant=slow_norm128]")
     assert (row["higher_is_better"], row["low"], row["high"]) == (True, 0.0, None)
-    rows[0].update(condition="", item="", role="")
+    rows[0].update(condition="", item="", role="", run=1, language="")
     exported = list(score_tables.export_rows("demo"))
     assert [(each["low"], each["high"]) for each in exported] == [(0.0, None)] * 2
     assert "higher_is_better,low,high" in score_tables.as_csv(exported)
@@ -103,3 +103,15 @@ def test_a_recording_is_no_reference_of_its_own_voice():
     assert material_of(other).reference_path == "human.wav"
     needs = ("reference_path",)
     assert material_of(human).fingerprint(needs) != material_of(other).fingerprint(needs)
+
+
+def test_metrics_compare_with_what_is_spoken_whatever_raters_see():
+    """A caption that raters see is no transcript: perfect speech had a word error rate of 1."""
+    shown = "A man reads a calm line."
+    row = {"text": "Good morning", "shown_text": shown, "attributes": {"caption": shown}}
+    score = make_metric("wer").of_texts(material_of(row).text, "good morning", "en")
+    assert score.value == 0.0
+    assert material_of(row).attribute("caption") == shown
+    assert material_of(row).attribute("nvv_target") == ""
+    tagged = material_of({"text": "Good morning", "shown_text": "Good [laugh] morning"})
+    assert (tagged.text, tagged.attribute("nvv_target")) == ("Good morning", "Good [laugh] morning")

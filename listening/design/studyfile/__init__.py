@@ -9,6 +9,7 @@ from listening.design.scanning import EXTENSIONS
 from listening.design.studyfile.archive import Limits, study_folder, unpack
 from listening.design.studyfile.conditionpart import with_undeclared
 from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of
+from listening.design.studyfile.drawing import remarks_of, with_draws
 from listening.design.studyfile.entries import (
     ConditionEntry,
     CriterionEntry,
@@ -80,6 +81,8 @@ def read_folder(folder: Path, sounds: Path | None = None) -> Reading:
     remarks: tuple[str, ...] = ()
     if study:
         study, remarks = with_undeclared(replace(study, items=items, stimuli=stimuli))
+        study = with_draws(study, notes)
+        remarks = (*remarks, *remarks_of(study))
         check_fit(study, rows, notes)
     problems = tuple(notes.in_order())
     return Reading(None if problems else study, problems, audio, remarks)

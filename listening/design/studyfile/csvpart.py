@@ -21,6 +21,7 @@ LONGEST_CELL = 131_072  # Python's own limit; mostly a quote that is never close
 
 ITEM_COLUMNS = {
     "text": Field(shapes.text),
+    "transcript": Field(shapes.text),
     "dimension": Field(shapes.text, longest=80),
     "paragraph": Field(shapes.text, longest=80),
     "position": Field(shapes.text, longest=10),
@@ -35,7 +36,9 @@ COLUMNS = {
     "file": Field(shapes.text, longest=255),
     **ITEM_COLUMNS,
     "trap": Field(shapes.text, longest=40),
+    "run": Field(shapes.text, longest=3),
 }
+CAPTION = "caption"  # of a clip, kept among its attributes: raters may see it, metrics read it
 REQUIRED = ("stimulus", "condition", "item", "file")
 ATTRIBUTE = Field(shapes.text, longest=2000)
 
@@ -142,7 +145,7 @@ def _near(name: str) -> str:
             return column
     meant = did_you_mean(name, COLUMNS)
     column = meant.removeprefix("Did you mean “").removesuffix("”?")
-    if column not in COLUMNS or abs(len(column) - len(name)) > 1:
+    if name == CAPTION or column not in COLUMNS or abs(len(column) - len(name)) > 1:
         return ""
     return column if sorted(column) == sorted(folded) or _one_letter_off(column, folded) else ""
 
@@ -201,7 +204,7 @@ def _check_encoding(cell: str) -> None:
 def stimuli_of(rows: Sequence[Row], notes: Notebook) -> tuple[StimulusEntry, ...]:
     _say_two_spellings(rows, notes)
     first_key: dict[str, int] = {}
-    first_cell: dict[tuple[str, str, str], int] = {}
+    first_cell: dict[tuple[str, str, str, int], int] = {}
     entries = []
     for row in rows:
         entry = StimulusEntry(
@@ -211,11 +214,12 @@ def stimuli_of(rows: Sequence[Row], notes: Notebook) -> tuple[StimulusEntry, ...
             file=row.cells["file"],
             trap=row.cells.get("trap", ""),
             attributes=row.attributes,
+            run=_run(row, notes),
         )
         if any(char.isspace() for char in entry.key):
             what = f"The id “{entry.key}” holds a space."
             notes.csv(row.number, "stimulus", what, "Use - or _ instead.")
-        cell = (entry.condition, entry.item, entry.trap)
+        cell = (entry.condition, entry.item, entry.trap, entry.run)
         if cell in first_cell and first_cell[cell] == first_key.get(entry.key):
             what = f"The row is that of row {first_cell[cell]} once more."
             notes.csv(row.number, "stimulus", what, "Remove one of them.")
@@ -224,11 +228,24 @@ def stimuli_of(rows: Sequence[Row], notes: Notebook) -> tuple[StimulusEntry, ...
             notes.csv(row.number, "stimulus", what, "Give every stimulus an id of its own.")
         elif cell in first_cell:
             what = f"Row {first_cell[cell]} has the same condition, item and trap."
-            notes.csv(row.number, "condition", what, "Remove one, or make them two conditions.")
+            remedy = "Remove one, make them two conditions, or number their runs (column run)."
+            notes.csv(row.number, "condition", what, remedy)
         first_key.setdefault(entry.key, row.number)
         first_cell.setdefault(cell, row.number)
         entries.append(entry)
     return tuple(entries)
+
+
+def _run(row: Row, notes: Notebook) -> int:
+    """The run of the synthesis that a clip is from; the first where nothing is said."""
+    written = row.cells.get("run", "")
+    if not written:
+        return 1
+    if not (written.isascii() and written.isdigit() and int(written)):
+        what = f"“{written}” is no number of a run."
+        notes.csv(row.number, "run", what, "Write 1, 2, 3 …; raters get run 1.")
+        return 1
+    return int(written)
 
 
 def _say_two_spellings(rows: Sequence[Row], notes: Notebook) -> None:

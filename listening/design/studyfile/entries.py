@@ -36,6 +36,7 @@ class ItemEntry:
     speaker: str = ""
     language: str = ""
     split: str = ""
+    transcript: str = ""  # what is spoken; empty: the text
     derived: bool = False
 
 
@@ -47,6 +48,7 @@ class StimulusEntry:
     file: str  # relative to the folder, with forward slashes
     trap: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
+    run: int = 1  # of the synthesis; raters get the first
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,13 @@ class TaskEntry:
     options: dict[str, Any] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()  # empty: all that have rated stimuli
     dimensions: tuple[str, ...] = ()  # empty: all
+    draw: dict[str, Any] = field(default_factory=dict)  # see studyfile.drawing
     blocks_per_session: int = 1
     blocks_per_rater: int = 1
     repeat_items: bool = False
     allow_missing: bool = False
     show_text: bool = False
+    show_caption: bool = False
     autoplay: bool = False
     reopen_invalid: bool = False
     repeats: int = 0
@@ -84,9 +88,13 @@ class TaskEntry:
     translations: dict[str, dict[str, Any]] = field(default_factory=dict)  # language -> words
 
     @property
-    def material(self) -> dict[str, list[str]]:
-        """Which conditions and dimensions are rated; a part that is not named is not limited."""
-        parts = {"conditions": list(self.conditions), "dimensions": list(self.dimensions)}
+    def material(self) -> dict[str, Any]:
+        """What is rated: conditions, dimensions, what was drawn; a part not named has no limit."""
+        parts = {
+            "conditions": list(self.conditions),
+            "dimensions": list(self.dimensions),
+            "draw": self.draw,
+        }
         return {name: keys for name, keys in parts.items() if keys}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from listening.design.studyfile.csvpart import Row
+from listening.design.studyfile.drawing import takes_of
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.watched import Layered, WatchedOptions
@@ -121,13 +122,13 @@ class TaskFit:
         """What the task names; without names, all that stands in stimuli.csv and is no trap."""
         dimension = {item.key: item.dimension for item in self.study.items}
         conditions = set(self.task.conditions) or self.roles.keys() - self.derived
+        takes = takes_of(self.task, dimension)
         return [
             s
             for s in self.study.stimuli
-            if not s.trap
-            and s.condition in self.roles  # others are named already
+            if s.condition in self.roles  # others are named already
             and s.condition in conditions
-            and (not self.task.dimensions or dimension[s.item] in self.task.dimensions)
+            and takes(s)
         ]
 
     def _check_limits(self) -> None:

@@ -11,9 +11,12 @@ from typing import Any
 import tomli_w
 
 from listening.design.studyfile.csvpart import COLUMNS, ITEM_COLUMNS
+from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile, TaskEntry
 from listening.design.studyfile.questionpart import questionnaire_table
 from listening.design.studyfile.settingspart import setting_table
+
+LATER = ("transcript", "run")  # columns that a table has only where something stands in them
 
 
 def toml_text(study: StudyFile) -> str:
@@ -62,8 +65,10 @@ def csv_text(study: StudyFile) -> str:
         item = asdict(items[s.item])
         cells: dict[str, Any] = {column: item[column] for column in ITEM_COLUMNS}
         cells |= {"stimulus": s.key, "condition": s.condition, "item": s.item, "file": s.file}
-        rows.append({**cells, "trap": s.trap, **s.attributes})
-    return rows_text(rows, [*COLUMNS, *attributes])
+        run = s.run if s.run != 1 else ""
+        rows.append({**cells, "trap": s.trap, "run": run, **s.attributes})
+    unsaid = {name for name in LATER if not any(row[name] for row in rows)}
+    return rows_text(rows, [name for name in (*COLUMNS, *attributes) if name not in unsaid])
 
 
 def rows_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
@@ -81,6 +86,7 @@ def rows_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) ->
 def _task_table(task: TaskEntry) -> dict[str, Any]:
     table = asdict(task)
     table["conditions"], table["dimensions"] = list(task.conditions), list(task.dimensions)
+    table["draw"] = rule_of(task.draw)
     table["examples"], table["training"] = list(task.examples), list(task.training)
     table["repeats"] = task.repeats or None
     table["criteria"] = [_filled(asdict(c)) for c in task.criteria]

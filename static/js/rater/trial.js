@@ -73,6 +73,9 @@ export class TrialView extends EventTarget {
   /** @param {string} language */
   buildText(language) {
     const { part, trial, task } = this;
+    part("caption-box").hidden = !trial.caption;
+    part("caption").lang = language;
+    setText(part("caption"), trial.caption ?? "");
     part("text").hidden = !trial.text;
     part("text").lang = language;
     setText(part("text"), trial.text ?? "");

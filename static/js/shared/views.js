@@ -31,7 +31,7 @@
  *
  * @typedef {Plain<"question"> & {field: HTMLInputElement}} CheckDigitsParts
  *
- * @typedef {Plain<"title" | "instructions-fold" | "instructions" | "text" | "deck" | "body" | "wave" |
+ * @typedef {Plain<"title" | "instructions-fold" | "instructions" | "caption-box" | "caption" | "text" | "deck" | "body" | "wave" |
  *   "wave-name" | "toggle-name" | "now" | "status" | "time" | "line" | "marks" | "loop" | "open" |
  *   "problem" | "problem-text" | "words" | "lock" | "lock-text" | "hint" | "criteria" |
  *   "justification" | "missing"> & {toggle: HTMLButtonElement, seek: HTMLInputElement, "loop-from":
@@ -59,7 +59,8 @@
  * @typedef {Plain<"player" | "caption">} ExampleParts
  *
  * @typedef {Plain<"title" | "practice" | "instructions-fold" | "instructions" | "lines" | "players" |
- *   "text" | "lock" | "lock-text" | "criteria" | "justification" | "missing"> & {next:
+ *   "caption-box" | "caption" | "text" | "lock" | "lock-text" | "criteria" | "justification" |
+ *   "missing"> & {next:
  *   HTMLButtonElement}} TrialParts
  *
  * @typedef {Plain<"role" | "words">} LineParts

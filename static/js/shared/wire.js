@@ -108,6 +108,7 @@
  * @property {string[]} clips
  * @property {Part[]} parts
  * @property {string | null} text
+ * @property {string | null} [caption] the description that the clip was made from
  * @property {{n: number, total: number} | null} training
  * @property {boolean} [held] questions come before it: its clips may be fetched, and no more
  *

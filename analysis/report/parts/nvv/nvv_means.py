@@ -1,0 +1,97 @@
+"""Table 4: systems under their task, by language, with a column for each criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analysis.ratings.breakdowns import Family
+from analysis.ratings.grouping import Breakdown
+from analysis.report.content import Column, Content, Table
+from analysis.report.emphasis import LEGEND, UNRANKED, with_best
+from analysis.report.part import PartInput
+from analysis.report.parts.att import compared
+from analysis.statistics.estimators.mean_score import MeanScore
+
+if TYPE_CHECKING:
+    from analysis.statistics.estimator import Estimate
+
+PRINTED = 2  # decimals of the paper's table
+_NOTE = (
+    "Mean and, after ±, half of the naive interval, as the paper prints it: it takes every rating "
+    "as independent and is usually too narrow. The CSV has the interval that lets raters and items "
+    "vary. A dash: the criterion is not asked of this task. Marks hold within a task and language. "
+)
+Row = dict[str, Any]
+Tasks = Mapping[str, Sequence[Family]]
+
+
+def means_table(tasks: Tasks, inputs: PartInput) -> Content:
+    """Tasks as groups, in each the languages, in each the systems, all in the study's order."""
+    criteria = list(dict.fromkeys(name_of(each) for found in tasks.values() for each in found))
+    if not criteria:
+        return Content()
+    rows: list[Row] = []
+    for task, found in tasks.items():
+        for language in languages_of(found, inputs):
+            mine = list(_rows(task, language, found, inputs))
+            rows += [_worded(row, criteria) for row in with_best(mine, criteria, decimals=PRINTED)]
+    columns = [Column("system", "System"), Column("language", "Language")]
+    columns += [Column(f"{name}_text", name) for name in criteria]
+    note = _NOTE + LEGEND
+    return Content(
+        tables=[Table("table4", "MOS by system and language", columns, rows, note, group="task")]
+    )
+
+
+def _rows(task: str, language: str, found: Sequence[Family], inputs: PartInput) -> Iterator[Row]:
+    rows: dict[str, Row] = {}
+    for family in found:
+        table = family.table[family.table["language"] == language]
+        if not len(table):
+            continue
+        name, compare = name_of(family), compared(table)
+        beside = set(table[compare][table["role"] == "reference"])
+        for system, (own, naive) in _means(family, table, inputs).items():
+            row = rows.setdefault(system, {"task": task, "system": system, "language": language})
+            row[UNRANKED] = system in beside
+            row |= {name: own.value, f"{name}_low": own.low, f"{name}_high": own.high}
+            row |= {f"{name}_half": _half(naive), f"{name}_n": own.n_ratings}
+    order = found[0].table
+    for system in inputs.ordered(compared(order), rows):
+        yield rows[system]
+
+
+def _means(family: Family, table: Any, inputs: PartInput) -> dict[str, tuple[Estimate, Estimate]]:
+    """The clustered and the naive estimate of each system."""
+    estimator = MeanScore(Breakdown(compared(table)), ("two_way",), ("ratings",))
+    made = estimator.fit(table, level=inputs.options.level, seed=inputs.options.seed)
+    naive = {row.condition: row for row in made if row.interval.startswith("naive")}
+    own = (row for row in made if not row.interval.startswith("naive"))
+    return {row.condition: (row, naive[row.condition]) for row in own}
+
+
+def _worded(row: Row, criteria: Sequence[str]) -> Row:
+    for name in criteria:
+        if name in row:
+            half = row[f"{name}_half"]
+            text = f"{row[name]:.2f}" + (f" ± {half:.2f}" if half is not None else "")
+            row[f"{name}_text"] = text.replace(" ", "\u00a0")  # one line
+            row[f"{name}_text_mark"] = row.get(f"{name}_mark", "")
+    return row
+
+
+def _half(row: Estimate) -> float | None:
+    return None if row.low is None or row.high is None else (row.high - row.low) / 2
+
+
+def name_of(family: Family) -> str:
+    """What a column of the family is called: its criterion."""
+    return family.group["criterion"] or family.estimand
+
+
+def languages_of(found: Sequence[Family], inputs: PartInput) -> list[str]:
+    """The languages of these families' ratings, in the study's order."""
+    return inputs.ordered(
+        "language", {str(name) for each in found for name in each.table["language"].unique()}
+    )
