@@ -27,7 +27,7 @@ METHODS = (
     f"prior with {PRIOR_SHARE:.0%} of the scale as its scale (Gelman 2006); its posterior comes "
     "from the weighted residual sum of squares, whose test is the ANOVA-type one of Brunner, Dette "
     "and Munk (1997). Intervals across studies are quantiles over this posterior, so they contain "
-    "the error of linking; those within one study do not need it."
+    "the error of linking; those of systems that only one study rated, and the same, do not."
 )
 NOTE = "Scores are means over clips, each clip with the same weight."
 
