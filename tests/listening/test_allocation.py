@@ -353,6 +353,20 @@ def test_material_named_by_conditions_and_dimensions_only_is_rated():
 
 
 @pytest.mark.django_db
+def test_what_was_not_drawn_and_later_runs_are_not_rated():
+    study = make_study(conditions=2, items=3)
+    task, items = study.tasks.get(), list(study.items.order_by("pk"))
+    task.material = {"draw": {"of": "items", "drawn": [items[0].key, items[2].key]}}
+    study.stimuli.filter(item=items[2], condition__key="cond-1").update(run=2)
+    rated = {(ref.item, ref.condition) for ref in allocation.material_of(task)}
+    first, last = items[0].pk, items[2].pk
+    assert rated == {(first, "cond-0"), (first, "cond-1"), (last, "cond-0")}
+    one = study.stimuli.get(item=items[1], condition__key="cond-0")
+    task.material = {"draw": {"of": "clips", "drawn": [one.key]}}
+    assert [ref.pk for ref in allocation.material_of(task)] == [one.pk]
+
+
+@pytest.mark.django_db
 def test_a_block_at_the_very_end_of_the_queue_is_claimed():
     study = make_study(conditions=2, items=2, task={"ratings_per_stimulus": 1})
     Block.objects.filter(task__study=study).update(ord=2**31 - 1)

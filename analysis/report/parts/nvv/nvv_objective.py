@@ -30,8 +30,10 @@ DECIMALS = {  # of the columns of the paper's table, in its order
     F1: 3,
     "ntd": 4,
 }
-HEADINGS = ("WER/CER %", "SIG", "BAK", "OVRL", "CLAP", "Coverage", "Precision", "Recall", "F1")
-HEADINGS = (*HEADINGS, "NTD")
+HEADINGS = (
+    *("WER/CER %", "SIG", "BAK", "OVRL", "CLAP"),
+    *("Coverage", "Precision", "Recall", "F1", "NTD"),
+)
 SOURCES = {  # metrics that stand in a column; the first that there is
     "sig": ("dnsmos_sig",),
     "bak": ("dnsmos_bak",),
@@ -146,9 +148,9 @@ def _by_run(scores: pd.DataFrame, taken: Mapping[str, str]) -> dict[tuple[str, s
     run = table["run"].astype(str).replace("", "1") if "run" in table else "1"
     table = table.assign(language=language, run=run, condition=table["condition"].astype(str))
     keys = ["condition", "language", "run", "metric"]
-    means = table.groupby(keys, observed=True)["value"].mean()
+    means = table.groupby(keys, observed=True)["value"].mean().reset_index()
     found: dict[tuple[str, str], Runs] = {}
-    for (condition, lang, number, metric), value in means.items():
+    for condition, lang, number, metric, value in means.itertuples(index=False):
         of_run = found.setdefault((condition, lang), {}).setdefault(number, {})
         of_run[str(metric).partition("[")[0]] = float(value)
     return {
