@@ -57,6 +57,11 @@ COLUMNS: tuple[str, ...] = (
     "codes",
     "version",
 )
+# What is known of a scored clip, as text: columns where a row has any (see `ClipFacts`)
+FACTS = (
+    *("condition", "group", "role", "language", "dimension", "challenge"),
+    *("speakers", "sentences", "run"),
+)
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})
 TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})

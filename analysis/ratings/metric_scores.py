@@ -17,18 +17,13 @@ from typing import Any, TypedDict
 
 import pandas as pd
 
-from analysis.ratings.cells import truth, unescaped
+from analysis.ratings.cells import FACTS, truth, unescaped
 from analysis.ratings.header import header_of, opened
 from analysis.ratings.problems import NEAR, RatingsError, likeness
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON = "higher_is_better", "reason"
 ENDS = ("low", "high")
-# What is known of a clip, as text: columns where a row has any (`listening.selectors.ClipFacts`)
-FACTS = (
-    *("condition", "group", "role", "language", "dimension", "challenge"),
-    *("speakers", "sentences", "run"),
-)
 NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
 _NAMED = 3

@@ -117,16 +117,21 @@ def test_a_paused_study_reloads_its_watchers_unless_they_are_busy(page, study):
 def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
     session = arrive(study)
     answer_all(session)
-    page.reload()
-    page.get_by_role("button", name=f"Reject the session of {session.rater.code}").focus()
+    page.get_by_role("link", name="Raters", exact=True).click()
+    judge = page.get_by_role("button", name="Reject or restore…")
+    expect(judge).to_be_disabled()  # nobody is chosen
+    page.get_by_label(f"Choose the session of {session.rater.code}").focus()
+    page.keyboard.press("Space")
+    judge.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_label("Reason")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_label("Reason")).to_be_hidden()
     page.keyboard.press("Enter")
     page.keyboard.type("failed both traps")
+    page.get_by_role("button", name="Reject them").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Its ratings are kept but no longer count")).to_be_visible()
+    expect(page.get_by_text("The ratings are kept but no longer count")).to_be_visible()
     assert Session.objects.get().status == "rejected"
     assert not Rating.objects.filter(counts=True).exists()
 

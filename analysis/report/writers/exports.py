@@ -8,8 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.ratings.cells import csv_cell
-from analysis.ratings.metric_scores import FACTS
+from analysis.ratings.cells import FACTS, csv_cell
 from analysis.report.content import Column, Figure, Table
 from analysis.report.report_schema import PartRecord, Report, RowsName
 from analysis.statistics.estimator import OF_CONTRASTS

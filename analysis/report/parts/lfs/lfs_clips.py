@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.formatting import counted, enumerated
-from analysis.ratings.metric_scores import FACTS
+from analysis.ratings.cells import FACTS
 from analysis.report.part import PartInput
 from analysis.report.parts.lfs.lfs_measures import (
     CER,
