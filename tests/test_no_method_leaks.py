@@ -191,6 +191,8 @@ def written_for_raters(study: Study) -> Iterator[str]:
             yield from (step["text"] or step["label"] for step in criterion.scale["steps"])
         if task.show_text or any(kind.get("text") for kind in task.traps.get("kinds", ())):
             yield from study.items.values_list("text", flat=True)
+        if task.show_caption:
+            yield from (str(s.attributes.get("caption", "")) for s in study.stimuli.all())
     yield from (line["text"] for s in study.stimuli.all() for line in s.lines if line.get("text"))
     for check in study.checks:
         asked = check_named(check["key"]).settings(check)

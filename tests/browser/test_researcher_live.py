@@ -153,8 +153,10 @@ def written_in_two_windows_and_without_a_log_in(page, draft):
     expect(second.frame_locator("iframe").get_by_role("heading", name="Theirs")).to_be_visible()
     second.close()
     page.get_by_label("Heading").fill("Mine")
-    page.get_by_role("button", name="Save mine all the same").click()
-    expect(page.locator("#trouble")).to_be_hidden()
+    page.get_by_role("button", name="Overwrite with mine").click()
+    expect(page.get_by_role("button", name="Overwrite with mine")).to_be_hidden()
+    shown = page.frame_locator("iframe")
+    expect(shown.get_by_role("heading", name="Mine")).to_be_visible()  # the preview is not on its way
     kept = page.context.cookies()
     page.context.clear_cookies()
     page.get_by_label("Heading").fill("Written while logged out")
@@ -177,7 +179,9 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     report.look_in_both_schemes(page, "no sounds")
     page.set_input_files("#choose-folder", tmp_path / "voices")
     expect(page.get_by_text("2 systems, 3 sentences: the folder is the system.")).to_be_visible()
-    expect(page.get_by_text("is no sound file by its ending")).to_be_attached()
+    expect(
+        page.get_by_text("Not sent, as no sound by their ending: voices/notes.txt")
+    ).to_be_visible()
     page.get_by_label("What human is").select_option("Reference")
     expect(page.get_by_label("What human is")).to_have_value("reference")
     report.look_in_both_schemes(page, "sounds")
