@@ -233,5 +233,16 @@ addEventListener("beforeunload", (event) => {
 if ("readonly" in page.dataset) {
   for (const each of page.querySelectorAll("[data-field], form[method=post] :is(button, input, select, textarea)")) each.setAttribute("disabled", "");
 }
+// What was typed while this script was still on its way; a page loaded again may hold older words.
+const [arrival] = performance.getEntriesByType("navigation");
+if (arrival instanceof PerformanceNavigationTiming && arrival.type === "navigate") {
+  for (const field of page.querySelectorAll("input[data-field], textarea[data-field]")) {
+    const box = /** @type {HTMLInputElement} */ (field);
+    const ticked = box.type === "checkbox" || box.type === "radio";
+    const cleaned = box.value === "" || box.value === box.defaultValue.replace(/[\r\n]/g, ""); // by the browser
+    if (ticked ? box.checked === box.defaultChecked : box.value === box.defaultValue || cleaned) continue;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}
 window.setInterval(() => void look(), LOOK_MS);
 void precisely();
