@@ -156,7 +156,9 @@ def written_in_two_windows_and_without_a_log_in(page, draft):
     page.get_by_role("button", name="Overwrite with mine").click()
     expect(page.get_by_role("button", name="Overwrite with mine")).to_be_hidden()
     shown = page.frame_locator("iframe")
-    expect(shown.get_by_role("heading", name="Mine")).to_be_visible()  # the preview is not on its way
+    expect(
+        shown.get_by_role("heading", name="Mine")
+    ).to_be_visible()  # the preview is not on its way
     kept = page.context.cookies()
     page.context.clear_cookies()
     page.get_by_label("Heading").fill("Written while logged out")
