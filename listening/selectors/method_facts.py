@@ -23,8 +23,7 @@ from listening.design.traps import TrapPlan
 from listening.languages import name_of, speaking
 from listening.leases import ANSWERED
 from listening.methods import method_named
-from listening.models import LedgerEntry, Recruitment, Study, Task
-from listening.recruitment.plan import Plan
+from listening.models import Study, Task
 from listening.retention import rule_of
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.condition_facts import ConditionFacts, condition_facts
@@ -32,6 +31,7 @@ from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.pay_facts import PayFacts, pay_facts
 from listening.selectors.progress import TaskProgress, study_progress
 from listening.selectors.ratings import HEARING
+from listening.selectors.recruitment_facts import RecruitmentFacts, recruitment_facts
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.studies.length import session_length
 
@@ -115,22 +115,6 @@ class SourceFacts(TypedDict):
     kind: str
     quota: int
     invited_only: bool
-
-
-class RecruitmentFacts(TypedDict):
-    """A study at Prolific; money in minor units."""
-
-    places: int
-    minutes: float
-    hourly_minor: int
-    reward_minor: int
-    currency: str
-    devices: list[str]
-    filters: list[str]
-    published_on: str
-    rewards: int  # how many were paid
-    bonuses: int
-    bonuses_minor: float
 
 
 class PeopleFacts(TypedDict):
@@ -243,7 +227,7 @@ def method_facts(study: str) -> StudyFacts:
                 )
                 for source in sources_of(row.sources)
             ],
-            recruitments=[_recruitment(each) for each in row.recruitments.order_by("pk")],
+            recruitments=[recruitment_facts(each) for each in row.recruitments.order_by("pk")],
             people=_people(row, sessions, list(last.values())),
             pay=pay_facts(row),
         )
@@ -362,25 +346,6 @@ def _question(question: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -
         counts={text: counts[text] for text in words.values() if counts[text]},
         numbers=[float(a) for a in said if question["kind"] == "number" and not isinstance(a, str)],
         answered=len(said),
-    )
-
-
-def _recruitment(each: Recruitment) -> RecruitmentFacts:
-    plan, kind = Plan.from_dict(each.plan), LedgerEntry.Kind
-    paid = LedgerEntry.objects.filter(recruitment=each)
-    bonuses = list(paid.filter(kind=kind.BONUS).values_list("minor", flat=True))
-    return RecruitmentFacts(
-        places=each.places or plan.places,
-        minutes=plan.minutes,
-        hourly_minor=plan.hourly_minor,
-        reward_minor=plan.reward_minor,
-        currency=each.currency or plan.currency,
-        devices=list(plan.devices),
-        filters=[str(words) for words in plan.words.values()],
-        published_on=_day(each.published_at),
-        rewards=paid.filter(kind=kind.REWARD).count(),
-        bonuses=len(bonuses),
-        bonuses_minor=float(sum(bonuses)),
     )
 
 
