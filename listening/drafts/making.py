@@ -73,11 +73,6 @@ def findings_of(draft: Draft) -> list[Finding]:
     return kept
 
 
-def tries_of(draft: Draft) -> int:
-    """How often researchers went through the study that was made of it."""
-    return draft.study.sessions.filter(pilot=True).count() if draft.study else 0
-
-
 def open_made(draft: Draft, *, anyway: bool, by: str) -> Study:
     """Lets raters in; the draft has served and goes, its folder can be exported from the study."""
     study = draft.study

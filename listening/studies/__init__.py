@@ -10,7 +10,14 @@ from listening.studies.errors import StudyError
 from listening.studies.exporting import export_study, study_as_file
 from listening.studies.findings import Finding
 from listening.studies.naming import archive_study, rename_study, tag_study, tags_in
-from listening.studies.pilots import Pilot, delete_pilots, door_seconds, pilots_of, promised_s
+from listening.studies.pilots import (
+    Pilot,
+    count_pilots,
+    delete_pilots,
+    door_seconds,
+    pilots_of,
+    promised_s,
+)
 from listening.studies.prelaunch import check_study
 from listening.studies.states import close_study, open_study, pause_study
 
@@ -27,6 +34,7 @@ __all__ = [
     "contents_of",
     "copy_study",
     "correct_wording",
+    "count_pilots",
     "create_study",
     "delete_pilots",
     "delete_study",

@@ -34,6 +34,11 @@ class Pilot:
     trials: list[dict[str, Any]]
 
 
+def count_pilots(study: Study) -> int:
+    """How often researchers went through a draft: opening it deletes that, so no other has any."""
+    return study.sessions.filter(pilot=True).count() if study.state == Study.State.DRAFT else 0
+
+
 def pilots_of(study: Study) -> list[Pilot]:
     """The tries of a draft, the newest first."""
     sessions = list(

@@ -29,7 +29,7 @@ from listening.audio.spoiling import FLAWS
 from listening.design import draft_context
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import EXTENSIONS, UnclearNames, scan
-from listening.design.studyfile import StimulusEntry, mistakes
+from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import folder, levels, made, making, sounds
 from listening.drafts.figures import length_of, reading_of, whole
 from listening.drafts.files import Facts, facts_of, names_of
@@ -37,6 +37,7 @@ from listening.drafts.journal import last_by
 from listening.languages import name_of
 from listening.models import Draft
 from listening.previews import GALLERY
+from listening.studies import count_pilots
 from listening.studies.design_findings import design_findings
 from listening.views.draft_fields import (
     USUAL_LANGUAGES,
@@ -114,7 +115,7 @@ def _begin(request: HttpRequest) -> HttpResponse:
 
 
 def _shown(
-    request: HttpRequest, code: str, template: str, more: Callable[[Draft], dict[str, Any]]
+    request: HttpRequest, code: str, template: str, more: Callable[[Draft, Reading], dict[str, Any]]
 ) -> HttpResponse:
     draft = own_draft(request, code, LOOK)
     reading = reading_of(draft)
@@ -124,7 +125,7 @@ def _shown(
     context["mistakes"] = mistakes(reading.problems)
     try:
         context |= {**sidebar(draft, reading), "table": folder.table_of(draft)}
-        context |= more(draft)
+        context |= more(draft, reading)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)
         return render(request, "researcher/draft_review.html", context)
@@ -135,7 +136,7 @@ def _shown(
 @login_required
 @require_GET
 def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft) -> dict[str, Any]:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         top, rows = folder.table_of(draft), folder.rows_of(draft)
         pages = Paginator(range(len({row["item"] for row in rows})), SENTENCES_PER_PAGE)
         page = pages.get_page(request.GET.get("page"))
@@ -199,7 +200,7 @@ def _unclear(draft: Draft) -> UnclearNames | None:
 @login_required
 @require_GET
 def questions_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft) -> dict[str, Any]:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         top = folder.table_of(draft)
         return {
             "tasks": question_fields(top, folder.rows_of(draft)),
@@ -215,7 +216,7 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
 @login_required
 @require_GET
 def raters_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft) -> dict[str, Any]:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         return rater_fields(folder.table_of(draft))
 
     return _shown(request, code, "researcher/draft_raters.html", more)
@@ -225,9 +226,8 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
 @login_required
 @require_GET
 def review_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft) -> dict[str, Any]:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         made = making.is_made(draft)
-        reading = reading_of(draft)
         study = whole(reading)
         length = length_of(draft, reading)
         findings = making.findings_of(draft) if made else []
@@ -239,7 +239,7 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             else None,
             "projects": projects_of(request.user, EDIT),
             "made": made,
-            "tries": making.tries_of(draft) if made else 0,
+            "tries": count_pilots(draft.study) if made and draft.study else 0,
             "findings": findings,
             "serious": any(each.level == "problem" for each in findings),
         }

@@ -30,6 +30,7 @@ from listening.studies import (
     StudyError,
     check_study,
     close_study,
+    count_pilots,
     open_study,
     pause_study,
     study_as_file,
@@ -79,19 +80,12 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "length": session_length(mine),
         "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
         "measured_from": MEASURED_FROM,
-        "tries": _tries(mine),
+        "tries": count_pilots(mine),
         "unplayed": unplayed_clips(key),
         **_over_time(mine),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
     return render(request, "researcher/study.html", context)
-
-
-def _tries(study: Study) -> int:
-    """How often researchers went through a draft: opening it deletes that."""
-    if study.state != Study.State.DRAFT:
-        return 0
-    return study.sessions.filter(pilot=True).count()
 
 
 def _over_time(study: Study) -> dict[str, object]:
