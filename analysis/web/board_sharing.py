@@ -6,7 +6,6 @@ import secrets
 from datetime import timedelta
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -15,7 +14,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from analysis.models import LeaderboardLink
 from analysis.web.boards import board_for, check_edit, shown_board
-from analysis.web.sharing import MOST_OPEN, TOKEN_BYTES, days_of, hash_of, kept_by_nobody
+from analysis.web.sharing import (
+    MOST_OPEN,
+    TOKEN_BYTES,
+    count_opening,
+    days_of,
+    hash_of,
+    kept_by_nobody,
+    over,
+)
 
 
 @login_required
@@ -28,9 +35,18 @@ def share_board(request: HttpRequest, pk: int) -> HttpResponse:
     if sum(link.is_open for link in board.links.all()) >= MOST_OPEN:
         problem = f"This leaderboard has {MOST_OPEN} open links. End one before you make another."
     back = f"{reverse('leaderboard', args=[pk])}#sharing-title"
-    context = {"what": board, "back": back, "problem": problem}
+    context = {
+        "what": board,
+        "list": "Leaderboards",
+        "list_url": reverse("leaderboards"),
+        "crumb": board,
+        "crumb_url": back,
+        "back": back,
+        "kind": "leaderboard",
+        "problem": problem,
+    }
     if problem:
-        return render(request, "analysis/board_shared_made.html", context, status=400)
+        return render(request, "analysis/shared_made.html", context, status=400)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     context["link"] = LeaderboardLink.objects.create(
         board=board,
@@ -40,7 +56,7 @@ def share_board(request: HttpRequest, pk: int) -> HttpResponse:
         expires_at=timezone.now() + timedelta(days=days),
     )
     context["address"] = request.build_absolute_uri(reverse("shared-leaderboard", args=[token]))
-    response = render(request, "analysis/board_shared_made.html", context)
+    response = render(request, "analysis/shared_made.html", context)
     response["Cache-Control"] = "private, no-store"
     return response
 
@@ -62,13 +78,8 @@ def shared_board(request: HttpRequest, token: str) -> HttpResponse:
     """The leaderboard as it was last made; nobody's opening of it makes it again."""
     links = LeaderboardLink.objects.filter(token_hash=hash_of(token)).select_related("board")
     link = links.first()
-    if link is None:
-        return kept_by_nobody(render(request, "analysis/shared_over.html", status=404))
-    if not link.is_open:
-        over = render(request, "analysis/shared_over.html", {"link": link}, status=410)
-        return kept_by_nobody(over)
-    if request.method == "GET":
-        counted = LeaderboardLink.objects.filter(pk=link.pk)
-        counted.update(opened=F("opened") + 1, last_opened_at=timezone.now())
+    if link is None or not link.is_open:
+        return over(request, link)
+    count_opening(request, link)
     context = {**shown_board(link.board, lambda name: ""), "link": link}
     return kept_by_nobody(render(request, "analysis/shared_leaderboard.html", context))

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from analysis.models import AnalysisRun, ResultsLink
+from analysis.models import AnalysisRun, ReadOnlyLink, ResultsLink
 from analysis.web.results_links import MOST_LINK_DAYS, links_of
 from analysis.web.views import ALL, asked_view, shown_run
 from listening.selectors import study_head_or_404
@@ -50,10 +50,18 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
     open_ones = [link for link in links_of(key) if link.is_open]
     if len(open_ones) >= MOST_OPEN:
         problem = f"This study has {MOST_OPEN} open links. End one before you make another."
+    context: dict[str, Any] = {
+        "what": head["title"],
+        "list": "Studies",
+        "list_url": reverse("studies"),
+        "crumb": key,
+        "crumb_url": reverse("results", args=[key]),
+        "back": f"{reverse('results', args=[key])}#sharing-title",
+        "kind": "results",
+        "problem": problem,
+    }
     if problem:
-        return render(
-            request, "analysis/shared_made.html", {"study": head, "problem": problem}, status=400
-        )
+        return render(request, "analysis/shared_made.html", context, status=400)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     link = ResultsLink.objects.create(
         study_id=head["pk"],
@@ -68,7 +76,7 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
     log.info("account %s made results link %s of study %s", request.user.pk, link.pk, key)
     address = request.build_absolute_uri(reverse("shared-results", args=[token]))
     response = render(
-        request, "analysis/shared_made.html", {"study": head, "link": link, "address": address}
+        request, "analysis/shared_made.html", {**context, "link": link, "address": address}
     )
     response["Cache-Control"] = "private, no-store"
     return response
@@ -105,15 +113,9 @@ def _pinned(key: str, asked: str) -> AnalysisRun | None:
 def shared_results(request: HttpRequest, token: str) -> HttpResponse:
     """The results of one study, as far as the link shows them."""
     link = ResultsLink.objects.filter(token_hash=hash_of(token)).select_related("study").first()
-    if link is None:
-        return kept_by_nobody(render(request, "analysis/shared_over.html", status=404))
-    if not link.is_open:
-        return kept_by_nobody(
-            render(request, "analysis/shared_over.html", {"link": link}, status=410)
-        )
-    if request.method == "GET":
-        counted = ResultsLink.objects.filter(pk=link.pk)
-        counted.update(opened=F("opened") + 1, last_opened_at=timezone.now())
+    if link is None or not link.is_open:
+        return over(request, link)
+    if count_opening(request, link):
         log.info("results link %s of study %s was opened", link.pk, link.study_id)
     return kept_by_nobody(render(request, "analysis/shared.html", _page(request, link, token)))
 
@@ -131,6 +133,21 @@ def shared_clip(request: HttpRequest, token: str, stimulus: str) -> HttpResponse
     if response is None:
         raise Http404
     return kept_by_nobody(response)
+
+
+def over(request: HttpRequest, link: ReadOnlyLink | None) -> HttpResponse:
+    """What whoever opens a link reads that has ended, or that there never was."""
+    context, status = ({}, 404) if link is None else ({"link": link}, 410)
+    return kept_by_nobody(render(request, "analysis/shared_over.html", context, status=status))
+
+
+def count_opening(request: HttpRequest, link: ReadOnlyLink) -> bool:
+    """Counts a look at an open link; asking for its head is none."""
+    if request.method != "GET":
+        return False
+    counted = type(link)._default_manager.filter(pk=link.pk)
+    counted.update(opened=F("opened") + 1, last_opened_at=timezone.now())
+    return True
 
 
 def kept_by_nobody(response: Answer) -> Answer:
