@@ -170,10 +170,15 @@ def test_problems_come_before_warnings(folder: Path) -> None:
     assert set(levels) == {"problem", "warning"}
 
 
-@pytest.mark.parametrize(("size", "said"), [(5, []), (4, ["blocks of 3 instead of 4"])])
-def test_blocks_that_cannot_hold_whole_sets_of_traps(size: int, said: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("items", "size", "said"),
+    [(5, 5, []), (5, 4, ["blocks of 3 instead of 4"]), (9, 10, [])],  # 9 beside 9: one in ten less
+)
+def test_blocks_that_cannot_hold_whole_sets_of_traps(
+    items: int, size: int, said: list[str]
+) -> None:
     task = {"method": "att", "traps": ATT_TRAPS, "block_size": size, "repeat_items": True}
-    study = make_study(items=5, traps={"flawed": 1, "human": 2}, task=task)
+    study = make_study(items=items, traps={"flawed": 1, "human": 2}, task=task)
     told = [finding.what for finding in check_study(study) if "instead of" in finding.what]
     assert [words in what for words, what in zip(said, told, strict=True)] == [True] * len(said)
 
