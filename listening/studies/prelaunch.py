@@ -9,10 +9,11 @@ from statistics import median
 from typing import Literal
 
 from listening import audio
-from listening.allocation import material_of
+from listening.allocation import material_of, trials_of
 from listening.audio.appearance import sample_appearance
 from listening.audio.leaks import OF_SOUND, Leak, facts_of, leaks
 from listening.design.settings import derive
+from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.methods import method_named
 from listening.models import Stimulus, Study
@@ -56,8 +57,9 @@ def check_study(study: Study) -> list[Finding]:
 def _about_sets(study: Study) -> Iterator[Finding]:
     """Blocks are made even: where the size does not divide the trials, sets of traps are short."""
     for task in study.tasks.exclude(traps={}):
-        trials = list(method_named(task.method).trials(material_of(task), task.options))
-        places = len(trials) if task.repeat_items else len({trial.item for trial in trials})
+        trials = trials_of(task)
+        whole = task.repeat_items or is_scattered(task.material.get("draw", {}))
+        places = len(trials) if whole else len({trial.item for trial in trials})
         blocks = -(-places // task.block_size)
         if places % task.block_size:
             fewest = places // blocks
